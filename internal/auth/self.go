@@ -1,0 +1,217 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// ErrDenied says that the upstream's authorizer did not allow the read.
+var ErrDenied = errors.New("the upstream's authorizer did not allow the read")
+
+// UnavailableError says that the upstream could not be asked.
+type UnavailableError struct{ Err error }
+
+func (e *UnavailableError) Error() string { return "ask the upstream's authorizer: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// Limits of the decisions that are kept.
+const (
+	decisionTTL   = 10 * time.Second // as delegated authorizers of kube-apiserver keep theirs
+	reviewTimeout = 5 * time.Second
+	maxDecisions  = 65536
+)
+
+// Self asks the upstream what the user of the facade's own credentials may do.
+type Self struct {
+	post       Poster
+	staleAllow time.Duration
+	flight     singleflight.Group
+
+	mu        sync.Mutex // guards decisions
+	decisions map[[sha256.Size]byte]decision
+}
+
+type decision struct {
+	allowed bool
+	made    time.Time
+}
+
+// Poster sends a JSON body to a path of the upstream and returns the answer's code and body.
+type Poster func(ctx context.Context, path string, body []byte) (int, []byte, error)
+
+// NewSelf makes an authorizer. While the upstream cannot be asked, an allowance that was given at most staleAllow ago
+// still holds: the answers that it opens are as stale as itself and come from the same credentials.
+func NewSelf(post Poster, staleAllow time.Duration) *Self {
+	return &Self{post: post, staleAllow: staleAllow, decisions: map[[sha256.Size]byte]decision{}}
+}
+
+// Authorize returns a grant for the attributes, ErrDenied, or an *UnavailableError.
+func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
+	key := a.key()
+	hash := sha256.Sum256([]byte(key)) // selectors can be long; the kept key is not
+	known, ok := s.lookup(hash)
+	if ok && time.Since(known.made) < decisionTTL {
+		return grantIf(known.allowed, key)
+	}
+	done := s.flight.DoChan(string(hash[:]), func() (any, error) {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
+		defer cancel()
+		return s.review(detached, a, hash)
+	})
+	select {
+	case result := <-done:
+		if result.Err == nil {
+			return grantIf(result.Val.(bool), key)
+		}
+		if ok && known.allowed && time.Since(known.made) < s.staleAllow {
+			return Grant{key: key}, nil
+		}
+		return Grant{}, &UnavailableError{Err: result.Err}
+	case <-ctx.Done():
+		return Grant{}, ctx.Err()
+	}
+}
+
+func grantIf(allowed bool, key string) (Grant, error) {
+	if !allowed {
+		return Grant{}, ErrDenied
+	}
+	return Grant{key: key}, nil
+}
+
+func (s *Self) lookup(hash [sha256.Size]byte) (decision, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.decisions[hash]
+	return d, ok
+}
+
+func (s *Self) keep(hash [sha256.Size]byte, d decision) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.decisions) >= maxDecisions {
+		clear(s.decisions) // asked again one by one; cheaper than knowing which one is old
+	}
+	s.decisions[hash] = d
+}
+
+func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte) (bool, error) {
+	body, err := json.Marshal(authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
+		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: resourceAttributes(a)},
+	})
+	if err != nil {
+		return false, fmt.Errorf("encode the access review: %w", err)
+	}
+	code, answer, err := s.post(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+	if err != nil {
+		return false, err
+	}
+	if code != http.StatusCreated && code != http.StatusOK {
+		return false, fmt.Errorf("the upstream answered %d to an access review", code)
+	}
+	var review authorizationv1.SelfSubjectAccessReview
+	if err := json.Unmarshal(answer, &review); err != nil {
+		return false, fmt.Errorf("read the access review: %w", err)
+	}
+	allowed := review.Status.Allowed && !review.Status.Denied
+	s.keep(hash, decision{allowed: allowed, made: time.Now()})
+	return allowed, nil
+}
+
+func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
+	attributes := &authorizationv1.ResourceAttributes{
+		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
+	}
+	if fieldRequirements := fieldRequirements(a.Fields); len(fieldRequirements) > 0 {
+		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: fieldRequirements}
+	}
+	if labelRequirements := labelRequirements(a.Labels); len(labelRequirements) > 0 {
+		attributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: labelRequirements}
+	}
+	return attributes
+}
+
+// fieldRequirements drops operators that a review cannot express; fewer requirements only widen the question.
+func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
+	var out []metav1.FieldSelectorRequirement
+	for _, r := range requirements {
+		switch r.Operator {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
+		case selection.NotEquals, selection.NotIn:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
+		}
+	}
+	return out
+}
+
+func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
+	var out []metav1.LabelSelectorRequirement
+	for _, r := range requirements {
+		operator, ok := labelOperator(r.Operator())
+		if !ok {
+			continue
+		}
+		requirement := metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator}
+		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
+			requirement.Values = r.ValuesUnsorted()
+		}
+		out = append(out, requirement)
+	}
+	return out
+}
+
+func labelOperator(operator selection.Operator) (metav1.LabelSelectorOperator, bool) {
+	switch operator {
+	case selection.Equals, selection.DoubleEquals, selection.In:
+		return metav1.LabelSelectorOpIn, true
+	case selection.NotEquals, selection.NotIn:
+		return metav1.LabelSelectorOpNotIn, true
+	case selection.Exists:
+		return metav1.LabelSelectorOpExists, true
+	case selection.DoesNotExist:
+		return metav1.LabelSelectorOpDoesNotExist, true
+	default:
+		return "", false
+	}
+}
+
+// PostJSON makes a Poster of an HTTP client whose transport carries the credentials.
+func PostJSON(client *http.Client, base string) Poster {
+	return func(ctx context.Context, path string, body []byte) (int, []byte, error) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
+		if err != nil {
+			return 0, nil, fmt.Errorf("address the upstream: %w", err)
+		}
+		request.Header.Set("Content-Type", "application/json")
+		request.Header.Set("Accept", "application/json")
+		response, err := client.Do(request)
+		if err != nil {
+			return 0, nil, fmt.Errorf("reach the upstream: %w", err)
+		}
+		defer response.Body.Close()
+		answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+		if err != nil {
+			return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
+		}
+		return response.StatusCode, answer, nil
+	}
+}
