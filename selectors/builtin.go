@@ -1,0 +1,68 @@
+package selectors
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. Its sources there
+// are AddFieldLabelConversionFunc (which labels) and the registry's GetAttrs (which values); semantics 5.3 joins them.
+type builtin struct {
+	group    string
+	kind     string
+	versions []string // a version that is not listed has the default table
+	metadata []string // which of metadata.name and metadata.namespace are accepted
+	fields   []offer
+	aliases  map[string]string // further labels of a request -> canonical label
+	refuse   refusal
+}
+
+// offer is one Field and the label by which a request asks for it.
+type offer struct {
+	request string
+	field   Field
+}
+
+// at offers the value that lies where its label says.
+func at(label string) offer { return from(label, label) }
+
+// from offers a value by its canonical label, found at the first of paths that has one.
+func from(label string, paths ...string) offer {
+	return offer{request: label, field: Field{Label: label, Paths: paths}}
+}
+
+// renamed offers a value that requests and JSON call one thing, and the server's field set another.
+func renamed(request, label string) offer {
+	return offer{request: request, field: Field{Label: label, Paths: []string{request}}}
+}
+
+// or gives the offer the value of an object that leaves the field out.
+func (o offer) or(zero string) offer {
+	o.field.Default = zero
+	return o
+}
+
+// kindOf makes the Kind of one served version.
+func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
+	k := &Kind{gvk: gvk, scope: scope, accepted: identity(b.metadata...), refuse: b.refuse}
+	for _, o := range b.fields {
+		k.fields = append(k.fields, o.field)
+		k.accepted[o.request] = o.field.Label
+	}
+	for alias, label := range b.aliases {
+		k.accepted[alias] = label
+	}
+	return k
+}
+
+// lookupBuiltin finds the table of a kind in a version.
+func lookupBuiltin(gvk schema.GroupVersionKind) (*builtin, bool) {
+	for i := range builtins {
+		b := &builtins[i]
+		if b.kind == gvk.Kind && b.group == gvk.Group && slices.Contains(b.versions, gvk.Version) {
+			return b, true
+		}
+	}
+	return nil, false
+}

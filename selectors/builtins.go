@@ -1,0 +1,110 @@
+package selectors
+
+// Shorthands of the table below.
+var (
+	nameOnly         = []string{nameLabel}
+	nameAndNamespace = []string{nameLabel, namespaceLabel}
+)
+
+// builtins is the table, and it is read-only. Quirks that look like mistakes are the server's own and stay: a Node, a
+// Namespace and a PodCertificateRequest (although that one is namespaced) refuse metadata.namespace, Pod status.podIPs
+// is accepted and never set, and what some field sets contain beyond this (ReplicaSet status.replicas, LeaseCandidate
+// spec.leaseName, Namespace name) no request may ask for.
+var builtins = []builtin{
+	{
+		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{
+			at("spec.nodeName"),
+			at("spec.restartPolicy"),
+			at("spec.schedulerName"),
+			at("spec.serviceAccountName"),
+			at("spec.hostNetwork").or("false"),
+			at("status.phase"),
+			// The server compares its internal podIPs[0]; in v1 JSON podIP is that same address.
+			from("status.podIP", "status.podIPs.0.ip", "status.podIP"),
+			at("status.nominatedNodeName"),
+		},
+		aliases: map[string]string{
+			"spec.host":     "spec.nodeName", // clients older than v1
+			"status.podIPs": "status.podIPs", // accepted, but no object has it: compares as ""
+		},
+	},
+	{
+		kind: "Node", versions: []string{"v1"}, metadata: nameOnly, refuse: refusePlainly,
+		fields: []offer{at("spec.unschedulable").or("false")},
+	},
+	{
+		kind: "ReplicationController", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{at("status.replicas").or("0")},
+	},
+	{
+		kind: "Event", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{
+			at("involvedObject.kind"),
+			at("involvedObject.namespace"),
+			at("involvedObject.name"),
+			at("involvedObject.uid"),
+			at("involvedObject.apiVersion"),
+			at("involvedObject.resourceVersion"),
+			at("involvedObject.fieldPath"),
+			at("reason"),
+			at("reportingComponent"),
+			from("source", "source.component", "reportingComponent"),
+			at("type"),
+		},
+	},
+	{
+		kind: "Namespace", versions: []string{"v1"}, metadata: nameOnly, refuse: refusePlainly,
+		fields: []offer{at("status.phase")},
+	},
+	{
+		kind: "Secret", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{at("type")},
+	},
+	{
+		kind: "Service", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{at("spec.clusterIP"), at("spec.type")},
+	},
+	{
+		// The same objects as core Events under other names: requests and JSON say regarding and reportingController,
+		// while the server's field set keeps the core names. Core's source cannot be asked for here.
+		group: "events.k8s.io", kind: "Event", versions: []string{"v1", "v1beta1"},
+		metadata: nameAndNamespace, refuse: refusePlainly,
+		fields: []offer{
+			renamed("regarding.kind", "involvedObject.kind"),
+			renamed("regarding.namespace", "involvedObject.namespace"),
+			renamed("regarding.name", "involvedObject.name"),
+			renamed("regarding.uid", "involvedObject.uid"),
+			renamed("regarding.apiVersion", "involvedObject.apiVersion"),
+			renamed("regarding.resourceVersion", "involvedObject.resourceVersion"),
+			renamed("regarding.fieldPath", "involvedObject.fieldPath"),
+			at("reason"),
+			renamed("reportingController", "reportingComponent"),
+			at("type"),
+		},
+	},
+	{
+		group: "batch", kind: "Job", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refuseForJob,
+		fields: []offer{from("status.successful", "status.succeeded").or("0")},
+	},
+	{
+		group: "certificates.k8s.io", kind: "CertificateSigningRequest", versions: []string{"v1", "v1beta1"},
+		metadata: nameOnly, refuse: refusePlainly,
+		fields: []offer{at("spec.signerName")},
+	},
+	{
+		group: "certificates.k8s.io", kind: "ClusterTrustBundle", versions: []string{"v1", "v1beta1", "v1alpha1"},
+		metadata: nameOnly, refuse: refusePlainly,
+		fields: []offer{at("spec.signerName")},
+	},
+	{
+		group: "certificates.k8s.io", kind: "PodCertificateRequest", versions: []string{"v1", "v1beta1", "v1alpha1"},
+		metadata: nameOnly, refuse: refusePlainly,
+		fields: []offer{at("spec.signerName"), at("spec.podName"), at("spec.nodeName")},
+	},
+	{
+		group: "resource.k8s.io", kind: "ResourceSlice", versions: []string{"v1", "v1beta1", "v1beta2"},
+		metadata: nameOnly, refuse: refuseWithKind,
+		fields: []offer{at("spec.nodeName"), at("spec.driver"), at("spec.pool.name")},
+	},
+}

@@ -1,0 +1,155 @@
+package selectors
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// labelOp is what a labelTerm asks of a label. The query language has more spellings than meanings: = and == are an
+// in with one value, != is a notin with one.
+type labelOp int
+
+const (
+	labelIn labelOp = iota
+	labelNotIn
+	labelExists
+	labelAbsent
+	labelGreater
+	labelLess
+	// labelNever is an operator that apimachinery does not know either; nothing matches it.
+	labelNever
+)
+
+// labelTerm is one requirement of a label selector, compiled. It exists because apimachinery's Requirement allocates
+// while it matches > and < against a label that is no number.
+type labelTerm struct {
+	key    string
+	op     labelOp
+	values []string // sorted, each once
+	bound  int64    // of labelGreater and labelLess
+}
+
+// compileLabels compiles a selector. possible is false when it can match nothing whatever the labels.
+func compileLabels(selector labels.Selector) (terms []labelTerm, possible bool) {
+	if selector == nil {
+		return nil, true
+	}
+	requirements, selectable := selector.Requirements()
+	if !selectable {
+		return nil, false
+	}
+	for i := range requirements {
+		terms = append(terms, compileLabel(&requirements[i]))
+	}
+	return terms, true
+}
+
+func compileLabel(r *labels.Requirement) labelTerm {
+	t := labelTerm{key: r.Key(), op: labelOpOf(r.Operator()), values: r.ValuesUnsorted()}
+	slices.Sort(t.values)
+	t.values = slices.Compact(t.values)
+	if t.op == labelGreater || t.op == labelLess {
+		bound, ok := int64(0), len(t.values) == 1
+		if ok {
+			bound, ok = parseInt64(t.values[0])
+		}
+		if !ok {
+			t.op = labelNever
+		}
+		t.bound = bound
+	}
+	return t
+}
+
+func labelOpOf(operator selection.Operator) labelOp {
+	switch operator {
+	case selection.In, selection.Equals, selection.DoubleEquals:
+		return labelIn
+	case selection.NotIn, selection.NotEquals:
+		return labelNotIn
+	case selection.Exists:
+		return labelExists
+	case selection.DoesNotExist:
+		return labelAbsent
+	case selection.GreaterThan:
+		return labelGreater
+	case selection.LessThan:
+		return labelLess
+	default:
+		return labelNever
+	}
+}
+
+// matches tells whether a set of labels satisfies the term (semantics 5.1): notin is also true of labels that lack the
+// key, every other comparison needs it.
+func (t *labelTerm) matches(set LabelSet) bool {
+	value, exists := set.Lookup(t.key)
+	switch t.op {
+	case labelIn:
+		return exists && slices.Contains(t.values, value)
+	case labelNotIn:
+		return !exists || !slices.Contains(t.values, value)
+	case labelExists:
+		return exists
+	case labelAbsent:
+		return !exists
+	case labelGreater:
+		n, ok := parseInt64(value)
+		return exists && ok && n > t.bound
+	case labelLess:
+		n, ok := parseInt64(value)
+		return exists && ok && n < t.bound
+	default:
+		return false
+	}
+}
+
+// appendTo writes the term so that terms which ask the same are written the same.
+func (t *labelTerm) appendTo(dst []byte) []byte {
+	dst = strconv.AppendQuote(dst, t.key)
+	dst = append(dst, ' ')
+	dst = append(dst, labelOpNames[t.op]...)
+	for _, value := range t.values {
+		dst = append(dst, ' ')
+		dst = strconv.AppendQuote(dst, value)
+	}
+	return dst
+}
+
+// labelOpNames is read-only.
+var labelOpNames = [...]string{
+	labelIn: "in", labelNotIn: "notin", labelExists: "exists", labelAbsent: "absent",
+	labelGreater: ">", labelLess: "<", labelNever: "never",
+}
+
+// parseInt64 is strconv.ParseInt(s, 10, 64) without its error, whose making allocates.
+func parseInt64(s string) (n int64, ok bool) {
+	negative := false
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		negative = s[0] == '-'
+		s = s[1:]
+	}
+	if s == "" {
+		return 0, false
+	}
+	limit := uint64(math.MaxInt64)
+	if negative {
+		limit++
+	}
+	var magnitude uint64
+	for i := range len(s) {
+		digit := uint64(s[i] - '0')
+		if digit > 9 || magnitude > (limit-digit)/10 {
+			return 0, false
+		}
+		magnitude = magnitude*10 + digit
+	}
+	if negative {
+		return -int64(magnitude), true
+	}
+	return int64(magnitude), true
+}
