@@ -1,0 +1,143 @@
+package bookmarks_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/bookmarks"
+)
+
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// run walks a schedule to its end, or at most to limit, and writes down what the watch would send. rvAt is the
+// resourceVersion that the watch has reached at a time since its start.
+func run(o bookmarks.Options, limit time.Duration, rvAt func(time.Duration) uint64) []string {
+	var sent []string
+	schedule := bookmarks.NewSchedule(o)
+	for {
+		due, ok := schedule.Next()
+		if !ok || due.Sub(o.Start) > limit {
+			return sent
+		}
+		since := due.Sub(o.Start)
+		switch form, send := schedule.Take(due, rvAt(since)); {
+		case send && form == bookmarks.InitialEventsEnd:
+			sent = append(sent, fmt.Sprintf("%v end@%d", since, rvAt(since)))
+		case send:
+			sent = append(sent, fmt.Sprintf("%v plain@%d", since, rvAt(since)))
+		default:
+			sent = append(sent, fmt.Sprintf("%v skipped", since))
+		}
+	}
+}
+
+func still(rv uint64) func(time.Duration) uint64 {
+	return func(time.Duration) uint64 { return rv }
+}
+
+// perSecond moves the resourceVersion by one each second.
+func perSecond(rv uint64) func(time.Duration) uint64 {
+	return func(since time.Duration) uint64 { return rv + uint64(since/time.Second) }
+}
+
+// The times without initial events are those that were measured at kube-apiserver, less its bucket of a second
+// (semantics 4.3, 10.3).
+func TestScheduleFollowsKubeApiserver(t *testing.T) {
+	tests := []struct {
+		name    string
+		timeout time.Duration
+		options bookmarks.Options
+		rvAt    func(time.Duration) uint64
+		want    []string
+	}{
+		{"1 s", time.Second, bookmarks.Options{Floor: 10}, still(11), nil},
+		{"2 s", 2 * time.Second, bookmarks.Options{Floor: 10}, still(11), nil},
+		{"3 s", 3 * time.Second, bookmarks.Options{Floor: 10}, still(11), []string{"1s plain@11"}},
+		{"6 s", 6 * time.Second, bookmarks.Options{Floor: 10}, still(11), []string{"4s plain@11"}},
+		{"62 s", 62 * time.Second, bookmarks.Options{Floor: 10}, still(11), []string{"1m0s plain@11"}},
+		{
+			"150 s", 150 * time.Second, bookmarks.Options{Floor: 10}, still(11),
+			[]string{"1m0s plain@11", "2m0s plain@11", "2m28s plain@11"}, // an equal RV may repeat
+		},
+		{
+			"nothing to tell yet", 150 * time.Second, bookmarks.Options{Floor: 100}, perSecond(10),
+			[]string{"1m0s skipped", "2m0s plain@130", "2m28s plain@158"},
+		},
+		{
+			"initial events, quiet", 150 * time.Second, bookmarks.Options{InitialEvents: bookmarks.Owed}, still(11),
+			[]string{"0s end@11", "1s skipped", "1m1s skipped", "2m1s skipped", "2m28s skipped"},
+		},
+		{
+			"initial events, busy", 150 * time.Second, bookmarks.Options{InitialEvents: bookmarks.Owed}, perSecond(11),
+			[]string{"0s end@11", "1s plain@12", "1m1s plain@72", "2m1s plain@132", "2m28s plain@159"},
+		},
+		{
+			"initial events replace the floor", 10 * time.Second,
+			bookmarks.Options{InitialEvents: bookmarks.Owed, Floor: 99}, perSecond(11),
+			[]string{"0s end@11", "1s plain@12", "8s plain@19"},
+		},
+		{
+			"initial events, too short for more", time.Second,
+			bookmarks.Options{InitialEvents: bookmarks.Owed}, perSecond(11),
+			[]string{"0s end@11", "1s plain@12"},
+		},
+		{
+			"deadline passed before it began", -time.Second, bookmarks.Options{Floor: 10}, still(11), nil,
+		},
+		{
+			"a faster interval", 10 * time.Second, bookmarks.Options{Interval: 3 * time.Second, Floor: 10}, still(11),
+			[]string{"3s plain@11", "6s plain@11", "8s plain@11"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			test.options.Start = start
+			test.options.Deadline = start.Add(test.timeout)
+			if diff := cmp.Diff(test.want, run(test.options, time.Hour, test.rvAt)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestScheduleWithoutDeadline(t *testing.T) {
+	got := run(bookmarks.Options{Start: start}, 3*time.Minute, still(1))
+	if diff := cmp.Diff([]string{"1m0s plain@1", "2m0s plain@1", "3m0s plain@1"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTakeBeforeDueChangesNothing(t *testing.T) {
+	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start})
+	before := schedule
+	if _, send := schedule.Take(start.Add(59*time.Second), 1); send {
+		t.Error("a bookmark was sent a second early")
+	}
+	if schedule != before {
+		t.Errorf("the schedule changed from %v to %v", before, schedule)
+	}
+}
+
+func TestLateTakePlansFromThePresent(t *testing.T) {
+	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start, Deadline: start.Add(time.Hour)})
+	late := start.Add(5 * time.Minute)
+	if _, send := schedule.Take(late, 1); !send {
+		t.Fatal("an overdue bookmark was not sent")
+	}
+	if due, ok := schedule.Next(); !ok || !due.Equal(late.Add(time.Minute)) {
+		t.Errorf("next is %v, %v; missed bookmarks must not be made up for in a burst", due, ok)
+	}
+}
+
+func TestInitialEventsMayTakeLongerThanTheWatch(t *testing.T) {
+	schedule := bookmarks.NewSchedule(bookmarks.Options{
+		Start: start, Deadline: start.Add(time.Second), InitialEvents: bookmarks.Owed,
+	})
+	form, send := schedule.Take(start.Add(3*time.Second), 7)
+	if form != bookmarks.InitialEventsEnd || !send {
+		t.Errorf("Take = %v, %v; initial-events-end is owed however late", form, send)
+	}
+}
