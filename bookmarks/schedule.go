@@ -25,7 +25,7 @@ const (
 
 // Options describe one watch.
 type Options struct {
-	// Start is when the watch began.
+	// Start is when the watch began; not the zero time.
 	Start time.Time
 	// Deadline is when the watch ends; zero means never.
 	Deadline time.Time
@@ -47,8 +47,8 @@ const (
 	steady                // one every interval and one before the deadline
 )
 
-// Schedule says when one watch's next bookmark is due. The zero value owes nothing useful; use NewSchedule. Not safe for
-// concurrent use.
+// Schedule says when one watch's next bookmark is due. The zero value owes none, ever; NewSchedule makes the useful ones.
+// Not safe for concurrent use.
 type Schedule struct {
 	deadline time.Time
 	interval time.Duration

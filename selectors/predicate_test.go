@@ -1,0 +1,256 @@
+package selectors_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+var (
+	podKind    = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	nodeKind   = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
+	configKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	roleKind   = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
+)
+
+// labelSet is what a scan of an object with these labels yields.
+func labelSet(set map[string]string) selectors.LabelSet {
+	var s selectors.LabelSet
+	for key, value := range set {
+		s = append(s, selectors.Label{Key: key, Value: value})
+	}
+	slices.SortFunc(s, func(a, b selectors.Label) int { return strings.Compare(a.Key, b.Key) })
+	return s
+}
+
+// attributes is what a scan of an object with this field set yields.
+func attributes(k *selectors.Kind, set fields.Set) *selectors.Attributes {
+	a := &selectors.Attributes{Namespace: set["metadata.namespace"], Name: set["metadata.name"]}
+	for _, field := range k.Fields() {
+		a.Fields = append(a.Fields, set[field.Label])
+	}
+	return a
+}
+
+// checkLabels compares a predicate with the selector that it was made of.
+func checkLabels(t *testing.T, p *selectors.Predicate, reference labels.Selector, set map[string]string) {
+	t.Helper()
+	want := reference.Matches(labels.Set(set))
+	if got := p.Matches(&selectors.Attributes{Labels: labelSet(set)}); got != want {
+		t.Errorf("%q on labels %v: got %v, apimachinery says %v", reference, set, got, want)
+	}
+}
+
+// checkFields compares a predicate with the converted selector that it was made of.
+func checkFields(t *testing.T, k *selectors.Kind, p *selectors.Predicate, reference fields.Selector, set fields.Set) {
+	t.Helper()
+	want := reference.Matches(set)
+	if got := p.Matches(attributes(k, set)); got != want {
+		t.Errorf("%q on fields %v: got %v, apimachinery says %v", reference, set, got, want)
+	}
+}
+
+// labelGrammar generates every requirement over two keys and a handful of telling values.
+func labelGrammar() []string {
+	var requirements []string
+	values := []string{"", "x", "7", "007", "9223372036854775807"}
+	for _, key := range []string{"a", "b"} {
+		requirements = append(requirements, key, "!"+key, key+" in (x,7)", key+" in ()", key+" notin (x,,7)", key+" in (7,x,x)")
+		for _, value := range values {
+			requirements = append(requirements, key+"="+value, key+"=="+value, key+"!="+value)
+			if value != "" && value != "x" {
+				requirements = append(requirements, key+">"+value, key+"<"+value)
+			}
+		}
+	}
+	return requirements
+}
+
+// labelUniverse generates every set of labels that could tell those requirements apart.
+func labelUniverse() []map[string]string {
+	values := []string{"absent", "", "x", "y", "6", "7", "8", "-7", "+7", "07", "9223372036854775807", "9223372036854775808", "1_0"}
+	var universe []map[string]string
+	for _, a := range values {
+		for _, b := range values {
+			set := map[string]string{"unrelated": "x"}
+			if a != "absent" {
+				set["a"] = a
+			}
+			if b != "absent" {
+				set["b"] = b
+			}
+			universe = append(universe, set)
+		}
+	}
+	return universe
+}
+
+// singlesAndPairs generates every selector of at most two requirements.
+func singlesAndPairs(requirements []string) []string {
+	texts := append([]string{""}, requirements...)
+	for _, left := range requirements {
+		for _, right := range requirements {
+			texts = append(texts, left+","+right)
+		}
+	}
+	return texts
+}
+
+func TestLabelsMatchLikeApimachinery(t *testing.T) {
+	kind := selectors.ForBuiltin(configKind, selectors.Namespaced)
+	universe := labelUniverse()
+	for _, text := range singlesAndPairs(labelGrammar()) {
+		selector, err := selectors.ParseLabels(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		predicate := kind.Predicate("", selector, nil)
+		for _, set := range universe {
+			checkLabels(t, predicate, selector, set)
+		}
+	}
+}
+
+// fieldGrammar generates every term over fields of a Pod: both metadata fields, two that objects have, one that never
+// has a value, and one under two names.
+func fieldGrammar() []string {
+	var terms []string
+	for _, label := range []string{"metadata.name", "metadata.namespace", "spec.nodeName", "spec.host", "status.phase", "status.podIPs"} {
+		for _, operator := range []string{"=", "==", "!="} {
+			for _, value := range []string{"", "x", "y"} {
+				terms = append(terms, label+operator+value)
+			}
+		}
+	}
+	return terms
+}
+
+func fieldUniverse() []fields.Set {
+	var universe []fields.Set
+	values := []string{"", "x", "y"}
+	for _, node := range values {
+		for _, phase := range values {
+			for _, name := range []string{"x", "y"} {
+				for _, namespace := range []string{"x", "y"} {
+					universe = append(universe, fields.Set{
+						"metadata.name": name, "metadata.namespace": namespace, "spec.nodeName": node, "status.phase": phase,
+					})
+				}
+			}
+		}
+	}
+	return universe
+}
+
+func TestFieldsMatchLikeApimachinery(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	universe := fieldUniverse()
+	for _, text := range singlesAndPairs(fieldGrammar()) {
+		selector, err := pod.ParseFields(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		predicate := pod.Predicate("", nil, selector)
+		for _, set := range universe {
+			checkFields(t, pod, predicate, selector, set)
+		}
+	}
+}
+
+// Predicates share a feed when their strings are equal, so equal strings must mean equal answers on every object.
+func TestEqualStringsMatchTheSame(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	answers := map[string]string{}
+	remember := func(p *selectors.Predicate, objects []*selectors.Attributes) {
+		var answer strings.Builder
+		for _, object := range objects {
+			fmt.Fprintf(&answer, "%t ", p.Matches(object))
+		}
+		if before, ok := answers[p.String()]; ok && before != answer.String() {
+			t.Errorf("%s means two things", p)
+		}
+		answers[p.String()] = answer.String()
+	}
+
+	var objects []*selectors.Attributes
+	for _, set := range labelUniverse() {
+		objects = append(objects, &selectors.Attributes{Name: "x", Namespace: "x", Labels: labelSet(set)})
+	}
+	for _, set := range fieldUniverse() {
+		objects = append(objects, attributes(pod, set))
+	}
+	for _, namespace := range []string{"", "x", "y"} {
+		for _, text := range singlesAndPairs(labelGrammar()) {
+			selector, err := selectors.ParseLabels(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			remember(pod.Predicate(namespace, selector, nil), objects)
+		}
+		for _, text := range singlesAndPairs(fieldGrammar()) {
+			selector, err := pod.ParseFields(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			remember(pod.Predicate(namespace, nil, selector), objects)
+		}
+	}
+}
+
+func TestStringIgnoresSpelling(t *testing.T) {
+	groups := [][][2]string{ // label selector, field selector
+		{{"", ""}, {" ", ",,"}},
+		{{"a=1", ""}, {"a==1", ""}, {"a in (1)", ""}, {"a = 1,a=1", ""}},
+		{{"a!=1", ""}, {"a notin (1)", ""}},
+		{{"a in (x,y),b", ""}, {"b,a in (y,x,y)", ""}},
+		{{"", "spec.nodeName=n,status.phase!=P"}, {"", "status.phase!=P,spec.host==n"}},
+		{{"a", "status.phase=x"}}, {{"a", "status.phase!=x"}}, {{"!a", "status.phase=x"}},
+		{{"", `spec.nodeName=n"; field "status.phase" \= "x`}}, {{"", "spec.nodeName=n,status.phase=x"}},
+	}
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	owner := map[string]int{}
+	for i, group := range groups {
+		for _, texts := range group {
+			name := mustPredicate(t, pod, "", texts[0], texts[1]).String()
+			if other, ok := owner[name]; ok && other != i {
+				t.Errorf("%q of group %d is also in group %d", texts, i, other)
+			}
+			owner[name] = i
+		}
+	}
+	if len(owner) != len(groups) {
+		t.Errorf("%d strings for %d groups: %v", len(owner), len(groups), owner)
+	}
+}
+
+func mustPredicate(t testing.TB, k *selectors.Kind, namespace, labelSelector, fieldSelector string) *selectors.Predicate {
+	t.Helper()
+	l, err := selectors.ParseLabels(labelSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := k.ParseFields(fieldSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k.Predicate(namespace, l, f)
+}
+
+func TestSelectorsThatMatchNothing(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	for _, p := range []*selectors.Predicate{
+		pod.Predicate("", labels.Nothing(), nil),
+		pod.Predicate("", nil, fields.Nothing()),
+	} {
+		if p.Matches(&selectors.Attributes{Namespace: "x", Name: "x"}) || p.Everything() {
+			t.Errorf("%s matches something", p)
+		}
+	}
+}
