@@ -1,0 +1,126 @@
+package layering
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// The real tree obeys.
+func TestHouse(t *testing.T) {
+	root := filepath.Join("..", "..")
+	goMod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(goMod), "module "+module+"\n") {
+		t.Fatalf("%s is not the root of %s", root, module)
+	}
+	breaches, err := check(os.DirFS(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, breach := range breaches {
+		t.Error(breach)
+	}
+}
+
+// TestCheckFindsEachBreach puts one breach at a time into a tree that obeys.
+func TestCheckFindsEachBreach(t *testing.T) {
+	const status = `"k8s.io/apimachinery/pkg/apis/meta/v1"`
+	tests := []struct{ name, path, text, want string }{
+		{"cache talks HTTP", "cache/a.go", `import "net/http"`, "cache/a.go:2: imports net/http: cache must not know it"},
+		{"cache logs", "cache/a.go", `import "go.uber.org/zap/zapcore"`, "cache/a.go:2: imports go.uber.org/zap/zapcore"},
+		{"cache counts", "cache/a.go", `import "github.com/prometheus/client_golang/prometheus"`, "cache/a.go:2: imports github.com/prometheus"},
+		{"cache knows handlers", "cache/a.go", `import "` + module + `/handlers"`, "cache/a.go:2: imports " + module + "/handlers: cache may import"},
+		{"selectors knows a library", "selectors/a.go", `import "golang.org/x/sync/errgroup"`, "selectors may use [k8s.io/apimachinery] only"},
+		{"selectors knows cache", "selectors/a.go", `import "` + module + `/cache"`, "selectors may import [] of ours"},
+		{"bookmarks knows selectors", "bookmarks/a.go", `import "` + module + `/selectors"`, "bookmarks may import [] of ours"},
+		{"wire knows cache", "internal/wire/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
+		{"wire writes responses", "internal/wire/a.go", `import "net/http"`, "internal/wire must not know it"},
+		{"wire logs", "internal/wire/a.go", `import "go.uber.org/zap"`, "internal/wire/a.go:2: imports go.uber.org/zap: only"},
+		{"upstream knows handlers", "internal/upstream/a.go", `import "` + module + `/handlers"`, "internal/upstream may import"},
+		{"auth knows limit", "internal/auth/a.go", `import "` + module + `/internal/limit"`, "internal/auth may import [] of ours"},
+		{"a room below a room", "internal/wire/deep/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
+		{"handlers register metrics", "handlers/a.go", `import "github.com/prometheus/client_golang/prometheus"`, "only [internal/observe] and tests may"},
+		{"handlers use client-go", "handlers/a.go", `import "k8s.io/client-go/rest"`, "handlers/a.go:2: imports k8s.io/client-go/rest: only"},
+		{"testkit in production", "cmd/listfacade/a.go", `import "` + module + `/internal/testkit"`, "cmd/listfacade/a.go:2: imports " + module + "/internal/testkit: only [internal/testkit] and tests may"},
+		{"a test library in production", "handlers/a.go", `import "github.com/google/go-cmp/cmp"`, "only [internal/testkit] and tests may"},
+		{"kubernetes itself", "cmd/listfacade/a.go", `import "k8s.io/kubernetes/pkg/apis/core"`, "only [] and tests may"},
+		{"devcluster", "handlers/a.go", `import "` + module + `/devcluster"`, "it is another module"},
+		{"devcluster in a test", "handlers/a_test.go", `import "` + module + `/devcluster/internal/pki"`, "it is another module"},
+		{"devcluster knows us", "devcluster/a.go", `import "` + module + `/cache"`, "devcluster/a.go:2: imports " + module + "/cache: it is another module"},
+		{"a Status elsewhere", "handlers/list.go", "import metav1 " + status + "\nvar s = &metav1.Status{}", "handlers/list.go:3: writes a metav1.Status"},
+		{"a Status in a slice", "handlers/list.go", "import m " + status + "\nvar s = []any{m.Status{}}", "handlers/list.go:3: writes a metav1.Status"},
+		{"no doc.go", "internal/limit/limit.go", "", "internal/limit: no doc.go with a package comment"},
+		{"no room", "pkg/a.go", "", "pkg: has no room in the table"},
+		{"a vague name", "cache/util/a.go", "", "cache/util: the name says nothing"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			tree := goodTree()
+			tree[test.path] = file(test.text)
+			breaches, err := check(tree)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, test.want) }) {
+				t.Errorf("%q not found in %q", test.want, breaches)
+			}
+		})
+	}
+}
+
+func TestCheckAcceptsAGoodTree(t *testing.T) {
+	breaches, err := check(goodTree())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(breaches) != 0 {
+		t.Errorf("breaches in a tree that obeys: %q", breaches)
+	}
+}
+
+func TestCheckReportsWhatItCannotRead(t *testing.T) {
+	tree := goodTree()
+	tree["cache/broken.go"] = &fstest.MapFile{Data: []byte("package")}
+	if _, err := check(tree); err == nil {
+		t.Error("a file that is no Go was passed over")
+	}
+}
+
+// goodTree has every edge that someone might believe to be forbidden.
+func goodTree() fstest.MapFS {
+	return fstest.MapFS{
+		"cmd/listfacade/main.go": documentedFile("main",
+			`import ("`+module+`/handlers"; "`+module+`/internal/observe"; "go.uber.org/zap"; "k8s.io/client-go/rest")`),
+		"handlers/doc.go":      documentedFile("p", ""),
+		"handlers/errors.go":   file(`import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"` + "\nvar s = metav1.Status{}"),
+		"handlers/router.go":   file(`import ("net/http"; "github.com/go-chi/chi/v5"; "` + module + `/cache"; "` + module + `/internal/auth")`),
+		"handlers/all_test.go": file(`import ("` + module + `/internal/testkit"; "github.com/google/go-cmp/cmp"; "k8s.io/client-go/rest")`),
+		"cache/doc.go":         documentedFile("p", `import ("`+module+`/selectors"; "`+module+`/internal/wire"; "sync/atomic")`),
+		"cache/cache_test.go":  file(`import "net/http"`),
+		"selectors/doc.go":     documentedFile("p", `import "k8s.io/apimachinery/pkg/labels"`),
+		"bookmarks/doc.go":     documentedFile("p", ""),
+		"internal/wire/doc.go": documentedFile("p", `import "github.com/klauspost/compress/gzip"`),
+		"internal/upstream/doc.go": documentedFile("p",
+			`import ("`+module+`/cache"; "`+module+`/selectors"; "k8s.io/client-go/rest"; "net/http")`),
+		"internal/observe/doc.go":      documentedFile("p", `import "github.com/prometheus/client_golang/prometheus"`),
+		"internal/testkit/doc.go":      documentedFile("p", `import ("`+module+`/handlers"; "go.uber.org/goleak"; "`+module+`/internal/testkit/deep")`),
+		"internal/testkit/deep/doc.go": documentedFile("p", ""),
+		"devcluster/cluster.go":        file(`import ("` + module + `/devcluster/internal/pki"; "k8s.io/client-go/rest")`),
+		"cache/testdata/bad.go":        &fstest.MapFile{Data: []byte("no Go at all")},
+		".hidden/bad.go":               &fstest.MapFile{Data: []byte("no Go at all")},
+	}
+}
+
+func file(text string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}
+}
+
+func documentedFile(name, text string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte("// Package comment.\npackage " + name + "\n" + text + "\n")}
+}

@@ -1,0 +1,147 @@
+package layering
+
+import (
+	"fmt"
+	"go/ast"
+	"io/fs"
+	"path"
+	"slices"
+)
+
+// check returns every breach of the rules in a tree, as "file:line: what", sorted.
+func check(tree fs.FS) ([]string, error) {
+	sources, err := readTree(tree)
+	if err != nil {
+		return nil, err
+	}
+	var breaches []string
+	for dir, files := range byDir(sources) {
+		if within(dir, devcluster) {
+			continue
+		}
+		breaches = append(breaches, checkPackage(dir, files)...)
+	}
+	for _, s := range sources {
+		if within(s.dir(), devcluster) {
+			breaches = append(breaches, checkOtherModule(s)...)
+			continue
+		}
+		breaches = append(breaches, checkImports(s)...)
+		breaches = append(breaches, checkStatus(s)...)
+	}
+	slices.Sort(breaches)
+	return breaches, nil
+}
+
+// checkPackage holds a directory to its name, its room and its doc.go.
+func checkPackage(dir string, files []*source) []string {
+	var breaches []string
+	if slices.Contains(vague, path.Base(dir)) {
+		breaches = append(breaches, dir+": the name says nothing about what is in it")
+	}
+	if roomOf(dir) == nil {
+		breaches = append(breaches, dir+": has no room in the table")
+	}
+	if !documented(files) {
+		breaches = append(breaches, dir+": no doc.go with a package comment")
+	}
+	return breaches
+}
+
+// documented reports whether a package has its doc.go. A command may say what it does in main.go.
+func documented(files []*source) bool {
+	return slices.ContainsFunc(files, func(s *source) bool {
+		name := path.Base(s.path)
+		return s.syntax.Doc != nil && (name == "doc.go" || s.syntax.Name.Name == "main" && name == "main.go")
+	})
+}
+
+// roomOf returns the innermost room that a directory lies in.
+func roomOf(dir string) *room {
+	var found *room
+	for i := range rooms {
+		if within(dir, rooms[i].dir) && (found == nil || len(rooms[i].dir) > len(found.dir)) {
+			found = &rooms[i]
+		}
+	}
+	return found
+}
+
+// checkImports holds the imports of one file of the main module to the table.
+func checkImports(s *source) []string {
+	var breaches []string
+	home := roomOf(s.dir())
+	for _, i := range s.imports {
+		if reason := refusal(s, home, i.path); reason != "" {
+			breaches = append(breaches, fmt.Sprintf("%s:%d: imports %s: %s", s.path, i.line, i.path, reason))
+		}
+	}
+	return breaches
+}
+
+// refusal says why a file must not import a path; empty if it may.
+func refusal(s *source, home *room, target string) string {
+	dir, ours := ownDir(target)
+	switch {
+	case ours && within(dir, devcluster):
+		return "it is another module"
+	case s.test || home == nil: // a package without a room is a breach already
+		return ""
+	}
+	for _, c := range confined {
+		if within(target, c.prefix) && !withinAny(s.dir(), c.to) {
+			return fmt.Sprintf("only %v and tests may", c.to)
+		}
+	}
+	switch {
+	case withinAny(target, home.never):
+		return home.dir + " must not know it"
+	case ours && !within(dir, home.dir) && !slices.Contains(home.ours, "*") && !withinAny(dir, home.ours):
+		return fmt.Sprintf("%s may import %v of ours", home.dir, home.ours)
+	case !ours && !standard(target) && home.external != nil && !withinAny(target, home.external):
+		return fmt.Sprintf("%s may use %v only", home.dir, home.external)
+	}
+	return ""
+}
+
+// checkOtherModule holds the devcluster module to importing nothing of the main one.
+func checkOtherModule(s *source) []string {
+	var breaches []string
+	for _, i := range s.imports {
+		if dir, ours := ownDir(i.path); ours && !within(dir, devcluster) {
+			breaches = append(breaches, fmt.Sprintf("%s:%d: imports %s: it is another module", s.path, i.line, i.path))
+		}
+	}
+	return breaches
+}
+
+// checkStatus finds composite literals of metav1.Status outside of the one file that may have them.
+func checkStatus(s *source) []string {
+	if s.test || s.path == statusFile {
+		return nil
+	}
+	var breaches []string
+	for _, i := range s.imports {
+		if i.path != "k8s.io/apimachinery/pkg/apis/meta/v1" {
+			continue
+		}
+		ast.Inspect(s.syntax, func(n ast.Node) bool {
+			if literal, ok := n.(*ast.CompositeLit); ok && isSelector(literal.Type, i.name, "Status") {
+				line := s.set.Position(literal.Pos()).Line
+				breaches = append(breaches, fmt.Sprintf("%s:%d: writes a metav1.Status outside %s", s.path, line, statusFile))
+			}
+			return true
+		})
+	}
+	return breaches
+}
+
+// isSelector reports whether an expression is pkg.name.
+func isSelector(e ast.Expr, pkg, name string) bool {
+	selector, ok := e.(*ast.SelectorExpr)
+	if !ok || selector.Sel.Name != name {
+		return false
+	}
+	x, ok := selector.X.(*ast.Ident)
+	return ok && x.Name == pkg
+}

@@ -1,0 +1,72 @@
+package layering
+
+// module is the path of the main module; rooms are directories below it.
+const module = "github.com/listfacade/listfacade"
+
+// room is a directory, with all below it that have no room of their own, and what its code may import. Test files may
+// import any package of ours.
+type room struct {
+	dir string
+	// ours lists the rooms whose packages it may import besides its own; "*" is all of them.
+	ours []string
+	// external, if not nil, lists the only import path prefixes beyond the standard library that it may use.
+	external []string
+	// never lists import path prefixes that it must not use, standard library included.
+	never []string
+}
+
+// pure is what the core knows nothing about: it returns errors and values, and lets others talk, log and count.
+var pure = []string{"net/http", "github.com/go-chi/chi", "go.uber.org/zap", "k8s.io/client-go", "k8s.io/api", "github.com/prometheus"}
+
+var apimachineryOnly = []string{"k8s.io/apimachinery"}
+
+// rooms is the house. A Go package outside of all rooms breaks the rules.
+var rooms = []room{
+	{dir: "cmd", ours: []string{"*"}},
+	{dir: "handlers", ours: []string{"cache", "selectors", "bookmarks", "internal"}},
+	// wire: only the leaf types that say what bytes the upstream sent.
+	{dir: "cache", ours: []string{"selectors", "bookmarks", "internal/wire"}, never: pure},
+	{dir: "selectors", external: apimachineryOnly, never: pure},
+	{dir: "bookmarks", external: apimachineryOnly, never: pure},
+	// selectors: a lane scans its kind's selectable fields; bookmarks: it learns its kind's bookmark as it starts.
+	{dir: "internal/upstream", ours: []string{"cache", "selectors", "bookmarks", "internal/wire"}},
+	// No net/http: wire writes to an io.Writer, whoever that is.
+	{dir: "internal/wire", never: []string{"net/http", "k8s.io/api", "k8s.io/client-go"}},
+	{dir: "internal/auth"},
+	{dir: "internal/limit"},
+	{dir: "internal/observe"},
+	{dir: "internal/testkit", ours: []string{"*"}},
+	{dir: "internal/layering"},
+	// Both servers are asked over HTTP, so the benchmarks need nothing of ours.
+	{dir: "bench"},
+}
+
+// confined lists import path prefixes that only some rooms may use; nil means none. Test files are free.
+var confined = []struct {
+	prefix string
+	to     []string
+}{
+	{"go.uber.org/zap", []string{"cmd", "handlers", "internal/upstream", "internal/auth", "internal/limit", "internal/observe"}},
+	{"k8s.io/client-go", []string{"cmd", "internal/upstream", "internal/auth", "internal/testkit", "bench"}},
+	// Whoever cannot import it cannot register a metric either.
+	{"github.com/prometheus", []string{"internal/observe"}},
+	{"github.com/go-chi/chi", []string{"handlers"}},
+	{"github.com/google/go-cmp", []string{"internal/testkit"}},
+	{"go.uber.org/goleak", []string{"internal/testkit"}},
+	{"github.com/rogpeppe/go-internal", []string{"internal/testkit"}},
+	{module + "/internal/testkit", []string{"internal/testkit"}},
+	// Too heavy for a facade that stores bytes and delegates every decision.
+	{"k8s.io/kubernetes", nil},
+	{"google.golang.org/grpc", nil},
+	{"github.com/google/cel-go", nil},
+	{"go.etcd.io", nil},
+}
+
+// devcluster is a module of its own; it and the main module meet over HTTP only, tests included.
+const devcluster = "devcluster"
+
+// statusFile is the only place where a metav1.Status is written down, so that every error text has one home.
+const statusFile = "handlers/errors.go"
+
+// vague are names that say nothing about what a package holds.
+var vague = []string{"util", "utils", "common", "misc", "types", "helpers", "shared", "base"}
