@@ -1,0 +1,116 @@
+package devcluster
+
+import (
+	"crypto/x509"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/listfacade/listfacade/devcluster/internal/pki"
+)
+
+// Certificates are the files that the servers and users of one cluster need. Three authorities sign them: one for the
+// cluster, one for etcd (whoever may talk to etcd may do everything, so users must not), one for front proxies.
+type Certificates struct {
+	dir          string
+	ca           *pki.Authority
+	etcdCA       *pki.Authority
+	frontProxyCA *pki.Authority
+
+	Serving        pki.Pair // for every HTTPS server that users talk to
+	EtcdServer     pki.Pair
+	EtcdClient     pki.Pair
+	FrontProxy     pki.Pair
+	ServiceAccount pki.KeyPair
+	Users          map[string]pki.Pair // by the name of the User
+}
+
+// MakeCertificates writes a new set to dir, which is made if need be. hosts are the names and addresses of the servers;
+// localhost and the loopback addresses are always among them.
+func MakeCertificates(dir string, hosts []string) (*Certificates, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make certificate directory: %w", err)
+	}
+	c := &Certificates{dir: dir, Users: make(map[string]pki.Pair)}
+	steps := []func() error{
+		c.makeAuthorities,
+		func() error { return c.makeServerPairs(append([]string{"localhost", "127.0.0.1", "::1"}, hosts...)) },
+		c.makeClientPairs,
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// WriteKubeconfigs writes one kubeconfig for every user to dir, all for the same server, and returns their paths by the
+// name of the user.
+func (c *Certificates) WriteKubeconfigs(dir, server string) (map[string]string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make kubeconfig directory: %w", err)
+	}
+	paths := KubeconfigPaths(dir)
+	for name, pair := range c.Users {
+		kubeconfig := pki.Kubeconfig{Server: server, CAFile: c.ca.CertFile(), User: name, Pair: pair}
+		if err := kubeconfig.Write(paths[name]); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
+func (c *Certificates) makeAuthorities() (err error) {
+	if c.ca, err = pki.NewAuthority(c.dir, "ca"); err != nil {
+		return err
+	}
+	if c.etcdCA, err = pki.NewAuthority(c.dir, "etcd-ca"); err != nil {
+		return err
+	}
+	c.frontProxyCA, err = pki.NewAuthority(c.dir, "front-proxy-ca")
+	return err
+}
+
+func (c *Certificates) makeServerPairs(hosts []string) (err error) {
+	serving := pki.Subject{CommonName: "devcluster", Hosts: hosts, Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	if c.Serving, err = c.ca.Issue(c.dir, "serving", serving); err != nil {
+		return err
+	}
+	// etcd's HTTP gateway connects to etcd itself, as a client with the server's certificate.
+	usages := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	etcd := pki.Subject{CommonName: "etcd", Hosts: hosts, Usages: usages}
+	if c.EtcdServer, err = c.etcdCA.Issue(c.dir, "etcd-server", etcd); err != nil {
+		return err
+	}
+	c.ServiceAccount, err = pki.NewKeyPair(c.dir, "service-account")
+	return err
+}
+
+func (c *Certificates) makeClientPairs() (err error) {
+	client := []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	etcd := pki.Subject{CommonName: "kube-apiserver-etcd-client", Usages: client}
+	if c.EtcdClient, err = c.etcdCA.Issue(c.dir, "etcd-client", etcd); err != nil {
+		return err
+	}
+	frontProxy := pki.Subject{CommonName: frontProxyName, Usages: client}
+	if c.FrontProxy, err = c.frontProxyCA.Issue(c.dir, "front-proxy-client", frontProxy); err != nil {
+		return err
+	}
+	for _, u := range Users() {
+		subject := pki.Subject{CommonName: u.UserName, Organizations: u.Groups, Usages: client}
+		if c.Users[u.Name], err = c.ca.Issue(c.dir, "user-"+u.Name, subject); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// KubeconfigPaths lists where WriteKubeconfigs puts the kubeconfigs in dir, by the name of the user.
+func KubeconfigPaths(dir string) map[string]string {
+	paths := make(map[string]string)
+	for _, u := range Users() {
+		paths[u.Name] = filepath.Join(dir, u.Name+".kubeconfig")
+	}
+	return paths
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/listfacade/listfacade/devcluster"
+)
+
+// errStdin is why a cluster ends with --exit-with-stdin.
+var errStdin = errors.New("standard input was closed")
+
+// upFlags are the flags of "devcluster up" that are not options of the cluster as they stand.
+type upFlags struct {
+	components    []string
+	json          bool
+	keep          bool
+	demo          bool
+	fsync         bool
+	exitWithStdin bool
+}
+
+func newUp() *cobra.Command {
+	var o devcluster.Options
+	var f upFlags
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start a cluster, say how to use it, and run it until SIGINT or SIGTERM",
+		Args:  cobra.NoArgs,
+	}
+	flags := command.Flags()
+	addSourceFlags(flags, &o.ModuleDir, &o.CacheDir)
+	flags.StringSliceVar(&f.components, "components", []string{"all"}, "what runs beside etcd and kube-apiserver: "+
+		"kube-controller-manager, kube-scheduler, kwok; or all, or none")
+	flags.IntVar(&o.Nodes, "nodes", 3, "how many nodes kwok plays")
+	flags.StringVar(&o.Dir, "dir", "", "where everything goes; it is kept (default: a temporary directory)")
+	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "a further flag of kube-apiserver; may be repeated")
+	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "a further flag of etcd; may be repeated")
+	flags.BoolVar(&f.json, "json", false, "when ready, print one line of JSON")
+	flags.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
+	flags.BoolVar(&f.demo, "demo", false, "create a few objects")
+	flags.BoolVar(&f.fsync, "fsync", false, "let etcd wait for the disk, as in production")
+	flags.BoolVar(&f.exitWithStdin, "exit-with-stdin", false, "end when standard input is closed")
+	command.RunE = func(command *cobra.Command, _ []string) error {
+		if err := f.apply(&o); err != nil {
+			return err
+		}
+		ctx := command.Context()
+		if f.exitWithStdin {
+			ctx = untilStdinCloses(ctx, command.InOrStdin())
+		}
+		return up(ctx, o, f.report(command.OutOrStdout()))
+	}
+	return command
+}
+
+func (f *upFlags) apply(o *devcluster.Options) (err error) {
+	if o.Components, err = devcluster.ParseComponents(f.components); err != nil {
+		return err
+	}
+	if f.keep {
+		o.Keep = devcluster.Preserve
+	}
+	if f.demo {
+		o.Demo = devcluster.Furnished
+	}
+	if f.fsync {
+		o.Sync = devcluster.Durable
+	}
+	o.Progress = os.Stderr
+	return nil
+}
+
+// report chooses how the cluster is described when it is ready.
+func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error {
+	if f.json {
+		return func(info devcluster.Info, _ time.Duration) error { return json.NewEncoder(w).Encode(info) }
+	}
+	return func(info devcluster.Info, took time.Duration) error { return forPeople(w, info, took) }
+}
+
+// up runs a cluster until ctx ends, which is no error, or a server dies, which is one.
+func up(ctx context.Context, o devcluster.Options, report func(devcluster.Info, time.Duration) error) (err error) {
+	start := time.Now()
+	cluster, err := devcluster.Start(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Close()) }()
+	if err := report(cluster.Info(), time.Since(start)); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-cluster.Failed():
+		return err
+	}
+}
+
+// untilStdinCloses ends the context at the end of stdin. Its goroutine ends then, or with the command.
+func untilStdinCloses(ctx context.Context, stdin io.Reader) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		_, _ = io.Copy(io.Discard, stdin) // an error ends it like the end
+		cancel(errStdin)
+	}()
+	return ctx
+}

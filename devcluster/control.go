@@ -1,0 +1,134 @@
+package devcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/listfacade/listfacade/devcluster/internal/process"
+)
+
+// stopWithin is how long a server may take to end by itself. kube-apiserver lets running watches be for as long as 60 s.
+const stopWithin = 90 * time.Second
+
+// maxSocketPath is the longest path that every system takes as a unix socket (104 bytes with the end on macOS).
+const maxSocketPath = 103
+
+// ErrUnknown says that there is no such process or action.
+var ErrUnknown = errors.New("unknown")
+
+// Actions of Do.
+const (
+	Kill     = "kill"     // SIGKILL
+	Stop     = "stop"     // SIGTERM, and SIGKILL after 90 seconds
+	Run      = "start"    // the same arguments and port, then wait until ready
+	Restart  = "restart"  // Stop and Run
+	Pause    = "pause"    // SIGSTOP
+	Continue = "continue" // SIGCONT
+)
+
+// Do does something to one server: one of the actions above. It fails with ErrUnknown, or with *process.StateError when
+// the server is in no state for it.
+func (c *Cluster) Do(ctx context.Context, name, action string) error {
+	p, ok := c.processes[name]
+	if !ok {
+		return fmt.Errorf("%w: process %q", ErrUnknown, name)
+	}
+	switch action {
+	case Kill:
+		return p.Kill()
+	case Stop:
+		return stop(ctx, p)
+	case Run:
+		return p.Start(ctx)
+	case Restart:
+		if err := stop(ctx, p); err != nil {
+			return err
+		}
+		return p.Start(ctx)
+	case Pause:
+		return p.Pause()
+	case Continue:
+		return p.Continue()
+	default:
+		return fmt.Errorf("%w: action %q", ErrUnknown, action)
+	}
+}
+
+func stop(ctx context.Context, p *process.Process) error {
+	ctx, cancel := context.WithTimeout(ctx, stopWithin)
+	defer cancel()
+	return p.Stop(ctx)
+}
+
+// Compact makes etcd forget its history up to now and returns the revision that it kept.
+func (c *Cluster) Compact(ctx context.Context) (int64, error) { return c.etcd.compact(ctx) }
+
+// control serves Do, Compact and Processes on a unix socket.
+type control struct {
+	path   string
+	server *http.Server
+	served chan error // the end of the serving goroutine
+}
+
+func serveControl(c *Cluster) (*control, error) {
+	path := c.path("control.sock")
+	if len(path) > maxSocketPath {
+		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path, maxSocketPath)
+	}
+	listener, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("open control socket: %w", err)
+	}
+	s := &control{
+		path:   path,
+		server: &http.Server{Handler: c.routes(), ReadHeaderTimeout: 10 * time.Second},
+		served: make(chan error, 1),
+	}
+	go func() { s.served <- s.server.Serve(listener) }()
+	return s, nil
+}
+
+func (s *control) close() error {
+	err := s.server.Close()
+	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+func (c *Cluster) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /processes", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, c.Processes(), nil)
+	})
+	mux.HandleFunc("POST /processes/{name}/{action}", func(w http.ResponseWriter, r *http.Request) {
+		err := c.Do(r.Context(), r.PathValue("name"), r.PathValue("action"))
+		answer(w, c.Processes(), err)
+	})
+	mux.HandleFunc("POST /compact", func(w http.ResponseWriter, r *http.Request) {
+		revision, err := c.Compact(r.Context())
+		answer(w, map[string]int64{"revision": revision}, err)
+	})
+	return mux
+}
+
+// answer writes the result as JSON, or the error as text.
+func answer(w http.ResponseWriter, result any, err error) {
+	var state *process.StateError
+	switch {
+	case err == nil:
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(result) // fails only when the client is gone
+	case errors.Is(err, ErrUnknown):
+		http.Error(w, err.Error(), http.StatusNotFound)
+	case errors.As(err, &state):
+		http.Error(w, err.Error(), http.StatusConflict)
+	default:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}

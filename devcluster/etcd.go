@@ -1,0 +1,82 @@
+package devcluster
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/listfacade/listfacade/devcluster/internal/ports"
+	"github.com/listfacade/listfacade/devcluster/internal/probe"
+	"github.com/listfacade/listfacade/devcluster/internal/process"
+)
+
+// progressEvery is how often etcd tells watchers how far they are; kubeadm sets the same. kube-apiserver's periodic
+// bookmarks advance by it when nothing else happens.
+const progressEvery = 5 * time.Second
+
+// etcdStart bounds the start of etcd: half a second alone, much more while a compiler has the machine.
+const etcdStart = 30 * time.Second
+
+// etcd is the cluster's store as a client sees it.
+type etcd struct {
+	url    string
+	client *probe.Client
+}
+
+func (c *Cluster) addEtcd(client, peer *ports.Reservation) error {
+	httpClient, err := probe.NewClient(c.certificates.etcdCA.CertFile(), c.certificates.EtcdClient)
+	if err != nil {
+		return err
+	}
+	c.etcd = &etcd{url: "https://" + client.Address(), client: httpClient}
+	peerURL := "http://" + peer.Address() // without TLS: it has no other member to talk to
+	args := []string{
+		"--name=devcluster",
+		"--data-dir=" + c.path("etcd"),
+		"--listen-client-urls=" + c.etcd.url,
+		"--advertise-client-urls=" + c.etcd.url,
+		"--listen-peer-urls=" + peerURL,
+		"--initial-advertise-peer-urls=" + peerURL,
+		"--initial-cluster=devcluster=" + peerURL,
+		"--client-cert-auth",
+		"--trusted-ca-file=" + c.certificates.etcdCA.CertFile(),
+		"--cert-file=" + c.certificates.EtcdServer.CertFile,
+		"--key-file=" + c.certificates.EtcdServer.KeyFile,
+		"--watch-progress-notify-interval=" + progressEvery.String(),
+		"--log-level=warn",
+	}
+	if c.options.Sync == Unsafe {
+		args = append(args, "--unsafe-no-fsync")
+	}
+	c.add(process.Spec{
+		Name:        etcdName,
+		Args:        append(args, c.options.Etcd...),
+		Ready:       func(ctx context.Context) error { return httpClient.Get(ctx, c.etcd.url+"/readyz") },
+		ReadyWithin: etcdStart,
+	})
+	return nil
+}
+
+// compact makes etcd forget every revision before the current one and returns that one: from then on a watch or a list
+// at an older one is refused as soon as it reaches etcd.
+func (e *etcd) compact(ctx context.Context) (int64, error) {
+	var current struct {
+		Header struct {
+			Revision string `json:"revision"`
+		} `json:"header"`
+	}
+	// Every read answers with the current revision; the key that is one zero byte ("AA==") does not exist.
+	if err := e.client.Post(ctx, e.url+"/v3/kv/range", map[string]string{"key": "AA=="}, &current); err != nil {
+		return 0, fmt.Errorf("read etcd's revision: %w", err)
+	}
+	revision, err := strconv.ParseInt(current.Header.Revision, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read etcd's revision: %w", err)
+	}
+	question := map[string]string{"revision": current.Header.Revision}
+	if err := e.client.Post(ctx, e.url+"/v3/kv/compaction", question, nil); err != nil {
+		return 0, fmt.Errorf("compact etcd at %d: %w", revision, err)
+	}
+	return revision, nil
+}

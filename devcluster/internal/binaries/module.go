@@ -1,0 +1,50 @@
+package binaries
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// modulePath is the module whose go.mod pins the programs.
+const modulePath = "github.com/listfacade/listfacade/devcluster"
+
+// ErrNoModule says that no checkout was found from which the programs could be built.
+var ErrNoModule = errors.New("no go.mod of " + modulePath + " here, above, or in a directory devcluster beside; name it with --module-dir")
+
+// FindModule looks for the module from dir upwards, and at each level in a directory devcluster as well.
+func FindModule(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("find module: %w", err)
+	}
+	for {
+		for _, candidate := range []string{dir, filepath.Join(dir, "devcluster")} {
+			if isModule(candidate) {
+				return candidate, nil
+			}
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", ErrNoModule
+		}
+		dir = parent
+	}
+}
+
+func isModule(dir string) bool {
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return false
+	}
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	for lines.Scan() {
+		if lines.Text() == "module "+modulePath {
+			return true
+		}
+	}
+	return false
+}

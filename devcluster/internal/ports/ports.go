@@ -1,0 +1,71 @@
+package ports
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// The ports that are handed out. Linux takes source ports from 32768 upwards, macOS from 49152.
+const (
+	first = 20000
+	count = 10000
+)
+
+// attempts bounds the search; with a tenth of the range taken, 100 misses in a row have a chance of 10^-100.
+const attempts = 100
+
+// ErrNone says that no free port was found.
+var ErrNone = errors.New("no free port found")
+
+// Reservation holds one port until Release or the end of the process.
+type Reservation struct {
+	Port int
+	lock *os.File
+}
+
+// Address is the loopback address with the port: "127.0.0.1:20000".
+func (r *Reservation) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(r.Port)) }
+
+// Release gives the port back.
+func (r *Reservation) Release() error { return r.lock.Close() }
+
+// Reserve takes one port that nobody listens on.
+func Reserve() (*Reservation, error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("listfacade-devcluster-ports-%d", os.Getuid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make port lock directory: %w", err)
+	}
+	for range attempts {
+		r, err := try(dir, first+rand.IntN(count))
+		if err != nil {
+			return nil, err
+		}
+		if r != nil {
+			return r, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %d ports from %d up were tried", ErrNone, attempts, first)
+}
+
+// try returns nil without an error when the port is taken.
+func try(dir string, port int) (*Reservation, error) {
+	lock, err := os.OpenFile(filepath.Join(dir, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open port lock: %w", err)
+	}
+	r := &Reservation{Port: port, lock: lock}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, lock.Close()
+	}
+	listener, err := net.Listen("tcp", r.Address())
+	if err != nil {
+		return nil, lock.Close()
+	}
+	return r, listener.Close()
+}

@@ -1,0 +1,122 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// readyEvery is how often a starting process is asked whether it is ready. A start takes a few seconds.
+const readyEvery = 50 * time.Millisecond
+
+// child is one run of the process.
+type child struct {
+	command *exec.Cmd
+	exited  chan struct{} // closed by the goroutine that waits for the child
+	asked   bool          // its end was asked for; guarded by Process.mu
+}
+
+// signal sends a signal unless the child is reaped already.
+func (c *child) signal(signal syscall.Signal) {
+	_ = c.command.Process.Signal(signal) // the only error is that the child is gone, which wait reports
+}
+
+// launch starts the child and the goroutine that waits for it.
+func (p *Process) launch() (*child, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	if p.state == Running || p.state == Paused {
+		return nil, &StateError{Name: p.spec.Name, Action: "start", State: p.state}
+	}
+	log, err := os.OpenFile(p.spec.LogFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log of %s: %w", p.spec.Name, err)
+	}
+	defer func() { _ = log.Close() }() // the child has its own descriptor by then
+	command := exec.Command(p.spec.Path, p.spec.Args...)
+	command.Stdout, command.Stderr = log, log
+	if err := p.spawner.start(command); err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.spec.Name, err)
+	}
+	c := &child{command: command, exited: make(chan struct{})}
+	p.child, p.state = c, Running
+	go p.wait(c)
+	return c, nil
+}
+
+// wait reaps the child. It is the only place that leaves the states Running and Paused.
+func (p *Process) wait(c *child) {
+	_ = c.command.Wait() // the exit status is in ProcessState
+	p.mu.Lock()
+	asked := c.asked
+	p.state = Stopped
+	if !asked {
+		p.state = Dead
+	}
+	p.mu.Unlock()
+	close(c.exited)
+	if !asked {
+		p.failed(p.death(c))
+	}
+}
+
+func (p *Process) death(c *child) error {
+	return &DeathError{Name: p.spec.Name, Status: c.command.ProcessState.String(), LogFile: p.spec.LogFile, Tail: tail(p.spec.LogFile)}
+}
+
+// end sends a signal that ends the child and notes that this was asked for.
+func (p *Process) end(action string, signal syscall.Signal) (*child, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != Running && p.state != Paused {
+		return nil, &StateError{Name: p.spec.Name, Action: action, State: p.state}
+	}
+	p.child.asked = true
+	p.child.signal(signal)
+	if p.state == Paused && signal != syscall.SIGKILL {
+		p.child.signal(syscall.SIGCONT) // a frozen process cannot act on the signal
+	}
+	return p.child, nil
+}
+
+// signal moves the process between Running and Paused.
+func (p *Process) signal(action string, signal syscall.Signal, from, to State) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.state != from {
+		return &StateError{Name: p.spec.Name, Action: action, State: p.state}
+	}
+	p.child.signal(signal)
+	p.state = to
+	return nil
+}
+
+// waitReady asks until the process is ready, ended, or out of time.
+func (p *Process) waitReady(ctx context.Context, c *child) error {
+	ctx, cancel := context.WithTimeout(ctx, p.spec.ReadyWithin)
+	defer cancel()
+	again := time.NewTicker(readyEvery)
+	defer again.Stop()
+	for {
+		err := p.spec.Ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-c.exited:
+			return p.death(c)
+		case <-ctx.Done():
+			return &NotReadyError{
+				Name: p.spec.Name, Within: p.spec.ReadyWithin.String(), Cause: err,
+				LogFile: p.spec.LogFile, Tail: tail(p.spec.LogFile),
+			}
+		case <-again.C:
+		}
+	}
+}
