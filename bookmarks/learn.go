@@ -3,12 +3,14 @@ package bookmarks
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
+	"strings"
 )
 
 // Learn makes a template from the object of one of the upstream's bookmarks, of either form. What surrounds metadata is
 // kept as the upstream encoded it, white space aside; metadata itself is rebuilt in the object's style. An object with
 // anything in metadata that a bookmark has not, like a name, is refused, so that no real object is ever replayed as a
-// bookmark. It fails with *MalformedError.
+// bookmark; so is one that the template would write differently. It fails with *MalformedError.
 func Learn(object []byte) (*Template, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, object); err != nil {
@@ -27,12 +29,17 @@ func Learn(object []byte) (*Template, error) {
 	if !ok {
 		return nil, malformed("no metadata")
 	}
-	between, err := checkMetadata(metadata.value)
+	seen, err := inspect(metadata.value)
 	if err != nil {
 		return nil, err
 	}
 	end := metadata.offset + len(metadata.value)
-	return newTemplate(style, raw[:metadata.offset], raw[end:], between), nil
+	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between}
+	t := p.template()
+	if string(t.Append(nil, seen.rv, seen.form)) != raw {
+		return nil, malformed("metadata is written in another order or style than its kind's")
+	}
+	return t, nil
 }
 
 // styleOf tells the style by the first key, and checks the type meta.
@@ -53,26 +60,39 @@ func styleOf(top []member) (Style, error) {
 	}
 }
 
-// checkMetadata refuses what no bookmark has, and returns the member that old servers add.
-func checkMetadata(value string) (between string, err error) {
-	members, err := membersOf(value)
+// learned is what a bookmark's metadata says.
+type learned struct {
+	rv      uint64
+	form    Form
+	between string // the member that old servers add
+}
+
+// inspect reads metadata, and refuses what no bookmark has.
+func inspect(metadata string) (learned, error) {
+	members, err := membersOf(metadata)
 	if err != nil {
-		return "", err
+		return learned{}, err
 	}
-	if m, ok := find(members, "resourceVersion"); !ok || !isText(m.value) {
-		return "", malformed("metadata.resourceVersion is missing or no text")
+	var seen learned
+	if m, ok := find(members, "resourceVersion"); ok {
+		seen.rv, err = strconv.ParseUint(strings.Trim(m.value, `"`), 10, 64)
+	}
+	if seen.rv == 0 || err != nil {
+		return learned{}, malformed("metadata.resourceVersion is no positive number")
 	}
 	for _, m := range members {
 		text := quote(m.key) + ":" + m.value
 		switch {
-		case m.key == "resourceVersion", text == annotations:
+		case m.key == "resourceVersion":
+		case text == annotations:
+			seen.form = InitialEventsEnd
 		case text == `"creationTimestamp":null`:
-			between = text
+			seen.between = text
 		default:
-			return "", malformed("metadata.%s: no bookmark has it", m.key)
+			return learned{}, malformed("metadata.%s: no bookmark has it", m.key)
 		}
 	}
-	return between, nil
+	return seen, nil
 }
 
 // isText reports whether a JSON value is a string that is not empty.

@@ -32,10 +32,13 @@ type frame struct {
 // Minimal makes a template for an upstream that sends no bookmark to learn from: type meta and metadata only. That is
 // all that a custom resource's bookmark ever has; a built-in kind's lacks the fields that its empty object would show.
 func Minimal(style Style, apiVersion, kind string) *Template {
+	p := parts{style: style, after: `}`}
 	if style == Custom {
-		return newTemplate(style, `{"apiVersion":`+quote(apiVersion)+`,"kind":`+quote(kind)+`,"metadata":`, `}`, "")
+		p.before = `{"apiVersion":` + quote(apiVersion) + `,"kind":` + quote(kind) + `,"metadata":`
+	} else {
+		p.before = `{"kind":` + quote(kind) + `,"apiVersion":` + quote(apiVersion) + `,"metadata":`
 	}
-	return newTemplate(style, `{"kind":`+quote(kind)+`,"apiVersion":`+quote(apiVersion)+`,"metadata":`, `}`, "")
+	return p.template()
 }
 
 // Append appends the bookmark of the given form at a resourceVersion, as one JSON object without a newline, and returns
@@ -47,26 +50,29 @@ func (t *Template) Append(dst []byte, rv uint64, form Form) []byte {
 	return append(dst, f.tail...)
 }
 
-// newTemplate joins the text before and after metadata's value with what style puts into it. between is what servers
-// before 1.34 also put there, `"creationTimestamp":null`, or empty; both styles keep it in the middle.
-func newTemplate(style Style, before, after, between string) *Template {
-	return &Template{forms: [2]frame{
-		Plain:            newFrame(style, before, after, between, ""),
-		InitialEventsEnd: newFrame(style, before, after, between, annotations),
-	}}
+// parts is what a template is made of.
+type parts struct {
+	style         Style
+	before, after string // the text around metadata's value
+	between       string // what servers before 1.34 also put into it, `"creationTimestamp":null`, or empty
 }
 
-func newFrame(style Style, before, after, between, annotated string) frame {
+func (p *parts) template() *Template {
+	return &Template{forms: [2]frame{Plain: p.frame(""), InitialEventsEnd: p.frame(annotations)}}
+}
+
+// frame writes metadata in the order of the style, which has between in the middle either way.
+func (p *parts) frame(annotated string) frame {
 	const open, closing = `"resourceVersion":"`, `"`
-	if style == Custom {
+	if p.style == Custom {
 		return frame{
-			head: before + "{" + followed(annotated) + followed(between) + open,
-			tail: closing + "}" + after,
+			head: p.before + "{" + followed(annotated) + followed(p.between) + open,
+			tail: closing + "}" + p.after,
 		}
 	}
 	return frame{
-		head: before + "{" + open,
-		tail: closing + preceded(between) + preceded(annotated) + "}" + after,
+		head: p.before + "{" + open,
+		tail: closing + preceded(p.between) + preceded(annotated) + "}" + p.after,
 	}
 }
 
