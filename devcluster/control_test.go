@@ -1,0 +1,139 @@
+package devcluster_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/devcluster"
+	"github.com/listfacade/listfacade/devcluster/internal/process"
+)
+
+// testControl drives the servers through the control socket, as another process would.
+func testControl(t *testing.T, cluster *devcluster.Cluster) {
+	post := poster(cluster.Info().Control)
+	const server = "/processes/kube-apiserver/"
+
+	t.Run("pause and continue", func(t *testing.T) {
+		post(t, server+"pause", http.StatusOK)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if out, err := kubectlWithin(ctx, cluster, devcluster.Admin, "get", "--raw", "/readyz"); err == nil {
+			t.Errorf("a paused server answered %q", out)
+		}
+		post(t, server+"pause", http.StatusConflict)
+		post(t, server+"continue", http.StatusOK)
+		must(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
+	})
+	t.Run("kill and start", func(t *testing.T) {
+		before := cluster.Processes()["kube-apiserver"].PID
+		if state := post(t, server+"kill", http.StatusOK)["kube-apiserver"].State; state != process.Stopped {
+			t.Errorf("after kill the server is %s", state)
+		}
+		post(t, server+"kill", http.StatusConflict)
+		post(t, server+"start", http.StatusOK)
+		must(t, cluster, devcluster.Admin, "get", "namespace", "team-a")
+		if after := cluster.Processes()["kube-apiserver"].PID; after == before {
+			t.Errorf("the server still has process id %d", after)
+		}
+	})
+	t.Run("restart", func(t *testing.T) {
+		post(t, "/processes/etcd/restart", http.StatusOK)
+		// kube-apiserver finds etcd again by itself; /readyz of it asks etcd.
+		waitFor(t, "kube-apiserver to find etcd again", func() bool {
+			_, err := kubectl(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
+			return err == nil
+		})
+	})
+	t.Run("unknown", func(t *testing.T) {
+		post(t, "/processes/kubelet/kill", http.StatusNotFound)
+		post(t, server+"explode", http.StatusNotFound)
+	})
+	t.Run("compact", func(t *testing.T) {
+		old := listVersion(t, cluster)
+		must(t, cluster, devcluster.Admin, "create", "configmap", "newer", "-n", "default")
+		post(t, "/compact", http.StatusOK)
+		// Events are not cached, so a list at an old version asks etcd.
+		out, err := kubectl(t, cluster, devcluster.Admin, "get", "--raw", "/api/v1/events?resourceVersionMatch=Exact&resourceVersion="+old)
+		if err == nil || !strings.Contains(err.Error(), "too old") {
+			t.Errorf("a list at the compacted version %s gave %q and the error %v", old, out, err)
+		}
+	})
+	select {
+	case err := <-cluster.Failed():
+		t.Errorf("a death that was asked for was reported: %v", err)
+	default:
+	}
+}
+
+// listVersion is the version of a list of everything in a resource.
+func listVersion(t *testing.T, cluster *devcluster.Cluster) string {
+	t.Helper()
+	var list struct{ Metadata struct{ ResourceVersion string } }
+	if err := json.Unmarshal([]byte(must(t, cluster, devcluster.Admin, "get", "--raw", "/api/v1/namespaces")), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Metadata.ResourceVersion
+}
+
+// TestServerThatDoesNotStart looks for the reason in the error.
+func TestServerThatDoesNotStart(t *testing.T) {
+	_, err := devcluster.Start(t.Context(), devcluster.Options{Etcd: []string{"--no-such-flag"}})
+	if err == nil || !strings.Contains(err.Error(), "no-such-flag") || !strings.Contains(err.Error(), "etcd.log") {
+		t.Errorf("a server that does not start gave: %v", err)
+	}
+}
+
+// poster returns a function that posts to the control socket, wants a status, and decodes the processes.
+func poster(socket string) func(*testing.T, string, int) map[string]process.Status {
+	var dialer net.Dialer
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", socket)
+		},
+	}}
+	return func(t *testing.T, path string, want int) map[string]process.Status {
+		t.Helper()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://devcluster"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }()
+		if response.StatusCode != want {
+			t.Fatalf("POST %s: %s, want %d", path, response.Status, want)
+		}
+		if want != http.StatusOK || path == "/compact" {
+			return nil
+		}
+		var processes map[string]process.Status
+		if err := json.NewDecoder(response.Body).Decode(&processes); err != nil {
+			t.Fatal(err)
+		}
+		return processes
+	}
+}
+
+// waitFor waits until a condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(30 * time.Second)
+	defer deadline.Stop()
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("waited 30 s for %s", what)
+		case <-again.C:
+		}
+	}
+}
