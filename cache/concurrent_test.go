@@ -1,0 +1,284 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// recording is all that one watcher was told, bookmarks at their places.
+type recording struct {
+	predicate *selectors.Predicate
+	from      RV
+	initial   bool
+	said      []told
+	bookmarks []bookmark
+}
+
+// bookmark is a Progress, and how many events came before it.
+type bookmark struct {
+	rv    RV
+	after int
+}
+
+// check holds a recording to I3 (order, uniqueness), I4 (bookmarks), I5 (completeness up to the last bookmark) and I7
+// (content).
+func (r *recording) check(m *model) error {
+	var want []told
+	if r.initial {
+		want = m.initial(r.from, r.predicate)
+	}
+	settled := len(want) // initial events are in key order and all belong before the first bookmark
+	want = append(want, m.watch(r.from, r.predicate)...)
+	if len(r.said) > len(want) || !slices.Equal(r.said, want[:len(r.said)]) {
+		return fmt.Errorf("said %d events, want %d; first difference at %d", len(r.said), len(want), differ(r.said, want))
+	}
+	if len(r.bookmarks) == 0 {
+		return fmt.Errorf("no bookmark")
+	}
+	last := RV(0)
+	for _, b := range r.bookmarks {
+		if b.rv < last {
+			return fmt.Errorf("bookmark %d after bookmark %d", b.rv, last)
+		}
+		last = b.rv
+		if b.after < settled || b.after < len(want) && want[b.after].rv <= b.rv {
+			return fmt.Errorf("bookmark %d before event %d of %d", b.rv, b.after, len(want))
+		}
+	}
+	return nil
+}
+
+func differ(a, b []told) int {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return min(len(a), len(b))
+}
+
+// TestRecordingCheck shows that the checker finds what it is there to find.
+func TestRecordingCheck(t *testing.T) {
+	m := newModel(10, map[string]*Object{"a/a": pod("a/a", 5, "", "")})
+	m.change(Change{Upsert, pod("a/a", 11, "", "")})
+	m.change(Change{Upsert, pod("a/a", 12, "", "")})
+	p := selecting(t, "", "", "")
+	all := m.watch(10, p)
+	for name, r := range map[string]recording{
+		"gap":            {said: all[1:], bookmarks: []bookmark{{12, 1}}},
+		"end missing":    {said: all[:1], bookmarks: []bookmark{{12, 1}}},
+		"repeat":         {said: []told{all[0], all[0], all[1]}, bookmarks: []bookmark{{12, 3}}},
+		"order":          {said: []told{all[1], all[0]}, bookmarks: []bookmark{{12, 2}}},
+		"no bookmark":    {said: all},
+		"early bookmark": {said: all, bookmarks: []bookmark{{11, 0}}},
+		"bookmark back":  {said: all, bookmarks: []bookmark{{12, 2}, {11, 2}}},
+		"no initial":     {said: all, initial: true, bookmarks: []bookmark{{12, 2}}},
+	} {
+		r.predicate, r.from = p, 10
+		if r.check(m) == nil {
+			t.Errorf("%s goes unnoticed", name)
+		}
+	}
+	good := recording{predicate: p, from: 10, said: all, bookmarks: []bookmark{{10, 0}, {11, 1}, {20, 2}}}
+	if err := good.check(m); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every
+// answer to the model afterwards.
+func TestConcurrentReaders(t *testing.T) {
+	const changes, watchers, listers = 4000, 24, 4
+	u := newUniverse(t)
+	l := NewLane(podOptions)
+	m := newModel(100, u.objects(100))
+	var list []*Object
+	for _, o := range m.newest().objects {
+		list = append(list, o)
+	}
+	l.Replace(100, &wire.Shape{}, list)
+	script := make([]Change, changes)
+	for i := range script {
+		script[i] = u.change(m.rv+1+RV(u.IntN(3)), m.newest().objects)
+		m.change(script[i])
+	}
+	run := &concurrentRun{T: t, lane: l, last: m.rv, universe: u}
+	var readers sync.WaitGroup
+	recordings := make([][]*recording, watchers)
+	for i := range watchers {
+		paces := newPace(u)
+		readers.Go(func() { recordings[i] = run.watchRepeatedly(paces) })
+	}
+	lists := make([]map[RV]string, listers)
+	for i := range listers {
+		paces := newPace(u)
+		readers.Go(func() { lists[i] = run.listRepeatedly(paces) })
+	}
+	for i, c := range script {
+		if err := l.Apply(c); err != nil {
+			t.Fatal(err)
+		}
+		if i%100 == 0 {
+			l.Progress(c.Object.RV) // a bookmark that says nothing new
+		}
+	}
+	readers.Wait()
+	for _, r := range slices.Concat(recordings...) {
+		if err := r.check(m); err != nil {
+			t.Errorf("watch of %s from %d: %v", r.predicate, r.from, err)
+		}
+	}
+	for rv, got := range lists[0] {
+		equal(t, fmt.Sprint("list at ", rv), got, strings.Join(m.list(rv, selecting(t, "", "", "")), " "))
+	}
+	for _, other := range lists[1:] {
+		for rv, got := range other {
+			equal(t, fmt.Sprint("list at ", rv), got, strings.Join(m.list(rv, selecting(t, "", "", "")), " "))
+		}
+	}
+	if s := l.Stats(); s.Feeds != 0 || s.Watchers != 0 || s.Expired != 0 {
+		t.Errorf("left: %+v", s)
+	}
+}
+
+// TestProgressNeverOvertakesEvents races Next against the writer as tightly as it can: an event at or below a Progress
+// that was already reported is a bookmark that lied (I4).
+func TestProgressNeverOvertakesEvents(t *testing.T) {
+	const last = RV(100_000)
+	l := NewLane(Options{HistoryBytes: 1 << 40})
+	l.verifying = false // even when the environment asks: the test is about speed
+	l.Replace(1, &wire.Shape{}, nil)
+	w := watch(t, l, selecting(t, "", "", ""), FromNow())
+	go func() {
+		o := pod("a/a", 0, "", "")
+		for rv := RV(2); rv <= last; rv++ {
+			next := *o
+			next.RV = rv
+			if err := l.Apply(Change{Upsert, &next}); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for w.Progress() < last {
+		promised := w.Progress()
+		if e, ok := w.Next(); ok && e.RV <= promised {
+			t.Fatalf("event at %d after progress %d", e.RV, promised)
+		}
+	}
+}
+
+type concurrentRun struct {
+	*testing.T
+	*universe // not for use by readers: not safe for concurrent use
+	lane      *Lane
+	last      RV
+}
+
+// pace is a reader's own source of chance.
+type pace struct {
+	choices []uint64
+	at      int
+}
+
+func newPace(u *universe) *pace {
+	p := &pace{}
+	for range 512 {
+		p.choices = append(p.choices, u.Uint64())
+	}
+	return p
+}
+
+func (p *pace) below(n int) int {
+	p.at++
+	return int(p.choices[p.at%len(p.choices)] % uint64(n))
+}
+
+// watchRepeatedly opens watch after watch, with any start and predicate, until the lane is at its last RV.
+func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
+	var all []*recording
+	for {
+		s, err := r.lane.State()
+		if err != nil {
+			r.Error(err)
+			return all
+		}
+		rec := &recording{predicate: r.predicates[pace.below(len(r.predicates))], from: s.RV()}
+		start := FromState(s)
+		switch pace.below(3) {
+		case 0:
+			rec.initial, start = true, InitialEvents(s)
+		case 1:
+			rec.from = 100 + RV(pace.below(int(s.RV()-100)+1))
+			start = AfterRV(rec.from)
+		}
+		w, err := r.lane.Watch(WatchOptions{Predicate: rec.predicate, Start: start})
+		if err != nil {
+			r.Error(err)
+			return all
+		}
+		rec.read(w, min(r.last, s.RV()+RV(pace.below(2000))), pace)
+		w.Close()
+		all = append(all, rec)
+		if s.RV() == r.last {
+			return all
+		}
+	}
+}
+
+// read records a watcher until it has seen everything up to enough.
+func (r *recording) read(w *Watcher, enough RV, pace *pace) {
+	for {
+		for range 1 + pace.below(50) {
+			e, ok := w.Next()
+			if ok {
+				r.said = append(r.said, told{e.RV, describe(e)})
+				continue
+			}
+			r.bookmarks = append(r.bookmarks, bookmark{w.Progress(), len(r.said)})
+			if w.Progress() >= enough || w.Err() != nil {
+				return
+			}
+			select {
+			case <-w.Wait():
+			case <-time.After(time.Millisecond): // progress alone wakes nobody
+			}
+		}
+	}
+}
+
+// listRepeatedly reads whole States, newest, past and awaited ones, and returns their content by RV.
+func (r *concurrentRun) listRepeatedly(pace *pace) map[RV]string {
+	found := map[RV]string{}
+	for {
+		s, err := r.lane.State()
+		if err == nil && s.RV() < r.last && pace.below(2) == 0 {
+			s, err = r.lane.WaitFor(context.Background(), s.RV()+1+RV(pace.below(20)), time.Millisecond)
+		}
+		if isTooLarge(err) {
+			continue
+		}
+		if err == nil && pace.below(2) == 0 {
+			s, err = r.lane.At(context.Background(), 100+RV(pace.below(int(s.RV()-100)+1)), 0)
+		}
+		if err != nil {
+			r.Error(err)
+			return found
+		}
+		var said []string
+		for o := range s.Objects(Span{}) {
+			said = append(said, fmt.Sprintf("%s@%d", o.Key, o.RV))
+		}
+		found[s.RV()] = strings.Join(said, " ")
+		if s.RV() == r.last || len(found) == 1000 {
+			return found
+		}
+	}
+}

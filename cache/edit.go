@@ -1,0 +1,102 @@
+package cache
+
+import "slices"
+
+// put returns a tree that has o, in the place of the object that stood there if one did.
+func (t tree) put(o *Object) tree {
+	if len(t.chunks) == 0 {
+		return newTree(t.value, []*Object{o})
+	}
+	at, found := t.find(t.placeOf(o))
+	replaced := 0
+	if found {
+		replaced = 1
+	}
+	if at == t.end() {
+		at = t.behindLast()
+	}
+	page := t.chunks[at.chunk].pages[at.page]
+	objects := spliced(page.objects, at.object, at.object+replaced, o)
+	t.count += 1 - replaced
+	return t.withPages(at.chunk, at.page, at.page+1, pagesOf(objects))
+}
+
+// behindLast returns where an object that sorts after all others is inserted: at the end of the last page.
+func (t tree) behindLast() spot {
+	ci := len(t.chunks) - 1
+	pages := t.chunks[ci].pages
+	pi := len(pages) - 1
+	return spot{ci, pi, pages[pi].Len()}
+}
+
+// without returns a tree that lacks the object at o's place.
+func (t tree) without(o *Object) tree {
+	at, found := t.find(t.placeOf(o))
+	if !found {
+		return t
+	}
+	pages := t.chunks[at.chunk].pages
+	objects := spliced(pages[at.page].objects, at.object, at.object+1)
+	objects, from, to := joined(objects, at.page, len(pages), func(i int) []*Object { return pages[i].objects })
+	t.count--
+	return t.withPages(at.chunk, from, to, pagesOf(objects))
+}
+
+// withPages returns the tree with the pages from..to of one chunk replaced. The count is the caller's.
+func (t tree) withPages(ci, from, to int, with []*Page) tree {
+	pages := spliced(t.chunks[ci].pages, from, to, with...)
+	chunks := t.chunks
+	pages, first, last := joined(pages, ci, len(chunks), func(i int) []*Page { return chunks[i].pages })
+	var made []*chunk
+	for _, run := range halves(pages) {
+		made = append(made, newChunk(run))
+	}
+	t.chunks = spliced(chunks, first, last, made...)
+	return t
+}
+
+func pagesOf(objects []*Object) []*Page {
+	var pages []*Page
+	for _, run := range halves(objects) {
+		pages = append(pages, &Page{objects: run})
+	}
+	return pages
+}
+
+// spliced returns a fresh slice: s with s[from:to] replaced by with. s stays as it is (I2).
+func spliced[T any](s []T, from, to int, with ...T) []T {
+	out := make([]T, 0, len(s)-(to-from)+len(with))
+	out = append(out, s[:from]...)
+	out = append(out, with...)
+	return append(out, s[to:]...)
+}
+
+// halves returns items as one run, as two when they are too many for one, as none when there are none. The halves are
+// copied: they live and die apart.
+func halves[T any](items []T) [][]T {
+	switch {
+	case len(items) == 0:
+		return nil
+	case len(items) <= most:
+		return [][]T{items}
+	default:
+		middle := len(items) / 2
+		return [][]T{slices.Clone(items[:middle]), slices.Clone(items[middle:])}
+	}
+}
+
+// joined returns items, the new content of run number at among count runs, together with a neighbour's when items
+// became few and both fit into one run with room to grow; and the runs from..to that the result replaces.
+func joined[T any](items []T, at, count int, run func(int) []T) (all []T, from, to int) {
+	const room = most - most/4
+	if len(items) == 0 || len(items) >= fewest {
+		return items, at, at + 1
+	}
+	if at+1 < count && len(items)+len(run(at+1)) <= room {
+		return slices.Concat(items, run(at+1)), at, at + 2
+	}
+	if at > 0 && len(items)+len(run(at-1)) <= room {
+		return slices.Concat(run(at-1), items), at - 1, at + 1
+	}
+	return items, at, at + 1
+}

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// epoch is the life of a lane between two upstream lists (I11).
+type epoch struct {
+	options  Options
+	counters *counters
+	history  *history
+	feeds    feeds
+	complete atomic.Uint64         // the RV up to which feeds have every event; stored after the feeds (I4)
+	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
+}
+
+func newEpoch(l *Lane) *epoch {
+	return &epoch{options: l.options, counters: &l.counters}
+}
+
+// begin makes s the epoch's first State, before it is published.
+func (e *epoch) begin(s *State) {
+	e.history = newHistory(s, e.options)
+	e.feeds.init(e.options.Indexes, &e.counters.feeds)
+	e.complete.Store(uint64(s.rv))
+}
+
+// finish ends the epoch. Its States stay readable for whoever holds one; a relist drops the history, so that lagging
+// watchers do not show what the new epoch may contradict.
+func (e *epoch) finish(reason error) {
+	e.ended.Store(&reason)
+	var relisted *ExpiredError
+	if errors.As(reason, &relisted) {
+		e.history.clear()
+	}
+	e.feeds.finish()
+}
+
+func (e *epoch) end() error {
+	if reason := e.ended.Load(); reason != nil {
+		return *reason
+	}
+	return nil
+}

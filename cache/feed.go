@@ -1,0 +1,102 @@
+package cache
+
+import (
+	"sync/atomic"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// feed is the history as one predicate sees it. It knows its end only: what its watchers have read is garbage, and
+// what one of them has not read costs eight bytes an event, however large the objects.
+type feed struct {
+	predicate *selectors.Predicate
+	anchor    anchor
+	watchers  int        // guarded by feeds.mu
+	tail      *feedChunk // guarded by feeds.mu
+	grown     signal
+}
+
+// occurrence is an event in a feed: its position in history and its EventType in the lowest two bits.
+type occurrence uint64
+
+func (o occurrence) seq() int64      { return int64(o >> 2) }
+func (o occurrence) kind() EventType { return EventType(o & 3) }
+
+// feedChunkSize keeps the five thousand feeds of five thousand nodes at half a kilobyte each.
+const feedChunkSize = 60
+
+// feedChunk is a piece of a feed. The writer fills it, then links the next.
+type feedChunk struct {
+	entries [feedChunkSize]occurrence
+	filled  atomic.Int32 // stored after the entry is in place
+	next    atomic.Pointer[feedChunk]
+}
+
+// offer appends what an event means to the feed, if anything, and wakes its watchers. It runs once per event and feed
+// (semantics 4.4), under feeds.mu.
+func (f *feed) offer(seq int64, e *entry) {
+	if t, ok := e.meaning(f.predicate); ok {
+		f.append(occurrence(seq)<<2 | occurrence(t))
+		f.grown.fire()
+	}
+}
+
+// meaning says what an event is to those who select with p (I7).
+func (e *entry) meaning(p *selectors.Predicate) (t EventType, concerned bool) {
+	was := e.before != nil && p.Matches(&e.before.Attributes)
+	is := e.now != nil && p.Matches(&e.now.Attributes)
+	switch {
+	case is && was:
+		return Modified, true
+	case is:
+		return Added, true
+	case was:
+		return Deleted, true
+	default:
+		return 0, false
+	}
+}
+
+func (f *feed) append(o occurrence) {
+	filled := f.tail.filled.Load()
+	if filled < feedChunkSize {
+		f.tail.entries[filled] = o
+		f.tail.filled.Store(filled + 1)
+		return
+	}
+	c := new(feedChunk)
+	c.entries[0] = o
+	c.filled.Store(1)
+	f.tail.next.Store(c)
+	f.tail = c
+}
+
+// feedCursor is a place in a feed.
+type feedCursor struct {
+	chunk *feedChunk
+	index int32
+}
+
+// end returns the cursor behind the feed's last entry, under feeds.mu.
+func (f *feed) end() feedCursor {
+	return feedCursor{f.tail, f.tail.filled.Load()}
+}
+
+func (c *feedCursor) next() (occurrence, bool) {
+	if !c.pending() {
+		return 0, false
+	}
+	if c.index == feedChunkSize {
+		*c = feedCursor{chunk: c.chunk.next.Load()}
+	}
+	o := c.chunk.entries[c.index]
+	c.index++
+	return o, true
+}
+
+func (c *feedCursor) pending() bool {
+	if c.index == feedChunkSize {
+		return c.chunk.next.Load() != nil
+	}
+	return c.index < c.chunk.filled.Load()
+}

@@ -1,0 +1,170 @@
+package cache
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// seedFlag repeats a random test: go test -run TestLaneAgainstModel ./cache -seed=...
+var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 chooses one")
+
+// seeded returns a random source and prints the seed that repeats the run.
+func seeded(t testing.TB) *rand.Rand {
+	seed := *seedFlag
+	for seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
+
+// nodeField is the position of spec.nodeName in a pod's Attributes.Fields.
+var nodeField = slices.IndexFunc(pods.Fields(), func(f selectors.Field) bool { return f.Label == "spec.nodeName" })
+
+// pod returns an object at rv on a node, with a label app when app is not empty. Its bytes follow the shape of the
+// upstream's.
+func pod(key string, rv RV, node, app string) *Object {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		namespace, name = "", key
+	}
+	a := selectors.Attributes{Namespace: namespace, Name: name, Fields: make([]string, len(pods.Fields()))}
+	a.Fields[nodeField] = node
+	if app != "" {
+		a.Labels = selectors.LabelSet{{Key: "app", Value: app}}
+	}
+	return &Object{Key: key, RV: rv, Attributes: a, Item: itemOf(key, rv, node, app)}
+}
+
+var scanner = wire.NewExtractor(nil)
+
+func itemOf(key string, rv RV, node, app string) wire.Item {
+	json := fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":"%d","labels":{"app":%q}},`+
+		`"spec":{"nodeName":%q}}`, key, rv, app, node)
+	item, _, err := scanner.Scan([]byte(json), nil)
+	if err != nil {
+		panic(err)
+	}
+	return item
+}
+
+// selecting returns the predicate of a request for pods.
+func selecting(t testing.TB, namespace, labelSelector, fieldSelector string) *selectors.Predicate {
+	t.Helper()
+	l, err := selectors.ParseLabels(labelSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := selectors.ParseFields(fieldSelector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err = pods.ConvertFields(f); err != nil {
+		t.Fatal(err)
+	}
+	return pods.Predicate(namespace, l, f)
+}
+
+var podOptions = Options{Indexes: []Index{FieldIndex("spec.nodeName", nodeField), LabelIndex("app")}}
+
+// newTestLane returns a lane that holds objects at rv. It checks its whole structure after every write, and at the end
+// of the test that nothing was left open.
+func newTestLane(t testing.TB, o Options, rv RV, objects ...*Object) *Lane {
+	t.Helper()
+	l := NewLane(o)
+	l.verifying = true
+	t.Cleanup(func() {
+		if s := l.Stats(); s.Feeds != 0 || s.Watchers != 0 {
+			t.Errorf("left open: %d feeds, %d watchers", s.Feeds, s.Watchers)
+		}
+	})
+	l.Replace(rv, &wire.Shape{}, objects)
+	return l
+}
+
+func apply(t testing.TB, l *Lane, kind ChangeKind, o *Object) {
+	t.Helper()
+	if err := l.Apply(Change{Kind: kind, Object: o}); err != nil {
+		t.Fatalf("apply %s at %d: %v", o.Key, o.RV, err)
+	}
+}
+
+func watch(t testing.TB, l *Lane, p *selectors.Predicate, start Start) *Watcher {
+	t.Helper()
+	w, err := l.Watch(WatchOptions{Predicate: p, Start: start})
+	if err != nil {
+		t.Fatalf("watch: %v", err)
+	}
+	t.Cleanup(w.Close)
+	return w
+}
+
+// drained returns what a watcher has to say now, each event as "TYPE key@objectRV node app".
+func drained(w *Watcher) []string {
+	var said []string
+	for {
+		e, ok := w.Next()
+		if !ok {
+			return said
+		}
+		said = append(said, describe(e))
+	}
+}
+
+func describe(e Event) string {
+	if e.Object == nil {
+		return fmt.Sprintf("%s@%d", e.Type, e.RV)
+	}
+	o := e.Object
+	return fmt.Sprintf("%s %s@%d %s %s", e.Type, o.Key, o.RV, o.Fields[nodeField], o.Labels.Get("app"))
+}
+
+// pass lets time go by inside a synctest bubble.
+func pass(d time.Duration) { <-time.After(d) }
+
+func keys(objects []*Object) []string {
+	var all []string
+	for _, o := range objects {
+		all = append(all, o.Key)
+	}
+	return all
+}
+
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+func current(t testing.TB, l *Lane) *State {
+	t.Helper()
+	s, err := l.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func at(t testing.TB, l *Lane, rv RV) *State {
+	t.Helper()
+	s, err := l.At(context.Background(), rv, 0)
+	if err != nil {
+		t.Fatalf("at %d: %v", rv, err)
+	}
+	return s
+}

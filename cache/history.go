@@ -1,0 +1,185 @@
+package cache
+
+import (
+	"sort"
+	"sync/atomic"
+	"time"
+)
+
+// history is an epoch's events in order, as far back as the window of time and the budget of bytes reach. One writer
+// appends; readers take no lock and hold no pointer into it, only positions: a sequence number counts the epoch's
+// events from 0. So dropped segments are garbage at once, and a reader that comes back too late learns it (I6).
+type history struct {
+	keep   time.Duration
+	budget int64
+
+	held  atomic.Pointer[window]
+	end   atomic.Int64 // the position behind the last event; stored after the event is in place
+	bytes atomic.Int64
+}
+
+// window is what history holds at a time. Immutable, except that the last segment fills up.
+type window struct {
+	base     *State // the State just before the first event held: the oldest that can be served
+	first    int64  // position of the first event held, a multiple of segmentSize
+	segments []*segment
+}
+
+// segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot the budget
+// (64 objects of etcd's maximum of 1.5 MiB), and divides the cost of copying the list of segments.
+const segmentSize = 64
+
+type segment struct {
+	entries [segmentSize]entry
+	newest  time.Time // when the last event came; the writer's
+	bytes   atomic.Int64
+}
+
+// entry is one event. before is nil when the object is new, now is nil when it is gone.
+type entry struct {
+	rv          RV
+	before, now *Object
+	state       *State                 // the State that the event led to
+	departed    atomic.Pointer[Object] // what watchers see when the object leaves their selection
+}
+
+func newHistory(base *State, o Options) *history {
+	h := &history{keep: o.HistoryWindow, budget: o.HistoryBytes}
+	h.held.Store(&window{base: base})
+	return h
+}
+
+// change is one event on its way into history. deletion is the upstream's deletion object, nil when the object lives
+// on.
+type change struct {
+	rv                    RV
+	before, now, deletion *Object
+	state                 *State
+	at                    time.Time
+}
+
+// append records one event and returns its entry. Trimming comes first, so that the entry is there to be dispatched
+// however small the budget is.
+func (h *history) append(c change) *entry {
+	h.trim(c.at)
+	end := h.end.Load()
+	w := h.held.Load()
+	if end%segmentSize == 0 {
+		w = &window{w.base, w.first, spliced(w.segments, len(w.segments), len(w.segments), new(segment))}
+		h.held.Store(w)
+	}
+	seg := w.segments[len(w.segments)-1]
+	e := &seg.entries[end%segmentSize]
+	e.rv, e.before, e.now, e.state = c.rv, c.before, c.now, c.state
+	cost := c.state.pathBytes()
+	if c.before != nil {
+		cost += int64(c.before.Size())
+	}
+	if c.deletion != nil {
+		e.departed.Store(c.deletion)
+		cost += int64(c.deletion.Size())
+	}
+	seg.newest = c.at
+	h.charge(seg, cost)
+	h.end.Store(end + 1)
+	return e
+}
+
+// trim drops full segments that are older than the window or beyond the budget. The next look of a reader that
+// stands in one finds it expired.
+func (h *history) trim(now time.Time) {
+	w := h.held.Load()
+	drop, end := 0, h.end.Load()
+	for drop < len(w.segments) && w.first+int64(drop+1)*segmentSize <= end {
+		seg := w.segments[drop]
+		if now.Sub(seg.newest) <= h.keep && h.bytes.Load() <= h.budget {
+			break
+		}
+		h.bytes.Add(-seg.bytes.Swap(dropped))
+		drop++
+	}
+	if drop == 0 {
+		return
+	}
+	base := w.segments[drop-1].entries[segmentSize-1].state
+	rest := spliced(w.segments, 0, drop)
+	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest})
+}
+
+// clear drops everything, at the end of an epoch.
+func (h *history) clear() {
+	w := h.held.Load()
+	h.held.Store(&window{base: w.base, first: h.end.Load()})
+	h.bytes.Store(0)
+}
+
+// dropped marks the bytes of a segment that history no longer holds, so that nothing more is charged to it.
+const dropped = -1 << 62
+
+func (h *history) charge(seg *segment, cost int64) {
+	for {
+		bytes := seg.bytes.Load()
+		if bytes == dropped {
+			return
+		}
+		if seg.bytes.CompareAndSwap(bytes, bytes+cost) {
+			h.bytes.Add(cost)
+			return
+		}
+	}
+}
+
+// at returns the event at a position before end, nil when history no longer holds it.
+func (h *history) at(seq int64) *entry {
+	w := h.held.Load()
+	if seq < w.first {
+		return nil
+	}
+	return w.at(seq)
+}
+
+func (w *window) at(seq int64) *entry {
+	i := seq - w.first
+	return &w.segments[i/segmentSize].entries[i%segmentSize]
+}
+
+// holds reports whether every event from a position on is held.
+func (h *history) holds(seq int64) bool {
+	return seq >= h.held.Load().first
+}
+
+// oldest returns the smallest RV that history can serve: what the upstream calls oldest-1 (semantics 4.1).
+func (h *history) oldest() RV {
+	return h.held.Load().base.rv
+}
+
+// before returns the State with the greatest RV at or below rv: the one after which a watch from rv starts, and the
+// content of an Exact read at rv. The State keeps its own RV.
+func (h *history) before(rv RV) (*State, error) {
+	end := h.end.Load() // loaded before the window, which then reaches at least this far
+	w := h.held.Load()
+	if rv < w.base.rv {
+		return nil, &ExpiredError{Requested: rv, Oldest: w.base.rv}
+	}
+	above := sort.Search(int(max(0, end-w.first)), func(i int) bool { return w.at(w.first+int64(i)).rv > rv })
+	if above == 0 {
+		return w.base, nil
+	}
+	return w.at(w.first + int64(above) - 1).state, nil
+}
+
+// departure returns what a watcher sees when the object leaves its selection: the upstream's deletion object, or the
+// previous content under the event's RV, made once for all watchers (semantics 4.4).
+func (h *history) departure(seq int64, e *entry) *Object {
+	if o := e.departed.Load(); o != nil {
+		return o
+	}
+	o := e.before.at(e.rv)
+	if !e.departed.CompareAndSwap(nil, o) {
+		return e.departed.Load()
+	}
+	if w := h.held.Load(); seq >= w.first {
+		h.charge(w.segments[(seq-w.first)/segmentSize], int64(o.Size()))
+	}
+	return o
+}

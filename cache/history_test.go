@@ -1,0 +1,80 @@
+package cache
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestHistoryWindowOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLane(t, Options{HistoryWindow: 10 * time.Minute}, 100)
+		for rv := RV(101); rv <= 100+3*segmentSize; rv++ {
+			apply(t, l, Upsert, pod("a/a", rv, "", ""))
+			pass(time.Second)
+		}
+		p := selecting(t, "", "", "")
+		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(100)))), 3*segmentSize)
+
+		pass(10*time.Minute - segmentSize*time.Second)
+		l.Progress(1000)
+		oldest := RV(100 + 2*segmentSize)
+		equal(t, "oldest", l.Stats().Oldest, oldest)
+		_, err := l.Watch(WatchOptions{Predicate: p, Start: AfterRV(oldest - 1)})
+		wantExpired(t, err, ExpiredError{Requested: oldest - 1, Oldest: oldest})
+		_, err = l.At(t.Context(), oldest-1, 0)
+		wantExpired(t, err, ExpiredError{Requested: oldest - 1, Oldest: oldest})
+		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(oldest)))), segmentSize)
+		equal(t, "oldest content", content(at(t, l, oldest)), fmt.Sprintf("a/a@%d ", oldest))
+
+		pass(20 * time.Minute)
+		l.Progress(1001)
+		oldest = RV(100 + 3*segmentSize)
+		equal(t, "oldest when nothing is held", l.Stats().Oldest, oldest)
+		equal(t, "bytes when nothing is held", l.Stats().HistoryBytes, int64(0))
+		equal(t, "content between", content(at(t, l, 999)), fmt.Sprintf("a/a@%d ", oldest))
+		apply(t, l, Upsert, pod("a/a", 1002, "", ""))
+		equal(t, "events after a pause", drained(watch(t, l, p, AfterRV(oldest))), []string{"MODIFIED a/a@1002  "})
+	})
+}
+
+func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
+	const budget = 256 << 10
+	l := newTestLane(t, Options{HistoryBytes: budget}, 100, pod("a/quiet", 1, "", ""))
+	busy, quiet := selecting(t, "a", "", "metadata.name!=quiet"), selecting(t, "a", "", "metadata.name=quiet")
+	lagging, keepingUp, idle := watch(t, l, busy, FromNow()), watch(t, l, busy, FromNow()), watch(t, l, quiet, FromNow())
+	starting := watch(t, l, busy, InitialEvents(current(t, l)))
+	departing := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
+	drained(idle)
+	seen := 0
+	for i := range 1000 {
+		apply(t, l, Upsert, pod("a/busy", RV(101+i), "", string("ab"[i%2])))
+		seen += len(drained(keepingUp)) + len(drained(departing))
+		if bytes := l.Stats().HistoryBytes; bytes > budget*3/2 {
+			t.Fatalf("history keeps %d bytes alive after %d events", bytes, i)
+		}
+	}
+	equal(t, "events of those who keep up", seen, 2000)
+	equal(t, "events of one that lags", drained(lagging), []string(nil))
+	wantExpired(t, lagging.Err(), ExpiredError{Requested: 100, Oldest: l.Stats().Oldest})
+	equal(t, "events of one that has not begun", drained(starting), []string(nil))
+	wantExpired(t, starting.Err(), ExpiredError{Requested: 100, Oldest: l.Stats().Oldest})
+	equal(t, "expired", l.Stats().Expired, uint64(2))
+
+	apply(t, l, Delete, pod("a/quiet", 5000, "", ""))
+	equal(t, "events of one that had nothing to read", drained(idle), []string{"DELETED a/quiet@5000  "})
+}
+
+// TestHistoryChargesWhatItKeeps: a replaced object counts until its event is dropped, a departed copy too.
+func TestHistoryChargesWhatItKeeps(t *testing.T) {
+	first, second := pod("a/a", 1, "n1", "x"), pod("a/a", 11, "n1", "y")
+	l := newTestLane(t, Options{}, 10, first)
+	w := watch(t, l, selecting(t, "", "app=x", ""), FromNow())
+	apply(t, l, Upsert, second)
+	path := current(t, l).pathBytes()
+	equal(t, "after an update", l.Stats().HistoryBytes, path+int64(first.Size()))
+	departed, _ := w.Next()
+	equal(t, "after a departure", l.Stats().HistoryBytes, path+int64(first.Size()+departed.Object.Size()))
+	equal(t, "objects", l.Stats().ObjectBytes, int64(second.Size()))
+}

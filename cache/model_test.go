@@ -1,0 +1,397 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// model is the naive lane: it keeps every version of everything in slices and answers by looking at all of it.
+type model struct {
+	began    RV // of the epoch
+	rv       RV
+	versions []version // the first is the list, then one per event
+}
+
+// version is everything at one RV, and the event that led to it.
+type version struct {
+	rv                    RV
+	objects               map[string]*Object
+	before, now, deletion *Object
+}
+
+func newModel(rv RV, objects map[string]*Object) *model {
+	return &model{began: rv, rv: rv, versions: []version{{rv: rv, objects: objects}}}
+}
+
+func (m *model) newest() version { return m.versions[len(m.versions)-1] }
+
+// change makes one event true. It returns whether there is one.
+func (m *model) change(c Change) bool {
+	last := m.newest().objects
+	m.rv = c.Object.RV
+	before := last[c.Object.Key]
+	if c.Kind == Delete && before == nil {
+		return false
+	}
+	v := version{rv: m.rv, objects: maps.Clone(last), before: before}
+	if c.Kind == Delete {
+		v.deletion = c.Object
+		delete(v.objects, c.Object.Key)
+	} else {
+		v.now = c.Object
+		v.objects[c.Object.Key] = c.Object
+	}
+	m.versions = append(m.versions, v)
+	return true
+}
+
+// at returns the content at rv.
+func (m *model) at(rv RV) map[string]*Object {
+	found := m.versions[0]
+	for _, v := range m.versions {
+		if v.rv <= rv {
+			found = v
+		}
+	}
+	return found.objects
+}
+
+// list returns what a list at rv says: the keys and object RVs of all that p matches, in order.
+func (m *model) list(rv RV, p *selectors.Predicate) []string {
+	var said []string
+	for _, o := range m.at(rv) {
+		if p.Matches(&o.Attributes) {
+			said = append(said, fmt.Sprintf("%s@%d", o.Key, o.RV))
+		}
+	}
+	slices.SortFunc(said, func(a, b string) int {
+		return strings.Compare(a[:strings.IndexByte(a, '@')], b[:strings.IndexByte(b, '@')])
+	})
+	return said
+}
+
+// told is an event as a watcher must see it.
+type told struct {
+	rv   RV
+	text string
+}
+
+// watch returns what a watch of p must see above rv, by the table of semantics 4.4.
+func (m *model) watch(rv RV, p *selectors.Predicate) []told {
+	var all []told
+	for _, v := range m.versions[1:] {
+		if v.rv <= rv {
+			continue
+		}
+		was := v.before != nil && p.Matches(&v.before.Attributes)
+		is := v.now != nil && p.Matches(&v.now.Attributes)
+		e := Event{RV: v.rv, Object: v.now}
+		switch {
+		case is && was:
+			e.Type = Modified
+		case is:
+			e.Type = Added
+		case was && v.deletion != nil:
+			e.Type, e.Object = Deleted, v.deletion
+		case was:
+			last := *v.before
+			last.RV = v.rv
+			e.Type, e.Object = Deleted, &last
+		default:
+			continue
+		}
+		all = append(all, told{v.rv, describe(e)})
+	}
+	return all
+}
+
+// initial returns the initial events of a watch from the content at rv.
+func (m *model) initial(rv RV, p *selectors.Predicate) []told {
+	var all []told
+	for _, name := range m.list(rv, p) {
+		key, _, _ := strings.Cut(name, "@")
+		o := m.at(rv)[key]
+		all = append(all, told{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
+	}
+	return append(all, told{rv, fmt.Sprintf("BOOKMARK@%d", rv)})
+}
+
+// universe makes random objects, changes and predicates of a small world where selectors overlap.
+type universe struct {
+	*rand.Rand
+	predicates []*selectors.Predicate
+}
+
+func newUniverse(t testing.TB) *universe {
+	u := &universe{Rand: seeded(t)}
+	for _, namespace := range []string{"", "", "a", "a-b", "b"} {
+		for _, labelSelector := range []string{"", "app=x", "app!=x", "app in (x,y)"} {
+			for _, fieldSelector := range []string{"", "spec.nodeName=n1", "spec.nodeName!=n1", "metadata.name=p3"} {
+				u.predicates = append(u.predicates, selecting(t, namespace, labelSelector, fieldSelector))
+			}
+		}
+	}
+	return u
+}
+
+func (u *universe) one(of ...string) string { return of[u.IntN(len(of))] }
+
+func (u *universe) predicate() *selectors.Predicate { return u.predicates[u.IntN(len(u.predicates))] }
+
+func (u *universe) object(rv RV) *Object {
+	key := u.one("a", "a-b", "b", "c") + "/p" + fmt.Sprint(u.IntN(12))
+	return pod(key, rv, u.one("", "n1", "n2", "n3"), u.one("", "x", "y", "z"))
+}
+
+// change returns a change at rv: mostly an upsert, else the deletion of an object that mostly exists.
+func (u *universe) change(rv RV, existing map[string]*Object) Change {
+	o := u.object(rv)
+	if u.IntN(4) > 0 {
+		return Change{Upsert, o}
+	}
+	if last := existing[o.Key]; last != nil {
+		o = pod(o.Key, rv, last.Fields[nodeField], last.Labels.Get("app"))
+	}
+	return Change{Delete, o}
+}
+
+func (u *universe) objects(upTo RV) map[string]*Object {
+	all := map[string]*Object{}
+	for range u.IntN(30) {
+		o := u.object(RV(u.Uint64N(uint64(upTo)) + 1))
+		all[o.Key] = o
+	}
+	return all
+}
+
+// modelRun drives a lane and its model side by side.
+type modelRun struct {
+	*testing.T
+	*universe
+	model    *model
+	lane     *Lane
+	watchers []*modelWatch
+}
+
+// modelWatch is a watcher, and what it has to be told in the end.
+type modelWatch struct {
+	*Watcher
+	predicate *selectors.Predicate
+	from      RV
+	initial   []told
+	got       int
+	caughtUp  bool // Next has returned false
+}
+
+// TestLaneAgainstModel compares a lane with the model over random steps, with a history that holds everything and with
+// one that is always too small.
+func TestLaneAgainstModel(t *testing.T) {
+	for name, budget := range map[string]int64{"long history": 1 << 40, "short history": 200 << 10} {
+		t.Run(name, func(t *testing.T) {
+			o := podOptions
+			o.HistoryBytes = budget
+			r := &modelRun{T: t, universe: newUniverse(t), lane: NewLane(o)}
+			r.lane.verifying = true
+			r.relist()
+			for range 6000 {
+				r.step()
+			}
+			for len(r.watchers) > 0 {
+				r.read(0, 1<<30)
+				r.close(0)
+			}
+			equal(t, "feeds left", r.lane.Stats().Feeds, int64(0))
+			equal(t, "watchers left", r.lane.Stats().Watchers, int64(0))
+		})
+	}
+}
+
+func (r *modelRun) step() {
+	switch n := r.IntN(1000); {
+	case n < 500:
+		r.apply()
+	case n < 550:
+		r.model.rv += RV(r.IntN(3))
+		r.lane.Progress(r.model.rv)
+	case n < 552:
+		r.relist()
+	case n < 570:
+		r.deleteTogether()
+	case n < 700:
+		r.list()
+	case n < 750:
+		r.chunks()
+	case n < 800 && len(r.watchers) < 40:
+		r.watch()
+	case n < 980 && len(r.watchers) > 0:
+		r.read(r.IntN(len(r.watchers)), r.IntN(40))
+	case len(r.watchers) > 0:
+		r.close(r.IntN(len(r.watchers)))
+	}
+}
+
+func (r *modelRun) apply() {
+	c := r.change(r.model.rv+1+RV(r.IntN(3)), r.model.newest().objects)
+	r.model.change(c)
+	if err := r.lane.Apply(c); err != nil {
+		r.Fatalf("apply: %v", err)
+	}
+	if err := r.lane.Apply(c); !errors.Is(err, ErrOutOfOrder) {
+		r.Fatalf("apply again: %v", err)
+	}
+}
+
+// deleteTogether deletes some objects at one RV, as an expired lease does.
+func (r *modelRun) deleteTogether() {
+	rv := r.model.rv + 1
+	for _, o := range r.model.newest().objects {
+		if r.IntN(8) == 0 {
+			c := Change{Delete, pod(o.Key, rv, o.Fields[nodeField], o.Labels.Get("app"))}
+			r.model.change(c)
+			if err := r.lane.Apply(c); err != nil {
+				r.Fatalf("apply: %v", err)
+			}
+		}
+	}
+}
+
+// relist begins a new epoch. What watchers were told so far must be right, then they must learn of it (I11).
+func (r *modelRun) relist() {
+	for i := range r.watchers {
+		r.read(i, r.IntN(20))
+	}
+	rv := RV(1)
+	if r.model != nil {
+		rv = r.model.rv + RV(r.IntN(100))
+	}
+	objects := r.objects(rv)
+	r.model = newModel(rv, objects)
+	r.lane.Replace(rv, &wire.Shape{}, slices.Collect(maps.Values(objects)))
+	for _, w := range r.watchers {
+		for _, ok := w.Next(); ok; _, ok = w.Next() {
+		}
+		var expired *ExpiredError
+		if !errors.As(w.Err(), &expired) {
+			r.Fatalf("after a relist: %v", w.Err())
+		}
+		w.Close()
+	}
+	r.watchers = nil
+}
+
+// list reads at any RV of the epoch, through any predicate, from any key.
+func (r *modelRun) list() {
+	rv, p := r.model.began+RV(r.Uint64N(uint64(r.model.rv-r.model.began)+1)), r.predicate()
+	if r.IntN(3) == 0 {
+		rv = r.model.rv
+	}
+	s, err := r.lane.At(r.Context(), rv, 0)
+	var expired *ExpiredError
+	if errors.As(err, &expired) && rv < expired.Oldest && expired.Oldest == r.lane.Stats().Oldest {
+		return
+	}
+	if err != nil {
+		r.Fatalf("list at %d: %v", rv, err)
+	}
+	var got []string
+	for o := range s.Select(p, "") {
+		got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
+	}
+	equal(r, fmt.Sprintf("list at %d of %s", rv, p), got, r.model.list(rv, p))
+	equal(r, "RV", s.RV(), rv)
+	equal(r, "length", s.Len(), len(r.model.at(rv)))
+}
+
+// chunks reads the newest State with a limit and compares the chunks, joined, with the whole.
+func (r *modelRun) chunks() {
+	s, p, limit := current(r, r.lane), r.predicate(), 1+r.IntN(9)
+	var got []string
+	for from, more := "", true; more; {
+		c := s.Chunk(p, from, limit)
+		for _, o := range c.Objects {
+			got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
+			from = o.Key + "\x00"
+		}
+		if more = c.More; more && len(c.Objects) != limit {
+			r.Fatalf("%d of %d objects, and more to come", len(c.Objects), limit)
+		}
+	}
+	equal(r, fmt.Sprintf("chunks of %d of %s", limit, p), got, r.model.list(r.model.rv, p))
+}
+
+func (r *modelRun) watch() {
+	w := &modelWatch{predicate: r.predicate(), from: r.model.rv}
+	start := FromNow()
+	switch r.IntN(5) {
+	case 0:
+		start = FromState(current(r, r.lane))
+	case 1:
+		w.initial = r.model.initial(r.model.rv, w.predicate)
+		start = InitialEvents(current(r, r.lane))
+	case 2:
+		w.from += RV(r.IntN(5))
+		start = AfterRV(w.from)
+	case 3:
+		w.from = r.model.began + RV(r.Uint64N(uint64(r.model.rv-r.model.began)+1))
+		start = AfterRV(w.from)
+	}
+	var err error
+	w.Watcher, err = r.lane.Watch(WatchOptions{Predicate: w.predicate, Start: start})
+	var expired *ExpiredError
+	if errors.As(err, &expired) && w.from < expired.Oldest {
+		return
+	}
+	if err != nil {
+		r.Fatalf("watch from %d: %v", w.from, err)
+	}
+	r.watchers = append(r.watchers, w)
+}
+
+// read takes up to limit events from a watcher and compares each with what the model has at that place.
+func (r *modelRun) read(i, limit int) {
+	w := r.watchers[i]
+	want := append(slices.Clone(w.initial), r.model.watch(w.from, w.predicate)...)
+	for range limit {
+		e, ok := w.Next()
+		if !ok {
+			r.drained(w, want)
+			return
+		}
+		if w.got == len(want) || want[w.got].text != describe(e) {
+			r.Fatalf("watch of %s from %d: event %d is %s, want %v", w.predicate, w.from, w.got, describe(e), want[w.got:])
+		}
+		w.got++
+	}
+}
+
+// drained checks a watcher that has nothing more to say: it said everything, or history lost its place for a reason.
+func (r *modelRun) drained(w *modelWatch, want []told) {
+	err := w.Err()
+	var expired *ExpiredError
+	if errors.As(err, &expired) {
+		if w.caughtUp && (w.got == len(want) || want[w.got].rv > expired.Oldest) {
+			r.Fatalf("watch of %s from %d expired with nothing lost: %v, next %v", w.predicate, w.from, err, want[w.got:])
+		}
+		return
+	}
+	w.caughtUp = true
+	if w.got != len(want) || err != nil {
+		r.Fatalf("watch of %s from %d ends after %d of %d events: %v", w.predicate, w.from, w.got, len(want), err)
+	}
+	if w.Progress() != r.model.rv {
+		r.Fatalf("progress %d at RV %d", w.Progress(), r.model.rv)
+	}
+}
+
+func (r *modelRun) close(i int) {
+	r.watchers[i].Close()
+	r.watchers = slices.Delete(r.watchers, i, i+1)
+}

@@ -1,0 +1,36 @@
+package cache
+
+import (
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Object is one object at one RV, immutable (I2).
+type Object struct {
+	// Key is the upstream's storage order: "namespace/name", or "name" for cluster-scoped kinds (semantics 2.7).
+	Key string
+	// RV is the object's own metadata.resourceVersion.
+	RV RV
+	// Attributes are what predicates and indexes look at.
+	selectors.Attributes
+	// Item is the object's bytes.
+	Item wire.Item
+}
+
+// objectOverhead is what an Object costs beside its item's bytes: the struct, the slices' headers and entries, and its
+// slots in pages. Strings are interned, so they hardly count.
+const objectOverhead = 384
+
+// Size returns the bytes of memory that the object costs, about.
+func (o *Object) Size() int {
+	return o.Item.Size() + len(o.Key) + objectOverhead
+}
+
+// at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the
+// event that ended it (semantics 4.4).
+func (o *Object) at(rv RV) *Object {
+	moved := *o
+	moved.RV = rv
+	moved.Item = o.Item.WithResourceVersion(rv.String())
+	return &moved
+}

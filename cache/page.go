@@ -1,0 +1,36 @@
+package cache
+
+// Page is a run of neighbouring objects, immutable (I2). It has identity: as long as none of its objects changes, the
+// same *Page stands in every State, so what is prepared for a page once serves many answers.
+type Page struct {
+	objects []*Object
+}
+
+// Len returns how many objects the page has: 1 to 128, about 64.
+func (p *Page) Len() int {
+	return len(p.objects)
+}
+
+func (p *Page) first() *Object {
+	return p.objects[0]
+}
+
+func (p *Page) last() *Object {
+	return p.objects[len(p.objects)-1]
+}
+
+// Run is the part of a page that belongs to an answer: Page's objects From up to but not including To.
+type Run struct {
+	Page     *Page
+	From, To int
+}
+
+// Whole reports whether the run is all of its page.
+func (r Run) Whole() bool {
+	return r.From == 0 && r.To == r.Page.Len()
+}
+
+// Objects returns the run's objects. The slice is the page's own: reading only (I2).
+func (r Run) Objects() []*Object {
+	return r.Page.objects[r.From:r.To:r.To]
+}

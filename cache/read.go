@@ -1,0 +1,94 @@
+package cache
+
+import (
+	"iter"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Runs yields a span's objects page by page, in key order: what a list without selectors is made of. It allocates
+// nothing per object or page.
+func (s *State) Runs(span Span) iter.Seq[Run] {
+	return s.objects.runs(span.keys())
+}
+
+// Objects yields a span's objects in key order.
+func (s *State) Objects(span Span) iter.Seq[*Object] {
+	return flat(s.Runs(span))
+}
+
+// Count returns how many objects a span has, in O(pages): remainingItemCount is Count from the next page's first key
+// (semantics 2.6).
+func (s *State) Count(span Span) int {
+	return s.objects.countIn(span.keys())
+}
+
+// Candidates yields, in key order from the key from on, every object that p can match and as few others as an index
+// or p's key range allows. Callers still ask p.Matches (I9). A list with a limit continues exactly when a candidate
+// is left, whether it matches or not (semantics 2.6).
+func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[*Object] {
+	t, in := s.narrow(p, from)
+	return flat(t.runs(in))
+}
+
+// Select yields the objects that p matches, in key order from the key from on.
+func (s *State) Select(p *selectors.Predicate, from string) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for o := range s.Candidates(p, from) {
+			if p.Matches(&o.Attributes) && !yield(o) {
+				return
+			}
+		}
+	}
+}
+
+// Chunk is one page of a client's list with a limit.
+type Chunk struct {
+	Objects []*Object
+	More    bool // candidates are left behind the last object (semantics 2.6)
+}
+
+// Chunk returns the first limit objects that p matches from the key from on. It costs O(limit) when p selects
+// everything in its namespace. The limit is at least 1.
+func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
+	var c Chunk
+	for o := range s.Candidates(p, from) {
+		if len(c.Objects) == limit {
+			c.More = true
+			break
+		}
+		if p.Matches(&o.Attributes) {
+			c.Objects = append(c.Objects, o)
+		}
+	}
+	return c
+}
+
+// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace.
+func (s *State) narrow(p *selectors.Predicate, from string) (*tree, interval) {
+	span := Span{From: from}
+	if p.Namespace() != "" {
+		span.Prefix = p.Namespace() + "/"
+	}
+	if p.Name() != "" && (span.Prefix != "" || s.epoch.options.Scope == selectors.Cluster) {
+		return &s.objects, only(span.Prefix+p.Name(), from)
+	}
+	for i := range s.indexes {
+		if value, ok := s.epoch.options.Indexes[i].exact(p); ok {
+			return &s.indexes[i], span.of(value)
+		}
+	}
+	return &s.objects, span.keys()
+}
+
+func flat(runs iter.Seq[Run]) iter.Seq[*Object] {
+	return func(yield func(*Object) bool) {
+		for run := range runs {
+			for _, o := range run.Objects() {
+				if !yield(o) {
+					return
+				}
+			}
+		}
+	}
+}

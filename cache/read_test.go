@@ -1,0 +1,103 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// TestSelectAgainstBruteForce asks every combination of scope and selectors, from every key, with and without indexes.
+func TestSelectAgainstBruteForce(t *testing.T) {
+	var objects []*Object
+	for i := range 60 {
+		node, app := fmt.Sprint("n", i%4), fmt.Sprint("app", i%3)
+		if i%7 == 0 {
+			node = ""
+		}
+		if i%5 == 0 {
+			app = ""
+		}
+		objects = append(objects, pod(fmt.Sprintf("ns%d/p%d", i%3, i), RV(i+1), node, app))
+	}
+	indexed := current(t, newTestLane(t, podOptions, 100, objects...))
+	plain := current(t, newTestLane(t, Options{}, 100, objects...))
+	for _, namespace := range []string{"", "ns1", "none"} {
+		for _, labelSelector := range []string{"", "app=app1", "app=", "app!=app1", "!app", "app in (app0,app2)"} {
+			for _, fieldSelector := range []string{"", "spec.nodeName=n1", "spec.nodeName=", "spec.nodeName!=n1",
+				"metadata.name=p4", "metadata.name=p4,spec.nodeName=n1", "spec.nodeName=n1,spec.nodeName=n2"} {
+				p := selecting(t, namespace, labelSelector, fieldSelector)
+				for _, from := range []string{"", "ns1/", "ns1/p22", "ns1/p4\x00", "ns2/", "zz"} {
+					want := matching(plain, p, from)
+					what := fmt.Sprintf("%s from %q", p, from)
+					equal(t, what+", indexed", keys(slices.Collect(indexed.Select(p, from))), want)
+					equal(t, what+", plain", keys(slices.Collect(plain.Select(p, from))), want)
+				}
+			}
+		}
+	}
+}
+
+func matching(s *State, p *selectors.Predicate, from string) []string {
+	var want []string
+	for o := range s.Objects(Span{}) {
+		if o.Key >= from && p.Matches(&o.Attributes) {
+			want = append(want, o.Key)
+		}
+	}
+	return want
+}
+
+func TestIndexReadsOnlyItsCandidates(t *testing.T) {
+	var objects []*Object
+	for i := range 1000 {
+		objects = append(objects, pod(fmt.Sprintf("ns%d/p%d", i%10, i), 1, fmt.Sprint("n", i%100), ""))
+	}
+	s := current(t, newTestLane(t, podOptions, 1, objects...))
+	for _, c := range []struct {
+		namespace, fields string
+		want              int
+	}{
+		{"", "spec.nodeName=n3", 10},
+		{"ns3", "spec.nodeName=n3", 10},
+		{"ns4", "spec.nodeName=n3", 0},
+		{"ns3", "metadata.name=p3,spec.nodeName=n4", 1},
+		{"ns3", "", 100},
+	} {
+		got := len(slices.Collect(s.Candidates(selecting(t, c.namespace, "", c.fields), "")))
+		equal(t, fmt.Sprintf("candidates of %+v", c), got, c.want)
+	}
+}
+
+func TestClusterScopedName(t *testing.T) {
+	objects := []*Object{pod("a", 1, "", ""), pod("b", 2, "", "")}
+	s := current(t, newTestLane(t, Options{Scope: selectors.Cluster}, 2, objects...))
+	p := selecting(t, "", "", "metadata.name=b")
+	equal(t, "candidates", keys(slices.Collect(s.Candidates(p, ""))), []string{"b"})
+}
+
+// TestChunk follows semantics 2.6: a candidate that is left makes a chunk continue, even when it does not match.
+func TestChunk(t *testing.T) {
+	s := current(t, newTestLane(t, podOptions, 4,
+		pod("ns/a", 1, "n1", "x"), pod("ns/b", 2, "n1", "x"), pod("ns/c", 3, "n2", "y"), pod("ns/d", 4, "n1", "y")))
+	for _, c := range []struct {
+		labels, fields, from string
+		limit                int
+		want                 []string
+		more                 bool
+	}{
+		{"", "", "", 2, []string{"ns/a", "ns/b"}, true},
+		{"", "", "ns/b\x00", 2, []string{"ns/c", "ns/d"}, false},
+		{"", "", "", 9, []string{"ns/a", "ns/b", "ns/c", "ns/d"}, false},
+		{"app!=y", "", "", 2, []string{"ns/a", "ns/b"}, true},
+		{"app!=y", "", "ns/b\x00", 2, nil, false},
+		{"app=x", "", "", 2, []string{"ns/a", "ns/b"}, false}, // the index has no further candidate
+		{"", "spec.nodeName=n2", "", 1, []string{"ns/c"}, false},
+		{"", "spec.nodeName=n1", "", 1, []string{"ns/a"}, true},
+	} {
+		got := s.Chunk(selecting(t, "ns", c.labels, c.fields), c.from, c.limit)
+		equal(t, fmt.Sprintf("objects of %+v", c), keys(got.Objects), c.want)
+		equal(t, fmt.Sprintf("more of %+v", c), got.More, c.more)
+	}
+}

@@ -1,0 +1,139 @@
+package cache
+
+import "iter"
+
+// Span is a range of keys of a State: those that begin with Prefix and stand at or after From, bytewise. The zero Span
+// is everything.
+type Span struct {
+	// Prefix is "" for all objects or "namespace/" for those of a namespace. Note that '-' and '.' sort before '/', so
+	// a namespace is not where a sort by (namespace, name) would have it (semantics 2.7).
+	Prefix string
+	// From is the key to start at; a key with "\x00" behind it starts after that key, as continue tokens say it
+	// (semantics 2.5).
+	From string
+}
+
+// interval is a range of places of a tree: from up to but not including to, or to the end when open.
+type interval struct {
+	from, to place
+	open     bool
+}
+
+// keys returns the interval of span in a tree without values.
+func (span Span) keys() interval {
+	in := interval{from: place{key: max(span.Prefix, span.From)}}
+	in.to.key, in.open = successor(span.Prefix)
+	return in
+}
+
+// of returns the interval of span among the objects that an index lists under value.
+func (span Span) of(value string) interval {
+	in := interval{from: place{value, max(span.Prefix, span.From)}}
+	end, open := successor(span.Prefix)
+	if open {
+		in.to = place{value: value + "\x00"} // no string sorts between value and this one
+	} else {
+		in.to = place{value, end}
+	}
+	return in
+}
+
+// only returns the interval of one key in a tree without values, empty when the key stands before from.
+func only(key, from string) interval {
+	return interval{from: place{key: max(key, from)}, to: place{key: key + "\x00"}}
+}
+
+// successor returns the first string after all that begin with prefix; open when there is none.
+func successor(prefix string) (end string, open bool) {
+	for n := len(prefix); n > 0; n-- {
+		if last := prefix[n-1]; last < 0xff {
+			return prefix[:n-1] + string([]byte{last + 1}), false
+		}
+	}
+	return "", true
+}
+
+// bounds returns the spots of an interval's ends.
+func (t *tree) bounds(in interval) (from, to spot) {
+	from, to = t.seek(in.from), t.end()
+	if !in.open {
+		to = t.seek(in.to)
+	}
+	return from, to
+}
+
+func (t *tree) countIn(in interval) int {
+	from, to := t.bounds(in)
+	return max(0, t.rank(to)-t.rank(from))
+}
+
+// runs yields the parts of pages that an interval covers, in order.
+func (t *tree) runs(in interval) iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		for c := t.cursor(in); !c.done(); {
+			if !yield(c.nextRun()) {
+				return
+			}
+		}
+	}
+}
+
+// cursor walks an interval of a tree.
+type cursor struct {
+	tree   *tree
+	at, to spot
+}
+
+func (t *tree) cursor(in interval) cursor {
+	from, to := t.bounds(in)
+	if to.less(from) {
+		to = from
+	}
+	return cursor{t, from, to}
+}
+
+func (s spot) less(other spot) bool {
+	if s.chunk != other.chunk {
+		return s.chunk < other.chunk
+	}
+	if s.page != other.page {
+		return s.page < other.page
+	}
+	return s.object < other.object
+}
+
+func (c *cursor) done() bool {
+	return c.at == c.to
+}
+
+// next returns the object under the cursor and moves on; only when not done.
+func (c *cursor) next() *Object {
+	o := c.tree.object(c.at)
+	c.at.object++
+	c.settle()
+	return o
+}
+
+// nextRun returns the rest of the cursor's page, as far as the interval goes, and moves on; only when not done.
+func (c *cursor) nextRun() Run {
+	page := c.tree.chunks[c.at.chunk].pages[c.at.page]
+	run := Run{Page: page, From: c.at.object, To: page.Len()}
+	if c.at.chunk == c.to.chunk && c.at.page == c.to.page {
+		run.To = c.to.object
+	}
+	c.at.object = run.To
+	c.settle()
+	return run
+}
+
+// settle moves a cursor that stands behind a page's last object to the next page's first, so that spots compare.
+func (c *cursor) settle() {
+	pages := c.tree.chunks[c.at.chunk].pages
+	if c.at.object < pages[c.at.page].Len() {
+		return
+	}
+	c.at = spot{c.at.chunk, c.at.page + 1, 0}
+	if c.at.page == len(pages) {
+		c.at = spot{chunk: c.at.chunk + 1}
+	}
+}

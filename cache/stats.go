@@ -1,0 +1,41 @@
+package cache
+
+import "sync/atomic"
+
+// Stats is a lane in numbers. Gauges are as of the call; the rest counts since the lane was made.
+type Stats struct {
+	RV           RV
+	Objects      int
+	ObjectBytes  int64
+	HistoryBytes int64 // kept alive by history only
+	Oldest       RV    // the smallest RV that can be watched from or read
+	Feeds        int64
+	Watchers     int64
+	Applied      uint64 // upstream events taken
+	Relists      uint64 // epochs begun
+	Expired      uint64 // watchers whose place history lost
+}
+
+type counters struct {
+	feeds, watchers           atomic.Int64
+	applied, relists, expired atomic.Uint64
+}
+
+// Stats returns the lane's numbers. It is cheap enough for every scrape.
+func (l *Lane) Stats() Stats {
+	stats := Stats{
+		Feeds:    l.counters.feeds.Load(),
+		Watchers: l.counters.watchers.Load(),
+		Applied:  l.counters.applied.Load(),
+		Relists:  l.counters.relists.Load(),
+		Expired:  l.counters.expired.Load(),
+	}
+	if s := l.state.Load(); s != nil {
+		stats.RV = s.rv
+		stats.Objects = s.Len()
+		stats.ObjectBytes = s.size
+		stats.HistoryBytes = s.epoch.history.bytes.Load()
+		stats.Oldest = s.epoch.history.oldest()
+	}
+	return stats
+}

@@ -1,0 +1,139 @@
+package cache
+
+import (
+	"slices"
+	"sort"
+	"strings"
+)
+
+// A tree is a persistent ordered set of objects in three fixed levels:
+//
+//	tree -> chunks (about 64 pages each) -> pages (about 64 objects each) -> objects
+//
+// Order is by (value, key). A State's own tree has no values, so it is in storage key order; an index's tree sorts by
+// the indexed value first. Trees are values: an edit returns another tree that shares all but one path (edit.go).
+//
+// Three levels suffice: 150,000 objects make 37 chunks, a million make 250, and copying a slice of that many pointers
+// costs less than one cache miss per level of a deeper tree.
+type tree struct {
+	value  func(*Object) string // nil: every value is empty
+	chunks []*chunk
+	count  int
+}
+
+// chunk is a run of neighbouring pages. It carries its count so that ranks cost O(chunks + pages of one chunk).
+type chunk struct {
+	pages []*Page
+	count int
+}
+
+const (
+	fill   = 64  // what bulk loads make: objects of a page, pages of a chunk
+	most   = 128 // beyond it, a page or chunk is split in two
+	fewest = 16  // below it, a page or chunk is joined with a neighbour that has room
+)
+
+func newChunk(pages []*Page) *chunk {
+	c := &chunk{pages: pages}
+	for _, p := range pages {
+		c.count += p.Len()
+	}
+	return c
+}
+
+func (c *chunk) last() *Object {
+	return c.pages[len(c.pages)-1].last()
+}
+
+// newTree returns a tree of objects, which may come in any order but with distinct keys. It keeps the slice.
+func newTree(value func(*Object) string, objects []*Object) tree {
+	t := tree{value: value, count: len(objects)}
+	if !slices.IsSortedFunc(objects, t.compare) {
+		slices.SortFunc(objects, t.compare)
+	}
+	var pages []*Page
+	for run := range slices.Chunk(objects, fill) {
+		pages = append(pages, &Page{objects: slices.Clone(run)})
+	}
+	for run := range slices.Chunk(pages, fill) {
+		t.chunks = append(t.chunks, newChunk(slices.Clone(run)))
+	}
+	return t
+}
+
+// place is where an object stands, or would stand, in a tree's order.
+type place struct {
+	value, key string
+}
+
+func (t *tree) placeOf(o *Object) place {
+	if t.value == nil {
+		return place{key: o.Key}
+	}
+	return place{t.value(o), o.Key}
+}
+
+func (t *tree) compare(a, b *Object) int {
+	if t.value != nil {
+		if c := strings.Compare(t.value(a), t.value(b)); c != 0 {
+			return c
+		}
+	}
+	return strings.Compare(a.Key, b.Key)
+}
+
+// reaches reports whether o stands at or after p.
+func (t *tree) reaches(o *Object, p place) bool {
+	if t.value != nil {
+		if v := t.value(o); v != p.value {
+			return v > p.value
+		}
+	}
+	return o.Key >= p.key
+}
+
+// spot is the position of an object in a tree. The spot behind the last object is {len(chunks), 0, 0}.
+type spot struct {
+	chunk, page, object int
+}
+
+// seek returns the spot of the first object at or after p.
+func (t *tree) seek(p place) spot {
+	ci := sort.Search(len(t.chunks), func(i int) bool { return t.reaches(t.chunks[i].last(), p) })
+	if ci == len(t.chunks) {
+		return t.end()
+	}
+	pages := t.chunks[ci].pages
+	pi := sort.Search(len(pages), func(i int) bool { return t.reaches(pages[i].last(), p) })
+	objects := pages[pi].objects
+	oi := sort.Search(len(objects), func(i int) bool { return t.reaches(objects[i], p) })
+	return spot{ci, pi, oi}
+}
+
+func (t *tree) end() spot {
+	return spot{chunk: len(t.chunks)}
+}
+
+// find returns the spot of the object that stands exactly at p, or where it would have to be inserted.
+func (t *tree) find(p place) (at spot, found bool) {
+	at = t.seek(p)
+	return at, at != t.end() && t.placeOf(t.object(at)) == p
+}
+
+func (t *tree) object(at spot) *Object {
+	return t.chunks[at.chunk].pages[at.page].objects[at.object]
+}
+
+// rank returns how many objects stand before at.
+func (t *tree) rank(at spot) int {
+	n := at.object
+	for _, c := range t.chunks[:at.chunk] {
+		n += c.count
+	}
+	if at.page > 0 {
+		for _, p := range t.chunks[at.chunk].pages[:at.page] {
+			n += p.Len()
+		}
+	}
+	return n
+}

@@ -1,0 +1,170 @@
+package cache
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTreeAgainstSortedSlice grows and shrinks a tree through splits and joins of pages and chunks.
+func TestTreeAgainstSortedSlice(t *testing.T) {
+	byNode := func(o *Object) string { return o.Fields[nodeField] }
+	for name, value := range map[string]func(*Object) string{"by key": nil, "by node": byNode} {
+		t.Run(name, func(t *testing.T) {
+			random := seeded(t)
+			tree, want := newTree(value, nil), map[string]*Object{}
+			for _, phase := range []struct{ steps, deletesIn10 int }{{14000, 1}, {14000, 9}, {3000, 5}, {4000, 10}} {
+				for range phase.steps {
+					n := random.IntN(12000)
+					o := pod(fmt.Sprintf("ns%d/p%d", n%7, n), RV(random.Uint64()), fmt.Sprint("n", n%50), "")
+					if random.IntN(10) < phase.deletesIn10 {
+						tree = tree.without(o)
+						delete(want, o.Key)
+					} else {
+						tree = tree.put(o)
+						want[o.Key] = o
+					}
+				}
+				if err := tree.verify(); err != nil {
+					t.Fatal(err)
+				}
+				compareTree(t, &tree, want)
+			}
+		})
+	}
+}
+
+func compareTree(t *testing.T, tree *tree, want map[string]*Object) {
+	t.Helper()
+	var got, sorted []*Object
+	for run := range tree.runs(interval{open: true}) {
+		got = append(got, run.Objects()...)
+	}
+	for _, o := range want {
+		sorted = append(sorted, o)
+	}
+	slices.SortFunc(sorted, tree.compare)
+	if !slices.Equal(got, sorted) {
+		t.Fatalf("tree has %d objects, want %d, or in another order", len(got), len(sorted))
+	}
+}
+
+func TestTreeJoinsSmallPages(t *testing.T) {
+	tree := newTree(nil, numbered(64*70))
+	for i, o := range numbered(64 * 70) {
+		if i%32 != 0 {
+			tree = tree.without(o)
+		}
+	}
+	if err := tree.verify(); err != nil {
+		t.Fatal(err)
+	}
+	pages := 0
+	for range tree.runs(interval{open: true}) {
+		pages++
+	}
+	if tree.count != 140 || pages > 140/fewest+1 {
+		t.Errorf("%d objects stand in %d pages", tree.count, pages)
+	}
+}
+
+func numbered(n int) []*Object {
+	objects := make([]*Object, n)
+	for i := range objects {
+		objects[i] = &Object{Key: fmt.Sprintf("ns/%06d", i)}
+	}
+	return objects
+}
+
+// TestEditKeepsOtherPages holds I2 and the identity of pages: an edit touches one page, and no older tree.
+func TestEditKeepsOtherPages(t *testing.T) {
+	before := newTree(nil, numbered(10000))
+	old := pagesIn(&before)
+	changed := &Object{Key: "ns/005000", RV: 9}
+	after := before.put(changed)
+	fresh := pagesIn(&after)
+	if len(old) != len(fresh) {
+		t.Fatalf("%d pages became %d", len(old), len(fresh))
+	}
+	differ := 0
+	for i := range old {
+		if old[i] != fresh[i] {
+			differ++
+		}
+	}
+	if differ != 1 {
+		t.Errorf("%d pages were replaced, want 1", differ)
+	}
+	at, found := before.find(place{key: changed.Key})
+	if !found || before.object(at).RV != 0 {
+		t.Error("the older tree sees the change")
+	}
+}
+
+func pagesIn(t *tree) []*Page {
+	var pages []*Page
+	for run := range t.runs(interval{open: true}) {
+		pages = append(pages, run.Page)
+	}
+	return pages
+}
+
+// TestSpanAgainstBruteForce compares every span over keys whose order is easy to get wrong (semantics 2.7).
+func TestSpanAgainstBruteForce(t *testing.T) {
+	namespaces := []string{"a", "a-b", "a.b", "a0b", "ab", "b"}
+	names := []string{"a", "a-", "x", "x.y", "x0", "zz"}
+	var objects []*Object
+	var all []string
+	for _, namespace := range namespaces {
+		for _, name := range names {
+			objects = append(objects, pod(namespace+"/"+name, 1, "n", ""))
+			all = append(all, namespace+"/"+name)
+		}
+	}
+	slices.Sort(all)
+	s := current(t, newTestLane(t, podOptions, 1, objects...))
+	froms := append([]string{"", "/", "a", "a/", "c", "a-b/x\x00", "\xff"}, all...)
+	for _, prefix := range []string{"", "a/", "a-b/", "ab/", "b/", "c/", "\xff", "a"} {
+		for _, from := range froms {
+			span := Span{Prefix: prefix, From: from}
+			var want []string
+			for _, key := range all {
+				if strings.HasPrefix(key, prefix) && key >= from {
+					want = append(want, key)
+				}
+			}
+			equal(t, fmt.Sprintf("objects of %q", span), keys(slices.Collect(s.Objects(span))), want)
+			equal(t, fmt.Sprintf("count of %q", span), s.Count(span), len(want))
+		}
+	}
+}
+
+func TestRunsAreWholePagesInside(t *testing.T) {
+	s := &State{objects: newTree(nil, numbered(64*5))}
+	partial := 0
+	for run := range s.Runs(Span{From: "ns/000100"}) {
+		if !run.Whole() {
+			partial++
+		}
+	}
+	if partial != 1 {
+		t.Errorf("%d runs are partial, want only the first", partial)
+	}
+}
+
+func TestReadingAllocatesNothingPerObject(t *testing.T) {
+	s := &State{objects: newTree(nil, numbered(64*50))}
+	few := testing.AllocsPerRun(10, func() { walk(s, "ns/003000") })
+	all := testing.AllocsPerRun(10, func() { walk(s, "") })
+	if all > few || all > 8 {
+		t.Errorf("walking 3,200 objects allocates %v times, walking 200 %v times", all, few)
+	}
+}
+
+func walk(s *State, from string) (n int) {
+	for range s.Objects(Span{From: from}) {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,150 @@
+package cache
+
+import (
+	"fmt"
+	"os"
+)
+
+// verifyEverything turns on the check of every lane after every write (doc.go).
+var verifyEverything = os.Getenv("LISTFACADE_VERIFY") == "1"
+
+func (l *Lane) verifyIfAsked() {
+	if !l.verifying {
+		return
+	}
+	if err := l.verify(); err != nil {
+		panic("BUG: cache: " + err.Error())
+	}
+}
+
+// verify checks everything that the lane's structures promise, under the writer's lock.
+func (l *Lane) verify() error {
+	s := l.state.Load()
+	if s == nil {
+		return nil
+	}
+	if err := s.verify(); err != nil {
+		return fmt.Errorf("state at %d: %w", s.rv, err)
+	}
+	if err := s.epoch.history.verify(s); err != nil {
+		return fmt.Errorf("history: %w", err)
+	}
+	if err := s.epoch.feeds.verify(s.seq); err != nil {
+		return fmt.Errorf("feeds: %w", err)
+	}
+	if complete := RV(s.epoch.complete.Load()); complete != s.rv {
+		return fmt.Errorf("feeds complete up to %d, state at %d", complete, s.rv)
+	}
+	return nil
+}
+
+func (s *State) verify() error {
+	if err := s.objects.verify(); err != nil {
+		return err
+	}
+	var size int64
+	for o := range s.Objects(Span{}) {
+		size += int64(o.Size())
+	}
+	if size != s.size {
+		return fmt.Errorf("size is %d, recorded %d", size, s.size)
+	}
+	for i := range s.indexes {
+		if err := s.indexes[i].verify(); err != nil {
+			return fmt.Errorf("index %d: %w", i, err)
+		}
+		if err := s.indexes[i].sameAs(s); err != nil {
+			return fmt.Errorf("index %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// verify checks order, sizes and counts.
+func (t *tree) verify() error {
+	count, last := 0, (*Object)(nil)
+	for ci, c := range t.chunks {
+		if len(c.pages) == 0 || len(c.pages) > most {
+			return fmt.Errorf("chunk %d has %d pages", ci, len(c.pages))
+		}
+		before := count
+		for pi, p := range c.pages {
+			if p.Len() == 0 || p.Len() > most {
+				return fmt.Errorf("page %d of chunk %d has %d objects", pi, ci, p.Len())
+			}
+			for _, o := range p.objects {
+				if last != nil && t.compare(last, o) >= 0 {
+					return fmt.Errorf("%q does not sort before %q", last.Key, o.Key)
+				}
+				last = o
+			}
+			count += p.Len()
+		}
+		if count-before != c.count {
+			return fmt.Errorf("chunk %d has %d objects, recorded %d", ci, count-before, c.count)
+		}
+	}
+	if count != t.count {
+		return fmt.Errorf("tree has %d objects, recorded %d", count, t.count)
+	}
+	return nil
+}
+
+// sameAs checks that an index holds exactly a State's objects.
+func (t *tree) sameAs(s *State) error {
+	if t.count != s.Len() {
+		return fmt.Errorf("has %d objects, state has %d", t.count, s.Len())
+	}
+	for o := range s.Objects(Span{}) {
+		at, found := t.find(t.placeOf(o))
+		if !found || t.object(at) != o {
+			return fmt.Errorf("lacks %q", o.Key)
+		}
+	}
+	return nil
+}
+
+func (h *history) verify(newest *State) error {
+	w, end := h.held.Load(), h.end.Load()
+	if end != newest.seq {
+		return fmt.Errorf("ends at position %d, state is at %d", end, newest.seq)
+	}
+	last := w.base
+	if last.seq != w.first {
+		return fmt.Errorf("begins at position %d, base is at %d", w.first, last.seq)
+	}
+	for seq := w.first; seq < end; seq++ {
+		e := w.at(seq)
+		if e.rv < last.rv || e.state.rv != e.rv || e.state.seq != seq+1 {
+			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
+				seq, e.rv, e.state.seq, e.state.rv, last.rv)
+		}
+		last = e.state
+	}
+	if last.rv > newest.rv || last.objects.count != newest.objects.count {
+		return fmt.Errorf("last event leads to RV %d and %d objects, state is at RV %d with %d",
+			last.rv, last.objects.count, newest.rv, newest.objects.count)
+	}
+	return nil
+}
+
+func (f *feeds) verify(seq int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.dispatched != seq {
+		return fmt.Errorf("dispatched %d events of %d", f.dispatched, seq)
+	}
+	anchored := 0
+	for a, all := range f.byAnchor {
+		for _, d := range all {
+			if d.anchor != a || d.watchers <= 0 || f.byPredicate[d.predicate.String()] != d {
+				return fmt.Errorf("feed %q with %d watchers stands at the wrong anchor", d.predicate, d.watchers)
+			}
+		}
+		anchored += len(all)
+	}
+	if anchored != len(f.byPredicate) {
+		return fmt.Errorf("%d feeds have an anchor, %d exist", anchored, len(f.byPredicate))
+	}
+	return nil
+}

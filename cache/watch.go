@@ -1,0 +1,98 @@
+package cache
+
+import "github.com/listfacade/listfacade/selectors"
+
+// WatchOptions say what a watcher sees and from where on.
+type WatchOptions struct {
+	// Predicate selects the objects. Watchers with equal predicates share a feed.
+	Predicate *selectors.Predicate
+	Start     Start
+}
+
+// Start is where a watch begins (semantics 4.1): one of AfterRV, FromState, InitialEvents, FromNow. The zero Start is
+// FromNow.
+type Start struct {
+	rv      RV
+	after   bool
+	state   *State
+	initial bool
+}
+
+// AfterRV starts behind rv: with the first event above it. An rv that the lane has not reached is fine, what comes up
+// to it is dropped; one below the window is expired.
+func AfterRV(rv RV) Start { return Start{rv: rv, after: true} }
+
+// FromState starts behind a State, for callers that have told its content themselves (I5).
+func FromState(s *State) Start { return Start{state: s} }
+
+// InitialEvents starts with every selected object of a State as Added, in key order, then InitialEventsEnd, and goes
+// on behind that State.
+func InitialEvents(s *State) Start { return Start{state: s, initial: true} }
+
+// FromNow starts behind the newest State.
+func FromNow() Start { return Start{} }
+
+// Watch opens a watcher; the caller closes it. It fails with *ExpiredError when the start lies below the window or in
+// a past epoch (I6, I11), with ErrNotReady or ErrClosed when there is nothing to watch.
+func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
+	for {
+		s, err := l.State()
+		if err != nil {
+			return nil, err
+		}
+		if o.Start.state != nil && o.Start.state.epoch != s.epoch {
+			return nil, &ExpiredError{Requested: o.Start.state.rv, Oldest: s.epoch.history.oldest()}
+		}
+		w, err := s.watch(o)
+		if w != nil || err != nil {
+			return w, err
+		}
+		// A relist ended the epoch just now: look at its successor.
+	}
+}
+
+// watch opens a watcher in s's epoch, or returns nil when the epoch is over.
+func (s *State) watch(o WatchOptions) (*Watcher, error) {
+	w := &Watcher{epoch: s.epoch, predicate: o.Predicate}
+	if err := w.start(s, o.Start); err != nil {
+		return nil, err
+	}
+	var ok bool
+	w.feed, w.place, w.joined, ok = s.epoch.feeds.join(o.Predicate)
+	if !ok {
+		return nil, nil
+	}
+	s.epoch.counters.watchers.Add(1)
+	return w, nil
+}
+
+// start finds the position in history from which w has to see events.
+func (w *Watcher) start(now *State, start Start) error {
+	from := now
+	switch {
+	case start.after:
+		before, err := w.epoch.history.before(start.rv)
+		if err != nil {
+			return err
+		}
+		from = before
+		if start.rv > now.rv {
+			w.skip = start.rv
+		}
+	case start.state != nil:
+		from = start.state
+		w.progress = from.rv
+	default:
+		w.progress = from.rv
+	}
+	if start.initial {
+		t, in := from.narrow(w.predicate, "")
+		w.initial = t.cursor(in)
+		w.snapshot = from
+	}
+	w.seq = from.seq
+	if !w.epoch.history.holds(w.seq) {
+		return w.expired(from.rv)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package cache
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// TestSelectorEvents replays the sequence observed at a real upstream (semantics 4.4), once live and once from history.
+func TestSelectorEvents(t *testing.T) {
+	l := newTestLane(t, podOptions, 508)
+	p := selecting(t, "", "app=a", "")
+	live := watch(t, l, p, FromNow())
+	apply(t, l, Upsert, pod("x/o", 509, "v1", "b"))
+	apply(t, l, Upsert, pod("x/o", 510, "v2", "a"))
+	apply(t, l, Upsert, pod("x/o", 511, "v3", "a"))
+	apply(t, l, Upsert, pod("x/o", 512, "v4", "c"))
+	apply(t, l, Upsert, pod("x/o", 513, "v5", "a"))
+	apply(t, l, Delete, pod("x/o", 514, "v5", "a"))
+	want := []string{"ADDED x/o@510 v2 a", "MODIFIED x/o@511 v3 a", "DELETED x/o@512 v3 a", "ADDED x/o@513 v5 a", "DELETED x/o@514 v5 a"}
+	equal(t, "live", drained(live), want)
+	equal(t, "replayed", drained(watch(t, l, p, AfterRV(508))), want)
+	equal(t, "progress", live.Progress(), RV(514))
+}
+
+// TestDepartureIsMadeOnce: all feeds and replays share the object that leaves their selection.
+func TestDepartureIsMadeOnce(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	byLabel := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
+	byNode := watch(t, l, selecting(t, "", "", "spec.nodeName=n1"), FromNow())
+	before, _ := current(t, l).Get("x/o")
+	apply(t, l, Upsert, pod("x/o", 2, "n2", "b"))
+	first, _ := byLabel.Next()
+	second, _ := byNode.Next()
+	third, _ := watch(t, l, selecting(t, "", "app=a", ""), AfterRV(1)).Next()
+	if first.Object != second.Object || first.Object != third.Object {
+		t.Error("the departed object was made more than once")
+	}
+	equal(t, "event", describe(first), "DELETED x/o@2 n1 a")
+	equal(t, "bytes", string(first.Object.Item.JSON), string(before.Item.WithResourceVersion("2").JSON))
+	equal(t, "RV of the object that departed", before.RV, RV(1))
+}
+
+func TestStarts(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a-b/x", 4, "n1", ""), pod("a/x", 9, "n2", ""), pod("a/y", 7, "n1", ""))
+	old := current(t, l)
+	apply(t, l, Upsert, pod("a/z", 11, "n1", ""))
+	apply(t, l, Upsert, pod("a/x", 13, "n1", ""))
+	l.Progress(20)
+	all, onNode := selecting(t, "", "", ""), selecting(t, "a", "", "spec.nodeName=n1")
+	z, x := "ADDED a/z@11 n1 ", "MODIFIED a/x@13 n1 "
+	for _, c := range []struct {
+		name  string
+		w     *Watcher
+		wants []string
+	}{
+		{"after 10", watch(t, l, all, AfterRV(10)), []string{z, x}},
+		{"after 11", watch(t, l, all, AfterRV(11)), []string{x}},
+		{"after 12", watch(t, l, all, AfterRV(12)), []string{x}},
+		{"after 20", watch(t, l, all, AfterRV(20)), nil},
+		{"from state", watch(t, l, all, FromState(old)), []string{z, x}},
+		{"from exact state", watch(t, l, all, FromState(at(t, l, 12))), []string{x}},
+		{"from now", watch(t, l, all, FromNow()), nil},
+		{"initial", watch(t, l, all, InitialEvents(old)),
+			[]string{"ADDED a-b/x@4 n1 ", "ADDED a/x@9 n2 ", "ADDED a/y@7 n1 ", "BOOKMARK@10", z, x}},
+		{"initial selected", watch(t, l, onNode, InitialEvents(old)),
+			[]string{"ADDED a/y@7 n1 ", "BOOKMARK@10", z, "ADDED a/x@13 n1 "}},
+		{"initial of nothing", watch(t, l, selecting(t, "none", "", ""), InitialEvents(current(t, l))), []string{"BOOKMARK@20"}},
+	} {
+		equal(t, c.name, drained(c.w), c.wants)
+		equal(t, c.name+", progress", c.w.Progress(), RV(20))
+	}
+}
+
+// TestFutureStart: accepted, and nothing up to the start is shown (semantics 4.1).
+func TestFutureStart(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	w := watch(t, l, selecting(t, "", "", ""), AfterRV(12))
+	for rv := RV(11); rv <= 14; rv++ {
+		apply(t, l, Upsert, pod("a/a", rv, "", ""))
+	}
+	equal(t, "events", drained(w), []string{"MODIFIED a/a@13  ", "MODIFIED a/a@14  "})
+}
+
+// TestStateAheadOfFeed: a State is published before feeds have its event; a watch from it must not repeat the event.
+func TestStateAheadOfFeed(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	w := watch(t, l, selecting(t, "", "", ""), FromNow())
+	o := pod("a/a", 11, "", "")
+	s := current(t, l)
+	next := s.after(11, nil, o)
+	recorded := s.epoch.history.append(change{rv: 11, now: o, state: next})
+	l.publish(next)
+	early := watch(t, l, selecting(t, "", "", ""), FromState(current(t, l)))
+	equal(t, "events before the feed has them", drained(w), []string(nil))
+	equal(t, "progress before the feed has them", w.Progress(), RV(10))
+	equal(t, "progress of a watch from the State", early.Progress(), RV(11))
+	s.epoch.feeds.dispatch(0, recorded)
+	s.epoch.complete.Store(11)
+	equal(t, "events", drained(w), []string{"ADDED a/a@11  "})
+	equal(t, "events of a watch from the State", drained(early), []string(nil))
+}
+
+func TestRelistEndsWatches(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
+	p := selecting(t, "", "", "")
+	idle, lagging, starting := watch(t, l, p, FromNow()), watch(t, l, p, FromNow()), watch(t, l, p, InitialEvents(current(t, l)))
+	old := current(t, l)
+	apply(t, l, Upsert, pod("a/a", 11, "", ""))
+	drained(idle)
+	waiting := idle.Wait()
+	l.Replace(50, &wire.Shape{}, []*Object{pod("a/b", 40, "", "")})
+	<-waiting
+	drained(starting)
+	for name, w := range map[string]*Watcher{"idle": idle, "lagging": lagging, "starting": starting} {
+		if e, ok := w.Next(); ok {
+			t.Errorf("%s: %s after the relist", name, describe(e))
+		}
+		var expired *ExpiredError
+		if !errors.As(w.Err(), &expired) || expired.Oldest != 50 {
+			t.Errorf("%s: %v", name, w.Err())
+		}
+		<-w.Wait()
+	}
+	wantExpired(t, idle.Err(), ExpiredError{Requested: 11, Oldest: 50})
+	for _, start := range []Start{InitialEvents(old), FromState(old), AfterRV(49)} {
+		_, err := l.Watch(WatchOptions{Predicate: p, Start: start})
+		var expired *ExpiredError
+		if !errors.As(err, &expired) || expired.Oldest != 50 {
+			t.Errorf("watch from the last epoch: %v", err)
+		}
+	}
+	equal(t, "old State", content(old), "a/a@5 ")
+	equal(t, "events after 50", drained(watch(t, l, p, AfterRV(50))), []string(nil))
+}
+
+func TestCloseEndsWatches(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	byLane, byOwner := watch(t, l, selecting(t, "", "", ""), FromNow()), watch(t, l, selecting(t, "", "", ""), FromNow())
+	equal(t, "feeds", l.Stats().Feeds, int64(1))
+	equal(t, "watchers", l.Stats().Watchers, int64(2))
+	byOwner.Close()
+	byOwner.Close()
+	equal(t, "watchers", l.Stats().Watchers, int64(1))
+	apply(t, l, Upsert, pod("a/a", 11, "", ""))
+	waiting := byLane.Wait()
+	l.Close()
+	<-waiting
+	equal(t, "what was left", drained(byLane), []string{"ADDED a/a@11  "})
+	for _, w := range []*Watcher{byLane, byOwner} {
+		if _, ok := w.Next(); ok || !errors.Is(w.Err(), io.EOF) {
+			t.Errorf("ended with %v", w.Err())
+		}
+	}
+}
+
+// TestWaitLosesNoWakeUp: an event between Next and Wait is not slept over, and an event for others wakes nobody.
+func TestWaitLosesNoWakeUp(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	w := watch(t, l, selecting(t, "", "", "spec.nodeName=n1"), FromNow())
+	drained(w)
+	waiting := w.Wait()
+	apply(t, l, Upsert, pod("a/a", 11, "n2", ""))
+	l.Progress(12)
+	select {
+	case <-waiting:
+		t.Error("woken by an event that it does not select")
+	default:
+	}
+	apply(t, l, Upsert, pod("a/b", 13, "n1", ""))
+	<-waiting
+	<-w.Wait()
+	equal(t, "events", drained(w), []string{"ADDED a/b@13 n1 "})
+}
+
+func TestFeedsGrowBeyondAChunk(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	w := watch(t, l, selecting(t, "a", "", ""), FromNow())
+	const events = 5*feedChunkSize + 1
+	for i := range events {
+		apply(t, l, Upsert, pod("a/a", RV(11+i), "", ""))
+		if i == feedChunkSize-1 {
+			equal(t, "first chunk", len(drained(w)), feedChunkSize)
+		}
+	}
+	equal(t, "rest", len(drained(w)), events-feedChunkSize)
+	<-func() <-chan struct{} { apply(t, l, Upsert, pod("a/a", 9999, "", "")); return w.Wait() }()
+	equal(t, "one more", len(drained(w)), 1)
+}
+
+// TestFeedsAreAskedByAnchor: an event asks only feeds anchored at what its object is or was.
+func TestFeedsAreAskedByAnchor(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "n1", "x"))
+	for _, c := range []struct{ namespace, labels, fields string }{
+		{"a", "", ""}, {"b", "", ""}, {"a", "", "metadata.name=a"}, {"a", "", "metadata.name=b"}, {"", "", "metadata.name=a"},
+		{"", "", "spec.nodeName=n1"}, {"b", "", "spec.nodeName=n2"}, {"a", "app=x", ""}, {"a", "app=y", ""}, {"", "other=y", ""},
+	} {
+		watch(t, l, selecting(t, c.namespace, c.labels, c.fields), FromNow())
+	}
+	got := map[anchor]int{}
+	for a, all := range current(t, l).epoch.feeds.byAnchor {
+		got[a] = len(all)
+	}
+	equal(t, "anchors", got, map[anchor]int{
+		{byNamespace, "a"}: 1, {byNamespace, "b"}: 1, {byKey, "a/a"}: 1, {byKey, "a/b"}: 1, {byName, "a"}: 1,
+		{0, "n1"}: 1, {0, "n2"}: 1, {1, "x"}: 1, {1, "y"}: 1, {byNothing, ""}: 1,
+	})
+}

@@ -1,0 +1,186 @@
+package cache
+
+import (
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Watcher is one subscription: a cursor that moves through a State's objects (only with InitialEvents), then through
+// history up to where it joined its feed, then through the feed. It has no queue; who reads slowly just has an older
+// cursor (I8), until history no longer holds its place.
+//
+// A Watcher belongs to one goroutine, which loops:
+//
+//	for {
+//		event, ok := w.Next()
+//		if ok { ...; continue }
+//		if err := w.Err(); err != nil { ... }
+//		select { case <-w.Wait(): ... }
+//	}
+type Watcher struct {
+	epoch     *epoch
+	predicate *selectors.Predicate
+
+	snapshot *State // whose objects are the initial events; nil when there are none, or none are left
+	initial  cursor
+	seq      int64 // the position in history of the next event to look at
+	joined   int64 // the position up to which history is read by the watcher itself; the feed has the rest
+	skip     RV    // events up to it are dropped: the start lay in the future
+	feed     *feed
+	place    feedCursor
+
+	seen     RV // RV of the last event returned
+	progress RV
+	err      error
+	closed   atomic.Bool
+}
+
+// Next returns the next event. It does not block: false says that there is none now, or that the watch has ended
+// (Err).
+func (w *Watcher) Next() (Event, bool) {
+	if w.err != nil || w.closed.Load() {
+		return Event{}, false
+	}
+	// Loaded before looking for events. Whatever the writer declared complete by now is in history or in the feed
+	// already, so finding nothing left below proves that every matching event up to here was returned (I4).
+	complete := RV(w.epoch.complete.Load())
+	event, ok := w.look()
+	switch {
+	case ok:
+		w.seen = event.RV
+	case w.err == nil:
+		w.progress = max(w.progress, complete)
+	}
+	return event, ok
+}
+
+func (w *Watcher) look() (Event, bool) {
+	if w.snapshot != nil {
+		return w.nextInitial()
+	}
+	if event, ok := w.nextReplayed(); ok || w.err != nil {
+		return event, ok
+	}
+	return w.nextFed()
+}
+
+// nextInitial returns an event unless it finds that the watch could not go on behind the initial events.
+func (w *Watcher) nextInitial() (Event, bool) {
+	if !w.epoch.history.holds(w.seq) {
+		return w.lose()
+	}
+	for !w.initial.done() {
+		if o := w.initial.next(); w.predicate.Matches(&o.Attributes) {
+			return Event{Type: Added, Object: o, RV: o.RV}, true
+		}
+	}
+	rv := w.snapshot.rv
+	w.snapshot, w.initial = nil, cursor{}
+	return Event{Type: InitialEventsEnd, RV: rv}, true
+}
+
+// nextReplayed reads history until the place where the feed takes over.
+func (w *Watcher) nextReplayed() (Event, bool) {
+	for w.seq < w.joined {
+		seq := w.seq
+		e := w.epoch.history.at(seq)
+		if e == nil {
+			return w.lose()
+		}
+		w.seq++
+		if t, ok := e.meaning(w.predicate); ok && e.rv > w.skip {
+			return w.event(t, seq, e), true
+		}
+	}
+	return Event{}, false
+}
+
+func (w *Watcher) nextFed() (Event, bool) {
+	for {
+		next, ok := w.place.next()
+		if !ok {
+			return Event{}, false
+		}
+		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed
+			continue
+		}
+		e := w.epoch.history.at(next.seq())
+		if e == nil {
+			return w.lose()
+		}
+		w.seq = next.seq() + 1
+		if e.rv > w.skip {
+			return w.event(next.kind(), next.seq(), e), true
+		}
+	}
+}
+
+func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
+	if t == Deleted {
+		return Event{Type: t, Object: w.epoch.history.departure(seq, e), RV: e.rv}
+	}
+	return Event{Type: t, Object: e.now, RV: e.rv}
+}
+
+// Wait returns a channel that is closed when Next may have more to say or the watch has ended.
+func (w *Watcher) Wait() <-chan struct{} {
+	grown := w.feed.grown.armed()
+	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.place.pending() {
+		return fired
+	}
+	return grown
+}
+
+// Err returns why the watch ended: *ExpiredError when history lost its place or a relist began a new epoch, io.EOF
+// after Lane.Close or Close. It is nil while the watch goes on.
+func (w *Watcher) Err() error {
+	if w.err != nil {
+		return w.err
+	}
+	if w.closed.Load() {
+		return io.EOF
+	}
+	reason := w.epoch.end()
+	var relisted *ExpiredError
+	if errors.As(reason, &relisted) {
+		reason = &ExpiredError{Requested: w.position(), Oldest: relisted.Oldest}
+	}
+	w.err = reason
+	return reason
+}
+
+// Progress returns the RV up to which Next has returned every matching event: what a bookmark may carry (I4). It holds
+// for the moment when Next last returned false; later events are above it.
+func (w *Watcher) Progress() RV {
+	return w.progress
+}
+
+// Close ends the watch and leaves nothing behind. It is idempotent.
+func (w *Watcher) Close() {
+	if w.closed.Swap(true) {
+		return
+	}
+	w.epoch.feeds.leave(w.feed)
+	w.epoch.counters.watchers.Add(-1)
+}
+
+// lose ends the watch because history no longer holds its place (I6).
+func (w *Watcher) lose() (Event, bool) {
+	w.epoch.counters.expired.Add(1)
+	if w.Err() == nil {
+		w.err = w.expired(w.position())
+	}
+	return Event{}, false
+}
+
+func (w *Watcher) expired(rv RV) *ExpiredError {
+	return &ExpiredError{Requested: rv, Oldest: w.epoch.history.oldest()}
+}
+
+// position returns the RV that the watcher has got to.
+func (w *Watcher) position() RV {
+	return max(w.seen, w.progress)
+}
