@@ -73,7 +73,9 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 // listVersion is the version of a list of everything in a resource.
 func listVersion(t *testing.T, cluster *devcluster.Cluster) string {
 	t.Helper()
-	var list struct{ Metadata struct{ ResourceVersion string } }
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+	}
 	if err := json.Unmarshal([]byte(must(t, cluster, devcluster.Admin, "get", "--raw", "/api/v1/namespaces")), &list); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,41 @@
+# syntax=docker/dockerfile:1
+
+# Two images come out of this file:
+#   listfacade  the facade alone, for production (the last stage, so the default)
+#   demo        the facade and the control plane of docker-compose.yml; for trying out only
+# Everything is compiled from Go modules that go.sum pins, so both run the very programs that the tests run.
+
+FROM golang:1.26-bookworm AS source
+# Static binaries: the images below have no C library.
+ENV CGO_ENABLED=0
+# Mount points of volumes take over the owner of the directory in the image.
+RUN mkdir -p /empty
+
+# etcd and kube-apiserver. A cold build takes some minutes; the cache mounts make later ones quick.
+FROM source AS control-plane
+WORKDIR /src/devcluster
+COPY devcluster/go.mod devcluster/go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY devcluster ./
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    go build -trimpath -o /out/devcluster ./cmd/devcluster && \
+    /out/devcluster build --only etcd,kube-apiserver --bin-dir /out
+
+FROM source AS facade
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod go mod download
+COPY . .
+RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+    go build -trimpath -ldflags "-s -w" -o /out/listfacade ./cmd/listfacade
+
+FROM gcr.io/distroless/static-debian12:nonroot AS demo
+COPY --from=control-plane /out/etcd /out/kube-apiserver /out/devcluster /usr/local/bin/
+COPY --from=facade /out/listfacade /usr/local/bin/
+COPY --from=source --chown=65532:65532 /empty /pki
+COPY --from=source --chown=65532:65532 /empty /var/lib/etcd
+
+FROM gcr.io/distroless/static-debian12:nonroot AS listfacade
+COPY LICENSE /
+COPY --from=facade /out/listfacade /usr/local/bin/
+ENTRYPOINT ["/usr/local/bin/listfacade"]
