@@ -26,13 +26,14 @@ func (e *epoch) begin(s *State) {
 	e.complete.Store(uint64(s.rv))
 }
 
-// finish ends the epoch. Its States stay readable for whoever holds one; a relist drops the history, so that lagging
-// watchers do not show what the new epoch may contradict.
-func (e *epoch) finish(reason error) {
+// finish ends the epoch after its last State. Its States stay readable for whoever holds one; a relist drops the
+// history, so that lagging watchers do not show what the new epoch may contradict. Who finds history cleared finds the
+// epoch ended, too: the reason is stored first.
+func (e *epoch) finish(last *State, reason error) {
 	e.ended.Store(&reason)
 	var relisted *ExpiredError
 	if errors.As(reason, &relisted) {
-		e.history.clear()
+		e.history.clear(last)
 	}
 	e.feeds.finish()
 }

@@ -106,10 +106,10 @@ func (h *history) trim(now time.Time) {
 	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest})
 }
 
-// clear drops everything, at the end of an epoch.
-func (h *history) clear() {
-	w := h.held.Load()
-	h.held.Store(&window{base: w.base, first: h.end.Load()})
+// clear drops everything but the last State, at the end of an epoch. A reader that is still here finds itself expired
+// or reads that State.
+func (h *history) clear(last *State) {
+	h.held.Store(&window{base: last, first: last.seq})
 	h.bytes.Store(0)
 }
 

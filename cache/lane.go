@@ -81,7 +81,7 @@ func (l *Lane) Replace(rv RV, shape *wire.Shape, objects []*Object) {
 	if last == nil {
 		close(l.ready)
 	} else {
-		last.epoch.finish(&ExpiredError{Oldest: rv})
+		last.epoch.finish(last, &ExpiredError{Oldest: rv})
 	}
 	l.verifyIfAsked()
 }
@@ -153,7 +153,7 @@ func (l *Lane) Close() {
 	}
 	close(l.closed)
 	if s := l.state.Swap(nil); s != nil {
-		s.epoch.finish(io.EOF)
+		s.epoch.finish(s, io.EOF)
 	}
 }
 

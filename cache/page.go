@@ -11,10 +11,6 @@ func (p *Page) Len() int {
 	return len(p.objects)
 }
 
-func (p *Page) first() *Object {
-	return p.objects[0]
-}
-
 func (p *Page) last() *Object {
 	return p.objects[len(p.objects)-1]
 }

@@ -47,9 +47,6 @@ func (s *State) Shape() *wire.Shape { return s.shape }
 // Len returns how many objects the State has.
 func (s *State) Len() int { return s.objects.count }
 
-// Bytes returns what the State's objects cost in memory, about.
-func (s *State) Bytes() int64 { return s.size }
-
 // Get returns the object with a key.
 func (s *State) Get(key string) (*Object, bool) {
 	at, found := s.objects.find(place{key: key})

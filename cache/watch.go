@@ -44,14 +44,14 @@ func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 			return nil, &ExpiredError{Requested: o.Start.state.rv, Oldest: s.epoch.history.oldest()}
 		}
 		w, err := s.watch(o)
-		if w != nil || err != nil {
+		if w != nil || s.epoch.end() == nil {
 			return w, err
 		}
-		// A relist ended the epoch just now: look at its successor.
+		// A relist ended the epoch just now: its successor decides.
 	}
 }
 
-// watch opens a watcher in s's epoch, or returns nil when the epoch is over.
+// watch opens a watcher in s's epoch, or returns neither watcher nor error when the epoch is over.
 func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	w := &Watcher{epoch: s.epoch, predicate: o.Predicate}
 	if err := w.start(s, o.Start); err != nil {

@@ -133,6 +133,12 @@ func TestRelistEndsWatches(t *testing.T) {
 		}
 	}
 	equal(t, "old State", content(old), "a/a@5 ")
+	_, err := old.epoch.history.before(10) // a read that began before the relist
+	wantExpired(t, err, ExpiredError{Requested: 10, Oldest: 11})
+	last, err := old.epoch.history.before(11)
+	if err != nil || content(last) != "a/a@11 " {
+		t.Errorf("last State of the old epoch: %v", err)
+	}
 	equal(t, "events after 50", drained(watch(t, l, p, AfterRV(50))), []string(nil))
 }
 
