@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/listfacade/listfacade/devcluster/internal/process"
@@ -79,6 +81,11 @@ func serveControl(c *Cluster) (*control, error) {
 	path := c.path("control.sock")
 	if len(path) > maxSocketPath {
 		return nil, fmt.Errorf("%s: the path of the control socket has more than %d bytes; choose a shorter directory", path, maxSocketPath)
+	}
+	// A cluster that was killed in a directory of the caller's leaves its socket. It is not in use: etcd runs by now, and
+	// holds the lock on its data.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove old control socket: %w", err)
 	}
 	listener, err := net.Listen("unix", path)
 	if err != nil {

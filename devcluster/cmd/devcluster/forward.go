@@ -42,13 +42,14 @@ func forward(ctx context.Context, listener net.Listener, to string) error {
 	defer stop()
 	for {
 		conn, err := listener.Accept()
-		if ctx.Err() != nil {
+		switch {
+		case err == nil:
+			connections.Go(func() { pass(ctx, conn, to) })
+		case ctx.Err() != nil:
 			return nil
-		}
-		if err != nil {
+		default:
 			return fmt.Errorf("accept: %w", err)
 		}
-		connections.Go(func() { pass(ctx, conn, to) })
 	}
 }
 
