@@ -1,0 +1,250 @@
+package testkit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Guarantee is a promise that every watch keeps, in the words of the cache's invariants.
+type Guarantee string
+
+// The guarantees. I3 to I7 are the cache's.
+const (
+	Ordered      Guarantee = "ordered (I3): a watcher sees events in resourceVersion order, initial events in key order"
+	Unique       Guarantee = "unique (I3): a watcher sees each event once"
+	Reliable     Guarantee = "reliable (I5): from its start to its end a watch has no gap, and every event has the bytes of that moment"
+	Resumable    Guarantee = "resumable (I5): a watch from n begins with the first matching event after n and repeats nothing"
+	Bookmarkable Guarantee = "bookmarkable (I4): a bookmark at n follows every matching event at or before n"
+	Filtered     Guarantee = "filtered (I7): only what is selected is told: entering is ADDED, leaving is DELETED with the previous content"
+)
+
+// BrokenError says which guarantee a recording breaks, and where.
+type BrokenError struct {
+	Guarantee Guarantee
+	Frame     int // its index in the recording
+	Detail    string
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("frame %d: %s; promised: %s", e.Frame, e.Detail, string(e.Guarantee))
+}
+
+func broken(g Guarantee, frame int, format string, args ...any) error {
+	return &BrokenError{Guarantee: g, Frame: frame, Detail: fmt.Sprintf(format, args...)}
+}
+
+// CheckWatch holds a recording against what happened. It returns a *BrokenError for each guarantee that is broken, joined.
+// The recording must be of one watch that did not fail, on the model's resource; where it starts must follow from its
+// question, so a watch with initial events needs bookmarks; and the model must reach as far as the recording.
+func CheckWatch(r *Recording, m *Model) error {
+	s, err := newStory(r, m)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, check := range []func(*story) error{ordered, unique, bookmarkable, filtered, resumable, reliable} {
+		errs = append(errs, check(s))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%s\n%w\n%s", r.Question, err, r)
+	}
+	return nil
+}
+
+// story is a recording taken apart: the initial events, then live events; bookmarks stand among both.
+type story struct {
+	*filter
+	model   *Model
+	events  []Event
+	started uint64 // the resourceVersion behind which live events begin
+	live    int    // the index of the first frame after the initial events and their bookmark
+	reached uint64 // the highest resourceVersion told
+}
+
+func newStory(r *Recording, m *Model) (*story, error) {
+	f, err := newFilter(r.Question)
+	if err != nil {
+		return nil, err
+	}
+	s := &story{filter: f, model: m, started: f.start, reached: r.Reached()}
+	if s.events, err = r.Events(); err != nil {
+		return nil, err
+	}
+	for _, e := range s.events {
+		if e.Type == "ERROR" {
+			return nil, fmt.Errorf("%s: the watch failed: %s", r.Question, e.Object)
+		}
+	}
+	if f.initial {
+		if s.live, s.started = s.initialEnd(); s.live == 0 {
+			return nil, fmt.Errorf("%s: where the watch starts is not known: its initial events have no end\n%s", r.Question, r)
+		}
+	}
+	switch {
+	case s.started == 0:
+		return nil, fmt.Errorf("%s: where the watch starts is not known", r.Question)
+	case s.started < m.from || s.reached > m.to:
+		return nil, fmt.Errorf("%s: the watch tells of %d to %d, the model only of %d to %d", r.Question, s.started, s.reached, m.from, m.to)
+	}
+	return s, nil
+}
+
+// initialEnd finds the first bookmark that ends the initial events, and returns the index behind it and its RV.
+func (s *story) initialEnd() (int, uint64) {
+	for i, e := range s.events {
+		if e.InitialEnd {
+			return i + 1, e.RV
+		}
+	}
+	return 0, 0
+}
+
+func ordered(s *story) error {
+	byKey := func(before, after Event) bool { return before.Key < after.Key || s.form == cellsOnly }
+	if err := s.inOrder(0, s.live, byKey); err != nil {
+		return err
+	}
+	// Equal resourceVersions are Unique's to judge: one transaction may delete several objects (semantics 4.4).
+	return s.inOrder(s.live, len(s.events), func(before, after Event) bool { return before.RV <= after.RV })
+}
+
+func (s *story) inOrder(from, to int, rising func(before, after Event) bool) error {
+	events, frames := s.told(from, to)
+	for i := 1; i < len(events); i++ {
+		if !rising(events[i-1], events[i]) {
+			return broken(Ordered, frames[i], "%s after %s", events[i], events[i-1])
+		}
+	}
+	return nil
+}
+
+func unique(s *story) error {
+	seen := map[string]int{}
+	for i, e := range s.events {
+		if e.Type == Bookmark {
+			continue
+		}
+		id := fmt.Sprintf("%d %s", e.RV, e.Key)
+		if first, ok := seen[id]; ok {
+			return broken(Unique, i, "%s is there again, first as frame %d", e, first)
+		}
+		seen[id] = i
+	}
+	return nil
+}
+
+// bookmarkable also holds the rules of where bookmarks may stand (semantics 4.1, 4.3).
+func bookmarkable(s *story) error {
+	sent, marked := uint64(0), uint64(0)
+	for i, e := range s.events {
+		if e.Type != Bookmark {
+			if i >= s.live && e.RV <= marked {
+				return broken(Bookmarkable, i, "%s after a bookmark at %d", e, marked)
+			}
+			sent = max(sent, e.RV)
+			continue
+		}
+		switch {
+		case !s.bookmarks:
+			return broken(Bookmarkable, i, "%s, and none were asked for", e)
+		case e.InitialEnd != (s.initial && i+1 == s.live):
+			return broken(Bookmarkable, i, "%s: only the bookmark after initial events says that it is", e)
+		case i+1 < s.live:
+			return broken(Bookmarkable, i, "%s before the initial events have ended", e)
+		case e.RV < max(sent, marked, s.start):
+			return broken(Bookmarkable, i, "%s although %d was told", e, max(sent, marked, s.start))
+		}
+		marked = e.RV
+	}
+	return nil
+}
+
+// wanted is what has to be told: of the initial events, and live up to what the recording reached.
+func (s *story) wanted() (initial, live []Event) {
+	if s.initial {
+		initial = s.model.initial(s.filter, s.started)
+	}
+	return initial, s.model.after(s.filter, s.started, s.reached)
+}
+
+// told are the events between two frames without bookmarks, with their frames' indexes.
+func (s *story) told(from, to int) (events []Event, frames []int) {
+	for i := from; i < to; i++ {
+		if s.events[i].Type != Bookmark {
+			events, frames = append(events, s.events[i]), append(frames, i)
+		}
+	}
+	return events, frames
+}
+
+// filtered: every event that was told is one that the model tells too, of the same type.
+func filtered(s *story) error {
+	initial, live := s.wanted()
+	allowed := map[string]bool{}
+	for _, e := range append(initial, live...) {
+		allowed[s.identity(e)] = true
+	}
+	events, frames := s.told(0, len(s.events))
+	for i, e := range events {
+		if !allowed[s.identity(e)] {
+			return broken(Filtered, frames[i], "%s is not to be told", e)
+		}
+	}
+	return nil
+}
+
+func (s *story) identity(e Event) string {
+	if s.form == cellsOnly {
+		e.Key = "" // only the cells say it
+	}
+	return e.String()
+}
+
+// resumable: what is told first is what comes first after the start.
+func resumable(s *story) error {
+	_, live := s.wanted()
+	events, frames := s.told(s.live, len(s.events))
+	switch {
+	case len(events) == 0 || len(live) == 0:
+		return nil // reliable has its say
+	case events[0].RV <= s.started:
+		return broken(Resumable, frames[0], "%s in a watch that starts behind %d", events[0], s.started)
+	case events[0].RV != live[0].RV:
+		return broken(Resumable, frames[0], "%s is the first event after %d, %s was to be", events[0], s.started, live[0])
+	}
+	return nil
+}
+
+// reliable: everything that the model tells was told, with its bytes.
+func reliable(s *story) error {
+	initial, live := s.wanted()
+	events, frames := s.told(0, s.live)
+	if err := s.same(initial, events, frames); err != nil {
+		return err
+	}
+	events, frames = s.told(s.live, len(s.events))
+	return s.same(live, events, frames)
+}
+
+func (s *story) same(want, got []Event, frames []int) error {
+	told := map[string]int{}
+	for i, e := range got {
+		told[s.identity(e)] = i
+	}
+	for _, e := range want {
+		i, ok := told[s.identity(e)]
+		if !ok {
+			return broken(Reliable, len(s.events), "%s is missing", e)
+		}
+		object, err := s.show(e.Object)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(object, got[i].Object) {
+			return broken(Reliable, frames[i], "%s has other bytes\n%s", e, strings.ReplaceAll(around(object, got[i].Object), "upstream", "model   "))
+		}
+	}
+	return nil
+}

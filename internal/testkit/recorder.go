@@ -1,0 +1,165 @@
+package testkit
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Frame is one frame of a watch as it arrived.
+type Frame struct {
+	Line []byte    // without its newline
+	At   time.Time // when its last byte was read
+}
+
+// Recording is a watch from its first frame to its end.
+type Recording struct {
+	Question Question
+	Code     int
+	Header   http.Header
+	Frames   []Frame
+	// Err is why it ended: nil after a clean end, context.Canceled when the recorder was closed.
+	Err error
+}
+
+// Recorder records one watch until the server ends it or Close is called. It owns the goroutine that reads the stream,
+// and Close waits for it. Safe for concurrent use.
+type Recorder struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu    sync.Mutex // guards what follows
+	rec   Recording
+	grown chan struct{} // closed and replaced when a frame arrives
+}
+
+// Record opens a watch and records it; it returns when the answer's headers are there, whatever the code.
+func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	response, err := a.Open(ctx, q)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	r := &Recorder{
+		cancel: cancel, done: make(chan struct{}), grown: make(chan struct{}),
+		rec: Recording{Question: q, Code: response.StatusCode, Header: response.Header},
+	}
+	go func() {
+		defer close(r.done)
+		defer response.Body.Close()
+		r.end(r.read(bufio.NewReader(response.Body)))
+	}()
+	return r, nil
+}
+
+// MustRecord is Record for a test that cannot go on without; the recorder is closed with the test.
+func (a *Asker) MustRecord(t testing.TB, q Question) *Recorder {
+	t.Helper()
+	r, err := a.Record(context.WithoutCancel(t.Context()), q)
+	if err != nil {
+		t.Fatalf("%s: %v", q, err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func (r *Recorder) read(from *bufio.Reader) error {
+	for {
+		line, err := from.ReadBytes('\n')
+		if err == nil {
+			r.add(Frame{Line: line[:len(line)-1], At: time.Now()})
+			continue
+		}
+		if len(line) > 0 {
+			r.add(Frame{Line: line, At: time.Now()})
+			if errors.Is(err, io.EOF) {
+				return io.ErrUnexpectedEOF // a frame ends with a newline
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		return err
+	}
+}
+
+func (r *Recorder) add(f Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rec.Frames = append(r.rec.Frames, f)
+	close(r.grown)
+	r.grown = make(chan struct{})
+}
+
+func (r *Recorder) end(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rec.Err = err
+}
+
+// SoFar returns what was recorded until now.
+func (r *Recorder) SoFar() *Recording {
+	rec, _ := r.look()
+	return rec
+}
+
+func (r *Recorder) look() (*Recording, <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec := r.rec
+	rec.Frames = rec.Frames[:len(rec.Frames):len(rec.Frames)]
+	return &rec, r.grown
+}
+
+// Until waits until the recording is long enough, and returns it. The test fails when that takes longer than within, or when
+// the watch ends before.
+func (r *Recorder) Until(t testing.TB, within time.Duration, what string, enough func(*Recording) bool) *Recording {
+	t.Helper()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for {
+		rec, grown := r.look()
+		if enough(rec) {
+			return rec
+		}
+		select {
+		case <-grown:
+		case <-r.done:
+			if rec = r.SoFar(); enough(rec) {
+				return rec
+			}
+			t.Fatalf("%s: %s: the watch ended (%v) after %s", rec.Question, what, rec.Err, rec)
+		case <-timer.C:
+			t.Fatalf("%s: %s: not within %s; there are %s", rec.Question, what, within, rec)
+		}
+	}
+}
+
+// Ended waits until the server ends the watch, and returns the whole recording.
+func (r *Recorder) Ended(t testing.TB, within time.Duration) *Recording {
+	t.Helper()
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+	case <-timer.C:
+		t.Fatalf("%s: still open after %s; there are %s", r.SoFar().Question, within, r.SoFar())
+	}
+	return r.SoFar()
+}
+
+// Done is closed when the watch has ended.
+func (r *Recorder) Done() <-chan struct{} { return r.done }
+
+// Close ends the watch and returns the whole recording. It may be called more than once.
+func (r *Recorder) Close() *Recording {
+	r.cancel()
+	<-r.done
+	return r.SoFar()
+}

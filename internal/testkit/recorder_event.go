@@ -1,0 +1,149 @@
+package testkit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Event types, as they stand in frames.
+const (
+	Added    = "ADDED"
+	Modified = "MODIFIED"
+	Deleted  = "DELETED"
+	Bookmark = "BOOKMARK"
+)
+
+// initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
+const initialEventsEnd = "k8s.io/initial-events-end"
+
+// Event is a frame taken apart. It is decoded without any code of the facade's.
+type Event struct {
+	Type string
+	RV   uint64
+	// Key is namespace/name or name; empty when the frame does not say it (a Table without objects).
+	Key string
+	// Object is what the frame says of the object: all of it, its metadata, or the object in its Table row, which may be nil.
+	Object []byte
+	// InitialEnd: a bookmark that carries the annotation.
+	InitialEnd bool
+	// Columns and Cells are a Table's, as they stand there.
+	Columns, Cells []byte
+}
+
+// objectMeta is what is read of every object.
+type objectMeta struct {
+	Kind     string
+	Metadata struct {
+		Namespace, Name, ResourceVersion string
+		Annotations                      map[string]string
+	}
+}
+
+func (m *objectMeta) key() string {
+	if m.Metadata.Namespace == "" {
+		return m.Metadata.Name
+	}
+	return m.Metadata.Namespace + "/" + m.Metadata.Name
+}
+
+// Event takes a frame apart. An ERROR frame has the Status as its Object.
+func (f Frame) Event() (Event, error) {
+	var frame struct {
+		Type   string
+		Object json.RawMessage
+	}
+	if err := json.Unmarshal(f.Line, &frame); err != nil {
+		return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, f.Line)
+	}
+	e := Event{Type: frame.Type, Object: frame.Object}
+	if e.Type == "ERROR" {
+		return e, nil
+	}
+	var meta objectMeta
+	if err := json.Unmarshal(frame.Object, &meta); err != nil {
+		return Event{}, fmt.Errorf("no object in a frame: %w: %s", err, f.Line)
+	}
+	var err error
+	if e.RV, err = strconv.ParseUint(meta.Metadata.ResourceVersion, 10, 64); err != nil {
+		return Event{}, fmt.Errorf("no resourceVersion in a frame: %w: %s", err, f.Line)
+	}
+	if meta.Kind == "Table" {
+		if meta, err = e.row(); err != nil {
+			return Event{}, err
+		}
+	}
+	e.Key = meta.key()
+	e.InitialEnd = meta.Metadata.Annotations[initialEventsEnd] == "true"
+	return e, nil
+}
+
+// row takes the only row out of a Table.
+func (e *Event) row() (objectMeta, error) {
+	var table struct {
+		ColumnDefinitions json.RawMessage
+		Rows              []struct{ Cells, Object json.RawMessage }
+	}
+	if err := json.Unmarshal(e.Object, &table); err != nil {
+		return objectMeta{}, fmt.Errorf("no Table: %w", err)
+	}
+	if len(table.Rows) != 1 {
+		return objectMeta{}, fmt.Errorf("a Table with %d rows in a frame: %s", len(table.Rows), e.Object)
+	}
+	e.Columns, e.Cells, e.Object = table.ColumnDefinitions, table.Rows[0].Cells, table.Rows[0].Object
+	if len(e.Object) == 0 || bytes.Equal(e.Object, []byte("null")) {
+		e.Object = nil
+		return objectMeta{}, nil
+	}
+	var meta objectMeta
+	err := json.Unmarshal(e.Object, &meta)
+	return meta, err
+}
+
+func (e Event) String() string {
+	end := ""
+	if e.InitialEnd {
+		end = " (initial events end)"
+	}
+	return fmt.Sprintf("%s %s@%d%s", e.Type, e.Key, e.RV, end)
+}
+
+// Events takes all frames apart.
+func (r *Recording) Events() ([]Event, error) {
+	events := make([]Event, len(r.Frames))
+	for i, frame := range r.Frames {
+		var err error
+		if events[i], err = frame.Event(); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+// Reached is the highest resourceVersion that the frames tell; 0 when there are none.
+func (r *Recording) Reached() uint64 {
+	highest := uint64(0)
+	for _, frame := range r.Frames {
+		if e, err := frame.Event(); err == nil {
+			highest = max(highest, e.RV)
+		}
+	}
+	return highest
+}
+
+// String lists the frames, one a line, without their contents.
+func (r *Recording) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d frames", len(r.Frames))
+	for _, frame := range r.Frames {
+		e, err := frame.Event()
+		if err != nil || e.Type == "ERROR" {
+			fmt.Fprintf(&b, "\n  %s", frame.Line)
+			continue
+		}
+		fmt.Fprintf(&b, "\n  %s", e)
+	}
+	return b.String()
+}
