@@ -1,13 +1,11 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -191,27 +189,5 @@ func labelOperator(operator selection.Operator) (metav1.LabelSelectorOperator, b
 		return metav1.LabelSelectorOpDoesNotExist, true
 	default:
 		return "", false
-	}
-}
-
-// PostJSON makes a Poster of an HTTP client whose transport carries the credentials.
-func PostJSON(client *http.Client, base string) Poster {
-	return func(ctx context.Context, path string, body []byte) (int, []byte, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(body))
-		if err != nil {
-			return 0, nil, fmt.Errorf("address the upstream: %w", err)
-		}
-		request.Header.Set("Content-Type", "application/json")
-		request.Header.Set("Accept", "application/json")
-		response, err := client.Do(request)
-		if err != nil {
-			return 0, nil, fmt.Errorf("reach the upstream: %w", err)
-		}
-		defer response.Body.Close()
-		answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-		if err != nil {
-			return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
-		}
-		return response.StatusCode, answer, nil
 	}
 }

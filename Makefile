@@ -1,0 +1,52 @@
+# The default target lists the others.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
+FUZZTIME ?= 20s
+PACKAGES ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## compile listfacade and the devcluster command into bin/
+	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+	cd devcluster && go build -o ../bin/ ./cmd/devcluster
+
+.PHONY: cluster
+cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time)
+	bin/devcluster build --module-dir devcluster
+
+.PHONY: run
+run: cluster ## a real cluster with Running pods, the facade in front of it, and the kubectl line to try
+	deploy/local/run.sh
+
+.PHONY: test
+test: cluster ## everything, against a real kube-apiserver, with the race detector
+	go vet ./...
+	cd devcluster && go vet ./... && go test -count=1 ./...
+	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 20m $(PACKAGES)
+
+.PHONY: lint
+lint: ## golangci-lint, at a pinned version
+	$(GOLANGCI) run ./...
+	$(GOLANGCI) run --config .golangci.size.yml ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target, FUZZTIME each (default 20s)
+	@set -e; for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+			echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$package; \
+		done; \
+	done
+
+.PHONY: bench
+bench: cluster ## the figures of docs/benchmarks.md, side by side with kube-apiserver
+	go run ./bench
+
+.PHONY: clean
+clean: ## remove what was built here (compiled cluster binaries stay in the user's cache)
+	rm -rf bin listfacade-certs

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// cluster is the real upstream that the tests of this package share. Tests that stop or pause it start their own.
+var cluster *testkit.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if cluster, err = testkit.StartCluster(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer cluster.Close()
+		return m.Run()
+	}())
+}
+
+// running is a facade that runs in the test's process, wired as the command wires it.
+type running struct {
+	URL     string
+	Config  *rest.Config // for clients of the facade: no credentials, its certificate trusted
+	facade  *facade
+	stop    context.CancelFunc
+	stopped chan error
+}
+
+// startFacade serves the cluster's user "admin" until the test ends, with further settings.
+func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*config)) *running {
+	t.Helper()
+	c := defaults()
+	c.kubeconfig, c.certDir, c.port = upstream.Kubeconfigs["admin"], t.TempDir(), 0
+	for _, set := range settings {
+		set(c)
+	}
+	if err := c.validate(); err != nil {
+		t.Fatal(err)
+	}
+	config, err := restConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	draining, drain := context.WithCancel(context.Background())
+	f, err := wire(c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)), draining)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(c.bindAddress.String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := "https://" + listener.Addr().String()
+	run := &running{
+		URL: url, facade: f, stop: stop, stopped: make(chan error, 1),
+		Config: &rest.Config{Host: url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.certDir, "listfacade.crt")}, QPS: -1},
+	}
+	go func() { run.stopped <- f.serve(ctx, listener, drain) }()
+	t.Cleanup(func() { run.close(t) })
+	run.awaitReady(t)
+	return run
+}
+
+// close drains the facade; it may be called more than once.
+func (r *running) close(t *testing.T) {
+	t.Helper()
+	r.stop()
+	err, open := <-r.stopped
+	if open && err != nil {
+		t.Errorf("the facade ended with: %v", err)
+	}
+	if open {
+		close(r.stopped)
+	}
+}
+
+func (r *running) awaitReady(t *testing.T) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+	}}
+	testkit.Eventually(t, 30*time.Second, "the facade is ready", func() error {
+		response, err := client.Get(r.URL + "/readyz?verbose")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err == nil && response.StatusCode != http.StatusOK {
+			err = fmt.Errorf("readyz: %s", body)
+		}
+		return err
+	})
+}

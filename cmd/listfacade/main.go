@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set by the linker.
+var version = "devel"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "listfacade:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cobra.Command {
+	config := defaults()
+	root := &cobra.Command{
+		Use:   "listfacade",
+		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
+		Long: "listfacade list-watches one kube-apiserver and answers GET, LIST and WATCH as that kube-apiserver would.\n" +
+			"Clients use it unchanged: kubectl --server https://127.0.0.1:6443 get pods",
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := config.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), config)
+		},
+	}
+	groups := config.flags()
+	for _, group := range groups {
+		root.Flags().AddFlagSet(group.flags)
+	}
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), groups) })
+	root.AddCommand(&cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "listfacade", version) },
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	return root
+}

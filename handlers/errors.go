@@ -1,0 +1,174 @@
+package handlers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// codecs encodes Status objects, and names the media types that kube-apiserver negotiates over: JSON, YAML, protobuf.
+var codecs = newCodecs()
+
+func newCodecs() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	return serializer.NewCodecFactory(scheme)
+}
+
+// errMethod is what everything that is not a read gets (semantics 8.5).
+var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
+	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
+}}
+
+// invalidRVError is a resourceVersion that GET and WATCH cannot parse; kube-apiserver answers 500 without a reason
+// (semantics 1.5).
+type invalidRVError struct{ text string }
+
+func (e *invalidRVError) Error() string { return e.text }
+
+// notReadyError is a lane that cannot answer yet (semantics 2.1).
+type notReadyError struct{ cause error }
+
+func (e *notReadyError) Error() string {
+	if e.cause == nil {
+		return "storage is (re)initializing"
+	}
+	return "storage is (re)initializing: " + e.cause.Error()
+}
+
+// staleError is a lane that has not heard the upstream for longer than the operator allows.
+type staleError struct{}
+
+func (staleError) Error() string {
+	return "the upstream kube-apiserver has not been heard for too long"
+}
+
+// statusOf renders an error: known types by this table, anything else as a bare 500 whose detail stays in the log.
+func statusOf(err error) *metav1.Status {
+	var (
+		api      apierrors.APIStatus
+		notReady *notReadyError
+		tooLarge *cache.TooLargeError
+		expired  *cache.ExpiredError
+		invalid  *invalidRVError
+		stale    staleError
+	)
+	switch {
+	case errors.As(err, &api):
+		status := api.Status()
+		return withKind(&status)
+	case errors.As(err, &notReady):
+		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), 1).ErrStatus)
+	case errors.As(err, &tooLarge):
+		return tooLargeStatus(tooLarge)
+	case errors.As(err, &expired):
+		return withKind(&apierrors.NewResourceExpired(expired.Error()).ErrStatus)
+	case errors.As(err, &invalid):
+		return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: invalid.text})
+	case errors.As(err, &stale):
+		return unavailable(stale.Error())
+	case upstream.IsUnreachable(err):
+		return unavailable("the upstream kube-apiserver cannot be reached")
+	case errors.Is(err, upstream.ErrStopped), errors.Is(err, cache.ErrClosed):
+		return unavailable("the server is shutting down")
+	default:
+		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)
+	}
+}
+
+// tooLargeStatus is the 504 that client-go recognises by its cause (semantics 2.2).
+func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
+	status := apierrors.NewTimeoutError(err.Error(), 1).ErrStatus
+	status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
+	return withKind(&status)
+}
+
+func unavailable(message string) *metav1.Status {
+	status := apierrors.NewServiceUnavailable(message).ErrStatus
+	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
+	return withKind(&status)
+}
+
+func withKind(status *metav1.Status) *metav1.Status {
+	status.Kind, status.APIVersion = "Status", "v1"
+	return status
+}
+
+// statusJSON is the Status in the form in which it stands in a watch's ERROR event.
+func statusJSON(err error) []byte {
+	body, marshalErr := json.Marshal(statusOf(err))
+	if marshalErr != nil {
+		panic("BUG: a Status that JSON cannot hold: " + marshalErr.Error())
+	}
+	return body
+}
+
+// writeError answers a request with an error. Errors are negotiated anew without transformations: what only accepts a
+// Table gets indented JSON (semantics 6.3).
+func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
+		writeDeadline(w)
+		return
+	}
+	status := statusOf(err)
+	if status.Code >= http.StatusInternalServerError {
+		s.log.Info("request failed", zap.String("path", r.URL.Path), zap.Error(err))
+	}
+	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+	}
+	mediaType, body, err := encodeStatus(r, status)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(int(status.Code))
+	_, _ = w.Write(body) // the client may be gone
+}
+
+func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, body []byte, err error) {
+	_, info, err := negotiation.NegotiateOutputMediaType(r, codecs, negotiation.DefaultEndpointRestrictions)
+	if err != nil {
+		body, err = json.MarshalIndent(status, "", "  ")
+		return "application/json", body, err
+	}
+	body, err = runtime.Encode(codecs.EncoderForVersion(info.Serializer, schema.GroupVersion{Version: "v1"}), status)
+	return info.MediaType, body, err
+}
+
+// writeDeadline is the answer to a request that ran out of time before its first byte; its content type is what
+// net/http sniffs from kube-apiserver's bytes (semantics 1.1).
+func writeDeadline(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusGatewayTimeout)
+	_, _ = fmt.Fprintln(w, `{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",`+
+		`"reason":"Timeout","details":{},"code":504}`)
+}
+
+// notFound is the 404 of an object; kind is the resource name of the request (semantics 3).
+func notFound(resource schema.GroupResource, name string) error {
+	return apierrors.NewNotFound(resource, name)
+}
+
+func badRequest(message string) error { return apierrors.NewBadRequest(message) }
+
+// expiredList is the 410 of a list at a resourceVersion that is gone (semantics 2.4).
+func expiredList() error {
+	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
+}

@@ -1,0 +1,118 @@
+package handlers
+
+import (
+	"bytes"
+	"net/http"
+
+	"github.com/listfacade/listfacade/bookmarks"
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// bookmarkScanner reads bookmarks, which are objects with nothing in them.
+var bookmarkScanner = wire.NewExtractor(nil)
+
+// events writes the frames of one watch: collected in a buffer, sent by flush. Used by one goroutine.
+type events struct {
+	sink   *timedWriter
+	framer *wire.Framer
+	shape  *upstream.Bookmark
+	gzip   bool
+	frames bytes.Buffer
+	text   []byte // a bookmark on its way
+	sent   int
+}
+
+// newEvents prepares a watch's answer; nothing is sent before begin.
+func (s *Server) newEvents(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane, shape *wire.Shape) *events {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	if r.ProtoMajor == 1 {
+		header.Set("Transfer-Encoding", "chunked")
+	}
+	e := &events{
+		sink:   &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout},
+		framer: wire.NewFramer(shape, frameOptions(q.media)), shape: lane.Bookmark(),
+	}
+	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
+	if sendsInitialEvents(q) && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
+		e.gzip = true
+		header.Set("Content-Encoding", "gzip")
+		header.Set("Vary", "Accept-Encoding")
+	}
+	return e
+}
+
+func frameOptions(m media) wire.FrameOptions {
+	o := wire.FrameOptions{Meta: m.meta, Include: m.include}
+	switch m.transform {
+	case asTable:
+		o.Form = wire.FormTable
+	case asPartial:
+		o.Form = wire.FormPartial
+	default:
+		o.Form = wire.FormObject
+	}
+	return o
+}
+
+// begin sends the headers, so that the client knows that it watches.
+func (e *events) begin() error {
+	e.sink.w.WriteHeader(http.StatusOK)
+	return e.sink.Flush()
+}
+
+// object adds an event about an object.
+func (e *events) object(event cache.Event) {
+	e.sent++
+	e.frames.Write(e.framer.AppendObject(e.frames.AvailableBuffer(), event.Type.String(), event.Object.Item))
+}
+
+// bookmark adds a bookmark at a resourceVersion.
+func (e *events) bookmark(rv cache.RV, form bookmarks.Form) error {
+	e.text = e.shape.Template.Append(e.text[:0], uint64(rv), form)
+	item, _, err := bookmarkScanner.Scan(e.text, e.shape.Cells)
+	if err != nil {
+		return err
+	}
+	e.sent++
+	if form == bookmarks.InitialEventsEnd {
+		e.frames.Write(e.framer.AppendInitialEnd(e.frames.AvailableBuffer(), item))
+		return nil
+	}
+	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), item))
+	return nil
+}
+
+func (e *events) buffered() int { return e.frames.Len() }
+
+// keepBuffer is how large a watch's buffer may stay while it is quiet: thousands of watches are open at a time.
+const keepBuffer = 16 << 10
+
+// flush sends what was added.
+func (e *events) flush() error {
+	if e.frames.Len() == 0 {
+		return nil
+	}
+	var err error
+	if e.gzip {
+		err = wire.WriteMember(e.sink, e.frames.Bytes())
+	} else {
+		_, err = e.sink.Write(e.frames.Bytes())
+	}
+	if err != nil {
+		return err
+	}
+	e.frames.Reset()
+	if e.frames.Cap() > keepBuffer {
+		e.frames = bytes.Buffer{}
+	}
+	return e.sink.Flush()
+}
+
+// fail ends the stream with an error in it.
+func (e *events) fail(err error) error {
+	e.frames.Write(wire.AppendError(e.frames.AvailableBuffer(), statusJSON(err)))
+	return e.flush()
+}

@@ -1,0 +1,58 @@
+package handlers
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: to prove the cache fresh
+// costs the upstream as much as the object itself, so the upstream answers.
+func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+	version := q.query.Get("resourceVersion")
+	// A name with a percent sign is refused in words of its own; such objects do not exist.
+	if version == "" || strings.Contains(q.Name, "%") {
+		return errForward
+	}
+	state, err := s.stateAt(r, lane, version)
+	if err != nil {
+		return err
+	}
+	object, ok := state.Get(q.prefix() + q.Name)
+	if !ok {
+		return notFound(q.GVR.GroupResource(), q.Name)
+	}
+	out := s.newBody(w, r, q.media)
+	if err := writeObject(out, q.media, state.Shape(), object.Item); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// stateAt is a State of any age for version "0", else one at least that new.
+func (s *Server) stateAt(r *http.Request, lane *upstream.Lane, version string) (*cache.State, error) {
+	rv, err := parseRV(version)
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.ready(lane)
+	if err != nil || rv == 0 {
+		return state, err
+	}
+	return s.reached(r.Context(), lane, rv)
+}
+
+func writeObject(out *body, m media, shape *wire.Shape, item wire.Item) error {
+	switch m.transform {
+	case asTable:
+		return wire.WriteTable(out, shape, item, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
+	case asPartial:
+		return wire.WritePartial(out, item, m.meta)
+	default:
+		return wire.WriteObject(out, item)
+	}
+}

@@ -1,0 +1,85 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// list answers for a collection (semantics 2).
+func (s *Server) list(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+	p, err := planList(q, lane)
+	if err != nil {
+		return err
+	}
+	state, err := s.stateFor(r.Context(), q, lane, p)
+	if err != nil {
+		return err
+	}
+	out := s.newBody(w, r, q.media)
+	list := newList(out, q.media, state.Shape())
+	if p.limit > 0 {
+		err = writeChunk(list, q, lane, state, p)
+	} else {
+		err = writeAll(list, q, state, p)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// newList is the writer of the list form that was negotiated.
+func newList(out *body, m media, shape *wire.Shape) wire.ListWriter {
+	switch m.transform {
+	case asTable:
+		return wire.NewTableList(out, shape, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
+	case asPartialList:
+		return wire.NewPartialList(out, m.meta)
+	default:
+		return wire.NewList(out, shape)
+	}
+}
+
+func writeAll(list wire.ListWriter, q *Request, state *cache.State, p plan) error {
+	if err := list.Begin(wire.ListMeta{ResourceVersion: state.RV().String()}); err != nil {
+		return err
+	}
+	for object := range state.Select(q.Predicate, p.from) {
+		if err := list.Item(object.Item); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}
+
+// writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
+func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *cache.State, p plan) error {
+	chunk := state.Chunk(q.Predicate, p.from, p.limit)
+	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
+	if chunk.More {
+		last := chunk.Objects[len(chunk.Objects)-1].Key
+		prefix := q.keyPrefix()
+		style := cacheStyle
+		if lane.Uncached() {
+			style = etcdStyle
+		}
+		meta.Continue = encodeToken(state.RV(), last, prefix, style)
+		if q.Predicate.Everything() {
+			remaining := int64(state.Count(cache.Span{Prefix: prefix, From: last + "\x00"}))
+			meta.RemainingItemCount = &remaining
+		}
+	}
+	if err := list.Begin(meta); err != nil {
+		return err
+	}
+	for _, object := range chunk.Objects {
+		if err := list.Item(object.Item); err != nil {
+			return err
+		}
+	}
+	return list.End()
+}

@@ -1,0 +1,228 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/listfacade/listfacade/bookmarks"
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// watch answers with a stream of events (semantics 4).
+func (s *Server) watch(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+	timeout := s.watchLife(q)
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	stop := context.AfterFunc(s.Draining, cancel)
+	defer stop()
+	started := time.Now()
+	state, err := s.ready(lane)
+	if err != nil {
+		return err
+	}
+	watcher, err := s.startWatch(ctx, q, lane, state)
+	if err != nil && !inStream(err) {
+		return err
+	}
+	out := s.newEvents(w, r, q, lane, state.Shape())
+	if err != nil {
+		return out.fail(err)
+	}
+	defer watcher.Close()
+	initial := bookmarks.NotOwed
+	if sendsInitialEvents(q) {
+		initial = bookmarks.Owed
+	}
+	floor, _ := cache.ParseRV(q.Options.ResourceVersion) // "" and "0" are no floor
+	stream := &watchStream{
+		events: out, watcher: watcher, bookmarking: q.Options.AllowWatchBookmarks,
+		schedule: bookmarks.NewSchedule(bookmarks.Options{
+			Start: started, Deadline: started.Add(timeout), Interval: s.BookmarkInterval, InitialEvents: initial,
+			Floor: max(uint64(floor), uint64(watcher.Progress())),
+		}),
+		stale: func() bool { return lane.StaleFor() > 0 },
+	}
+	err = stream.run(ctx)
+	s.Metrics.Sent(q.GVR.Resource, stream.events.sent)
+	return err
+}
+
+// watchLife is how long a watch may last; a negative timeoutSeconds is over at once (semantics 1.2, 4.2).
+func (s *Server) watchLife(q *Request) time.Duration {
+	if seconds := q.Options.TimeoutSeconds; seconds != nil && *seconds != 0 {
+		// A day is longer than any connection; more would overflow a duration.
+		return time.Duration(min(*seconds, 24*60*60)) * time.Second
+	}
+	return time.Duration(float64(s.MinWatch) * (1 + rand.Float64()))
+}
+
+func sendsInitialEvents(q *Request) bool {
+	return q.Options.SendInitialEvents != nil && *q.Options.SendInitialEvents
+}
+
+// inStream tells whether kube-apiserver says an error inside a stream that began well (semantics 4.1).
+func inStream(err error) bool {
+	var expired *cache.ExpiredError
+	var tooLarge *cache.TooLargeError
+	return errors.As(err, &expired) || errors.As(err, &tooLarge)
+}
+
+// startWatch opens the watcher that a request asks for (the table of semantics 4.1).
+func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane, state *cache.State) (*cache.Watcher, error) {
+	rv, err := parseRV(q.Options.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	consistent := q.Options.ResourceVersion == ""
+	start := cache.AfterRV(rv)
+	switch {
+	case sendsInitialEvents(q) && consistent:
+		if _, err := lane.Recent(ctx, upstream.Full); err != nil {
+			return nil, errForward
+		}
+		if state, err = lane.Cache.State(); err != nil {
+			return nil, err
+		}
+		start = cache.InitialEvents(state)
+	case sendsInitialEvents(q):
+		if rv > 0 {
+			if state, err = s.reached(ctx, lane, rv); err != nil {
+				return nil, err
+			}
+		}
+		start = cache.InitialEvents(state)
+	case consistent:
+		now, err := lane.Recent(ctx, upstream.Brief)
+		if err != nil && !errors.Is(err, upstream.ErrUnproven) {
+			return nil, errForward
+		}
+		start = cache.AfterRV(now) // events on their way there are dropped
+	case rv == 0:
+		start = cache.FromNow()
+	}
+	return lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start})
+}
+
+// flushAt is how many bytes of events are collected before they are sent although more are there.
+const flushAt = 64 << 10
+
+// watchStream moves events from a watcher to a client until one of them ends.
+type watchStream struct {
+	events      *events
+	watcher     *cache.Watcher
+	schedule    bookmarks.Schedule
+	bookmarking bool
+	stale       func() bool
+}
+
+// run sends what there is, then waits for more. A burst goes out in one write.
+func (s *watchStream) run(ctx context.Context) error {
+	if err := s.events.begin(); err != nil {
+		return err
+	}
+	for {
+		more := s.watcher.Wait()
+		if err := s.drain(); err != nil {
+			return err
+		}
+		if err := s.watcher.Err(); err != nil {
+			return s.finish(err)
+		}
+		if err := s.bookmark(); err != nil {
+			return err
+		}
+		if err := s.events.flush(); err != nil {
+			return err
+		}
+		if !s.wait(ctx, more) {
+			return s.events.flush()
+		}
+	}
+}
+
+// drain sends every event that the watcher has now.
+func (s *watchStream) drain() error {
+	for {
+		event, ok := s.watcher.Next()
+		if !ok {
+			return nil
+		}
+		if err := s.add(event); err != nil {
+			return err
+		}
+		if s.events.buffered() >= flushAt {
+			if err := s.events.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *watchStream) add(event cache.Event) error {
+	if event.Type != cache.InitialEventsEnd {
+		s.events.object(event)
+		return nil
+	}
+	if !s.bookmarking {
+		return nil
+	}
+	form, send := s.schedule.Take(time.Now(), uint64(event.RV))
+	if !send {
+		return nil
+	}
+	return s.events.bookmark(event.RV, form)
+}
+
+// bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the upstream
+// is not heard, nothing is promised.
+func (s *watchStream) bookmark() error {
+	if due, ok := s.due(); !ok || time.Now().Before(due) {
+		return nil
+	}
+	rv := s.watcher.Progress()
+	form, send := s.schedule.Take(time.Now(), uint64(rv))
+	if !send {
+		return nil
+	}
+	return s.events.bookmark(rv, form)
+}
+
+// due is when the next bookmark is to be tried.
+func (s *watchStream) due() (time.Time, bool) {
+	at, ok := s.schedule.Next()
+	if s.stale() && ok {
+		return time.Now().Add(time.Second), s.bookmarking // look again then
+	}
+	return at, ok && s.bookmarking
+}
+
+// wait returns when there may be more to send; false when the watch is over.
+func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
+	var due <-chan time.Time
+	if at, ok := s.due(); ok {
+		timer := time.NewTimer(max(time.Until(at), 0))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-more:
+		return true
+	case <-due:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// finish ends the stream as the lane ended: cleanly when it was stopped, with the 410 when its window or epoch is lost.
+func (s *watchStream) finish(err error) error {
+	if errors.Is(err, io.EOF) {
+		return s.events.flush()
+	}
+	return s.events.fail(err)
+}

@@ -1,0 +1,180 @@
+package testkit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is a running devcluster: a real etcd and a real kube-apiserver.
+type Cluster struct {
+	Info
+	process *exec.Cmd
+	stdin   io.Closer
+	control *http.Client
+	stderr  *tail
+	once    sync.Once
+}
+
+// Info is what the devcluster tells about itself.
+type Info struct {
+	Dir         string            `json:"dir"`
+	Server      string            `json:"server"`
+	CAFile      string            `json:"caFile"`
+	Kubeconfigs map[string]string `json:"kubeconfigs"` // by user: admin, alice, node, reader
+	Binaries    map[string]string `json:"binaries"`
+	Processes   map[string]struct {
+		PID int `json:"pid"`
+	} `json:"processes"`
+	Control string `json:"control"`
+}
+
+// StartCluster starts a cluster with further flags of `devcluster up`. It builds what is missing, which takes minutes the
+// first time; progress goes to stderr.
+func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	binary, err := buildDevcluster(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}, flags...)
+	c := &Cluster{process: exec.Command(binary, args...), stderr: &tail{limit: 16 << 10}}
+	c.process.Stderr = io.MultiWriter(os.Stderr, c.stderr)
+	stdin, err := c.process.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin = stdin
+	stdout, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.process.Start(); err != nil {
+		return nil, fmt.Errorf("start the devcluster: %w", err)
+	}
+	line, err := bufio.NewReaderSize(stdout, 1<<20).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &c.Info)
+	}
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("the devcluster did not come up: %w\n%s", err, c.stderr)
+	}
+	c.control = &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", c.Control)
+		},
+	}}
+	return c, nil
+}
+
+// Close ends the cluster and everything that it started.
+func (c *Cluster) Close() {
+	c.once.Do(func() {
+		_ = c.stdin.Close()
+		_ = c.process.Wait()
+	})
+}
+
+// Config is the client configuration of a user.
+func (c *Cluster) Config(user string) (*rest.Config, error) {
+	file, ok := c.Kubeconfigs[user]
+	if !ok {
+		return nil, fmt.Errorf("the devcluster has no user %q", user)
+	}
+	return clientcmd.BuildConfigFromFlags("", file)
+}
+
+// Do sends a command to a process: kill, stop, start, restart, pause, continue.
+func (c *Cluster) Do(ctx context.Context, process, command string) error {
+	return c.post(ctx, "/processes/"+process+"/"+command)
+}
+
+// Compact makes etcd forget everything before now.
+func (c *Cluster) Compact(ctx context.Context) error { return c.post(ctx, "/compact") }
+
+func (c *Cluster) post(ctx context.Context, path string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://devcluster"+path, nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.control.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= 300 {
+		return fmt.Errorf("devcluster %s: %s: %s", path, response.Status, bytes.TrimSpace(body))
+	}
+	return nil
+}
+
+// moduleRoot is the directory of the module that the running test belongs to.
+func moduleRoot(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the module: %w", err)
+	}
+	file := strings.TrimSpace(string(out))
+	if file == "" || file == os.DevNull {
+		return "", errors.New("the test does not run inside the module")
+	}
+	return filepath.Dir(file), nil
+}
+
+// buildDevcluster compiles the devcluster command; the go command's own cache makes every time but the first short.
+func buildDevcluster(ctx context.Context, root string) (string, error) {
+	binary := filepath.Join(root, "bin", "devcluster")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/devcluster")
+	build.Dir = filepath.Join(root, "devcluster")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the devcluster: %w\n%s", err, out)
+	}
+	return binary, nil
+}
+
+// tail keeps the last bytes written to it, for messages.
+type tail struct {
+	mu    sync.Mutex
+	data  []byte
+	limit int
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.data = append(t.data, p...)
+	if extra := len(t.data) - t.limit; extra > 0 {
+		t.data = append(t.data[:0], t.data[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.data)
+}

@@ -1,0 +1,145 @@
+package testkit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+)
+
+// foundations are the files of fixtures that others stand on, in this order.
+var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml"}
+
+// furnisher applies fixtures.
+type furnisher struct {
+	objects dynamic.Interface
+	mapper  *restmapper.DeferredDiscoveryRESTMapper
+}
+
+// Furnish applies every object of a directory's YAML files, status included, custom resource definitions and namespaces
+// first. What exists is brought to the fixture's content; it may be called more than once.
+func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	objects, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	f := &furnisher{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))}
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	for _, name := range names {
+		if err := f.file(ctx, files, name); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// rank orders files: foundations first, the others as they are.
+func rank(name string) int {
+	if at := slices.Index(foundations, name); at >= 0 {
+		return at
+	}
+	return len(foundations)
+}
+
+func (f *furnisher) file(ctx context.Context, files fs.FS, name string) error {
+	data, err := fs.ReadFile(files, name)
+	if err != nil {
+		return err
+	}
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var object unstructured.Unstructured
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return err
+		}
+		if err := f.apply(ctx, &object); err != nil {
+			return fmt.Errorf("apply %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+}
+
+// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established.
+const applyWithin = 30 * time.Second
+
+// apply tries until the object's kind is served and its namespace exists.
+func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, applyWithin)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := f.applyOnce(ctx, object)
+		if err == nil || !tooEarly(err) {
+			return err
+		}
+		f.mapper.Reset()
+		select {
+		case <-ctx.Done():
+			return err
+		case <-again.C:
+		}
+	}
+}
+
+func (f *furnisher) applyOnce(ctx context.Context, object *unstructured.Unstructured) error {
+	gvk := object.GroupVersionKind()
+	mapping, err := f.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return err
+	}
+	var client dynamic.ResourceInterface = f.objects.Resource(mapping.Resource)
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		client = f.objects.Resource(mapping.Resource).Namespace(object.GetNamespace())
+	}
+	options := metav1.ApplyOptions{FieldManager: "fixtures", Force: true}
+	if _, err := client.Apply(ctx, object.GetName(), object, options); err != nil {
+		return err
+	}
+	if _, ok := object.Object["status"]; !ok {
+		return nil
+	}
+	_, err = client.ApplyStatus(ctx, object.GetName(), object, options)
+	return err
+}
+
+// tooEarly tells that the cluster is not there yet: the kind is not served, the namespace is missing, the server's caches are
+// not filled, a quota was not counted.
+func tooEarly(err error) bool {
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
+		(apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota"))
+}

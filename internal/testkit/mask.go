@@ -1,0 +1,109 @@
+package testkit
+
+import (
+	"encoding/base64"
+	"net/http"
+	"regexp"
+)
+
+// maskedHeaders are not compared; docs/divergences.md has each with its reason.
+var maskedHeaders = map[string]string{
+	"Audit-Id":                          "another answer has another id",
+	"Date":                              "two answers are given at two moments",
+	"Content-Length":                    "net/http sets it when a body fits its buffer; bodies are compared instead",
+	"Transfer-Encoding":                 "as Content-Length",
+	"X-Kubernetes-Pf-Flowschema-Uid":    "names the flow of kube-apiserver's own load control",
+	"X-Kubernetes-Pf-Prioritylevel-Uid": "names the priority of kube-apiserver's own load control",
+}
+
+// A list's resourceVersion is that of the cache that answers, and its continue token holds the same number. This is where
+// they stand; every expression has the groups "rv" and "token" (the token may be absent). Only a list's own metadata match,
+// never an object's: they are at the very beginning, at the very end, or not indented.
+var listVersions = []*regexp.Regexp{
+	// built-in style, Table and PartialObjectMetadataList; compact or indented
+	regexp.MustCompile(`^\{\s*"kind":\s*"(?:[A-Za-z]*List|Table)",\s*"apiVersion":\s*"[^"]*",\s*"metadata":\s*\{\s*` +
+		`"resourceVersion":\s*"(?P<rv>\d+)"(?:,\s*"continue":\s*"(?P<token>[^"]*)")?`),
+	// custom resource style
+	regexp.MustCompile(`"kind":\s*"[A-Za-z]*List",\s*"metadata":\s*\{\s*"continue":\s*"(?P<token>[^"]*)",\s*` +
+		`(?:"remainingItemCount":\s*\d+,\s*)?"resourceVersion":\s*"(?P<rv>\d+)"\s*\}\s*\}\n?$`),
+	// YAML
+	regexp.MustCompile(`(?m)^metadata:\n(?:  continue: "?(?P<token>[^"\n]*)"?\n)?(?:  remainingItemCount: \d+\n)?  resourceVersion: "(?P<rv>\d+)"\n`),
+}
+
+// maskedText is replaced in bodies before they are compared.
+var maskedText = []struct {
+	pattern *regexp.Regexp
+	by      string
+	reason  string
+}{
+	{regexp.MustCompile(`(Too large resource version: \d+, current: )\d+`), "${1}N", "each names its own current version"},
+	{regexp.MustCompile(`(too old resource version: \d+ )\(\d+\)`), "${1}(N)", "each names its own window"},
+}
+
+var tokenVersion = regexp.MustCompile(`"rv":\d+`)
+
+func maskHeader(header http.Header) http.Header {
+	masked := http.Header{}
+	for name, values := range header {
+		if _, ok := maskedHeaders[name]; !ok {
+			masked[name] = values
+		}
+	}
+	return masked
+}
+
+func maskBody(body []byte) []byte {
+	for _, mask := range maskedText {
+		body = mask.pattern.ReplaceAll(body, []byte(mask.by))
+	}
+	return body
+}
+
+// maskList also hides a list's own resourceVersion, in the metadata and in the token. Everything else of the token stays.
+func maskList(body []byte) []byte {
+	rv, token, ok := listVersion(body)
+	if !ok {
+		return body
+	}
+	masked := append([]byte(nil), body[:min(rv.from, token.from)]...)
+	first, second := rv, token
+	if token.from < rv.from {
+		first, second = token, rv
+	}
+	masked = append(masked, first.masked...)
+	masked = append(masked, body[first.to:second.from]...)
+	masked = append(masked, second.masked...)
+	return append(masked, body[second.to:]...)
+}
+
+// span is a part of a body and what stands there after masking.
+type span struct {
+	from, to int
+	masked   string
+}
+
+// listVersion finds a list's resourceVersion and continue token; the token's span is empty when there is none.
+func listVersion(body []byte) (rv, token span, ok bool) {
+	for _, expression := range listVersions {
+		at := expression.FindSubmatchIndex(body)
+		if at == nil {
+			continue
+		}
+		i := 2 * expression.SubexpIndex("rv")
+		rv = span{from: at[i], to: at[i+1], masked: "N"}
+		token = span{from: rv.to, to: rv.to}
+		if i = 2 * expression.SubexpIndex("token"); at[i] >= 0 {
+			token = span{from: at[i], to: at[i+1], masked: maskToken(string(body[at[i]:at[i+1]]))}
+		}
+		return rv, token, true
+	}
+	return rv, token, false
+}
+
+func maskToken(token string) string {
+	decoded, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return token
+	}
+	return string(tokenVersion.ReplaceAll(decoded, []byte(`"rv":N`)))
+}

@@ -1,0 +1,175 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// catalogMinAge is how long an answer of discovery is believed when a resource is not in it: a storm of requests for a
+// resource that does not exist costs the upstream one discovery per period.
+const catalogMinAge = time.Second
+
+// Resource is one resource that the upstream serves, as its discovery describes it.
+type Resource struct {
+	GVR   schema.GroupVersionResource
+	GVK   schema.GroupVersionKind
+	Scope selectors.Scope
+	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each caller
+	// differently (some filter by what the caller may see), so their answers must not be shared.
+	Cacheable bool
+}
+
+// Catalog knows which resources the upstream serves. It is filled by discovery, and asked again when a resource is
+// unknown (a CRD may have appeared a moment ago).
+type Catalog struct {
+	client    *Client
+	discovery discovery.DiscoveryInterface
+	flight    singleflight.Group
+	content   atomic.Pointer[catalogContent]
+}
+
+type catalogContent struct {
+	resources map[schema.GroupVersionResource]Resource
+	read      time.Time
+}
+
+// NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
+func NewCatalog(client *Client, d discovery.DiscoveryInterface) *Catalog {
+	return &Catalog{client: client, discovery: d}
+}
+
+// Known tells whether discovery was ever read.
+func (c *Catalog) Known() bool { return c.content.Load() != nil }
+
+// Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is looked
+// for in the upstream's discovery again, at most once a second.
+func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
+	content := c.content.Load()
+	if content != nil {
+		if r, ok := content.resources[gvr]; ok {
+			return r, true, nil
+		}
+		if time.Since(content.read) < catalogMinAge {
+			return Resource{}, false, nil
+		}
+	}
+	if err := c.Refresh(ctx); err != nil {
+		return Resource{}, false, err
+	}
+	r, ok := c.content.Load().resources[gvr]
+	return r, ok, nil
+}
+
+// Match finds what an operator means by "pods" or "deployments.apps" or "widgets.v1.ex.io".
+func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
+	content := c.content.Load()
+	if content == nil {
+		return schema.GroupVersionResource{}, errors.New("discovery was not read yet")
+	}
+	var found []schema.GroupVersionResource
+	for gvr, r := range content.resources {
+		full := strings.TrimSuffix(gvr.Resource+"."+gvr.Version+"."+gvr.Group, ".")
+		group := strings.TrimSuffix(gvr.Resource+"."+gvr.Group, ".")
+		if r.Cacheable && (name == full || name == group || (name == gvr.Resource && gvr.Group == "")) {
+			found = append(found, gvr)
+		}
+	}
+	if len(found) == 0 {
+		return schema.GroupVersionResource{}, fmt.Errorf("no resource %q that can be listed and watched", name)
+	}
+	slices.SortFunc(found, func(a, b schema.GroupVersionResource) int { return strings.Compare(a.Version, b.Version) })
+	return found[0], nil
+}
+
+// Refresh reads the upstream's discovery. Callers at the same time share one reading, which no single caller's context ends.
+func (c *Catalog) Refresh(ctx context.Context) error {
+	done := c.flight.DoChan("", func() (any, error) {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
+		defer cancel()
+		return nil, c.refresh(detached)
+	})
+	select {
+	case result := <-done:
+		return result.Err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Catalog) refresh(ctx context.Context) error {
+	_, lists, err := c.discovery.ServerGroupsAndResources()
+	// A broken aggregated API must not hide everything else.
+	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+		return fmt.Errorf("discover the upstream's resources: %w", err)
+	}
+	foreign, err := c.foreignGroups(ctx)
+	if err != nil {
+		return err
+	}
+	content := &catalogContent{resources: map[schema.GroupVersionResource]Resource{}, read: time.Now()}
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			continue
+		}
+		for _, r := range list.APIResources {
+			if strings.Contains(r.Name, "/") {
+				continue
+			}
+			scope := selectors.Cluster
+			if r.Namespaced {
+				scope = selectors.Namespaced
+			}
+			content.resources[gv.WithResource(r.Name)] = Resource{
+				GVR: gv.WithResource(r.Name), GVK: gv.WithKind(r.Kind), Scope: scope,
+				Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign(gv),
+			}
+		}
+	}
+	c.content.Store(content)
+	return nil
+}
+
+// foreignGroups returns a test for the group versions that another server answers behind the upstream's aggregation layer.
+func (c *Catalog) foreignGroups(ctx context.Context) (func(schema.GroupVersion) bool, error) {
+	body, err := c.client.read(ctx, target{path: "/apis/apiregistration.k8s.io/v1/apiservices"}, mediaJSON, 64<<20)
+	if hasCode(err, 401, 403, 404) {
+		// Who may not read APIServices cannot tell which are foreign: believe only the names that Kubernetes keeps to itself.
+		return func(gv schema.GroupVersion) bool {
+			return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
+		}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
+	}
+	var list struct {
+		Items []struct {
+			Spec struct {
+				Group, Version string
+				Service        *struct{}
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
+	}
+	foreign := map[schema.GroupVersion]bool{}
+	for _, item := range list.Items {
+		if item.Spec.Service != nil {
+			foreign[schema.GroupVersion{Group: item.Spec.Group, Version: item.Spec.Version}] = true
+		}
+	}
+	return func(gv schema.GroupVersion) bool { return foreign[gv] }, nil
+}

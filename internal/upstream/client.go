@@ -1,0 +1,179 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	mediaJSON  = "application/json"
+	mediaTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
+)
+
+// maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
+const maxErrorBody = 64 << 10
+
+// Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
+type Client struct {
+	base *url.URL
+	http *http.Client
+}
+
+// NewClient makes a client of the upstream that config names. The transport asks for identity encoding: a compressed
+// watch would cost the upstream CPU for each event and the facade the same again.
+func NewClient(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.DisableCompression = true
+	config.Timeout = 0 // each request has a context; a client-wide timeout would end every watch
+	base, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("read the upstream's address: %w", err)
+	}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
+	}
+	// A redirect would carry the facade's credentials to wherever the answer points.
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: base, http: client}, nil
+}
+
+// Host is the upstream's address, for messages.
+func (c *Client) Host() string { return c.base.Host }
+
+// CloseIdle closes the connections that no request uses.
+func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+
+// StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
+type StatusError struct {
+	Code   int
+	Header http.Header
+	Body   []byte
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the upstream answered %d: %s", e.Code, strings.TrimSpace(string(e.Body[:min(len(e.Body), 512)])))
+}
+
+// hasCode tells whether err is an answer of the upstream with one of these codes.
+func hasCode(err error, codes ...int) bool {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	for _, code := range codes {
+		if status.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// target is a path with its query below the upstream's base address.
+type target struct {
+	path  string
+	query url.Values
+}
+
+func (c *Client) request(ctx context.Context, t target, accept string) (*http.Request, error) {
+	u := *c.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + t.path
+	u.RawQuery = t.query.Encode()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("address the upstream: %w", err)
+	}
+	request.Header.Set("Accept", accept)
+	request.Header.Set("User-Agent", "listfacade")
+	return request, nil
+}
+
+// open sends a GET and returns the answer, with an open body, when it is a 200; any other answer is a *StatusError.
+func (c *Client) open(ctx context.Context, t target, accept string) (*http.Response, error) {
+	request, err := c.request(ctx, t, accept)
+	if err != nil {
+		return nil, err
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("reach the upstream: %w", err)
+	}
+	if response.StatusCode == http.StatusOK {
+		return response, nil
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	if err != nil {
+		return nil, fmt.Errorf("read the upstream's %d: %w", response.StatusCode, err)
+	}
+	return nil, &StatusError{Code: response.StatusCode, Header: response.Header, Body: body}
+}
+
+// read sends a GET and returns the whole body of a 200, which must not exceed limit bytes.
+func (c *Client) read(ctx context.Context, t target, accept string, limit int64) ([]byte, error) {
+	body, _, err := c.readWithHeader(ctx, t, accept, limit)
+	return body, err
+}
+
+func (c *Client) readWithHeader(ctx context.Context, t target, accept string, limit int64) ([]byte, http.Header, error) {
+	response, err := c.open(ctx, t, accept)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read %s from the upstream: %w", t.path, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, nil, fmt.Errorf("the upstream's answer to %s exceeds %d bytes", t.path, limit)
+	}
+	return data, response.Header, nil
+}
+
+// collectionPath is the path of all objects of a resource, or of one namespace's when namespace is not empty.
+func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
+	var b strings.Builder
+	if gvr.Group == "" {
+		b.WriteString("/api/")
+	} else {
+		b.WriteString("/apis/" + gvr.Group + "/")
+	}
+	b.WriteString(gvr.Version + "/")
+	if namespace != "" {
+		b.WriteString("namespaces/" + namespace + "/")
+	}
+	b.WriteString(gvr.Resource)
+	return b.String()
+}
+
+// Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review. It
+// returns the answer's code and at most 64 KiB of its body.
+func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
+	request, err := c.request(ctx, target{path: path}, mediaJSON)
+	if err != nil {
+		return 0, nil, err
+	}
+	request.Method = http.MethodPost
+	request.Header.Set("Content-Type", mediaJSON)
+	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	response, err := c.http.Do(request)
+	if err != nil {
+		return 0, nil, fmt.Errorf("reach the upstream: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	if err != nil {
+		return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
+	}
+	return response.StatusCode, answer, nil
+}

@@ -1,0 +1,77 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/listfacade/listfacade/selectors"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
+const definitionLimit = 8 << 20
+
+// definition is what a lane of custom resources must know from their CRD, of one version.
+type definition struct {
+	selectable []string          // JSONPaths of selectable fields, without the leading dot
+	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath, without the leading dot
+}
+
+// define reads the CRD of a custom resource. Who may not read CRDs gets an empty definition: reads that need more are
+// passed through.
+func (c *Client) define(ctx context.Context, r Resource) (definition, error) {
+	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + r.GVR.Resource + "." + r.GVR.Group
+	body, err := c.read(ctx, target{path: path}, mediaJSON, definitionLimit)
+	if hasCode(err, 401, 403, 404) {
+		return definition{}, nil
+	}
+	if err != nil {
+		return definition{}, err
+	}
+	var crd struct {
+		Spec struct {
+			Versions []struct {
+				Name                     string
+				AdditionalPrinterColumns []struct{ Name, Type, JSONPath string }
+				SelectableFields         []struct{ JSONPath string }
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &crd); err != nil {
+		return definition{}, fmt.Errorf("read the definition of %s: %w", r.GVR.Resource, err)
+	}
+	d := definition{datePaths: map[string]string{}}
+	for _, version := range crd.Spec.Versions {
+		if version.Name != r.GVR.Version {
+			continue
+		}
+		for _, field := range version.SelectableFields {
+			d.selectable = append(d.selectable, strings.TrimPrefix(field.JSONPath, "."))
+		}
+		for _, column := range version.AdditionalPrinterColumns {
+			if column.Type == "date" {
+				d.datePaths[column.Name] = strings.TrimPrefix(column.JSONPath, ".")
+			}
+		}
+	}
+	return d, nil
+}
+
+// columnPaths lists the definition's date paths in the order of a Table's columns.
+func (d definition) columnPaths(columns []wire.Column) []string {
+	paths := make([]string, len(columns))
+	for i, column := range columns {
+		paths[i] = d.datePaths[column.Name]
+	}
+	return paths
+}
+
+// kindOf is how objects of a resource are selected.
+func kindOf(r Resource, shape *wire.Shape, d definition) *selectors.Kind {
+	if shape.Custom {
+		return selectors.ForCustom(r.GVK, r.Scope, d.selectable)
+	}
+	return selectors.ForBuiltin(r.GVK, r.Scope)
+}

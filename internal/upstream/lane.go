@@ -1,0 +1,171 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listfacade/listfacade/bookmarks"
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Lane is one resource's cache together with the reader that fills it.
+type Lane struct {
+	Cache    *cache.Lane
+	Resource Resource
+
+	reader *reader
+	fresh  *freshness
+
+	kind         atomic.Pointer[selectors.Kind]
+	bookmark     atomic.Pointer[Bookmark]
+	warnings     atomic.Pointer[[]string]
+	failure      atomic.Pointer[Failure]
+	disconnected atomic.Int64 // unix nanoseconds since when no stream is open; 0 while one is
+	used         atomic.Int64 // unix nanoseconds of the last request
+
+	mu      sync.Mutex    // guards changed and stopped
+	changed chan struct{} // closed and replaced when kind or failure change
+	stopped bool
+
+	life       context.Context // ends when the lane is stopped; shared work outlives the request that began it
+	cancel     context.CancelFunc
+	background sync.WaitGroup // the reader, probes and fences
+	done       chan struct{}  // closed when all of them have ended
+}
+
+// Bookmark is what a bookmark of the lane's kind looks like, plain and as a row of a Table.
+type Bookmark struct {
+	Template *bookmarks.Template
+	Cells    []byte
+}
+
+// Failure is why a lane is not filled at the moment.
+type Failure struct {
+	Err  error
+	When time.Time
+	// Refused: the upstream will not let the facade list or watch this resource (401, 403, 404, 405, 406); requests for it
+	// are the upstream's to answer.
+	Refused bool
+}
+
+// Kind is how the lane's objects are selected; nil until the upstream was asked.
+func (l *Lane) Kind() *selectors.Kind { return l.kind.Load() }
+
+// Bookmark is what a bookmark of this kind looks like; never nil once the lane is synced.
+func (l *Lane) Bookmark() *Bookmark { return l.bookmark.Load() }
+
+// Warnings are the Warning headers that the upstream puts on answers for this resource, because its API is deprecated.
+func (l *Lane) Warnings() []string {
+	if warnings := l.warnings.Load(); warnings != nil {
+		return *warnings
+	}
+	return nil
+}
+
+// Uncached tells whether kube-apiserver keeps no watch cache of the resource and reads it from etcd: its limit then counts
+// at resourceVersion 0, and its watches get no bookmarks but the one after initial events (semantics 2.1, 4.1).
+func (l *Lane) Uncached() bool {
+	gvr := l.Resource.GVR
+	return gvr.Resource == "events" && (gvr.Group == "" || gvr.Group == "events.k8s.io")
+}
+
+// Failure is why the lane is not filled; nil when nothing is wrong.
+func (l *Lane) Failure() *Failure { return l.failure.Load() }
+
+// StaleFor is how long the lane has not heard the upstream; 0 while its watch is open.
+func (l *Lane) StaleFor() time.Duration {
+	since := l.disconnected.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Since(time.Unix(0, since))
+}
+
+// AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look at.
+func (l *Lane) AwaitSync(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		changed := l.change()
+		if _, err := l.Cache.State(); err == nil || l.Failure() != nil {
+			return
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-l.done:
+			return
+		}
+	}
+}
+
+// Recent proves that the lane holds every write that was finished before the call: it asks the upstream for its current
+// resourceVersion and waits until the lane has reached it. ErrUnproven means that this could not be shown in time.
+func (l *Lane) Recent(ctx context.Context, patience Patience) (cache.RV, error) {
+	return l.fresh.recent(ctx, patience)
+}
+
+// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
+// when the lane is there; ErrUnproven when the upstream itself is not, or when it could not be shown in time.
+func (l *Lane) Reach(ctx context.Context, rv cache.RV, patience Patience) error {
+	return l.fresh.reach(ctx, rv, patience)
+}
+
+func (l *Lane) touch() { l.used.Store(time.Now().UnixNano()) }
+
+func (l *Lane) change() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}
+
+func (l *Lane) announce() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *Lane) fail(f *Failure) {
+	l.failure.Store(f)
+	l.announce()
+}
+
+func (l *Lane) connected() { l.disconnected.Store(0) }
+
+func (l *Lane) lost() { l.disconnected.CompareAndSwap(0, time.Now().UnixNano()) }
+
+// refusedFor is how long a refusal is believed; then the next request makes the facade ask again.
+const refusedFor = 5 * time.Second
+
+// overdue tells whether the lane ended because the upstream refused it, long enough ago to try again.
+func (l *Lane) overdue() bool {
+	f := l.Failure()
+	return f != nil && f.Refused && time.Since(f.When) > refusedFor
+}
+
+// start runs work in the background of the lane; it is not started when the lane is stopping.
+func (l *Lane) start(work func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.stopped {
+		l.background.Go(work)
+	}
+	return !l.stopped
+}
+
+// stop ends the lane's work and returns when its goroutines have ended.
+func (l *Lane) stop() {
+	l.mu.Lock()
+	l.stopped = true
+	l.mu.Unlock()
+	l.cancel()
+	l.background.Wait()
+	close(l.done)
+}

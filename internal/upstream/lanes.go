@@ -1,0 +1,166 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// ErrStopped says that no lane is given out any more.
+var ErrStopped = errors.New("the lanes are stopped")
+
+// Metrics is what the package reports about its work; implementations must be safe for concurrent use.
+type Metrics interface {
+	Relisted(resource string)    // a lane lost the upstream's window and was listed again
+	Reconnected(resource string) // a lane's watch ended and was resumed
+}
+
+// LaneConfig is what every lane is made with.
+type LaneConfig struct {
+	Window      time.Duration // how long events are kept for replay
+	WindowBytes int64         // and how many bytes of them at most, per lane
+	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
+}
+
+// indexedField is indexed wherever a kind can be selected by it: agents on every node list and watch what is theirs, and
+// the upstream has the same index (semantics 2.6).
+const indexedField = "spec.nodeName"
+
+func (c LaneConfig) options(r Resource) cache.Options {
+	o := cache.Options{Scope: r.Scope, HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
+	for i, field := range selectors.ForBuiltin(r.GVK, r.Scope).Fields() {
+		if field.Label == indexedField {
+			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
+		}
+	}
+	return o
+}
+
+// Lanes holds the lanes that are running. A lane starts with the first request that needs it.
+type Lanes struct {
+	client  *Client
+	config  LaneConfig
+	metrics Metrics
+	log     *zap.Logger
+
+	mu    sync.RWMutex // guards lanes and life; held for map operations only
+	lanes map[schema.GroupVersionResource]*Lane
+	life  context.Context // nil until Run and after it
+}
+
+// NewLanes makes an empty set of lanes; Run must be called before Get.
+func NewLanes(client *Client, config LaneConfig, metrics Metrics, log *zap.Logger) *Lanes {
+	return &Lanes{client: client, config: config, metrics: metrics, log: log, lanes: map[schema.GroupVersionResource]*Lane{}}
+}
+
+// Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines have
+// ended. ready is called when Get may be used.
+func (l *Lanes) Run(ctx context.Context, ready func()) {
+	l.mu.Lock()
+	l.life = ctx
+	l.mu.Unlock()
+	ready()
+	ticker := time.NewTicker(janitorEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			l.stopIdle()
+		case <-ctx.Done():
+			l.stopAll()
+			return
+		}
+	}
+}
+
+const janitorEvery = 10 * time.Second
+
+// Get returns the resource's lane and starts it when there is none.
+func (l *Lanes) Get(r Resource) (*Lane, error) {
+	l.mu.RLock()
+	lane := l.lanes[r.GVR]
+	l.mu.RUnlock()
+	if lane != nil && !lane.overdue() {
+		lane.touch()
+		return lane, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life == nil {
+		return nil, ErrStopped
+	}
+	if lane = l.lanes[r.GVR]; lane == nil || lane.overdue() {
+		lane = l.start(r)
+		l.lanes[r.GVR] = lane
+	}
+	lane.touch()
+	return lane, nil
+}
+
+// start makes a lane and lets its reader run. The caller holds l.mu.
+func (l *Lanes) start(r Resource) *Lane {
+	life, cancel := context.WithCancel(l.life)
+	lane := &Lane{Resource: r, changed: make(chan struct{}), life: life, cancel: cancel, done: make(chan struct{})}
+	lane.Cache = cache.NewLane(l.config.options(r))
+	lane.fresh = newFreshness(lane, l.client)
+	lane.lost()
+	lane.reader = &reader{
+		client: l.client, lane: lane, metrics: l.metrics, streaming: true, extra: make(chan step),
+		log: l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)),
+	}
+	lane.start(func() { lane.reader.run(life) })
+	return lane
+}
+
+// All lists the running lanes in the order of their names.
+func (l *Lanes) All() []*Lane {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	all := make([]*Lane, 0, len(l.lanes))
+	for _, lane := range l.lanes {
+		all = append(all, lane)
+	}
+	slices.SortFunc(all, func(a, b *Lane) int { return strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()) })
+	return all
+}
+
+func (l *Lanes) stopIdle() {
+	if l.config.Idle == 0 {
+		return
+	}
+	for _, lane := range l.All() {
+		idle := time.Since(time.Unix(0, lane.used.Load())) > l.config.Idle
+		if !idle || lane.Cache.Stats().Watchers > 0 {
+			continue
+		}
+		l.mu.Lock()
+		delete(l.lanes, lane.Resource.GVR)
+		l.mu.Unlock()
+		l.log.Info("lane stopped: nobody reads it", zap.String("resource", lane.Resource.GVR.GroupResource().String()))
+		lane.stop()
+	}
+}
+
+func (l *Lanes) stopAll() {
+	l.mu.Lock()
+	l.life = nil
+	lanes := l.lanes
+	l.lanes = map[schema.GroupVersionResource]*Lane{}
+	l.mu.Unlock()
+	for _, lane := range lanes {
+		lane.cancel()
+	}
+	for _, lane := range lanes {
+		lane.stop()
+	}
+}
+

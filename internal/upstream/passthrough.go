@@ -1,0 +1,94 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+)
+
+// forwardedHeaders are the headers of a client that the upstream's answer may depend on. Every other header stays here:
+// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because the facade asks in its own name, and
+// connection headers because an upgraded connection would no longer be a read.
+var forwardedHeaders = []string{
+	"Accept", "Accept-Encoding", "Audit-Id", "If-Modified-Since", "If-None-Match", "If-Range", "Range", "User-Agent",
+}
+
+// UnreachableError says that the upstream gave no answer to a request that was passed through.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Err.Error() }
+
+// Unwrap returns the transport's error.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot prove.
+type PassThrough struct {
+	client *Client
+}
+
+// NewPassThrough passes requests on to the client's upstream.
+func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
+
+// Serve sends the request on and copies the answer. It returns an *UnreachableError when there is no answer to copy; then
+// nothing was written. An answer that breaks off in the middle aborts the client's connection, so that half a body is
+// never taken for a whole one.
+func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
+	var failed error
+	proxy := &httputil.ReverseProxy{
+		Transport:     p.client.http.Transport,
+		FlushInterval: -1, // watches: each event goes out when it arrives
+		Rewrite:       func(out *httputil.ProxyRequest) { p.rewrite(out) },
+		ModifyResponse: func(response *http.Response) error {
+			if response.StatusCode >= 300 && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
+				return p.redirect(response)
+			}
+			return nil
+		},
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = &UnreachableError{Err: err} },
+	}
+	proxy.ServeHTTP(w, r)
+	return failed
+}
+
+// rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same parameters
+// that were read here.
+func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
+	header := http.Header{}
+	for _, name := range forwardedHeaders {
+		if values := out.In.Header.Values(name); len(values) > 0 {
+			header[name] = values[:1]
+		}
+	}
+	if len(header["User-Agent"]) == 0 {
+		header["User-Agent"] = []string{""} // not Go's own
+	}
+	out.Out.Header = header
+	out.Out.Body, out.Out.ContentLength = http.NoBody, 0
+	u := *p.client.base
+	u.Path = strings.TrimSuffix(u.Path, "/") + out.In.URL.Path
+	u.RawPath = ""
+	if out.In.URL.RawPath != "" {
+		u.RawPath = strings.TrimSuffix(p.client.base.EscapedPath(), "/") + out.In.URL.RawPath
+	}
+	u.RawQuery = out.In.URL.Query().Encode()
+	out.Out.URL = &u
+	out.Out.Host = u.Host
+}
+
+// redirect lets through only a redirect within the upstream (openapi v3 sends a client to the document's current hash),
+// as a path without a host. A redirect to elsewhere would send the client to a place that nobody here vouches for.
+func (p *PassThrough) redirect(response *http.Response) error {
+	location, err := url.Parse(response.Header.Get("Location"))
+	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) || !strings.HasPrefix(location.Path, "/openapi/") {
+		return errors.New("the upstream answered with a redirect")
+	}
+	location.Scheme, location.Host = "", ""
+	response.Header.Set("Location", location.String())
+	return nil
+}
+
+// IsCanceled tells whether err only says that the client went away.
+func IsCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,147 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// frameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it may
+// come with its managed fields and a Table around it.
+const frameLimit = 64 << 20
+
+// initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
+var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
+
+// step is what one frame of the upstream means to a lane.
+type step struct {
+	kind    stepKind
+	change  cache.Change
+	rv      cache.RV
+	frame   wire.Frame // of a bookmark; valid until the next step is read
+	columns []byte     // the Table's columns, on the first frame of a stream only; own memory
+}
+
+type stepKind int
+
+const (
+	stepChange stepKind = iota
+	stepBookmark
+	stepInitialEnd
+)
+
+// stream is one open watch of the upstream, read frame by frame. It is used by one goroutine.
+type stream struct {
+	body      io.ReadCloser
+	frames    *wire.FrameReader
+	extractor *wire.Extractor
+	scope     selectors.Scope
+}
+
+// watch opens a watch of a lane's resource.
+func (c *Client) watch(ctx context.Context, r Resource, query url.Values, accept string, e *wire.Extractor) (*stream, error) {
+	response, err := c.open(ctx, target{path: collectionPath(r.GVR, ""), query: query}, accept)
+	if err != nil {
+		return nil, err
+	}
+	frames := wire.NewFrameReader(response.Body, frameLimit)
+	return &stream{body: response.Body, frames: frames, extractor: e, scope: r.Scope}, nil
+}
+
+func (s *stream) close() { s.body.Close() }
+
+// next reads one step. io.EOF is a clean end; an ERROR frame is a *StatusError.
+func (s *stream) next() (step, error) {
+	line, err := s.frames.Next()
+	if err != nil {
+		return step{}, err
+	}
+	frame, err := wire.ParseFrame(line)
+	if err != nil {
+		return step{}, fmt.Errorf("read a watch frame: %w", err)
+	}
+	if frame.Type == "ERROR" {
+		return step{}, statusOf(frame.Status)
+	}
+	st := step{columns: bytes.Clone(frame.Columns)}
+	if st.rv, err = cache.ParseRV(frame.ResourceVersion); err != nil {
+		return step{}, fmt.Errorf("read a watch frame: %w", err)
+	}
+	switch frame.Type {
+	case "BOOKMARK":
+		st.kind, st.frame = stepBookmark, frame
+		if bytes.Contains(frame.Object, initialEventsEnd) {
+			st.kind = stepInitialEnd
+		}
+		return st, nil
+	case "ADDED", "MODIFIED":
+		st.change.Kind = cache.Upsert
+	case "DELETED":
+		st.change.Kind = cache.Delete
+	default:
+		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
+	}
+	st.change.Object, err = newObject(s.extractor, s.scope, frame.Object, frame.Cells)
+	return st, err
+}
+
+func newObject(e *wire.Extractor, scope selectors.Scope, body, cells []byte) (*cache.Object, error) {
+	item, facts, err := e.Scan(body, cells)
+	if err != nil {
+		return nil, err
+	}
+	rv, err := cache.ParseRV(facts.ResourceVersion)
+	if err != nil {
+		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
+	}
+	if facts.Name == "" || (scope == selectors.Namespaced) != (facts.Namespace != "") {
+		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
+	}
+	key := facts.Name
+	if facts.Namespace != "" {
+		key = facts.Namespace + "/" + facts.Name
+	}
+	labels := make(selectors.LabelSet, len(facts.Labels))
+	for i, label := range facts.Labels {
+		labels[i] = selectors.Label(label)
+	}
+	return &cache.Object{
+		Key: key, RV: rv, Item: item,
+		Attributes: selectors.Attributes{Namespace: facts.Namespace, Name: facts.Name, Labels: labels, Fields: facts.Fields},
+	}, nil
+}
+
+// statusOf makes an error of the Status object in an ERROR frame.
+func statusOf(status []byte) error {
+	var s struct{ Code int }
+	if err := json.Unmarshal(status, &s); err != nil {
+		return fmt.Errorf("read the Status in a watch frame: %w", err)
+	}
+	if s.Code == 0 {
+		s.Code = http.StatusInternalServerError
+	}
+	return &StatusError{Code: s.Code, Header: http.Header{}, Body: bytes.Clone(status)}
+}
+
+// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
+func isLost(err error) bool { return hasCode(err, http.StatusGone) }
+
+// isRefused tells whether the upstream will not let the facade read the resource as it asked.
+func isRefused(err error) bool {
+	return hasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
+}
+
+// ended tells whether a stream ended as streams do: cleanly or because its connection went away.
+func ended(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled)
+}
