@@ -1,0 +1,154 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Frame is one event of a watch, cut but not decoded. Its bytes alias what was parsed.
+type Frame struct {
+	Type            string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
+	ResourceVersion string // the object's
+	Columns         []byte // of a Table with columns: their array; nil otherwise
+	Object          []byte // the object; nil in an ERROR frame
+	Cells           []byte // of a Table: the row's cells
+	Status          []byte // of an ERROR frame: the Status object
+}
+
+// ParseFrame cuts a frame that holds an object or a Table with one row (semantics 4.6, 4.8). It fails with a
+// *MalformedError.
+func ParseFrame(line []byte) (Frame, error) {
+	var f Frame
+	var object []byte
+	s := scanner{data: line}
+	err := s.object(func(key []byte) error {
+		switch string(key) {
+		case "type":
+			text, err := s.str()
+			f.Type = eventType(text)
+			return err
+		case "object":
+			var err error
+			object, err = s.skip()
+			return err
+		}
+		_, err := s.skip()
+		return err
+	})
+	if err == nil {
+		err = s.end()
+	}
+	if err != nil {
+		return Frame{}, err
+	}
+	if f.Type == "" || object == nil || object[0] != '{' {
+		return Frame{}, &MalformedError{Reason: "a watch frame without type or object"}
+	}
+	if f.Type == "ERROR" {
+		f.Status = object
+		return f, nil
+	}
+	return f, f.open(object)
+}
+
+// eventType spares an allocation for each event.
+func eventType(text []byte) string {
+	for _, known := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
+		if string(text) == known {
+			return known
+		}
+	}
+	return string(text)
+}
+
+// open looks into the object: a Table's row is taken out of it.
+func (f *Frame) open(object []byte) error {
+	if !isTable(object) {
+		f.Object = object
+	} else {
+		rows := 0
+		table, err := splitTable(object, func(row, cells []byte) error {
+			f.Object, f.Cells = row, cells
+			rows++
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if rows != 1 {
+			return &MalformedError{Reason: fmt.Sprintf("a watch frame with %d rows", rows)}
+		}
+		f.Columns = table.Columns
+	}
+	version, ok := Lookup(f.Object, "metadata.resourceVersion")
+	if !ok || len(version) < 2 || version[0] != '"' {
+		return &MalformedError{Reason: "a watch frame's object without metadata.resourceVersion"}
+	}
+	f.ResourceVersion = unquote(version[1 : len(version)-1])
+	return nil
+}
+
+// isTable tells by the leading type meta, which kube-apiserver always writes first.
+func isTable(object []byte) bool {
+	kind, ok := Lookup(object, "kind")
+	if !ok || string(kind) != `"Table"` {
+		return false
+	}
+	group, ok := Lookup(object, "apiVersion")
+	return ok && bytes.HasPrefix(group, []byte(`"meta.k8s.io/`))
+}
+
+// FrameTooLargeError says that a frame exceeds what the reader was allowed to hold.
+type FrameTooLargeError struct{ Limit int }
+
+func (e *FrameTooLargeError) Error() string {
+	return fmt.Sprintf("a watch frame exceeds %d bytes", e.Limit)
+}
+
+// FrameReader reads frames, which end with a newline, into one buffer that grows to the largest. Used by one goroutine.
+type FrameReader struct {
+	reader *bufio.Reader
+	limit  int
+	long   []byte // a frame that did not fit the reader's buffer
+}
+
+// NewFrameReader reads frames of at most limit bytes each.
+func NewFrameReader(r io.Reader, limit int) *FrameReader {
+	return &FrameReader{reader: bufio.NewReaderSize(r, 64<<10), limit: limit}
+}
+
+// Next returns the next frame, valid until the next call; empty lines are skipped. io.EOF is the end between two frames,
+// io.ErrUnexpectedEOF one within a frame.
+func (f *FrameReader) Next() ([]byte, error) {
+	for {
+		line, err := f.line()
+		if err != nil {
+			return nil, err
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+func (f *FrameReader) line() ([]byte, error) {
+	line, err := f.reader.ReadSlice('\n')
+	if err == nil {
+		return line, nil
+	}
+	f.long = append(f.long[:0], line...)
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if len(f.long) > f.limit {
+			return nil, &FrameTooLargeError{Limit: f.limit}
+		}
+		line, err = f.reader.ReadSlice('\n')
+		f.long = append(f.long, line...)
+	}
+	if errors.Is(err, io.EOF) && len(bytes.TrimSpace(f.long)) > 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	return f.long, err
+}

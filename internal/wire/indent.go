@@ -1,0 +1,107 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+)
+
+// Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and drops the
+// newline at the end (semantics 6.8).
+type Indenter struct {
+	w       io.Writer
+	out     []byte
+	depth   int
+	text    bool // inside a string
+	escaped bool // behind a backslash
+	open    bool // behind a bracket that may turn out to be empty
+}
+
+// NewIndenter writes indented JSON to w.
+func NewIndenter(w io.Writer) *Indenter { return &Indenter{w: w} }
+
+// Write implements io.Writer.
+func (n *Indenter) Write(p []byte) (int, error) {
+	for i := 0; i < len(p); i++ {
+		if n.text && !n.escaped {
+			i += n.copyText(p[i:])
+			if i == len(p) {
+				break
+			}
+		}
+		n.step(p[i])
+	}
+	if len(n.out) < pieceSize {
+		return len(p), nil
+	}
+	return len(p), n.Close()
+}
+
+// copyText copies what needs no look at each byte: the inside of a string.
+func (n *Indenter) copyText(p []byte) int {
+	plain := bytes.IndexAny(p, `"\`)
+	if plain < 0 {
+		plain = len(p)
+	}
+	n.out = append(n.out, p[:plain]...)
+	return plain
+}
+
+func (n *Indenter) step(c byte) {
+	if n.text {
+		n.out = append(n.out, c)
+		switch {
+		case n.escaped:
+			n.escaped = false
+		case c == '\\':
+			n.escaped = true
+		case c == '"':
+			n.text = false
+		}
+		return
+	}
+	switch c {
+	case ' ', '\t', '\n', '\r':
+		return
+	case '}', ']':
+		n.depth--
+		if !n.open {
+			n.newline()
+		}
+		n.open = false
+		n.out = append(n.out, c)
+		return
+	}
+	if n.open {
+		n.open = false
+		n.newline()
+	}
+	n.out = append(n.out, c)
+	switch c {
+	case '"':
+		n.text = true
+	case '{', '[':
+		n.depth++
+		n.open = true
+	case ',':
+		n.newline()
+	case ':':
+		n.out = append(n.out, ' ')
+	}
+}
+
+func (n *Indenter) newline() {
+	n.out = append(n.out, '\n')
+	for range n.depth {
+		n.out = append(n.out, ' ', ' ')
+	}
+}
+
+// Close sends what is held back; it does not close the writer below.
+func (n *Indenter) Close() error {
+	if len(n.out) == 0 {
+		return nil
+	}
+	_, err := n.w.Write(n.out)
+	n.out = n.out[:0]
+	return err
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Shape is what answers of one kind look like, learned from the upstream when a lane starts. A Shape in use is not changed.
+type Shape struct {
+	APIVersion, Kind, ListKind string
+	// Custom tells custom-resource style, sorted keys and items with type meta (semantics 7.2), from built-in style (7.1).
+	Custom bool
+	// Columns are those of the kind's Table; RawColumns is their array as the upstream wrote it.
+	Columns    []Column
+	RawColumns []byte
+	// Ages re-renders the cells that grow old; nil when there are none.
+	Ages *Ages
+}
+
+// Column is a Table's column.
+type Column struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Format      string `json:"format"`
+	Description string `json:"description"`
+	Priority    int32  `json:"priority"`
+}
+
+// LearnList reads a plain list body of a kind, empty or not: its list kind, version and style.
+func LearnList(body []byte) (Shape, error) {
+	list, err := SplitList(body, func(_, _ []byte) error { return nil })
+	if err != nil {
+		return Shape{}, err
+	}
+	if list.APIVersion == "" || !strings.HasSuffix(list.Kind, "List") && list.Kind == "" {
+		return Shape{}, &MalformedError{Reason: "a list without type meta"}
+	}
+	s := scanner{data: body}
+	if err := s.expect('{'); err != nil {
+		return Shape{}, err
+	}
+	first, err := s.key()
+	if err != nil {
+		return Shape{}, err
+	}
+	return Shape{APIVersion: list.APIVersion, ListKind: list.Kind, Custom: string(first) == "apiVersion"}, nil
+}
+
+// SetColumns takes a Table's columns; raw is copied.
+func (s *Shape) SetColumns(raw []byte) error {
+	var columns []Column
+	if err := json.Unmarshal(raw, &columns); err != nil {
+		return fmt.Errorf("read columns: %w", err)
+	}
+	s.Columns, s.RawColumns = columns, append([]byte(nil), raw...)
+	return nil
+}
+
+// WithTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style.
+func (s *Shape) WithTypeMeta(object []byte) []byte {
+	whole := make([]byte, 0, len(object)+len(s.Kind)+len(s.APIVersion)+len(`{"kind":"","apiVersion":"",`))
+	whole = append(whole, `{"kind":"`+s.Kind+`","apiVersion":"`+s.APIVersion+`"`...)
+	if rest := object[1:]; len(rest) > 1 {
+		whole = append(append(whole, ','), rest...)
+		return whole
+	}
+	return append(whole, '}')
+}
