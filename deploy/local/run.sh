@@ -17,36 +17,38 @@ trap finish EXIT
 trap 'exit 130' INT TERM
 
 echo "Starting etcd, kube-apiserver, controllers and kwok nodes ..."
-bin/devcluster up --module-dir devcluster --demo --dir "$dir/cluster" >"$dir/cluster.log" 2>&1 &
+bin/devcluster up --module-dir devcluster --demo --json --dir "$dir/cluster" >"$dir/info.json" 2>"$dir/cluster.log" &
 cluster=$!
 pids+=("$cluster")
-until grep -q '"kubeconfigs"' "$dir/cluster/info.json" 2>/dev/null; do
+until grep -q '"kubeconfigs"' "$dir/info.json"; do
 	kill -0 "$cluster" 2>/dev/null || { cat "$dir/cluster.log"; exit 1; }
 	sleep 0.2
 done
 
-bin/listfacade --kubeconfig "$dir/cluster/kubeconfigs/admin.kubeconfig" --secure-port "$port" --cert-dir "$dir/facade" \
-	--preload pods,nodes,events >"$dir/listfacade.log" 2>&1 &
+# told NAME: the first string of that name in what the cluster tells about itself.
+told() { grep -o "\"$1\": *\"[^\"]*\"" "$dir/info.json" | head -n 1 | cut -d '"' -f 4; }
+kubectl=$(told kubectl)
+kubeconfig=$dir/cluster/kubeconfigs/admin.kubeconfig
+# The facade serves with a certificate of the cluster's own authority, so that the kubeconfig holds for both.
+bin/listfacade --kubeconfig "$kubeconfig" --secure-port "$port" --preload pods,nodes,events \
+	--tls-cert-file "$(told certFile)" --tls-private-key-file "$(told keyFile)" >"$dir/listfacade.log" 2>&1 &
 facade=$!
 pids+=("$facade")
-kubectl=$(sed -n 's/.*"kubectl": *"\([^"]*\)".*/\1/p' "$dir/cluster/info.json")
-try() { KUBECONFIG="" "$kubectl" --server "https://127.0.0.1:$port" --certificate-authority "$dir/facade/listfacade.crt" "$@"; }
-until try get --raw /readyz >/dev/null 2>&1; do
+try() { "$kubectl" --kubeconfig "$kubeconfig" --server "https://127.0.0.1:$port" "$@"; }
+echo "Starting the facade, and waiting for Running pods ..."
+until try get pods -A --field-selector status.phase=Running -o name 2>/dev/null | grep -q pod; do
 	kill -0 "$facade" 2>/dev/null || { cat "$dir/listfacade.log"; exit 1; }
-	sleep 0.2
+	sleep 0.5
 done
 
 cat <<EOF
 
-The facade is ready. The same cluster, through the facade:
+The facade is ready. Try, in another terminal:
 
-  KUBECONFIG= $kubectl --server https://127.0.0.1:$port --certificate-authority $dir/facade/listfacade.crt get pods -A
+  $kubectl --kubeconfig $kubeconfig --server https://127.0.0.1:$port get pods -A
 
-and directly:
-
-  $kubectl --kubeconfig $dir/cluster/kubeconfigs/admin.kubeconfig get pods -A
-
-Logs: $dir/cluster.log and $dir/listfacade.log. Ctrl-C ends everything.
+Without --server the same line asks kube-apiserver itself.
+Logs: $dir/listfacade.log and $dir/cluster.log. Ctrl-C ends everything.
 EOF
 wait -n "$cluster" "$facade"
 echo "one of the processes ended; the last of their logs:"
