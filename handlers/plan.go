@@ -126,11 +126,11 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 
 // recent is a State that holds everything written before the request (semantics 10.5).
 func (s *Server) recent(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	_, err := lane.Recent(ctx, upstream.Brief)
-	if errors.Is(err, upstream.ErrUnproven) && !s.small(q, lane, p) {
-		_, err = lane.Recent(ctx, upstream.Full)
+	patience := upstream.Full
+	if s.small(q, lane, p) {
+		patience = upstream.Brief
 	}
-	if err != nil {
+	if _, err := lane.Recent(ctx, patience); err != nil {
 		return nil, errForward
 	}
 	return lane.Cache.State()

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -85,16 +86,14 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 		return s.unready(w, r, info, err)
 	}
 	m, ok := negotiate(r, info.Verb, state.Shape().Custom)
-	if !ok {
+	if !ok || m.transform == asTable && !printable(lane.Resource.GVR.GroupResource(), state.Shape()) {
 		return s.forward(w, r)
 	}
 	q, err := newRequest(r, info, m, lane)
 	if err != nil {
 		return err
 	}
-	for _, warning := range lane.Warnings() {
-		w.Header().Add("Warning", warning)
-	}
+	warn(w.Header(), lane)
 	trailOf(r).source = sourceCache
 	err = s.serve(w, r, q, lane)
 	if errors.Is(err, errForward) {
@@ -159,6 +158,20 @@ func (s *Server) unready(w http.ResponseWriter, r *http.Request, info *request.R
 		return s.forward(w, r)
 	}
 	return why
+}
+
+// warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.
+const warnAfter = 5 * time.Second
+
+// warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer that
+// may be old.
+func warn(header http.Header, lane *upstream.Lane) {
+	for _, warning := range lane.Warnings() {
+		header.Add("Warning", warning)
+	}
+	if stale := lane.StaleFor(); stale > warnAfter {
+		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not been heard for %s\"", stale.Round(time.Second)))
+	}
 }
 
 // scopeFits tells whether a path addresses a resource as its scope wants: a namespaced resource's objects are below a
