@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/listfacade/listfacade/selectors"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
 )
 
 // definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.

@@ -163,4 +163,3 @@ func (l *Lanes) stopAll() {
 		lane.stop()
 	}
 }
-

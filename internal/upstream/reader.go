@@ -142,7 +142,7 @@ func (r *reader) follow(ctx context.Context, open *stream) error {
 			return err
 		}
 		// Five to ten minutes, as client-go's reflectors ask for.
-		open, err = r.client.watch(ctx, r.lane.Resource, watchQuery(state.RV(), 300+rand.IntN(300)), r.accept, r.extractor)
+		open, err = r.client.watch(ctx, r.lane.Resource, watchQuery(r.resumeAt(state.RV()), 300+rand.IntN(300)), r.accept, r.extractor)
 		if err == nil {
 			continue
 		}
@@ -152,6 +152,16 @@ func (r *reader) follow(ctx context.Context, open *stream) error {
 		r.log.Debug("the upstream's watch cannot be resumed yet", zap.Error(err))
 		pause.sleep(ctx, retryAfter(err))
 	}
+}
+
+// resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000
+// events in one transaction, at one version: a stream may have broken off among them (semantics 4.4). What comes twice is
+// dropped.
+func (r *reader) resumeAt(rv cache.RV) cache.RV {
+	if r.lane.Uncached() && rv > 1 {
+		return rv - 1
+	}
+	return rv
 }
 
 // apply writes a stream's steps, and those of fences, into the lane until the stream ends. A goroutine of its own cuts the

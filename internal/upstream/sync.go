@@ -143,8 +143,12 @@ func (r *reader) setColumns(raw []byte) {
 		r.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
 		return
 	}
+	var datePaths []string // nil: printed by kube-apiserver's own printers
+	if r.shape.Custom {
+		datePaths = r.define.columnPaths(r.shape.Columns)
+	}
 	gvr := r.lane.Resource.GVR
-	r.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, r.shape.Columns, r.define.columnPaths(r.shape.Columns))
+	r.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, r.shape.Columns, datePaths)
 }
 
 func (r *reader) publish(rv cache.RV, objects []*cache.Object) {
