@@ -1,11 +1,6 @@
 package wire
 
-import (
-	"slices"
-	"strconv"
-	"strings"
-	"unique"
-)
+import "strings"
 
 // Path says where one selectable field's value lies.
 type Path struct {
@@ -31,6 +26,7 @@ type Extractor struct {
 	slots [][]int // for each path, the slots of its alternatives
 	root  *branch
 	count int
+	known *interner
 }
 
 // branch is a place in an object that is on the way to something wanted.
@@ -51,7 +47,7 @@ const (
 
 // NewExtractor makes an extractor of the fields that a kind is selected by.
 func NewExtractor(fields []Path) *Extractor {
-	e := &Extractor{paths: fields, root: newBranch()}
+	e := &Extractor{paths: fields, root: newBranch(), known: newInterner()}
 	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels", "metadata"} {
 		e.want(path)
 	}
@@ -86,130 +82,37 @@ func (e *Extractor) want(path string) int {
 	return at.slot
 }
 
-// span is a value's place in the scanned bytes; the zero span is no value.
-type span struct{ start, end int }
-
-// walk is one scan of one object.
-type walk struct {
-	scanner
-	found []span
-	rest  int // behind the leading type meta
-}
-
-// Scan reads an object, which must be complete, and copies it and its cells into one allocation. It fails with a
+// Scan reads an object, which must be complete, and copies it and its row, as SplitList or ParseFrame gave it or nil, into
+// one allocation, without white space between values, so that the item fits into any answer. It fails with a
 // *MalformedError.
-func (e *Extractor) Scan(object, cells []byte) (Item, Facts, error) {
-	w := walk{scanner: scanner{data: object}, found: make([]span, e.count)}
+func (e *Extractor) Scan(object, row []byte) (Item, Facts, error) {
+	var few [fewSlots]span
+	w := walk{scanner: scanner{data: object}, found: few[:]}
+	if e.count > fewSlots {
+		w.found = make([]span, e.count)
+	}
 	if err := w.top(e.root); err != nil {
 		return Item{}, Facts{}, err
 	}
-	metadata, version := w.found[slotMetadata], w.found[slotVersion]
-	if metadata.end == 0 || version.end == 0 || object[version.start] != '"' {
-		return Item{}, Facts{}, &MalformedError{Reason: "an object without metadata.resourceVersion"}
+	if w.spaced {
+		dense, err := compact(object)
+		if err != nil {
+			return Item{}, Facts{}, err
+		}
+		return e.Scan(dense, row)
 	}
-	memory := make([]byte, 0, len(object)+len(cells))
-	memory = append(append(memory, object...), cells...)
-	item := Item{
-		JSON: memory[:len(object):len(object)], rest: uint32(w.rest),
-		metadata: uint32(metadata.start), me: uint32(metadata.end), version: uint32(version.start + 1), ve: uint32(version.end - 1),
-	}
-	if cells != nil {
-		item.Cells = memory[len(object):]
-	}
-	facts := Facts{Name: intern(w.text(slotName)), Namespace: intern(w.text(slotNamespace)), ResourceVersion: w.text(slotVersion)}
-	var err error
-	if facts.Labels, err = w.labels(); err != nil {
+	cut, err := cutRow(row)
+	if err != nil {
 		return Item{}, Facts{}, err
 	}
-	facts.Fields = e.fields(&w)
-	return item, facts, nil
-}
-
-// top consumes the whole object and finds where it goes on behind kind and apiVersion, which lead in built-in style.
-func (w *walk) top(root *branch) error {
-	leading := [2]string{"kind", "apiVersion"}
-	matched, members := 0, 0
-	err := w.object(func(key []byte) error {
-		if members < len(leading) && string(key) == leading[members] {
-			matched++
-		}
-		members++
-		if err := w.descend(root.members[string(key)]); err != nil {
-			return err
-		}
-		if members == len(leading) && matched == len(leading) && w.peek() == ',' {
-			w.rest = w.pos + 1
-		}
-		return nil
-	})
+	labels, err := w.labels(e.known)
 	if err != nil {
-		return err
+		return Item{}, Facts{}, err
 	}
-	return w.end()
-}
-
-// descend consumes a value and keeps what is wanted of it.
-func (w *walk) descend(b *branch) error {
-	if b == nil {
-		_, err := w.skip()
-		return err
-	}
-	start := w.pos
-	if err := w.within(b); err != nil {
-		return err
-	}
-	if b.slot >= 0 {
-		w.found[b.slot] = span{start, w.pos}
-	}
-	return nil
-}
-
-func (w *walk) within(b *branch) error {
-	if b.members == nil {
-		_, err := w.skip()
-		return err
-	}
-	switch w.peek() {
-	case '{':
-		return w.object(func(key []byte) error { return w.descend(b.members[string(key)]) })
-	case '[':
-		return w.array(func(index int) error { return w.descend(b.members[strconv.Itoa(index)]) })
-	default:
-		_, err := w.skip()
-		return err
-	}
-}
-
-// text is a scalar's text: a string's content, else the JSON itself; null and composite values are empty.
-func (w *walk) text(slot int) string {
-	at := w.found[slot]
-	raw := w.data[at.start:at.end]
-	if len(raw) == 0 {
-		return ""
-	}
-	switch raw[0] {
-	case '"':
-		return unquote(raw[1 : len(raw)-1])
-	case 'n', '{', '[':
-		return ""
-	}
-	return string(raw)
-}
-
-func (w *walk) labels() ([]Label, error) {
-	at := w.found[slotLabels]
-	if at.end == 0 || w.data[at.start] != '{' {
-		return nil, nil
-	}
-	s := scanner{data: w.data[:at.end], pos: at.start}
-	var labels []Label
-	err := s.object(func(key []byte) error {
-		value, err := s.str()
-		labels = append(labels, Label{Key: intern(unquote(key)), Value: intern(unquote(value))})
-		return err
-	})
-	slices.SortFunc(labels, func(a, b Label) int { return strings.Compare(a.Key, b.Key) })
-	return labels, err
+	return w.item(cut), Facts{
+		Name: w.text(slotName, nil), Namespace: w.text(slotNamespace, e.known), ResourceVersion: w.text(slotVersion, nil),
+		Labels: labels, Fields: e.fields(&w),
+	}, nil
 }
 
 func (e *Extractor) fields(w *walk) []string {
@@ -220,15 +123,11 @@ func (e *Extractor) fields(w *walk) []string {
 	for i, path := range e.paths {
 		values[i] = path.Default
 		for _, slot := range e.slots[i] {
-			if text := w.text(slot); text != "" {
-				values[i] = intern(text)
+			if text := w.text(slot, e.known); text != "" {
+				values[i] = text
 				break
 			}
 		}
 	}
 	return values
 }
-
-// intern makes equal strings share their memory for as long as somebody holds one of them: a cluster has thousands of pods
-// and a few hundred label values.
-func intern(s string) string { return unique.Make(s).Value() }

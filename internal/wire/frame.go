@@ -14,7 +14,7 @@ type Frame struct {
 	ResourceVersion string // the object's
 	Columns         []byte // of a Table with columns: their array; nil otherwise
 	Object          []byte // the object; nil in an ERROR frame
-	Cells           []byte // of a Table: the row's cells
+	Cells           []byte // of a Table: what its row says beside the object, for Extractor.Scan
 	Status          []byte // of an ERROR frame: the Status object
 }
 
@@ -51,7 +51,8 @@ func ParseFrame(line []byte) (Frame, error) {
 		f.Status = object
 		return f, nil
 	}
-	return f, f.open(object)
+	err = f.open(object)
+	return f, err
 }
 
 // eventType spares an allocation for each event.
@@ -70,8 +71,8 @@ func (f *Frame) open(object []byte) error {
 		f.Object = object
 	} else {
 		rows := 0
-		table, err := splitTable(object, func(row, cells []byte) error {
-			f.Object, f.Cells = row, cells
+		table, err := splitTable(object, func(object, row []byte) error {
+			f.Object, f.Cells = object, row
 			rows++
 			return nil
 		})
@@ -91,14 +92,28 @@ func (f *Frame) open(object []byte) error {
 	return nil
 }
 
-// isTable tells by the leading type meta, which kube-apiserver always writes first.
+// isTable tells by the type meta, which every Table begins with. Further on it is not looked for: a custom resource's list
+// has its kind behind its items.
 func isTable(object []byte) bool {
-	kind, ok := Lookup(object, "kind")
-	if !ok || string(kind) != `"Table"` {
+	s := scanner{data: object}
+	if s.expect('{') != nil {
 		return false
 	}
-	group, ok := Lookup(object, "apiVersion")
-	return ok && bytes.HasPrefix(group, []byte(`"meta.k8s.io/`))
+	kind, ok := s.leading("kind")
+	if !ok || string(kind) != `"Table"` || s.expect(',') != nil {
+		return false
+	}
+	version, ok := s.leading("apiVersion")
+	return ok && bytes.HasPrefix(version, []byte(`"meta.k8s.io/`))
+}
+
+// leading is the value of the next member if it has this key.
+func (s *scanner) leading(key string) ([]byte, bool) {
+	if found, err := s.key(); err != nil || string(found) != key {
+		return nil, false
+	}
+	value, err := s.skip()
+	return value, err == nil
 }
 
 // FrameTooLargeError says that a frame exceeds what the reader was allowed to hold.

@@ -77,7 +77,7 @@ func (c *Compressor) Close() error {
 		return err
 	}
 	err := c.gzip.Close()
-	compressors.Put(c.gzip)
+	recycle(c.gzip)
 	c.gzip = nil
 	if err != nil {
 		return err
@@ -85,10 +85,16 @@ func (c *Compressor) Close() error {
 	return c.out.Flush()
 }
 
+// recycle makes a compressor available again, without what it wrote to.
+func recycle(z *gzip.Writer) {
+	z.Reset(io.Discard)
+	compressors.Put(z)
+}
+
 // WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6).
 func WriteMember(w io.Writer, p []byte) error {
 	z := compressors.Get().(*gzip.Writer)
-	defer compressors.Put(z)
+	defer recycle(z)
 	z.Reset(w)
 	if _, err := z.Write(p); err != nil {
 		return err

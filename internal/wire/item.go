@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/json"
-
 // Item is one object as the upstream encoded it, and where in its bytes lies what answers are spliced from. Immutable.
 type Item struct {
 	// JSON is the complete object, kind and apiVersion included, without a newline.
@@ -9,16 +7,16 @@ type Item struct {
 	// Cells is its Table row's cells, a JSON array; nil when the upstream printed none.
 	Cells []byte
 
+	conditions   []byte // of its row, see row
 	rest         uint32 // where the object goes on behind its leading type meta; 0 in custom-resource style
 	metadata, me uint32 // metadata's value
 	version, ve  uint32 // the text of metadata.resourceVersion, without quotes
 }
 
 // Size is the memory that the item's bytes take.
-func (it Item) Size() int { return len(it.JSON) + len(it.Cells) }
+func (it Item) Size() int { return len(it.JSON) + len(it.Cells) + len(it.conditions) }
 
-// Metadata is the bytes of the object's metadata.
-func (it Item) Metadata() []byte { return it.JSON[it.metadata:it.me] }
+func (it Item) resourceVersion() string { return string(it.JSON[it.version:it.ve]) }
 
 // WithResourceVersion returns the item with another metadata.resourceVersion: what a watcher is told of an object that left
 // its selector is the previous content at the version of the change (semantics 4.4).
@@ -41,23 +39,4 @@ func (it Item) appendListed(dst []byte) []byte {
 		return append(dst, it.JSON...)
 	}
 	return append(append(dst, '{'), it.JSON[it.rest:]...)
-}
-
-// unquote returns the text of a string as it stands between its quotes.
-func unquote(raw []byte) string {
-	for _, c := range raw {
-		if c == '\\' {
-			return unescape(raw)
-		}
-	}
-	return string(raw)
-}
-
-func unescape(raw []byte) string {
-	quoted := append(append([]byte{'"'}, raw...), '"')
-	var text string
-	if err := json.Unmarshal(quoted, &text); err != nil {
-		return string(raw)
-	}
-	return text
 }

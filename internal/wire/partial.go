@@ -6,16 +6,19 @@ func appendPartial(dst []byte, it Item, meta MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
 	dst = append(dst, `","metadata":`...)
+	metadata := it.JSON[it.metadata:it.me]
 	if it.rest > 0 {
-		dst = append(dst, it.Metadata()...)
+		dst = append(dst, metadata...)
 	} else {
-		dst = metadataOrder.appendOrdered(dst, it.Metadata())
+		dst = metadataOrder.appendOrdered(dst, metadata)
 	}
 	return append(dst, '}')
 }
 
-// order is the members of a Go type in the order in which it encodes them.
+// order is the members of a Go type in the order in which it encodes them; at most maxOrder.
 type order []field
+
+const maxOrder = 15
 
 type field struct {
 	name     string
@@ -38,38 +41,48 @@ var metadataOrder = append(plain(
 	field{name: "managedFields", elements: plain("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")},
 )
 
-// appendOrdered appends an object with its members in this order; members that the type does not have are left out.
+// appendOrdered appends an object with its members in this order. Left out are members that the type does not have, and
+// nulls, which the type omits.
 func (o order) appendOrdered(dst, object []byte) []byte {
-	var values [16][]byte
 	s := scanner{data: object}
+	if s.peek() != '{' {
+		return append(dst, object...)
+	}
+	var values [maxOrder][]byte
 	err := s.object(func(key []byte) error {
 		value, err := s.skip()
-		for i := range o {
-			if o[i].name == string(key) {
-				values[i] = value
-			}
+		if i := o.index(key); i >= 0 {
+			values[i] = value
 		}
 		return err
 	})
 	if err != nil {
 		panic("BUG: an object that was scanned before is malformed: " + err.Error())
 	}
-	dst = append(dst, '{')
-	first := true
+	separator := byte('{')
 	for i, f := range o {
-		if values[i] == nil {
+		if values[i] == nil || values[i][0] == 'n' {
 			continue
 		}
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = append(dst, '"')
+		dst = append(dst, separator, '"')
 		dst = append(dst, f.name...)
 		dst = append(dst, `":`...)
 		dst = f.appendValue(dst, values[i])
+		separator = ','
+	}
+	if separator == '{' {
+		dst = append(dst, '{')
 	}
 	return append(dst, '}')
+}
+
+func (o order) index(key []byte) int {
+	for i := range o {
+		if o[i].name == string(key) {
+			return i
+		}
+	}
+	return -1
 }
 
 func (f field) appendValue(dst, value []byte) []byte {

@@ -1,9 +1,13 @@
 package wire
 
-import "fmt"
+import (
+	"bytes"
+	"fmt"
+)
 
-// maxDepth bounds nesting; kube-apiserver's own decoder stops at 10,000, and no served object comes near a tenth of this.
-const maxDepth = 1000
+// maxDepth bounds nesting. kube-apiserver's decoder stops at 10,000 (encoding/json), so that no object that it serves is
+// refused here; the rest is for the list and the frame around one.
+const maxDepth = 10_000 + 16
 
 // MalformedError says that bytes are not the JSON that they should be.
 type MalformedError struct {
@@ -15,11 +19,12 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("malformed JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
-// scanner walks over JSON without decoding it. It checks structure: nesting, terminated strings, complete values. What is
-// inside scalars is the upstream's word.
+// scanner walks over JSON without decoding it. It accepts what encoding/json accepts: what is skipped is checked like what
+// is looked at, since it is sent to clients, and scanned again, as it is.
 type scanner struct {
-	data []byte
-	pos  int
+	data   []byte
+	pos    int
+	spaced bool // white space was met between values
 }
 
 func (s *scanner) fail(reason string) error { return &MalformedError{Offset: s.pos, Reason: reason} }
@@ -29,6 +34,7 @@ func (s *scanner) space() {
 		switch s.data[s.pos] {
 		case ' ', '\t', '\n', '\r':
 			s.pos++
+			s.spaced = true
 		default:
 			return
 		}
@@ -37,6 +43,9 @@ func (s *scanner) space() {
 
 // peek is the next byte that is not white space; 0 at the end.
 func (s *scanner) peek() byte {
+	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
+		return s.data[s.pos]
+	}
 	s.space()
 	if s.pos == len(s.data) {
 		return 0
@@ -53,92 +62,109 @@ func (s *scanner) expect(c byte) error {
 	return nil
 }
 
-// str consumes a string and returns what stands between its quotes, escapes included.
-func (s *scanner) str() ([]byte, error) {
-	if err := s.expect('"'); err != nil {
-		return nil, err
-	}
-	start := s.pos
-	for i := start; i < len(s.data); i++ {
-		switch s.data[i] {
-		case '"':
-			s.pos = i + 1
-			return s.data[start:i], nil
-		case '\\':
-			i++
-		}
-	}
-	s.pos = len(s.data)
-	return nil, s.fail("unterminated string")
-}
-
 // skip consumes one value and returns its bytes.
 func (s *scanner) skip() ([]byte, error) {
 	c := s.peek()
 	start := s.pos
+	var err error
 	switch c {
 	case 0:
 		return nil, s.fail("missing value")
-	case '"':
-		_, err := s.str()
-		return s.data[start:s.pos], err
 	case '{', '[':
-		err := s.skipNested()
-		return s.data[start:s.pos], err
+		err = s.skipNested()
 	default:
-		err := s.skipScalar()
-		return s.data[start:s.pos], err
+		err = s.skipScalar()
+	}
+	return s.data[start:s.pos], err
+}
+
+// skipNested consumes an object or an array without recursion, which hostile nesting would make costly.
+func (s *scanner) skipNested() error {
+	open := nesting{}
+	for {
+		switch c := s.peek(); c {
+		case '{', '[':
+			if open.depth == maxDepth {
+				return s.fail("nested too deeply")
+			}
+			open.push(c)
+			s.pos++
+			if s.peek() == open.closing() {
+				break
+			}
+			if c == '{' {
+				if _, err := s.key(); err != nil {
+					return err
+				}
+			}
+			continue
+		default:
+			if err := s.skipScalar(); err != nil {
+				return err
+			}
+		}
+		if err := s.leave(&open); open.depth == 0 || err != nil {
+			return err
+		}
 	}
 }
 
-func (s *scanner) skipScalar() error {
-	start := s.pos
-	for s.pos < len(s.data) {
-		c := s.data[s.pos]
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && c != '-' && c != '+' && c != '.' && c != 'E' {
-			break
+// leave goes on behind a value: to the next one, or out of as many levels as end here.
+func (s *scanner) leave(open *nesting) error {
+	for open.depth > 0 {
+		closing := open.closing()
+		switch c := s.peek(); {
+		case c == closing:
+			s.pos++
+			open.depth--
+		case c != ',':
+			return s.fail(fmt.Sprintf("expected ',' or %q", closing))
+		default:
+			s.pos++
+			if closing == ']' {
+				return nil
+			}
+			_, err := s.key()
+			return err
 		}
-		s.pos++
-	}
-	if s.pos == start {
-		return s.fail("unexpected character")
 	}
 	return nil
 }
 
-// skipNested consumes an object or an array without looking at what is in it.
-func (s *scanner) skipNested() error {
-	var stack [maxDepth / 8]byte // a bit for each open level: 1 for an object
-	depth := 0
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; c {
-		case '"':
-			if _, err := s.str(); err != nil {
-				return err
-			}
-			continue
-		case '{', '[':
-			if depth == maxDepth {
-				return s.fail("nested too deeply")
-			}
-			stack[depth/8] &^= 1 << (depth % 8)
-			if c == '{' {
-				stack[depth/8] |= 1 << (depth % 8)
-			}
-			depth++
-		case '}', ']':
-			depth--
-			if object := stack[depth/8]>>(depth%8)&1 == 1; object != (c == '}') {
-				return s.fail("mismatched bracket")
-			}
-			if depth == 0 {
-				s.pos++
-				return nil
-			}
+// nesting is which brackets are open, a bit for each: 1 for an object.
+type nesting struct {
+	depth int
+	few   uint64   // the first 64, all that real objects need
+	many  []uint64 // the others
+}
+
+func (n *nesting) push(c byte) {
+	bit := uint64(1) << (n.depth % 64)
+	word := &n.few
+	if at := n.depth/64 - 1; at >= 0 {
+		if at == len(n.many) {
+			n.many = append(n.many, 0)
 		}
-		s.pos++
+		word = &n.many[at]
 	}
-	return s.fail("unterminated value")
+	*word &^= bit
+	if c == '{' {
+		*word |= bit
+	}
+	n.depth++
+}
+
+// closing is the bracket that ends the innermost level.
+func (n *nesting) closing() byte {
+	at := n.depth - 1
+	word := n.few
+	if at >= 64 {
+		word = n.many[at/64-1]
+	}
+	if word>>(at%64)&1 == 1 {
+		return '}'
+	}
+	return ']'
 }
 
 // object consumes an object; member is called before each value and must consume it.
@@ -164,6 +190,7 @@ func (s *scanner) object(member func(key []byte) error) error {
 	}
 }
 
+// key consumes a member's key and colon, and returns the key's text.
 func (s *scanner) key() ([]byte, error) {
 	key, err := s.str()
 	if err != nil {
@@ -173,6 +200,9 @@ func (s *scanner) key() ([]byte, error) {
 		return nil, err
 	}
 	s.space()
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = []byte(unescape(key))
+	}
 	return key, nil
 }
 
@@ -211,7 +241,7 @@ func (s *scanner) next(closing byte) (done bool, err error) {
 
 // end fails unless only white space is left.
 func (s *scanner) end() error {
-	if s.peek() != 0 {
+	if s.space(); s.pos < len(s.data) {
 		return s.fail("more than one value")
 	}
 	return nil

@@ -1,5 +1,7 @@
 package wire
 
+import "bytes"
+
 // List is what a list body says besides its items. Columns alias the body.
 type List struct {
 	APIVersion, Kind          string
@@ -7,10 +9,10 @@ type List struct {
 	Columns                   []byte // of a Table: the array of its columns; nil otherwise
 }
 
-// SplitList cuts a list body into objects and, if it is a Table, their cells; each is called in order and its arguments
-// alias the body. It knows Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails
+// SplitList cuts a list body into objects and, if it is a Table, what else their rows say, for Extractor.Scan; each is
+// called in order and its arguments alias the body. It knows Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails
 // with a *MalformedError, or with the error that each returned.
-func SplitList(body []byte, each func(object, cells []byte) error) (List, error) {
+func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
 	if isTable(body) {
 		return splitTable(body, each)
 	}
@@ -38,7 +40,7 @@ func SplitList(body []byte, each func(object, cells []byte) error) (List, error)
 }
 
 // splitTable cuts a Table into its rows.
-func splitTable(body []byte, each func(object, cells []byte) error) (List, error) {
+func splitTable(body []byte, each func(object, row []byte) error) (List, error) {
 	var list List
 	s := scanner{data: body}
 	rows := false
@@ -59,13 +61,16 @@ func splitTable(body []byte, each func(object, cells []byte) error) (List, error
 	return list, s.finished(err, rows)
 }
 
-func (s *scanner) row(each func(object, cells []byte) error) error {
-	var object, cells []byte
+func (s *scanner) row(each func(object, row []byte) error) error {
+	var object []byte
+	var r row
 	err := s.object(func(key []byte) error {
 		value, err := s.skip()
 		switch string(key) {
 		case "cells":
-			cells = value
+			r.cells = value
+		case "conditions":
+			r.conditions = append(bytes.Clone(conditionsMember), value...)
 		case "object":
 			object = value
 		}
@@ -74,10 +79,10 @@ func (s *scanner) row(each func(object, cells []byte) error) error {
 	if err != nil {
 		return err
 	}
-	if len(object) == 0 || object[0] != '{' || len(cells) == 0 || cells[0] != '[' {
+	if len(object) == 0 || object[0] != '{' || len(r.cells) == 0 || r.cells[0] != '[' {
 		return s.fail("a row without cells or object")
 	}
-	return each(object, cells)
+	return each(object, r.joined())
 }
 
 func (s *scanner) listMember(key []byte, list *List) error {

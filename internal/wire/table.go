@@ -1,6 +1,9 @@
 package wire
 
-import "io"
+import (
+	"io"
+	"time"
+)
 
 // MetaVersion is the group version that a transformed answer says it has.
 type MetaVersion string
@@ -21,6 +24,13 @@ const (
 	IncludeNone
 )
 
+// TableOptions say what a Table's rows hold.
+type TableOptions struct {
+	Meta    MetaVersion
+	Include Include
+	Now     time.Time // what ages are counted to
+}
+
 // noColumns stands where a watch's Table does not repeat its columns (semantics 4.8).
 var noColumns = []byte("null")
 
@@ -30,6 +40,9 @@ func appendTableHead(dst []byte, version MetaVersion, meta ListMeta, columns []b
 	dst = append(dst, `","metadata":`...)
 	dst = appendListMeta(dst, meta)
 	dst = append(dst, `,"columnDefinitions":`...)
+	if columns == nil {
+		columns = noColumns
+	}
 	dst = append(dst, columns...)
 	return append(dst, `,"rows":[`...)
 }
@@ -37,11 +50,12 @@ func appendTableHead(dst []byte, version MetaVersion, meta ListMeta, columns []b
 // appendRow appends a row, with the cells that grow old as they are now.
 func appendRow(dst []byte, ages *Ages, it Item, o TableOptions) []byte {
 	dst = append(dst, `{"cells":`...)
-	if ages == nil {
-		dst = append(dst, it.Cells...)
+	if it.Cells == nil {
+		dst = append(dst, "null"...)
 	} else {
 		dst = ages.AppendCells(dst, it, o.Now)
 	}
+	dst = append(dst, it.conditions...)
 	dst = append(dst, `,"object":`...)
 	switch o.Include {
 	case IncludeObject:
@@ -64,8 +78,6 @@ func appendTable(dst []byte, ages *Ages, it Item, o TableOptions, columns []byte
 	dst = appendTableHead(dst, o.Meta, ListMeta{ResourceVersion: it.resourceVersion()}, columns)
 	return append(appendRow(dst, ages, it, o), "]}"...)
 }
-
-func (it Item) resourceVersion() string { return string(it.JSON[it.version:it.ve]) }
 
 // WriteObject writes one object.
 func WriteObject(w io.Writer, it Item) error {

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // FrameOptions say what a watch's frames hold.
 type FrameOptions struct {
@@ -40,7 +43,7 @@ func (f *Framer) AppendObject(dst []byte, event string, it Item) []byte {
 
 // AppendBookmark appends a BOOKMARK with the bookmark's object and cells as an item; its cells never age.
 func (f *Framer) AppendBookmark(dst []byte, it Item) []byte {
-	return f.append(dst, "BOOKMARK", it, nil, f.options.Include)
+	return f.append(dst, "BOOKMARK", f.printed(it), nil, f.options.Include)
 }
 
 // AppendInitialEnd appends the BOOKMARK after initial events. Its Table row always has an object, since the annotation is
@@ -50,7 +53,15 @@ func (f *Framer) AppendInitialEnd(dst []byte, it Item) []byte {
 	if include == IncludeNone {
 		include = IncludeMetadata
 	}
-	return f.append(dst, "BOOKMARK", it, nil, include)
+	return f.append(dst, "BOOKMARK", f.printed(it), nil, include)
+}
+
+// printed gives a bookmark that was never seen as a row the cells of a custom resource's: no name and nothing else.
+func (f *Framer) printed(it Item) Item {
+	if it.Cells == nil && f.options.Form == FormTable {
+		it.Cells = []byte(`[""` + strings.Repeat(",null", max(len(f.shape.Columns)-1, 0)) + `]`)
+	}
+	return it
 }
 
 func (f *Framer) append(dst []byte, event string, it Item, ages *Ages, include Include) []byte {
