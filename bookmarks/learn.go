@@ -34,7 +34,7 @@ func Learn(object []byte) (*Template, error) {
 		return nil, err
 	}
 	end := metadata.offset + len(metadata.value)
-	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between}
+	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between, notes: seen.notes}
 	t := p.template()
 	if string(t.Append(nil, seen.rv, seen.form)) != raw {
 		return nil, malformed("metadata is written in another order or style than its kind's")
@@ -64,7 +64,8 @@ func styleOf(top []member) (Style, error) {
 type learned struct {
 	rv      uint64
 	form    Form
-	between string // the member that old servers add
+	between string   // the member that old servers add
+	notes   []string // annotations but that of InitialEventsEnd
 }
 
 // inspect reads metadata, and refuses what no bookmark has.
@@ -84,15 +85,38 @@ func inspect(metadata string) (learned, error) {
 		text := quote(m.key) + ":" + m.value
 		switch {
 		case m.key == "resourceVersion":
-		case text == annotations:
-			seen.form = InitialEventsEnd
+		case m.key == "annotations":
+			err = seen.annotated(m.value)
 		case text == `"creationTimestamp":null`:
 			seen.between = text
 		default:
-			return learned{}, malformed("metadata.%s: no bookmark has it", m.key)
+			err = malformed("metadata.%s: no bookmark has it", m.key)
+		}
+		if err != nil {
+			return learned{}, err
 		}
 	}
 	return seen, nil
+}
+
+// annotated tells the annotation that makes the form from those that the kind's conversion leaves on every empty object.
+func (l *learned) annotated(value string) error {
+	members, err := membersOf(value)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		text := quote(m.key) + ":" + m.value
+		switch {
+		case text == endAnnotation:
+			l.form = InitialEventsEnd
+		case strings.HasPrefix(m.value, `"`):
+			l.notes = append(l.notes, text)
+		default:
+			return malformed("annotation %s is no text", m.key)
+		}
+	}
+	return nil
 }
 
 // isText reports whether a JSON value is a string that is not empty.

@@ -2,7 +2,9 @@ package bookmarks
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Style is how a kind's JSON orders its keys (semantics 7).
@@ -15,8 +17,8 @@ const (
 	Custom
 )
 
-// annotations is what a bookmark of form InitialEventsEnd has and a plain one lacks.
-const annotations = `"annotations":{"k8s.io/initial-events-end":"true"}`
+// endAnnotation is what a bookmark of form InitialEventsEnd has and a plain one lacks.
+const endAnnotation = `"k8s.io/initial-events-end":"true"`
 
 // Template renders the bookmarks of one kind in one version. Immutable; safe for concurrent use. The zero value is
 // unusable; Learn and Minimal make templates.
@@ -55,10 +57,23 @@ type parts struct {
 	style         Style
 	before, after string // the text around metadata's value
 	between       string // what servers before 1.34 also put into it, `"creationTimestamp":null`, or empty
+	// notes are annotations of both forms, each as `"key":"value"`: the upstream makes some when it converts even an empty
+	// object (a DaemonSet's deprecated.daemonset.template.generation).
+	notes []string
 }
 
 func (p *parts) template() *Template {
-	return &Template{forms: [2]frame{Plain: p.frame(""), InitialEventsEnd: p.frame(annotations)}}
+	return &Template{forms: [2]frame{
+		Plain: p.frame(annotations(p.notes)), InitialEventsEnd: p.frame(annotations(append([]string{endAnnotation}, p.notes...))),
+	}}
+}
+
+// annotations writes metadata.annotations, whose keys are sorted in either style; empty when there are none.
+func annotations(notes []string) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(notes)), ",") + `}`
 }
 
 // frame writes metadata in the order of the style, which has between in the middle either way.

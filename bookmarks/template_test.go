@@ -53,6 +53,12 @@ func TestLearnedTemplateRendersBothForms(t *testing.T) {
 			end:     `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"creationTimestamp":null,"resourceVersion":"1042"}}`,
 		},
 		{
+			name:    "built-in with an annotation that its conversion makes",
+			learned: `{"kind":"DaemonSet","apiVersion":"apps/v1","metadata":{"resourceVersion":"9","annotations":{"deprecated.daemonset.template.generation":"0","k8s.io/initial-events-end":"true"}},"status":{}}`,
+			plain:   `{"kind":"DaemonSet","apiVersion":"apps/v1","metadata":{"resourceVersion":"1042","annotations":{"deprecated.daemonset.template.generation":"0"}},"status":{}}`,
+			end:     `{"kind":"DaemonSet","apiVersion":"apps/v1","metadata":{"resourceVersion":"1042","annotations":{"deprecated.daemonset.template.generation":"0","k8s.io/initial-events-end":"true"}},"status":{}}`,
+		},
+		{
 			name:    "white space",
 			learned: " {\n\"kind\": \"A b\", \"apiVersion\": \"v1\", \"metadata\": { \"resourceVersion\": \"1\" } }\n",
 			plain:   `{"kind":"A b","apiVersion":"v1","metadata":{"resourceVersion":"1042"}}`,
@@ -113,7 +119,9 @@ func TestLearnRefusesWhatIsNoBookmark(t *testing.T) {
 		{"sorted metadata in a built-in", `{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1"}}`, "another order"},
 		{"metadata twice", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"metadata":{"resourceVersion":"1"}}`, `"metadata" comes twice`},
 		{"a real object", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","resourceVersion":"1"}}`, "metadata.name"},
-		{"a foreign annotation", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"a":"b"}}}`, "metadata.annotations"},
+		{"an annotation that is no text", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"a":1}}}`, "annotation a is no text"},
+		{"annotations that are no object", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":"a"}}`, "where an object should be"},
+		{"annotations that are not sorted", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"b":"1","a":"1"}}}`, "another order"},
 		{"a creation time", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`, "metadata.creationTimestamp"},
 	}
 	for _, test := range tests {
