@@ -253,12 +253,21 @@ func (r *reader) fence(ctx context.Context) {
 	}
 }
 
-// learnBookmark keeps what a bookmark of this kind looks like.
+// learnBookmark keeps what a bookmark of this kind looks like; what cannot be learned is the least that every bookmark has.
 func (r *reader) learnBookmark(frame wire.Frame) {
 	template, err := bookmarks.Learn(frame.Object)
 	if err != nil {
 		r.log.Warn("the upstream's bookmark is not understood", zap.Error(err))
-		return
+		template = r.plainBookmark()
 	}
 	r.lane.bookmark.Store(&Bookmark{Template: template, Cells: append([]byte(nil), frame.Cells...)})
+}
+
+// plainBookmark is a bookmark of type meta and metadata only.
+func (r *reader) plainBookmark() *bookmarks.Template {
+	style := bookmarks.Builtin
+	if r.shape.Custom {
+		style = bookmarks.Custom
+	}
+	return bookmarks.Minimal(style, r.shape.APIVersion, r.shape.Kind)
 }

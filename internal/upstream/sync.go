@@ -12,7 +12,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -118,11 +117,7 @@ func (r *reader) pages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	style := bookmarks.Builtin
-	if r.shape.Custom {
-		style = bookmarks.Custom
-	}
-	r.lane.bookmark.Store(&Bookmark{Template: bookmarks.Minimal(style, r.shape.APIVersion, r.shape.Kind)})
+	r.lane.bookmark.Store(&Bookmark{Template: r.plainBookmark()})
 	r.publish(rv, objects)
 	return nil
 }
