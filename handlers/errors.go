@@ -167,8 +167,3 @@ func notFound(resource schema.GroupResource, name string) error {
 }
 
 func badRequest(message string) error { return apierrors.NewBadRequest(message) }
-
-// expiredList is the 410 of a list at a resourceVersion that is gone (semantics 2.4).
-func expiredList() error {
-	return apierrors.NewResourceExpired("The resourceVersion for the provided list is too old.")
-}

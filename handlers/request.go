@@ -10,8 +10,6 @@ import (
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -54,10 +52,10 @@ func attributesOf(info *request.RequestInfo) auth.Attributes {
 		Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource,
 		Namespace: info.Namespace, Name: info.Name,
 	}
-	if f, err := fields.ParseSelector(info.FieldSelector); err == nil {
+	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {
 		a.Fields = f.Requirements()
 	}
-	if l, err := labels.Parse(info.LabelSelector); err == nil {
+	if l, err := selectors.ParseLabels(info.LabelSelector); err == nil {
 		a.Labels, _ = l.Requirements()
 	}
 	return a

@@ -23,6 +23,8 @@ type config struct {
 	writeTimeout             time.Duration
 	shutdownGrace            time.Duration
 
+	fieldIndexes, labelIndexes []string
+
 	historyWindow    time.Duration
 	historyBytes     int64
 	laneIdle         time.Duration
@@ -37,6 +39,7 @@ func defaults() *config {
 	return &config{
 		bindAddress: net.IPv4(127, 0, 0, 1), port: 6443, certDir: "listfacade-certs",
 		uncached:       []string{"secrets"},
+		fieldIndexes:   []string{"spec.nodeName"}, // agents on every node read what is theirs; kube-apiserver has the same index
 		requestTimeout: time.Minute, minWatch: 30 * time.Minute, writeTimeout: 20 * time.Second, shutdownGrace: 30 * time.Second,
 		historyWindow: 10 * time.Minute, historyBytes: 256 << 20, laneIdle: 30 * time.Minute, maxStaleness: time.Minute,
 		bookmarkInterval: time.Minute, logFormat: "console", logLevel: "info",
@@ -81,6 +84,8 @@ func (c *config) servingFlags(f *pflag.FlagSet) {
 func (c *config) cacheFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.preload, "preload", c.preload, "`resources` to cache from the start, as in pods,deployments.apps; ready means that they are synced")
 	f.StringSliceVar(&c.uncached, "uncached-resources", c.uncached, "`resources` that are never cached but passed through, as in secrets,deployments.apps")
+	f.StringSliceVar(&c.fieldIndexes, "index", c.fieldIndexes, "`fields` of built-in kinds to index, by their field selector's name")
+	f.StringSliceVar(&c.labelIndexes, "label-index", c.labelIndexes, "`keys` of labels to index")
 	f.DurationVar(&c.historyWindow, "history-window", c.historyWindow, "how long events are kept for watches and lists at older versions")
 	f.Int64Var(&c.historyBytes, "history-bytes", c.historyBytes, "`bytes` that events may keep alive, for each resource")
 	f.DurationVar(&c.laneIdle, "idle-timeout", c.laneIdle, "a resource that nobody read for so long is dropped; 0 keeps everything")

@@ -87,7 +87,9 @@ func wire(c *config, config *rest.Config, log *zap.Logger, draining context.Cont
 	}
 	f := &facade{config: c, log: log, client: client, catalog: upstream.NewCatalog(client, discover)}
 	metrics := observe.NewMetrics(func() []observe.LaneStats { return laneStats(f.lanes) })
-	f.lanes = upstream.NewLanes(client, upstream.LaneConfig{Window: c.historyWindow, WindowBytes: c.historyBytes, Idle: c.laneIdle}, metrics, log)
+	f.lanes = upstream.NewLanes(client, upstream.LaneConfig{
+		Window: c.historyWindow, WindowBytes: c.historyBytes, Idle: c.laneIdle, FieldIndexes: c.fieldIndexes, LabelIndexes: c.labelIndexes,
+	}, metrics, log)
 	f.preload = &preload{names: c.preload, catalog: f.catalog, lanes: f.lanes, log: log}
 	handler := handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(client), Upstream: upstream.NewPassThrough(client),

@@ -29,18 +29,22 @@ type LaneConfig struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // and how many bytes of them at most, per lane
 	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
+	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
+	FieldIndexes []string
+	// LabelIndexes are keys of labels, indexed for every resource.
+	LabelIndexes []string
 }
 
-// indexedField is indexed wherever a kind can be selected by it: agents on every node list and watch what is theirs, and
-// the upstream has the same index (semantics 2.6).
-const indexedField = "spec.nodeName"
-
+// options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
 func (c LaneConfig) options(r Resource) cache.Options {
 	o := cache.Options{Scope: r.Scope, HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
 	for i, field := range selectors.ForBuiltin(r.GVK, r.Scope).Fields() {
-		if field.Label == indexedField {
+		if slices.Contains(c.FieldIndexes, field.Label) {
 			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
 		}
+	}
+	for _, key := range c.LabelIndexes {
+		o.Indexes = append(o.Indexes, cache.LabelIndex(key))
 	}
 	return o
 }

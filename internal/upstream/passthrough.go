@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httputil"
@@ -89,6 +88,3 @@ func (p *PassThrough) redirect(response *http.Response) error {
 	response.Header.Set("Location", location.String())
 	return nil
 }
-
-// IsCanceled tells whether err only says that the client went away.
-func IsCanceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,9 +138,4 @@ func isLost(err error) bool { return hasCode(err, http.StatusGone) }
 func isRefused(err error) bool {
 	return hasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
-}
-
-// ended tells whether a stream ended as streams do: cleanly or because its connection went away.
-func ended(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled)
 }
