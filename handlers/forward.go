@@ -2,48 +2,81 @@ package handlers
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"net/http"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // connectSubresources are reads in name only: a GET of them opens a connection into a node or a container.
 var connectSubresources = sets.New("exec", "attach", "portforward", "proxy")
 
-// forward lets the upstream answer.
-func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
-	info, err := resolver.NewRequestInfo(r)
-	if err == nil && connectSubresources.Has(info.Subresource) || err == nil && info.Verb == "proxy" {
-		return errMethod
-	}
-	trailOf(r).source = sourceUpstream
-	if err := s.clearDeadline(w, r); err != nil {
-		return err
-	}
-	// The upstream's own headers are the answer; ours would stand beside them.
-	for _, name := range ownHeaders {
-		w.Header().Del(name)
-	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	stop := context.AfterFunc(s.Draining, func() {
-		if err == nil && info.Verb == verbWatch {
-			cancel() // a watch would outlast the shutdown
-		}
-	})
-	defer stop()
-	return s.Upstream.Serve(w, r.WithContext(ctx))
-}
-
 // ownHeaders are set on every answer, and are in every answer of the upstream too.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// clearDeadline lifts the write deadline for an answer whose pace is the upstream's.
-func (s *Server) clearDeadline(w http.ResponseWriter, _ *http.Request) error {
-	return http.NewResponseController(w).SetWriteDeadline(time.Time{})
+// bulkForwards is how many lists without a limit the upstream is asked for at a time. A storm of them is what the cache is
+// there to keep away from it, also when the cache cannot answer.
+const bulkForwards = 8
+
+// forward lets the upstream answer.
+func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
+	info, err := resolver.NewRequestInfo(r)
+	if err != nil {
+		info = &request.RequestInfo{} // the upstream says what is wrong with it
+	}
+	if connectSubresources.Has(info.Subresource) || info.Verb == "proxy" {
+		return errMethod
+	}
+	if isBulk(info, r) {
+		if !s.bulk.TryAcquire(1) {
+			return &notReadyError{cause: errBusy}
+		}
+		defer s.bulk.Release(1)
+	}
+	trailOf(r).source = sourceUpstream
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	if info.Verb == verbWatch {
+		stop := context.AfterFunc(s.Draining, cancel) // a watch would outlast the shutdown
+		defer stop()
+	}
+	// The upstream's own headers are the answer; ours would stand beside them.
+	header, own := w.Header(), http.Header{}
+	for _, name := range ownHeaders {
+		own[name] = header[name]
+		header.Del(name)
+	}
+	paced := &pacedWriter{ResponseWriter: w, sink: &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout}}
+	if err := s.Upstream.Serve(paced, r.WithContext(ctx)); err != nil {
+		maps.Copy(header, own)
+		return err
+	}
+	return paced.sink.release()
 }
+
+// isBulk tells a list that may be of any size.
+func isBulk(info *request.RequestInfo, r *http.Request) bool {
+	limit := r.URL.Query().Get("limit")
+	return info.Verb == verbList && info.Name == "" && (limit == "" || limit == "0")
+}
+
+// errBusy stands for more bulk lists than are forwarded at a time.
+var errBusy = errors.New("too many lists at once")
+
+// pacedWriter holds a client to the write timeout while it is sent the upstream's answer.
+type pacedWriter struct {
+	http.ResponseWriter
+	sink *timedWriter
+}
+
+// Write implements io.Writer.
+func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
+
+// FlushError lets http.ResponseController flush.
+func (p *pacedWriter) FlushError() error { return p.sink.Flush() }
 
 // isDocument tells the paths that are answered from kept copies of the upstream's answers.
 func isDocument(path string) bool {

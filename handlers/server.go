@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -62,11 +63,12 @@ type Server struct {
 	Config
 	log          *zap.Logger
 	maxStaleness time.Duration
+	bulk         *semaphore.Weighted
 }
 
 // New makes the handler of everything that the facade serves.
 func New(config Config) http.Handler {
-	s := &Server{Config: config, log: config.Log, maxStaleness: config.MaxStaleness}
+	s := &Server{Config: config, log: config.Log, maxStaleness: config.MaxStaleness, bulk: semaphore.NewWeighted(bulkForwards)}
 	return s.routes()
 }
 
