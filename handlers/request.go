@@ -40,6 +40,8 @@ type Request struct {
 	Attributes auth.Attributes
 	media      media
 
+	// byPath: a watch that was asked for by the deprecated /watch/ path, not by a parameter (semantics 4.9).
+	byPath    bool
 	query     url.Values
 	Options   metainternalversion.ListOptions // of a list or watch, defaulted and validated
 	Predicate *selectors.Predicate
@@ -64,7 +66,7 @@ func attributesOf(info *request.RequestInfo) auth.Attributes {
 // newRequest reads what a request asks of a lane's kind. Its errors are kube-apiserver's (semantics 1).
 func newRequest(r *http.Request, info *request.RequestInfo, m media, lane *upstream.Lane) (*Request, error) {
 	q := &Request{
-		Verb: info.Verb, Namespace: info.Namespace, Name: info.Name, media: m, query: r.URL.Query(),
+		Verb: info.Verb, Namespace: info.Namespace, Name: info.Name, media: m, query: r.URL.Query(), byPath: viaWatchPath(info),
 		GVR:        schema.GroupVersionResource{Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource},
 		Attributes: attributesOf(info),
 	}

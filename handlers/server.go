@@ -75,7 +75,7 @@ func New(config Config) http.Handler {
 // resource answers a request for an API object or collection.
 func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 	info, err := resolver.NewRequestInfo(r)
-	if err != nil || !info.IsResourceRequest || info.Subresource != "" || viaWatchPath(info) || r.Method != http.MethodGet {
+	if err != nil || !info.IsResourceRequest || info.Subresource != "" || r.Method != http.MethodGet {
 		return s.forward(w, r)
 	}
 	trailOf(r).describe(info)

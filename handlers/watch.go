@@ -81,6 +81,8 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 	consistent := q.Options.ResourceVersion == ""
 	start := cache.AfterRV(rv)
 	switch {
+	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
+		start = cache.InitialEvents(state) // of any age, and without a bookmark at their end
 	case sendsInitialEvents(q) && consistent:
 		if _, err := lane.Recent(ctx, upstream.Full); err != nil {
 			return nil, errForward
@@ -122,7 +124,7 @@ type watchStream struct {
 
 // run sends what there is, then waits for more. A burst goes out in one write.
 func (s *watchStream) run(ctx context.Context) error {
-	if err := s.events.begin(); err != nil {
+	if err := s.events.begin(); err != nil || ctx.Err() != nil { // over before it began: semantics 1.2
 		return err
 	}
 	for {
