@@ -56,13 +56,17 @@ func (s *Shape) SetColumns(raw []byte) error {
 	return nil
 }
 
-// WithTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style.
+// WithTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style. What is no
+// object stays what it is.
 func (s *Shape) WithTypeMeta(object []byte) []byte {
+	inside := scanner{data: object}
+	if inside.expect('{') != nil {
+		return object
+	}
 	whole := make([]byte, 0, len(object)+len(s.Kind)+len(s.APIVersion)+len(`{"kind":"","apiVersion":"",`))
 	whole = append(whole, `{"kind":"`+s.Kind+`","apiVersion":"`+s.APIVersion+`"`...)
-	if rest := object[1:]; len(rest) > 1 {
-		whole = append(append(whole, ','), rest...)
-		return whole
+	if inside.peek() != '}' {
+		whole = append(whole, ',')
 	}
-	return append(whole, '}')
+	return append(whole, object[inside.pos:]...)
 }

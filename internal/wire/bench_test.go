@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+// realPod is a recorded pod with as many bytes as a running one has: 15 KB with its managed fields and conditions.
+func realPod(b *testing.B) (object, row []byte) {
+	b.Helper()
+	body, err := os.ReadFile("../../testdata/wire/pods/table_object.json")
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := SplitList(body, func(o, r []byte) error { object, row = o, r; return nil }); err != nil {
+		b.Fatal(err)
+	}
+	status, ok := Lookup(object, "status")
+	if !ok {
+		b.Fatal("a pod without status")
+	}
+	var more strings.Builder
+	for i := range 70 {
+		fmt.Fprintf(&more, `{"lastProbeTime":null,"lastTransitionTime":"2026-11-21T10:03:%02dZ","message":"containers are \"ready\", all %d of them, `+
+			`as they were before","reason":"ContainersReady","status":"True","type":"Ready%d"},`, i%60, i, i)
+	}
+	full := bytes.Replace(status, []byte("{"), []byte(`{"conditions":[`+strings.TrimSuffix(more.String(), ",")+`],`), 1)
+	return bytes.Replace(object, status, full, 1), row
+}
+
+var podFields = []Path{
+	{Alternatives: []string{"spec.nodeName"}}, {Alternatives: []string{"spec.restartPolicy"}},
+	{Alternatives: []string{"spec.schedulerName"}}, {Alternatives: []string{"spec.serviceAccountName"}},
+	{Alternatives: []string{"spec.hostNetwork"}, Default: "false"}, {Alternatives: []string{"status.phase"}},
+	{Alternatives: []string{"status.podIP", "status.podIPs.0.ip"}}, {Alternatives: []string{"status.nominatedNodeName"}},
+}
+
+func BenchmarkScan(b *testing.B) {
+	object, row := realPod(b)
+	e := NewExtractor(podFields)
+	b.SetBytes(int64(len(object)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := e.Scan(object, row); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkParseFrame(b *testing.B) {
+	object, row := realPod(b)
+	line := fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},`+
+		`"columnDefinitions":null,"rows":[{"cells":%s,"object":%s}]}}`, row, object)
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseFrame(line); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSplitList(b *testing.B) {
+	object, row := realPod(b)
+	one := fmt.Sprintf(`{"cells":%s,"object":%s}`, row, object)
+	body := []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"columnDefinitions":[],"rows":[` +
+		strings.Repeat(one+",", 499) + one + `]}`)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := SplitList(body, func(_, _ []byte) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLists writes lists of 1000 pods; MB/s are those of the body.
+func BenchmarkLists(b *testing.B) {
+	object, row := realPod(b)
+	item, _, err := NewExtractor(podFields).Scan(object, row)
+	if err != nil {
+		b.Fatal(err)
+	}
+	custom := item
+	custom.rest = 0 // as if its metadata had to be put in order
+	shape := &Shape{ListKind: "PodList", APIVersion: "v1", RawColumns: []byte("[]")}
+	for name, form := range map[string]struct {
+		list func(io.Writer) ListWriter
+		item Item
+	}{
+		"objects":       {func(w io.Writer) ListWriter { return NewList(w, shape) }, item},
+		"partial":       {func(w io.Writer) ListWriter { return NewPartialList(w, MetaV1) }, item},
+		"partialCustom": {func(w io.Writer) ListWriter { return NewPartialList(w, MetaV1) }, custom},
+		"table":         {func(w io.Writer) ListWriter { return NewTableList(w, shape, TableOptions{Meta: MetaV1}) }, item},
+		"pretty":        {func(w io.Writer) ListWriter { return NewList(NewIndenter(w), shape) }, item},
+		"gzip": {func(w io.Writer) ListWriter {
+			return NewList(NewCompressor(w, "gzip", func() {}), shape)
+		}, item},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var written counter
+				list := form.list(&written)
+				if err := list.Begin(ListMeta{ResourceVersion: "1"}); err != nil {
+					b.Fatal(err)
+				}
+				for range 1000 {
+					if err := list.Item(form.item); err != nil {
+						b.Fatal(err)
+					}
+				}
+				if err := list.End(); err != nil {
+					b.Fatal(err)
+				}
+				b.SetBytes(int64(written))
+			}
+		})
+	}
+}
+
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }

@@ -1,0 +1,217 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var podPaths = []Path{
+	{Alternatives: []string{"spec.nodeName"}},
+	{Alternatives: []string{"status.podIPs.0.ip", "status.podIP"}},
+	{Alternatives: []string{"spec.hostNetwork"}, Default: "false"},
+	{Alternatives: []string{"spec.replicas"}, Default: "0"},
+	{Alternatives: []string{"metadata.annotations.x"}},
+	{},
+}
+
+const builtinPod = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","namespace":"ns","resourceVersion":"12",` +
+	`"labels":{"a":"1","b\"c":"\u003c2\u003e"},"annotations":{"x":"{\"}"}},"spec":{"nodeName":"n1","hostNetwork":true,"replicas":3},` +
+	`"status":{"podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.1"},{"ip":"::1"}]}}`
+
+func TestScanReadsFacts(t *testing.T) {
+	const customPod = `{"apiVersion":"ex.io/v1","kind":"W","metadata":{"annotations":{"x":null},"labels":{},"name":"w",` +
+		`"resourceVersion":"3"},"spec":{"hostNetwork":{"a":1},"nodeName":"","replicas":null},"status":{"podIP":"10.0.0.2","podIPs":[]}}`
+	for _, test := range []struct {
+		object string
+		want   Facts
+	}{
+		{builtinPod, Facts{
+			Namespace: "ns", Name: "p", ResourceVersion: "12", Labels: []Label{{"a", "1"}, {`b"c`, "<2>"}},
+			Fields: []string{"n1", "10.0.0.1", "true", "3", `{"}`, ""},
+		}},
+		{customPod, Facts{Name: "w", ResourceVersion: "3", Labels: []Label{}, Fields: []string{"", "10.0.0.2", "false", "0", "", ""}}},
+		{`{"metadata":{"resourceVersion":"1"}}`, Facts{ResourceVersion: "1", Fields: []string{"", "", "false", "0", "", ""}}},
+		{`{"metadata":{"resourceVersion":"1","labels":{"z":"1","a":"2"}}}`, Facts{
+			ResourceVersion: "1", Labels: []Label{{"a", "2"}, {"z", "1"}}, Fields: []string{"", "", "false", "0", "", ""},
+		}},
+	} {
+		item, facts, err := NewExtractor(podPaths).Scan([]byte(test.object), nil)
+		if err != nil {
+			t.Errorf("%s: %v", test.object, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, facts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.object, diff)
+		}
+		if string(item.JSON) != test.object || item.Cells != nil {
+			t.Errorf("got %s with cells %s, want %s without", item.JSON, item.Cells, test.object)
+		}
+	}
+}
+
+func TestScanRefuses(t *testing.T) {
+	for _, object := range []string{
+		``, `null`, `[]`, `{}`, `{"metadata":{}}`, `{"metadata":{"resourceVersion":1}}`, `{"metadata":"resourceVersion"}`,
+		`{"metadata":{"resourceVersion":"1"}`, `{"metadata":{"resourceVersion":"1"}}}`, `{"metadata":{"resourceVersion":"1"},"x":[1,]}`,
+		`{"metadata":{"resourceVersion":"1"},"metadata":{}}`, `{"metadata":{"resourceVersion":"1"},"metadata":7}`,
+		`{"metadata":{"resourceVersion":"1","labels":{"a":1}}}`, `{"metadata":{"resourceVersion":"1"},"spec":{"nodeName" 1}}`,
+	} {
+		var malformed *MalformedError
+		if _, _, err := NewExtractor(podPaths).Scan([]byte(object), nil); !errors.As(err, &malformed) {
+			t.Errorf("%s: got %v", object, err)
+		}
+	}
+	for _, row := range []string{`{}`, `[`, `[]]`, `[],"x":1`, `[],"conditions":`, `[],"conditions":[1`, `[] 1`} {
+		var malformed *MalformedError
+		if _, _, err := NewExtractor(nil).Scan([]byte(builtinPod), []byte(row)); !errors.As(err, &malformed) {
+			t.Errorf("row %s: got %v", row, err)
+		}
+	}
+}
+
+func TestScanTakesWhiteSpaceOut(t *testing.T) {
+	var pretty bytes.Buffer
+	if err := json.Indent(&pretty, []byte(builtinPod), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	dense, _, err := NewExtractor(podPaths).Scan([]byte(builtinPod), []byte(`["a b",1],"conditions":[{"type":"x y"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spaced, _, err := NewExtractor(podPaths).Scan(pretty.Bytes(), []byte("[ \"a b\",\n1 ],\"conditions\":[ {\"type\": \"x y\"}] "))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dense, spaced, cmp.AllowUnexported(Item{})); diff != "" {
+		t.Errorf("(-dense +spaced):\n%s", diff)
+	}
+	if string(dense.JSON) != builtinPod || string(dense.Cells) != `["a b",1]` || string(dense.conditions) != `,"conditions":[{"type":"x y"}]` {
+		t.Errorf("got %s, %s, %s", dense.JSON, dense.Cells, dense.conditions)
+	}
+}
+
+func TestScanCopies(t *testing.T) {
+	object, row := []byte(builtinPod), []byte(`["p"]`)
+	item, facts, err := NewExtractor(podPaths).Scan(object, row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(object)
+	clear(row)
+	if string(item.JSON) != builtinPod || string(item.Cells) != `["p"]` || facts.Name != "p" || facts.Labels[0].Key != "a" {
+		t.Errorf("the item changed with its source: %s, %s, %+v", item.JSON, item.Cells, facts)
+	}
+	if item.Size() != len(builtinPod)+len(row) {
+		t.Errorf("Size() = %d", item.Size())
+	}
+	if grown := append(item.JSON, 'x'); &grown[0] == &item.JSON[0] {
+		t.Error("appending to the object writes into its cells")
+	}
+}
+
+func TestScanSharesRepeatedTexts(t *testing.T) {
+	e := NewExtractor(podPaths)
+	var wait sync.WaitGroup
+	nodes := make([]string, 8)
+	for i := range nodes {
+		wait.Go(func() {
+			_, facts, err := e.Scan([]byte(builtinPod), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			nodes[i] = facts.Fields[0]
+		})
+	}
+	wait.Wait()
+	for _, node := range nodes {
+		if unsafe.StringData(node) != unsafe.StringData(nodes[0]) {
+			t.Fatal("equal values do not share their memory")
+		}
+	}
+}
+
+func TestInternerIsBounded(t *testing.T) {
+	n := newInterner()
+	first := n.share([]byte("first"))
+	for i := range maxInterned + 10 {
+		n.share(fmt.Append(nil, i))
+	}
+	n.share(bytes.Repeat([]byte("x"), maxInternedLen+1))
+	if len(n.known) != 11 {
+		t.Errorf("%d texts are known, want the 11 since it was cleared", len(n.known))
+	}
+	if first != "first" {
+		t.Errorf("a text in use became %q", first)
+	}
+}
+
+func TestWithResourceVersion(t *testing.T) {
+	for _, object := range []string{
+		`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","resourceVersion":"12","labels":{"a":"b"}},"spec":{}}`,
+		`{"apiVersion":"v1","kind":"W","metadata":{"name":"p","resourceVersion":"12","uid":"u"},"spec":{}}`,
+		`{"metadata":{"resourceVersion":"12"},"kind":"Pod"}`,
+	} {
+		item, _, err := NewExtractor(nil).Scan([]byte(object), []byte(`[1]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rv := range []string{"1", "99", "123456789"} {
+			moved := strings.Replace(object, `"12"`, `"`+rv+`"`, 1)
+			want, _, err := NewExtractor(nil).Scan([]byte(moved), []byte(`[1]`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, item.WithResourceVersion(rv), cmp.AllowUnexported(Item{})); diff != "" {
+				t.Errorf("%s (-scanned anew +moved):\n%s", moved, diff)
+			}
+		}
+		if string(item.JSON) != object {
+			t.Errorf("the item itself changed: %s", item.JSON)
+		}
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	f.Add([]byte(builtinPod), []byte(`["a"],"conditions":[{"type":"Completed"}]`))
+	f.Add([]byte(` {"metadata":{"resourceVersion":"1","ownerReferences":[1,{"kind":null}],"managedFields":[[]]}} `), []byte("[ ]"))
+	f.Add([]byte(`{"metadata":{"resourceVersion":"1"},"metadata":{"labels":{}}}`), []byte(nil))
+	e := NewExtractor(podPaths)
+	f.Fuzz(func(t *testing.T, object, row []byte) {
+		item, _, err := e.Scan(object, row)
+		if err != nil {
+			var malformed *MalformedError
+			if !errors.As(err, &malformed) {
+				t.Errorf("untyped error %v", err)
+			}
+			return
+		}
+		if !json.Valid(object) {
+			t.Errorf("accepted what encoding/json refuses: %s", object)
+		}
+		shape := &Shape{}
+		var b bytes.Buffer
+		for _, include := range includes {
+			if err := WriteTable(&b, shape, item.WithResourceVersion("7"), TableOptions{Meta: MetaV1, Include: include}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := NewList(&b, shape).Begin(ListMeta{}); err != nil {
+			t.Fatal(err)
+		}
+		b.Write(item.appendListed(nil))
+		for line := range bytes.Lines(b.Bytes()) {
+			if !json.Valid(line) {
+				t.Errorf("spliced %s", line)
+			}
+		}
+	})
+}
