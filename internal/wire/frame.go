@@ -19,7 +19,6 @@ type Frame struct {
 // *MalformedError.
 func ParseFrame(line []byte) (Frame, error) {
 	var f Frame
-	var object []byte
 	s := scanner{data: line}
 	err := s.object(func(key []byte) error {
 		switch string(key) {
@@ -28,9 +27,7 @@ func ParseFrame(line []byte) (Frame, error) {
 			f.Type = eventType(text)
 			return err
 		case "object":
-			var err error
-			object, err = s.skip()
-			return err
+			return f.open(&s)
 		}
 		_, err := s.skip()
 		return err
@@ -38,18 +35,49 @@ func ParseFrame(line []byte) (Frame, error) {
 	if err == nil {
 		err = s.end()
 	}
+	if err == nil {
+		err = f.settle()
+	}
 	if err != nil {
 		return Frame{}, err
 	}
-	if f.Type == "" || object == nil || object[0] != '{' {
-		return Frame{}, &MalformedError{Reason: "a watch frame without type or object"}
+	return f, nil
+}
+
+// open cuts the frame's object; of a Table it takes the row.
+func (f *Frame) open(s *scanner) error {
+	if !isTable(s.data[s.pos:]) {
+		var err error
+		f.Object, err = s.skip()
+		return err
+	}
+	rows := 0
+	table, err := s.table(func(object, row []byte) error {
+		f.Object, f.Cells = object, row
+		rows++
+		return nil
+	})
+	if err == nil && rows != 1 {
+		return s.fail(fmt.Sprintf("a watch frame with %d rows", rows))
+	}
+	f.Columns = table.Columns
+	return err
+}
+
+// settle checks what was found and tells errors from objects.
+func (f *Frame) settle() error {
+	if f.Type == "" || len(f.Object) == 0 || f.Object[0] != '{' {
+		return &MalformedError{Reason: "a watch frame without type or object"}
 	}
 	if f.Type == "ERROR" {
-		f.Status = object
-		return f, nil
+		*f = Frame{Type: f.Type, Status: f.Object}
+		return nil
 	}
-	err = f.open(object)
-	return f, err
+	version, _ := Lookup(f.Object, "metadata.resourceVersion")
+	if f.ResourceVersion = scalar(version); f.ResourceVersion == "" {
+		return &MalformedError{Reason: "a watch frame's object without metadata.resourceVersion"}
+	}
+	return nil
 }
 
 // eventType spares an allocation for each event.
@@ -60,33 +88,6 @@ func eventType(text []byte) string {
 		}
 	}
 	return string(text)
-}
-
-// open looks into the object: a Table's row is taken out of it.
-func (f *Frame) open(object []byte) error {
-	if !isTable(object) {
-		f.Object = object
-	} else {
-		rows := 0
-		table, err := splitTable(object, func(object, row []byte) error {
-			f.Object, f.Cells = object, row
-			rows++
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if rows != 1 {
-			return &MalformedError{Reason: fmt.Sprintf("a watch frame with %d rows", rows)}
-		}
-		f.Columns = table.Columns
-	}
-	version, ok := Lookup(f.Object, "metadata.resourceVersion")
-	if !ok || len(version) < 2 || version[0] != '"' {
-		return &MalformedError{Reason: "a watch frame's object without metadata.resourceVersion"}
-	}
-	f.ResourceVersion = unquote(version[1 : len(version)-1])
-	return nil
 }
 
 // isTable tells by the type meta, which every Table begins with. Further on it is not looked for: a custom resource's list

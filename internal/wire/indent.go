@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"io"
-)
+import "io"
 
 // Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and drops the
 // newline at the end (semantics 6.8).
@@ -38,10 +35,7 @@ func (n *Indenter) Write(p []byte) (int, error) {
 
 // copyText copies what needs no look at each byte: the inside of a string.
 func (n *Indenter) copyText(p []byte) int {
-	plain := bytes.IndexAny(p, `"\`)
-	if plain < 0 {
-		plain = len(p)
-	}
+	plain := plainLen(p)
 	n.out = append(n.out, p[:plain]...)
 	return plain
 }

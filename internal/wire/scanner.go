@@ -93,7 +93,7 @@ func (s *scanner) skipNested() error {
 				break
 			}
 			if c == '{' {
-				if _, err := s.key(); err != nil {
+				if _, err := s.rawKey(); err != nil {
 					return err
 				}
 			}
@@ -124,7 +124,7 @@ func (s *scanner) leave(open *nesting) error {
 			if closing == ']' {
 				return nil
 			}
-			_, err := s.key()
+			_, err := s.rawKey()
 			return err
 		}
 	}
@@ -192,18 +192,21 @@ func (s *scanner) object(member func(key []byte) error) error {
 
 // key consumes a member's key and colon, and returns the key's text.
 func (s *scanner) key() ([]byte, error) {
+	key, err := s.rawKey()
+	if bytes.IndexByte(key, '\\') >= 0 {
+		key = []byte(unescape(key))
+	}
+	s.space()
+	return key, err
+}
+
+// rawKey is key without its text unescaped: managed fields are full of keys that nobody looks at.
+func (s *scanner) rawKey() ([]byte, error) {
 	key, err := s.str()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.expect(':'); err != nil {
-		return nil, err
-	}
-	s.space()
-	if bytes.IndexByte(key, '\\') >= 0 {
-		key = []byte(unescape(key))
-	}
-	return key, nil
+	return key, s.expect(':')
 }
 
 // array consumes an array; element is called before each value and must consume it.

@@ -10,14 +10,24 @@ type List struct {
 }
 
 // SplitList cuts a list body into objects and, if it is a Table, what else their rows say, for Extractor.Scan; each is
-// called in order and its arguments alias the body. It knows Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails
-// with a *MalformedError, or with the error that each returned.
+// called in order and its arguments alias the body. It knows Tables, lists of built-in resources and of custom resources
+// (semantics 6.4, 7.1, 7.2). It fails with a *MalformedError, or with the error that each returned.
 func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
-	if isTable(body) {
-		return splitTable(body, each)
-	}
-	var list List
 	s := scanner{data: body}
+	cut := s.list
+	if isTable(body) {
+		cut = s.table
+	}
+	list, err := cut(each)
+	if err != nil {
+		return List{}, err
+	}
+	return list, s.end()
+}
+
+// list consumes a list of whole objects.
+func (s *scanner) list(each func(object, row []byte) error) (List, error) {
+	var list List
 	items := false
 	err := s.object(func(key []byte) error {
 		if string(key) != "items" {
@@ -25,8 +35,7 @@ func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
 		}
 		items = true
 		if s.peek() == 'n' { // null: no items
-			_, err := s.skip()
-			return err
+			return s.literal("null")
 		}
 		return s.array(func(int) error {
 			object, err := s.skip()
@@ -36,13 +45,15 @@ func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
 			return each(object, nil)
 		})
 	})
-	return list, s.finished(err, items && list.Kind != "")
+	if err == nil && (!items || list.Kind == "") {
+		return List{}, s.fail("not a list")
+	}
+	return list, err
 }
 
-// splitTable cuts a Table into its rows.
-func splitTable(body []byte, each func(object, row []byte) error) (List, error) {
+// table consumes a Table.
+func (s *scanner) table(each func(object, row []byte) error) (List, error) {
 	var list List
-	s := scanner{data: body}
 	rows := false
 	err := s.object(func(key []byte) error {
 		switch string(key) {
@@ -58,7 +69,10 @@ func splitTable(body []byte, each func(object, row []byte) error) (List, error) 
 		}
 		return s.listMember(key, &list)
 	})
-	return list, s.finished(err, rows)
+	if err == nil && !rows {
+		return List{}, s.fail("a Table without rows")
+	}
+	return list, err
 }
 
 func (s *scanner) row(each func(object, row []byte) error) error {
@@ -110,15 +124,4 @@ func scalar(raw []byte) string {
 		return ""
 	}
 	return unquote(raw[1 : len(raw)-1])
-}
-
-// finished checks that the body was whole and was a list.
-func (s *scanner) finished(err error, list bool) error {
-	if err != nil {
-		return err
-	}
-	if !list {
-		return &MalformedError{Reason: "not a list"}
-	}
-	return s.end()
 }
