@@ -88,7 +88,7 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 		return s.unready(w, r, info, err)
 	}
 	m, ok := negotiate(r, info.Verb, state.Shape().Custom)
-	if !ok || m.transform == asTable && !printable(lane.Resource.GVR.GroupResource(), state.Shape()) {
+	if !ok || !m.fits(lane.Resource.GVR, state.Shape()) {
 		return s.forward(w, r)
 	}
 	q, err := newRequest(r, info, m, lane)
