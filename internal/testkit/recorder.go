@@ -141,6 +141,25 @@ func (r *Recorder) Until(t testing.TB, within time.Duration, what string, enough
 	}
 }
 
+// AwaitFrames waits for the first n frames, for the end, or for as long as within, and returns what there is then.
+func (r *Recorder) AwaitFrames(n int, within time.Duration) *Recording {
+	timer := time.NewTimer(within)
+	defer timer.Stop()
+	for {
+		rec, grown := r.look()
+		if len(rec.Frames) >= n {
+			return rec
+		}
+		select {
+		case <-grown:
+		case <-r.done:
+			return r.SoFar()
+		case <-timer.C:
+			return rec
+		}
+	}
+}
+
 // Ended waits until the server ends the watch, and returns the whole recording.
 func (r *Recorder) Ended(t testing.TB, within time.Duration) *Recording {
 	t.Helper()
