@@ -37,8 +37,8 @@ var rooms = []room{
 	{dir: "internal/observe"},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
-	// Both servers are asked over HTTP, so the benchmarks need nothing of ours.
-	{dir: "bench"},
+	// Both servers are asked over HTTP, so the benchmarks need nothing of ours but a cluster.
+	{dir: "bench", ours: []string{"internal/testkit"}},
 }
 
 // confined lists import path prefixes that only some rooms may use; nil means none. Test files are free.
@@ -54,7 +54,8 @@ var confined = []struct {
 	{"github.com/google/go-cmp", []string{"internal/testkit"}},
 	{"go.uber.org/goleak", []string{"internal/testkit"}},
 	{"github.com/rogpeppe/go-internal", []string{"internal/testkit"}},
-	{module + "/internal/testkit", []string{"internal/testkit"}},
+	// bench is test equipment, too.
+	{module + "/internal/testkit", []string{"internal/testkit", "bench"}},
 	// Too heavy for a facade that stores bytes and delegates every decision.
 	{"k8s.io/kubernetes", nil},
 	{"google.golang.org/grpc", nil},

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/listfacade/listfacade/bench/internal/dataset"
+	"github.com/listfacade/listfacade/bench/internal/proc"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const apiServer = "kube-apiserver"
+
+// startFurnished fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade will.
+func startFurnished(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
+	if err := furnish(ctx, cluster, pods); err != nil {
+		return nil, startCost{}, err
+	}
+	say("starting %s", apiServer)
+	began := time.Now()
+	if err := cluster.Do(ctx, apiServer, "start"); err != nil {
+		return nil, startCost{}, err
+	}
+	took := time.Since(began)
+	config, err := cluster.Config("admin")
+	if err != nil {
+		return nil, startCost{}, err
+	}
+	process, err := pid(ctx, cluster, apiServer)
+	if err != nil {
+		return nil, startCost{}, err
+	}
+	s, err := newServer(apiServer, process, config)
+	if err != nil {
+		return nil, startCost{}, err
+	}
+	c, err := s.started(ctx, took)
+	return s, c, err
+}
+
+// furnish makes the namespaces, stops kube-apiserver and writes the pods.
+func furnish(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) error {
+	if err := createNamespaces(ctx, cluster, pods); err != nil {
+		return err
+	}
+	process, err := pid(ctx, cluster, apiServer)
+	if err != nil {
+		return err
+	}
+	store, err := openEtcd(process)
+	if err != nil {
+		return err
+	}
+	if err := cluster.Do(ctx, apiServer, "stop"); err != nil {
+		return err
+	}
+	say("writing pods into etcd")
+	return seed(ctx, store, pods)
+}
+
+func createNamespaces(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) error {
+	config, err := cluster.Config("admin")
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	for i := range pods.Namespaces {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: pods.Namespace(i)}}
+		if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("create a namespace: %w", err)
+		}
+	}
+	return nil
+}
+
+// pid asks the cluster for the id of a process as it is now; another start has another id.
+func pid(ctx context.Context, cluster *testkit.Cluster, name string) (proc.Process, error) {
+	client := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", cluster.Control)
+		},
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://devcluster/processes", nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, fmt.Errorf("ask the cluster for its processes: %w", err)
+	}
+	defer response.Body.Close()
+	var processes map[string]struct {
+		PID int `json:"pid"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&processes); err != nil {
+		return 0, fmt.Errorf("ask the cluster for its processes: %w", err)
+	}
+	if processes[name].PID == 0 {
+		return 0, fmt.Errorf("%s does not run", name)
+	}
+	return proc.Process(processes[name].PID), nil
+}
+
+// flagOf finds a flag's value in a command line.
+func flagOf(args []string, name string) (string, error) {
+	for _, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--"+name+"="); ok {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("%s was started without --%s", apiServer, name)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/bench/internal/proc"
+)
+
+const (
+	facadeName = "listfacade"
+	// readyEvery is how often a starting facade is asked whether it is ready.
+	readyEvery = 20 * time.Millisecond
+	// readyWithin is when waiting for it fails: many times what a small machine needs.
+	readyWithin = 2 * time.Minute
+)
+
+// facade is a running listfacade.
+type facade struct {
+	server  *server
+	process *exec.Cmd
+}
+
+// startFacade compiles and starts a facade that caches pods from the start, and waits until it is ready.
+func startFacade(ctx context.Context, dir, kubeconfig string) (*facade, startCost, error) {
+	binary := filepath.Join(dir, facadeName)
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/listfacade/listfacade/cmd/listfacade")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, startCost{}, fmt.Errorf("build listfacade: %w\n%s", err, out)
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, startCost{}, err
+	}
+	say("starting %s", facadeName)
+	f := &facade{process: exec.CommandContext(ctx, binary, "--kubeconfig", kubeconfig, "--secure-port", port,
+		"--cert-dir", dir, "--preload", "pods", "--profiling", "--log-level", "warn")}
+	f.process.Stderr = os.Stderr
+	began := time.Now()
+	if err := f.process.Start(); err != nil {
+		return nil, startCost{}, fmt.Errorf("start listfacade: %w", err)
+	}
+	config := &rest.Config{
+		Host:            "https://" + net.JoinHostPort("127.0.0.1", port),
+		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")},
+	}
+	if err := f.await(ctx, config); err != nil {
+		f.stop()
+		return nil, startCost{}, err
+	}
+	c, err := f.server.started(ctx, time.Since(began))
+	if err != nil {
+		f.stop()
+	}
+	return f, c, err
+}
+
+// await asks until the facade is ready. Its certificate, which clients need, is made by its first start.
+func (f *facade) await(ctx context.Context, config *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		err := f.ready(ctx, config)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("listfacade is not ready: %w", errors.Join(context.Cause(ctx), err))
+		}
+	}
+}
+
+func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
+	if f.server == nil {
+		f.server, err = newServer(facadeName, proc.Process(f.process.Process.Pid), config)
+	}
+	if err == nil {
+		_, _, err = f.server.get(ctx, question{name: "readyz", path: "/readyz", accept: "*/*", encoding: "identity", protocol: http2}, io.Discard)
+	}
+	return err
+}
+
+// stop ends the facade and waits for it.
+func (f *facade) stop() {
+	_ = f.process.Process.Signal(syscall.SIGTERM) // it may be gone already
+	_ = f.process.Wait()                          // how it ends is no part of the measurement
+}
+
+// freePort finds a port that nobody listens on.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a port: %w", err)
+	}
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, errors.Join(err, listener.Close())
+}

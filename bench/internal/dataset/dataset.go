@@ -1,0 +1,53 @@
+package dataset
+
+import (
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Spec says how large a data set is. Equal values give equal pods.
+type Spec struct {
+	Pods         int
+	Namespaces   int
+	Nodes        int
+	Applications int
+	Seed         uint64
+}
+
+// D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each.
+var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 700, Applications: 300, Seed: 1}
+
+// newest is when the last pod was created. It is fixed, for equal bytes; and long ago, so that a printed age ("264d") is the
+// same for a whole day.
+var newest = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+// Namespace names the i-th namespace.
+func (s Spec) Namespace(i int) string { return fmt.Sprintf("team-%02d", i%s.Namespaces) }
+
+// Node names the i-th node.
+func (s Spec) Node(i int) string {
+	i %= s.Nodes
+	return fmt.Sprintf("node-%s-%03d.eu-west-1.compute.internal", string(rune('a'+i%3)), i)
+}
+
+// All yields the pods one after the other, in no particular order. No pod shares memory with another one that is written to;
+// the consumer must not change them.
+func (s Spec) All() iter.Seq[*corev1.Pod] {
+	return func(yield func(*corev1.Pod) bool) {
+		r := rand.New(rand.NewPCG(s.Seed, 0))
+		applications := make([]*application, s.Applications)
+		for i := range applications {
+			applications[i] = newApplication(r, s.Namespace(i), i)
+		}
+		for range s.Pods {
+			a := applications[r.IntN(len(applications))]
+			if !yield(a.pod(r, s.Node(r.IntN(s.Nodes)))) {
+				return
+			}
+		}
+	}
+}

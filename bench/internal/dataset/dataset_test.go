@@ -1,0 +1,84 @@
+package dataset
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// small is D1's shape with fewer pods.
+func small() Spec {
+	s := D1
+	s.Pods = 3000
+	return s
+}
+
+func TestEqualSpecsGiveEqualBytes(t *testing.T) {
+	s := small()
+	s.Pods = 50
+	all := func(s Spec) []byte {
+		var b bytes.Buffer
+		if err := s.writeJSON(func(item []byte) error { _, err := b.Write(item); return err }); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	first := all(s)
+	if !bytes.Equal(first, all(s)) {
+		t.Error("two runs differ")
+	}
+	s.Seed++
+	if bytes.Equal(first, all(s)) {
+		t.Error("another seed gives the same pods")
+	}
+}
+
+func TestPodsAreAsLargeAsRealOnes(t *testing.T) {
+	ratio, err := small().CheckRatio()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := ratio.Bytes / int64(small().Pods)
+	t.Logf("%d bytes a pod, %.2f times smaller compressed", size, ratio.Value())
+	if size < 14_000 || size > 16_500 {
+		t.Errorf("a pod has %d bytes of JSON, not about 15 kB", size)
+	}
+}
+
+func TestCheckRatioRefusesCopies(t *testing.T) {
+	s := small()
+	s.Pods, s.Applications = 500, 1
+	_, err := s.CheckRatio()
+	if _, ok := errors.AsType[*RatioError](err); !ok {
+		t.Errorf("pods of one application were accepted: %v", err)
+	}
+}
+
+func TestD1HasNoDuplicates(t *testing.T) {
+	keys, uids := map[string]bool{}, map[string]bool{}
+	namespaces, nodes := map[string]bool{}, map[string]bool{}
+	for pod := range D1.All() {
+		keys[pod.Namespace+"/"+pod.Name], uids[string(pod.UID)] = true, true
+		namespaces[pod.Namespace], nodes[pod.Spec.NodeName] = true, true
+	}
+	if len(keys) != D1.Pods || len(uids) != D1.Pods || len(namespaces) != D1.Namespaces || len(nodes) != D1.Nodes {
+		t.Errorf("%d names, %d UIDs, %d namespaces, %d nodes", len(keys), len(uids), len(namespaces), len(nodes))
+	}
+}
+
+func TestFieldSet(t *testing.T) {
+	container := corev1.Container{Name: "a", Ports: []corev1.ContainerPort{{ContainerPort: 80, Protocol: "TCP"}}, Args: []string{"x"}}
+	got := fieldSet(map[string]any{"spec": corev1.PodSpec{Containers: []corev1.Container{container}}})
+	want := `{"f:spec":{"f:containers":{".":{},"k:{\"name\":\"a\"}":{".":{},"f:args":{},"f:name":{},` +
+		`"f:ports":{".":{},"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{},"f:protocol":{}}},` +
+		`"f:resources":{".":{}}}}}}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if !json.Valid([]byte(statusSet("10.0.0.1"))) {
+		t.Errorf("no JSON: %s", statusSet("10.0.0.1"))
+	}
+}

@@ -1,0 +1,81 @@
+package proc
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Process is the id of a running process.
+type Process int
+
+// CPU is the processor time of all threads so far, to the nanosecond: the sum of their schedstat. A thread that ended is not in
+// it; the threads of a Go program stay.
+func (p Process) CPU() (time.Duration, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
+	if err != nil || len(files) == 0 {
+		return 0, fmt.Errorf("process %d has no threads in /proc: %w", p, os.ErrNotExist)
+	}
+	var sum time.Duration
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time: %w", err)
+		}
+		running, _, _ := bytes.Cut(data, []byte(" "))
+		n, err := strconv.ParseInt(string(running), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("read processor time from %s: %w", file, err)
+		}
+		sum += time.Duration(n)
+	}
+	return sum, nil
+}
+
+// Memory is what a process holds, in bytes.
+type Memory struct {
+	Resident int64 // VmRSS
+	Peak     int64 // VmHWM: the most that was ever resident
+}
+
+// Memory reads what the process holds now.
+func (p Process) Memory() (Memory, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p))
+	if err != nil {
+		return Memory{}, fmt.Errorf("read memory: %w", err)
+	}
+	resident, err := kilobytes(status, "VmRSS:")
+	if err != nil {
+		return Memory{}, err
+	}
+	peak, err := kilobytes(status, "VmHWM:")
+	return Memory{Resident: resident, Peak: peak}, err
+}
+
+// kilobytes finds a line like "VmRSS:	  123 kB" and returns bytes.
+func kilobytes(status []byte, field string) (int64, error) {
+	for line := range bytes.Lines(status) {
+		words := bytes.Fields(line)
+		if len(words) == 3 && string(words[0]) == field {
+			n, err := strconv.ParseInt(string(words[1]), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no %s in the status", field)
+}
+
+// CommandLine is how the process was started.
+func (p Process) CommandLine() ([]string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p))
+	if err != nil {
+		return nil, fmt.Errorf("read command line: %w", err)
+	}
+	var args []string
+	for word := range bytes.SplitSeq(bytes.TrimRight(data, "\x00"), []byte{0}) {
+		args = append(args, string(word))
+	}
+	return args, nil
+}

@@ -1,0 +1,80 @@
+package proc
+
+import (
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+func self(t *testing.T) Process {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc")
+	}
+	return Process(os.Getpid())
+}
+
+func TestCPUGrowsWithWork(t *testing.T) {
+	p := self(t)
+	before, err := p.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for start := time.Now(); time.Since(start) < 50*time.Millisecond; {
+		runtime.KeepAlive(make([]byte, 1))
+	}
+	after, err := p.CPU()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Far below 50 ms, for a machine that is busy with something else as well.
+	if after-before < 5*time.Millisecond {
+		t.Errorf("50 ms of work cost %s", after-before)
+	}
+}
+
+func TestMemoryHoldsWhatIsTouched(t *testing.T) {
+	p := self(t)
+	before, err := p.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size = 64 << 20
+	block := make([]byte, size)
+	for i := 0; i < size; i += 4096 {
+		block[i] = 1
+	}
+	after, err := p.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.KeepAlive(block)
+	if grown := after.Resident - before.Resident; grown < size/2 {
+		t.Errorf("64 MiB more are %d bytes more", grown)
+	}
+	if after.Peak < after.Resident {
+		t.Errorf("the peak %d is below the present %d", after.Peak, after.Resident)
+	}
+}
+
+func TestCommandLine(t *testing.T) {
+	args, err := self(t).CommandLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(args, os.Args) {
+		t.Errorf("got %q, started as %q", args, os.Args)
+	}
+}
+
+func TestNoSuchProcess(t *testing.T) {
+	gone := Process(1 << 30) // above every limit of process ids
+	if _, err := gone.CPU(); err == nil {
+		t.Error("processor time of nobody")
+	}
+	if _, err := gone.Memory(); err == nil {
+		t.Error("memory of nobody")
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// describe is one line about the machine and the programs.
+func describe(ctx context.Context, direct *server) (string, error) {
+	a, err := direct.read(ctx, question{name: "version", path: "/version", encoding: "identity", protocol: http2})
+	if err != nil {
+		return "", err
+	}
+	var version struct{ GitVersion, GoVersion string }
+	if err := json.Unmarshal(a.body, &version); err != nil {
+		return "", fmt.Errorf("read the version of kube-apiserver: %w", err)
+	}
+	return fmt.Sprintf("%d processors (%s), %s/%s; kube-apiserver %s (%s), listfacade %s (%s); nothing pinned, GOMAXPROCS as it comes",
+		runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, version.GitVersion, version.GoVersion, commit(ctx), runtime.Version()), nil
+}
+
+// processor is the model's name, as far as the system tells.
+func processor() string {
+	info, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "unknown model"
+	}
+	for line := range bytes.Lines(info) {
+		if name, value, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return "unknown model"
+}
+
+// commit names the sources that the facade was built from.
+func commit(ctx context.Context) string {
+	out, err := exec.CommandContext(ctx, "git", "describe", "--always", "--dirty").Output()
+	if err != nil {
+		return "of an unknown commit"
+	}
+	return strings.TrimSpace(string(out))
+}

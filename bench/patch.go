@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// patchers send at the same time, so that a slow write does not hold up the next one.
+const patchers = 8
+
+// patch stamps one pod after the other at a steady rate and returns how many it stamped.
+func patch(ctx context.Context, s *server, pods []string, o options) (int, error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(patchers)
+	tick := time.NewTicker(o.eventEvery)
+	defer tick.Stop()
+	sent := int(o.eventsFor / o.eventEvery)
+	for i := range sent {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return 0, group.Wait()
+		}
+		group.Go(func() error { return stamp(ctx, s, pods[i%len(pods)]) })
+	}
+	return sent, group.Wait()
+}
+
+// stamp writes the present moment into a pod.
+func stamp(ctx context.Context, s *server, path string) error {
+	body := fmt.Sprintf(`{"metadata":{"annotations":{%s%d"}}}`, stampBefore, time.Now().UnixNano())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPatch, s.base+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/merge-patch+json")
+	request.Header.Set("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	response, err := s.clients[http2].Do(request)
+	if err != nil {
+		return fmt.Errorf("patch a pod: %w", err)
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %.1000s", response.Status, answer)
+	}
+	if err != nil {
+		return fmt.Errorf("patch %s: %w", path, err)
+	}
+	return nil
+}
+
+// names lists the paths of some pods.
+func names(ctx context.Context, s *server) ([]string, error) {
+	var list struct {
+		Items []struct {
+			Metadata struct{ Namespace, Name string }
+		}
+	}
+	q := question{name: "names", path: "/api/v1/pods?limit=1000", encoding: "identity", protocol: http2}
+	a, err := s.read(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(a.body, &list); err != nil {
+		return nil, fmt.Errorf("read the pods' names: %w", err)
+	}
+	var paths []string
+	for _, pod := range list.Items {
+		paths = append(paths, "/api/v1/namespaces/"+pod.Metadata.Namespace+"/pods/"+pod.Metadata.Name)
+	}
+	return paths, nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/bench/internal/proc"
+)
+
+// userAgent is not curl's: for people's tools kube-apiserver indents its JSON, which doubles a list.
+const userAgent = "listfacade-bench"
+
+// protocol is the version of HTTP that a question is asked in, as an answer names it.
+type protocol string
+
+const (
+	http1 protocol = "HTTP/1.1"
+	http2 protocol = "HTTP/2.0"
+)
+
+// server is one of those that are compared, as a process and as somebody to ask.
+type server struct {
+	name    string
+	process proc.Process
+	base    string
+	clients map[protocol]*http.Client
+}
+
+// newServer makes clients with the transport that every client-go program has, one for each version of HTTP.
+func newServer(name string, process proc.Process, config *rest.Config) (*server, error) {
+	s := &server{name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), clients: map[protocol]*http.Client{}}
+	for version, offer := range map[protocol][]string{http1: {"http/1.1"}, http2: nil} {
+		c := rest.CopyConfig(config)
+		c.NextProtos = offer
+		c.UserAgent = userAgent
+		c.DisableCompression = true // a question says itself what it accepts, and bytes are counted as they arrive
+		client, err := rest.HTTPClientFor(c)
+		if err != nil {
+			return nil, fmt.Errorf("prepare a client of %s: %w", name, err)
+		}
+		s.clients[version] = client
+	}
+	return s, nil
+}
+
+// question is one read.
+type question struct {
+	name     string
+	path     string // with the query
+	accept   string // media type; JSON when empty
+	encoding string // Accept-Encoding
+	protocol protocol
+}
+
+func (q question) String() string { return fmt.Sprintf("%s, %s, %s", q.name, q.encoding, q.protocol) }
+
+// answerError says that a server did not do what it was asked.
+type answerError struct {
+	server, question, what string
+}
+
+// Error implements error.
+func (e *answerError) Error() string { return fmt.Sprintf("%s: %s: %s", e.server, e.question, e.what) }
+
+// open asks and returns the answer when its header is there. The caller closes the body.
+func (s *server) open(ctx context.Context, q question) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+q.path, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept-Encoding", q.encoding)
+	request.Header.Set("Accept", "application/json")
+	if q.accept != "" {
+		request.Header.Set("Accept", q.accept)
+	}
+	response, err := s.clients[q.protocol].Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	if response.StatusCode != http.StatusOK || response.Proto != string(q.protocol) {
+		defer response.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // what there is of an explanation
+		return nil, &answerError{server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text)}
+	}
+	return response, nil
+}
+
+// get asks and copies the body, compressed if it is, into a writer.
+func (s *server) get(ctx context.Context, q question, into io.Writer) (header http.Header, bytes int64, err error) {
+	response, err := s.open(ctx, q)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer response.Body.Close()
+	bytes, err = io.CopyBuffer(struct{ io.Writer }{into}, response.Body, make([]byte, 1<<20))
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: %s: %w", s.name, q, err)
+	}
+	return response.Header, bytes, nil
+}
+
+// cost is what one answer took, on average over a block of equal questions.
+type cost struct {
+	cpu   time.Duration // of the server
+	wall  time.Duration // until the last byte, the client's own work included
+	bytes int64         // of the body, as sent
+}
+
+// blockAtLeast is the shortest block: long enough for what a server does in the background not to matter.
+const blockAtLeast = time.Second
+
+// block asks the same again and again, one after the other, and at least once.
+func (s *server) block(ctx context.Context, q question) (cost, error) {
+	before, err := s.process.CPU()
+	if err != nil {
+		return cost{}, err
+	}
+	var n, total int64
+	start := time.Now()
+	for n == 0 || time.Since(start) < blockAtLeast {
+		_, bytes, err := s.get(ctx, q, io.Discard)
+		if err != nil {
+			return cost{}, err
+		}
+		n, total = n+1, total+bytes
+	}
+	wall := time.Since(start)
+	after, err := s.process.CPU()
+	return cost{cpu: (after - before) / time.Duration(n), wall: wall / time.Duration(n), bytes: total / n}, err
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// openers open watches at the same time.
+const openers = 16
+
+// watchFrom is a watch of what comes after now.
+func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
+	q := question{name: "version", path: path + "?limit=1&resourceVersion=0", encoding: "identity", protocol: http2}
+	a, err := s.read(ctx, q)
+	if err != nil {
+		return question{}, err
+	}
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(a.body, &list); err != nil {
+		return question{}, fmt.Errorf("%s: read the version of %s: %w", s.name, path, err)
+	}
+	path += "?watch=true&timeoutSeconds=3000&resourceVersion=" + list.Metadata.ResourceVersion
+	return question{name: "WATCH", path: path, encoding: "identity", protocol: http2}, nil
+}
+
+// measureWatches adds how much memory each server needs for one more idle watch.
+func measureWatches(ctx context.Context, servers pair, o options, t *table) error {
+	direct, err := servers.direct.watchMemory(ctx, o)
+	if err != nil {
+		return err
+	}
+	facade, err := servers.facade.watchMemory(ctx, o)
+	if err != nil {
+		return err
+	}
+	t.addBytes(fmt.Sprintf("resident memory for each of %d idle watches of a node's pods", o.watches), direct, facade)
+	return nil
+}
+
+// watchMemory opens watches of one node's pods each, as nodes' agents do, and returns how much a server grew by each.
+func (s *server) watchMemory(ctx context.Context, o options) (int64, error) {
+	q, err := s.watchFrom(ctx, "/api/v1/pods")
+	if err != nil {
+		return 0, err
+	}
+	before, err := s.settled(ctx)
+	if err != nil {
+		return 0, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	group, watching := errgroup.WithContext(watching)
+	var opened sync.WaitGroup
+	opened.Add(o.watches)
+	turn := make(chan struct{}, openers)
+	for i := range o.watches {
+		one := q
+		one.path += "&fieldSelector=spec.nodeName%3D" + o.pods.Node(i)
+		turn <- struct{}{}
+		done := sync.OnceFunc(func() { <-turn; opened.Done() })
+		group.Go(func() error {
+			defer done()
+			return s.hold(watching, one, done)
+		})
+	}
+	opened.Wait()
+	after, err := s.settled(watching)
+	if err != nil {
+		return 0, err
+	}
+	stop()
+	return (after.Resident - before.Resident) / int64(o.watches), group.Wait()
+}
+
+// hold keeps a watch open until the context ends. opened is called when it is.
+func (s *server) hold(ctx context.Context, q question, opened func()) error {
+	response, err := s.open(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	opened()
+	_, err = io.Copy(io.Discard, response.Body)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return &answerError{server: s.name, question: q.String(), what: fmt.Sprintf("ended: %v", err)}
+}
