@@ -51,7 +51,7 @@ func writeObject(out *body, m media, shape *wire.Shape, item wire.Item) error {
 	case asTable:
 		return wire.WriteTable(out, shape, item, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
 	case asPartial:
-		return wire.WritePartial(out, item, m.meta)
+		return wire.WritePartial(out, shape, item, m.meta)
 	default:
 		return wire.WriteObject(out, item)
 	}

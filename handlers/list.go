@@ -38,7 +38,7 @@ func newList(out *body, m media, shape *wire.Shape) wire.ListWriter {
 	case asTable:
 		return wire.NewTableList(out, shape, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
 	case asPartialList:
-		return wire.NewPartialList(out, m.meta)
+		return wire.NewPartialList(out, shape, m.meta)
 	default:
 		return wire.NewList(out, shape)
 	}

@@ -94,7 +94,9 @@ func (r *reader) learn(ctx context.Context) error {
 	if r.shape, err = wire.LearnList(body); err != nil {
 		return err
 	}
+	gvr := r.lane.Resource.GVR
 	r.shape.Kind, r.shape.APIVersion = r.lane.Resource.GVK.Kind, r.lane.Resource.GVK.GroupVersion().String()
+	r.shape.Invented = wire.InventedAnnotations(gvr.Group, gvr.Version, gvr.Resource)
 	r.define = definition{}
 	if r.shape.Custom {
 		if r.define, err = r.client.define(ctx, r.lane.Resource); err != nil {

@@ -93,8 +93,8 @@ func BenchmarkLists(b *testing.B) {
 		item Item
 	}{
 		"objects":       {func() ListWriter { return NewList(io.Discard, shape) }, item},
-		"partial":       {func() ListWriter { return NewPartialList(io.Discard, MetaV1) }, item},
-		"partialCustom": {func() ListWriter { return NewPartialList(io.Discard, MetaV1) }, custom},
+		"partial":       {func() ListWriter { return NewPartialList(io.Discard, &Shape{}, MetaV1) }, item},
+		"partialCustom": {func() ListWriter { return NewPartialList(io.Discard, &Shape{}, MetaV1) }, custom},
 		"table":         {func() ListWriter { return NewTableList(io.Discard, shape, TableOptions{Meta: MetaV1}) }, item},
 		"pretty":        {func() ListWriter { return NewList(NewIndenter(io.Discard), shape) }, item},
 		"gzip":          {func() ListWriter { return NewList(NewCompressor(io.Discard, "gzip", func() {}), shape) }, item},

@@ -110,11 +110,11 @@ func TestListsAsRecorded(t *testing.T) {
 		g.equal("list.json", g.list(plain, g.meta, g.items))
 		g.equal("list_empty.json", g.list(plain, g.meta, nil))
 		g.equal("list_limit.json", g.list(plain, g.chunk("list_limit.json"), g.items[:1]))
-		partial := func(b *bytes.Buffer) ListWriter { return NewPartialList(b, MetaV1) }
+		partial := func(b *bytes.Buffer) ListWriter { return NewPartialList(b, &g.shape, MetaV1) }
 		g.equal("partial.json", g.list(partial, g.meta, g.items))
 		g.equal("partial_empty.json", g.list(partial, g.meta, nil))
 		g.equal("partial_limit.json", g.list(partial, g.chunk("partial_limit.json"), g.items[:1]))
-		beta := func(b *bytes.Buffer) ListWriter { return NewPartialList(b, MetaV1Beta1) }
+		beta := func(b *bytes.Buffer) ListWriter { return NewPartialList(b, &g.shape, MetaV1Beta1) }
 		g.equal("partial_v1beta1.json", g.list(beta, g.meta, g.items))
 	})
 }
@@ -142,7 +142,7 @@ func TestTablesAsRecorded(t *testing.T) {
 func TestObjectsAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
 		g.equal("object.json", g.written(func(b *bytes.Buffer) error { return WriteObject(b, g.items[0]) }))
-		g.equal("object_partial.json", g.written(func(b *bytes.Buffer) error { return WritePartial(b, g.items[0], MetaV1) }))
+		g.equal("object_partial.json", g.written(func(b *bytes.Buffer) error { return WritePartial(b, &g.shape, g.items[0], MetaV1) }))
 	})
 }
 

@@ -100,6 +100,6 @@ func NewTableList(w io.Writer, shape *Shape, o TableOptions) ListWriter {
 }
 
 // NewPartialList writes a PartialObjectMetadataList (semantics 6.5).
-func NewPartialList(w io.Writer, meta MetaVersion) ListWriter {
-	return newListWriter(w, partialStyle{meta})
+func NewPartialList(w io.Writer, shape *Shape, meta MetaVersion) ListWriter {
+	return newListWriter(w, partialStyle{shape: shape, meta: meta})
 }

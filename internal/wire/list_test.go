@@ -60,7 +60,7 @@ func TestWritersPassErrorsOn(t *testing.T) {
 	w := failing{gone}
 	shape := &Shape{RawColumns: []byte(`[]`)}
 	big := itemOf(t, strings.Repeat("x", pieceSize))
-	list := NewPartialList(w, MetaV1)
+	list := NewPartialList(w, shape, MetaV1)
 	table := NewTableList(w, shape, TableOptions{Meta: MetaV1, Include: IncludeObject})
 	indenter := NewIndenter(w)
 	compressor := NewCompressor(w, "", func() { t.Error("nothing is compressed") })
@@ -69,7 +69,7 @@ func TestWritersPassErrorsOn(t *testing.T) {
 	for name, err := range map[string]error{
 		"Begin": errors.Join(list.Begin(ListMeta{}), table.Begin(ListMeta{})), "Item": table.Item(big), "End": list.End(),
 		"WriteObject": WriteObject(w, big), "WriteTable": WriteTable(w, shape, big, TableOptions{}),
-		"WritePartial": WritePartial(w, big, MetaV1), "WriteMember": WriteMember(w, []byte("x")),
+		"WritePartial": WritePartial(w, shape, big, MetaV1), "WriteMember": WriteMember(w, []byte("x")),
 		"Indenter": indented, "Compressor": compressed,
 	} {
 		if name == "Begin" && err == nil {

@@ -73,17 +73,29 @@ type tableStyle struct {
 	options TableOptions
 }
 
-func (s tableStyle) head(dst []byte, meta ListMeta, _ bool) []byte {
-	return appendTableHead(dst, s.options.Meta, meta, s.shape.RawColumns)
+func (s tableStyle) head(dst []byte, meta ListMeta, empty bool) []byte {
+	dst = appendTableHead(dst, s.options.Meta, meta, s.shape.RawColumns)
+	if empty && s.shape.unprinted() {
+		return append(dst, "null"...)
+	}
+	return append(dst, '[')
 }
 
 func (s tableStyle) item(dst []byte, it Item) []byte {
-	return appendRow(dst, s.shape.Ages, it, s.options)
+	return appendRow(dst, s.shape, s.shape.Ages, it, s.options)
 }
 
-func (tableStyle) tail(dst []byte, _ ListMeta, _ bool) []byte { return append(dst, "]}\n"...) }
+func (s tableStyle) tail(dst []byte, _ ListMeta, empty bool) []byte {
+	if empty && s.shape.unprinted() {
+		return append(dst, "}\n"...)
+	}
+	return append(dst, "]}\n"...)
+}
 
-type partialStyle struct{ meta MetaVersion }
+type partialStyle struct {
+	shape *Shape
+	meta  MetaVersion
+}
 
 func (s partialStyle) head(dst []byte, meta ListMeta, empty bool) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadataList","apiVersion":"`...)
@@ -96,7 +108,9 @@ func (s partialStyle) head(dst []byte, meta ListMeta, empty bool) []byte {
 	return append(dst, `,"items":[`...)
 }
 
-func (s partialStyle) item(dst []byte, it Item) []byte { return appendPartial(dst, it, s.meta) }
+func (s partialStyle) item(dst []byte, it Item) []byte {
+	return appendPartial(dst, s.shape, it, s.meta)
+}
 
 func (partialStyle) tail(dst []byte, _ ListMeta, empty bool) []byte {
 	if empty {

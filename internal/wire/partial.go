@@ -2,15 +2,18 @@ package wire
 
 // appendPartial appends an object's PartialObjectMetadata. Built-in objects have their metadata in the order of the Go type;
 // custom resources have it sorted, and kube-apiserver passes it through the Go type (semantics 6.5).
-func appendPartial(dst []byte, it Item, meta MetaVersion) []byte {
+func appendPartial(dst []byte, shape *Shape, it Item, meta MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
 	dst = append(dst, `","metadata":`...)
 	metadata := it.JSON[it.metadata:it.me]
-	if it.rest > 0 {
-		dst = append(dst, metadata...)
-	} else {
+	switch {
+	case it.rest == 0:
 		dst = metadataOrder.appendOrdered(dst, metadata)
+	case len(shape.Invented) > 0:
+		dst = appendWithout(dst, metadata, shape.Invented)
+	default:
+		dst = append(dst, metadata...)
 	}
 	return append(dst, '}')
 }

@@ -15,6 +15,14 @@ type Shape struct {
 	RawColumns []byte
 	// Ages re-renders the cells that grow old; nil when there are none.
 	Ages *Ages
+	// Invented names the annotations that PartialObjectMetadata leaves out, see InventedAnnotations.
+	Invented []string
+}
+
+// unprinted tells a built-in kind without a printer of its own: it is told by the columns that every such kind gets, and its
+// empty Table has null in the place of rows.
+func (s *Shape) unprinted() bool {
+	return !s.Custom && len(s.Columns) == 2 && s.Columns[1].Name == "Created At"
 }
 
 // Column is a Table's column.

@@ -44,11 +44,11 @@ func appendTableHead(dst []byte, version MetaVersion, meta ListMeta, columns []b
 		columns = noColumns
 	}
 	dst = append(dst, columns...)
-	return append(dst, `,"rows":[`...)
+	return append(dst, `,"rows":`...)
 }
 
-// appendRow appends a row, with the cells that grow old as they are now.
-func appendRow(dst []byte, ages *Ages, it Item, o TableOptions) []byte {
+// appendRow appends a row, with the cells that grow old as they are now; ages may be nil.
+func appendRow(dst []byte, shape *Shape, ages *Ages, it Item, o TableOptions) []byte {
 	dst = append(dst, `{"cells":`...)
 	if it.Cells == nil {
 		dst = append(dst, "null"...)
@@ -61,7 +61,7 @@ func appendRow(dst []byte, ages *Ages, it Item, o TableOptions) []byte {
 	case IncludeObject:
 		dst = append(dst, it.JSON...)
 	case IncludeMetadata:
-		dst = appendPartial(dst, it, o.Meta)
+		dst = appendPartial(dst, shape, it, o.Meta)
 	default:
 		dst = append(dst, "null"...)
 	}
@@ -70,13 +70,13 @@ func appendRow(dst []byte, ages *Ages, it Item, o TableOptions) []byte {
 
 // WriteTable writes one object as a Table with one row.
 func WriteTable(w io.Writer, shape *Shape, it Item, o TableOptions) error {
-	_, err := w.Write(append(appendTable(nil, shape.Ages, it, o, shape.RawColumns), '\n'))
+	_, err := w.Write(append(appendTable(nil, shape, shape.Ages, it, o, shape.RawColumns), '\n'))
 	return err
 }
 
-func appendTable(dst []byte, ages *Ages, it Item, o TableOptions, columns []byte) []byte {
+func appendTable(dst []byte, shape *Shape, ages *Ages, it Item, o TableOptions, columns []byte) []byte {
 	dst = appendTableHead(dst, o.Meta, ListMeta{ResourceVersion: it.resourceVersion()}, columns)
-	return append(appendRow(dst, ages, it, o), "]}"...)
+	return append(appendRow(append(dst, '['), shape, ages, it, o), "]}"...)
 }
 
 // WriteObject writes one object.
@@ -89,7 +89,7 @@ func WriteObject(w io.Writer, it Item) error {
 }
 
 // WritePartial writes one object's PartialObjectMetadata.
-func WritePartial(w io.Writer, it Item, meta MetaVersion) error {
-	_, err := w.Write(append(appendPartial(nil, it, meta), '\n'))
+func WritePartial(w io.Writer, shape *Shape, it Item, meta MetaVersion) error {
+	_, err := w.Write(append(appendPartial(nil, shape, it, meta), '\n'))
 	return err
 }

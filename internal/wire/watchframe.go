@@ -71,9 +71,9 @@ func (f *Framer) append(dst []byte, event string, it Item, ages *Ages, include I
 		columns := f.columns
 		f.columns = noColumns
 		o := TableOptions{Meta: f.options.Meta, Include: include, Now: time.Now()}
-		dst = appendTable(dst, ages, it, o, columns)
+		dst = appendTable(dst, f.shape, ages, it, o, columns)
 	case FormPartial:
-		dst = appendPartial(dst, it, f.options.Meta)
+		dst = appendPartial(dst, f.shape, it, f.options.Meta)
 	default:
 		dst = append(dst, it.JSON...)
 	}
