@@ -214,3 +214,18 @@ func TestFeedsAreAskedByAnchor(t *testing.T) {
 		{0, "n1"}: 1, {0, "n2"}: 1, {1, "x"}: 1, {1, "y"}: 1, {byNothing, ""}: 1,
 	})
 }
+
+// TestProgressIsNotBehindWhatWasReturned looks at a lane between an event's arrival in feeds and the writer's declaration that
+// everything up to it is there.
+func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	w := watch(t, l, selecting(t, "", "", ""), FromNow())
+	apply(t, l, Upsert, pod("x/a", 11, "n", "a"))
+	apply(t, l, Upsert, pod("x/a", 12, "n", "a"))
+	w.epoch.complete.Store(11)
+	defer w.epoch.complete.Store(12)
+	drained(w)
+	if got := w.Progress(); got != 12 {
+		t.Errorf("progress %d although the event at 12 was returned", got)
+	}
+}

@@ -52,7 +52,8 @@ func (w *Watcher) Next() (Event, bool) {
 	case ok:
 		w.seen = event.RV
 	case w.err == nil:
-		w.progress = max(w.progress, complete)
+		// The writer may have fed an event that it has not declared complete yet: what was returned counts too.
+		w.progress = max(w.progress, complete, w.seen)
 	}
 	return event, ok
 }
