@@ -10,6 +10,6 @@
 //   - only reads are served; everything else gets kube-apiserver's 405;
 //   - metav1.Status is built in errors.go and nowhere else.
 //
-// Goroutines: net/http's, one for each request; the package starts none. A watch ends when its client goes away, its time is
+// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A watch ends when its client goes away, its time is
 // over, the lane says so, or the server drains; then nothing of it is left behind.
 package handlers

@@ -13,35 +13,68 @@ import (
 // bookmarkScanner reads bookmarks, which are objects with nothing in them.
 var bookmarkScanner = wire.NewExtractor(nil)
 
-// events writes the frames of one watch: collected in a buffer, sent by flush. Used by one goroutine.
+// frameSink sends the frames of one watch.
+type frameSink interface {
+	// begin tells the client that it watches.
+	begin() error
+	// send sends whole frames, at once.
+	send(frames []byte) error
+}
+
+// events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine.
 type events struct {
-	sink   *timedWriter
+	sink   frameSink
 	framer *wire.Framer
 	shape  *upstream.Bookmark
-	gzip   bool
 	frames bytes.Buffer
 	text   []byte // a bookmark on its way
 	sent   int
 }
 
-// newEvents prepares a watch's answer; nothing is sent before begin.
-func (s *Server) newEvents(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane, shape *wire.Shape) *events {
+// newEvents prepares a watch's events; they need a sink to be sent.
+func newEvents(q *Request, lane *upstream.Lane, shape *wire.Shape) *events {
+	return &events{framer: wire.NewFramer(shape, frameOptions(q.media)), shape: lane.Bookmark()}
+}
+
+// bodySink sends frames as the body of an answer.
+type bodySink struct {
+	out  *timedWriter
+	gzip bool
+}
+
+// newBodySink prepares a watch's answer.
+func (s *Server) newBodySink(w http.ResponseWriter, r *http.Request, q *Request) *bodySink {
+	sink := &bodySink{out: &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout}}
 	header := w.Header()
 	header.Set("Content-Type", "application/json")
 	if r.ProtoMajor == 1 {
 		header.Set("Transfer-Encoding", "chunked")
 	}
-	e := &events{
-		sink:   &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout},
-		framer: wire.NewFramer(shape, frameOptions(q.media)), shape: lane.Bookmark(),
-	}
 	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
 	if sendsInitialEvents(q) && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
-		e.gzip = true
+		sink.gzip = true
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}
-	return e
+	return sink
+}
+
+func (b *bodySink) begin() error {
+	b.out.w.WriteHeader(http.StatusOK)
+	return b.out.Flush()
+}
+
+func (b *bodySink) send(frames []byte) error {
+	var err error
+	if b.gzip {
+		err = wire.WriteMember(b.out, frames)
+	} else {
+		_, err = b.out.Write(frames)
+	}
+	if err != nil {
+		return err
+	}
+	return b.out.Flush()
 }
 
 func frameOptions(m media) wire.FrameOptions {
@@ -55,12 +88,6 @@ func frameOptions(m media) wire.FrameOptions {
 		o.Form = wire.FormObject
 	}
 	return o
-}
-
-// begin sends the headers, so that the client knows that it watches.
-func (e *events) begin() error {
-	e.sink.w.WriteHeader(http.StatusOK)
-	return e.sink.Flush()
 }
 
 // object adds an event about an object.
@@ -95,20 +122,14 @@ func (e *events) flush() error {
 	if e.frames.Len() == 0 {
 		return nil
 	}
-	var err error
-	if e.gzip {
-		err = wire.WriteMember(e.sink, e.frames.Bytes())
-	} else {
-		_, err = e.sink.Write(e.frames.Bytes())
-	}
-	if err != nil {
+	if err := e.sink.send(e.frames.Bytes()); err != nil {
 		return err
 	}
 	e.frames.Reset()
 	if e.frames.Cap() > keepBuffer {
 		e.frames = bytes.Buffer{}
 	}
-	return e.sink.Flush()
+	return nil
 }
 
 // fail ends the stream with an error in it.

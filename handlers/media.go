@@ -64,22 +64,6 @@ var printedTogether = map[schema.GroupResource]bool{
 	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,
 }
 
-// annotatedByConversion are the kinds to whose objects kube-apiserver adds annotations when it converts them to this version.
-// It takes metadata by itself before that, so it cannot be cut out of the cache's objects.
-var annotatedByConversion = map[schema.GroupVersionResource]bool{
-	{Group: "apps", Version: "v1", Resource: "daemonsets"}:                      true, // deprecated.daemonset.template.generation
-	{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}: true, // what only version 2 has fields for
-}
-
-// fits tells whether the form can be made of the cache's objects of a kind.
-func (m media) fits(gvr schema.GroupVersionResource, shape *wire.Shape) bool {
-	if m.transform == asTable && !printable(gvr.GroupResource(), shape) {
-		return false
-	}
-	whole := m.transform == asIs || m.transform == asTable && m.include == wire.IncludeObject
-	return whole || !annotatedByConversion[gvr]
-}
-
 // printable tells whether the cache's rows of a kind make the Table that kube-apiserver would print.
 func printable(resource schema.GroupResource, shape *wire.Shape) bool {
 	return shape.RawColumns != nil && !printedTogether[resource] && len(shape.Ages.Frozen()) == 0

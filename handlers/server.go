@@ -88,14 +88,14 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 		return s.unready(w, r, info, err)
 	}
 	m, ok := negotiate(r, info.Verb, state.Shape().Custom)
-	if !ok || !m.fits(lane.Resource.GVR, state.Shape()) {
+	if !ok || m.transform == asTable && !printable(lane.Resource.GVR.GroupResource(), state.Shape()) {
 		return s.forward(w, r)
 	}
+	warn(w.Header(), lane) // on refusals too
 	q, err := newRequest(r, info, m, lane)
 	if err != nil {
 		return err
 	}
-	warn(w.Header(), lane)
 	trailOf(r).source = sourceCache
 	err = s.serve(w, r, q, lane)
 	if errors.Is(err, errForward) {

@@ -15,48 +15,63 @@ import (
 
 // watch answers with a stream of events (semantics 4).
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
-	timeout := s.watchLife(q)
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	life := s.watchLife(q)
+	ctx, cancel := context.WithTimeout(r.Context(), life)
 	defer cancel()
 	stop := context.AfterFunc(s.Draining, cancel)
 	defer stop()
-	started := time.Now()
-	state, err := s.ready(lane)
+	if life < 0 {
+		return s.newBodySink(w, r, q).begin() // over before it began, which is not an error
+	}
+	stream, err := s.openStream(ctx, q, lane, life)
 	if err != nil {
 		return err
+	}
+	defer stream.close()
+	if isUpgrade(r) {
+		err = s.overSocket(ctx, w, r, stream)
+	} else {
+		err = stream.run(ctx, s.newBodySink(w, r, q))
+	}
+	s.Metrics.Sent(q.GVR.Resource, stream.events.sent)
+	return err
+}
+
+// openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
+func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane, life time.Duration) (*watchStream, error) {
+	began := time.Now()
+	state, err := s.ready(lane)
+	if err != nil {
+		return nil, err
 	}
 	watcher, err := s.startWatch(ctx, q, lane, state)
 	if err != nil && !inStream(err) {
-		return err
+		return nil, err
 	}
-	out := s.newEvents(w, r, q, lane, state.Shape())
+	stream := &watchStream{
+		events: newEvents(q, lane, state.Shape()), watcher: watcher, failed: err,
+		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
+	}
 	if err != nil {
-		return out.fail(err)
+		return stream, nil
 	}
-	defer watcher.Close()
 	initial := bookmarks.NotOwed
 	if sendsInitialEvents(q) {
 		initial = bookmarks.Owed
 	}
 	floor, _ := cache.ParseRV(q.Options.ResourceVersion) // "" and "0" are no floor
-	stream := &watchStream{
-		events: out, watcher: watcher, bookmarking: q.Options.AllowWatchBookmarks,
-		schedule: bookmarks.NewSchedule(bookmarks.Options{
-			Start: started, Deadline: started.Add(timeout), Interval: s.BookmarkInterval, InitialEvents: initial,
-			Floor: max(uint64(floor), uint64(watcher.Progress())),
-		}),
-		stale: func() bool { return lane.StaleFor() > 0 },
-	}
-	err = stream.run(ctx)
-	s.Metrics.Sent(q.GVR.Resource, stream.events.sent)
-	return err
+	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
+		Start: began, Deadline: began.Add(life), Interval: s.BookmarkInterval, InitialEvents: initial,
+		Floor: max(uint64(floor), uint64(watcher.Progress())),
+	})
+	return stream, nil
 }
 
 // watchLife is how long a watch may last; a negative timeoutSeconds is over at once (semantics 1.2, 4.2).
 func (s *Server) watchLife(q *Request) time.Duration {
 	if seconds := q.Options.TimeoutSeconds; seconds != nil && *seconds != 0 {
 		// A day is longer than any connection; more would overflow a duration.
-		return time.Duration(min(*seconds, 24*60*60)) * time.Second
+		return time.Duration(max(min(*seconds, 24*60*60), -1)) * time.Second
 	}
 	return time.Duration(float64(s.MinWatch) * (1 + rand.Float64()))
 }
@@ -116,16 +131,27 @@ const flushAt = 64 << 10
 // watchStream moves events from a watcher to a client until one of them ends.
 type watchStream struct {
 	events      *events
-	watcher     *cache.Watcher
+	watcher     *cache.Watcher // nil when failed is not
+	failed      error          // what the stream says instead of events
 	schedule    bookmarks.Schedule
 	bookmarking bool
 	stale       func() bool
 }
 
+func (s *watchStream) close() {
+	if s.watcher != nil {
+		s.watcher.Close()
+	}
+}
+
 // run sends what there is, then waits for more. A burst goes out in one write.
-func (s *watchStream) run(ctx context.Context) error {
-	if err := s.events.begin(); err != nil || ctx.Err() != nil { // over before it began: semantics 1.2
+func (s *watchStream) run(ctx context.Context, sink frameSink) error {
+	s.events.sink = sink
+	if err := sink.begin(); err != nil {
 		return err
+	}
+	if s.failed != nil {
+		return s.events.fail(s.failed)
 	}
 	for {
 		more := s.watcher.Wait()
