@@ -16,7 +16,7 @@ const definitionLimit = 8 << 20
 // definition is what a lane of custom resources must know from their CRD, of one version.
 type definition struct {
 	selectable []string          // JSONPaths of selectable fields, without the leading dot
-	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath, without the leading dot
+	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath as it is written
 }
 
 // define reads the CRD of a custom resource. Who may not read CRDs gets an empty definition: reads that need more are
@@ -52,7 +52,7 @@ func (c *Client) define(ctx context.Context, r Resource) (definition, error) {
 		}
 		for _, column := range version.AdditionalPrinterColumns {
 			if column.Type == "date" {
-				d.datePaths[column.Name] = strings.TrimPrefix(column.JSONPath, ".")
+				d.datePaths[column.Name] = column.JSONPath
 			}
 		}
 	}
