@@ -15,6 +15,8 @@ import (
 type Frame struct {
 	Line []byte    // without its newline
 	At   time.Time // when its last byte was read
+
+	apart func() (Event, error) // takes it apart, once; nil when it was not recorded but made
 }
 
 // Recording is a watch from its first frame to its end.
@@ -76,11 +78,9 @@ func (r *Recorder) read(from *bufio.Reader) error {
 			r.add(Frame{Line: line[:len(line)-1], At: time.Now()})
 			continue
 		}
-		if len(line) > 0 {
+		if len(line) > 0 && errors.Is(err, io.EOF) {
 			r.add(Frame{Line: line, At: time.Now()})
-			if errors.Is(err, io.EOF) {
-				return io.ErrUnexpectedEOF // a frame ends with a newline
-			}
+			return io.ErrUnexpectedEOF // a frame ends with a newline
 		}
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -90,6 +90,7 @@ func (r *Recorder) read(from *bufio.Reader) error {
 }
 
 func (r *Recorder) add(f Frame) {
+	f.apart = sync.OnceValues(f.takeApart)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rec.Frames = append(r.rec.Frames, f)

@@ -51,6 +51,13 @@ func (m *objectMeta) key() string {
 
 // Event takes a frame apart. An ERROR frame has the Status as its Object.
 func (f Frame) Event() (Event, error) {
+	if f.apart != nil {
+		return f.apart()
+	}
+	return f.takeApart()
+}
+
+func (f Frame) takeApart() (Event, error) {
 	var frame struct {
 		Type   string
 		Object json.RawMessage
