@@ -1,95 +1,18 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
-// stampKey is the annotation that says when a pod was patched, in nanoseconds.
-const stampKey = "bench.listfacade.dev/sent"
-
-// stampBefore precedes the stamp in an event. In the managed fields the key has a prefix of its own.
-const stampBefore = `"` + stampKey + `":"`
-
 // arriveWithin is how long after the last patch every event must have arrived everywhere.
 const arriveWithin = 20 * time.Second
-
-// arrival is one event as one watch saw it.
-type arrival struct {
-	at   time.Time
-	hash uint64 // of the whole frame
-}
-
-// observer reads one watch of all pods, line by line.
-type observer struct {
-	server *server
-	seed   maphash.Seed
-
-	mu   sync.Mutex
-	seen map[int64]arrival // by stamp; guarded by mu
-}
-
-// run watches until the context ends. ready is called once the watch is established.
-func (o *observer) run(ctx context.Context, ready func()) error {
-	q, err := o.server.watchFrom(ctx, "/api/v1/pods")
-	if err != nil {
-		return err
-	}
-	response, err := o.server.open(ctx, q)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	ready()
-	lines := bufio.NewReaderSize(response.Body, 1<<20)
-	for {
-		line, err := lines.ReadSlice('\n')
-		at := time.Now()
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("%s: the watch ended after %d events: %w", o.server.name, o.count(), err)
-		}
-		if err := o.note(line, at); err != nil {
-			return err
-		}
-	}
-}
-
-func (o *observer) note(frame []byte, at time.Time) error {
-	_, rest, ok := bytes.Cut(frame, []byte(stampBefore))
-	if !ok {
-		return &answerError{server: o.server.name, question: "watch", what: fmt.Sprintf("unexpected event %.200q", frame)}
-	}
-	digits, _, _ := bytes.Cut(rest, []byte(`"`))
-	stamp, err := strconv.ParseInt(string(digits), 10, 64)
-	if err != nil {
-		return &answerError{server: o.server.name, question: "watch", what: "stamp: " + err.Error()}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if _, twice := o.seen[stamp]; twice {
-		return &answerError{server: o.server.name, question: "watch", what: "an event came twice"}
-	}
-	o.seen[stamp] = arrival{at: at, hash: maphash.Bytes(o.seed, frame)}
-	return nil
-}
-
-func (o *observer) count() int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return len(o.seen)
-}
 
 // delays are those of every event, in no order.
 type delays struct {
@@ -97,8 +20,22 @@ type delays struct {
 	added          []time.Duration // how much later the facade's event came than kube-apiserver's
 }
 
+// delayTries is how often a measurement may be spoiled by a watch that ended.
+const delayTries = 3
+
 // measureDelays patches pods at a steady rate while one watch on each server looks on.
-func measureDelays(ctx context.Context, servers pair, o options) (delays, error) {
+func measureDelays(ctx context.Context, servers pair, o options) (d delays, err error) {
+	for range delayTries {
+		d, err = tryDelays(ctx, servers, o)
+		if _, ended := errors.AsType[*endedError](err); !ended {
+			return d, err
+		}
+		say("once more: %v", err)
+	}
+	return d, err
+}
+
+func tryDelays(ctx context.Context, servers pair, o options) (delays, error) {
 	pods, err := names(ctx, servers.direct)
 	if err != nil {
 		return delays{}, err

@@ -32,7 +32,7 @@ type facade struct {
 }
 
 // startFacade compiles and starts a facade that caches pods from the start, and waits until it is ready.
-func startFacade(ctx context.Context, dir, kubeconfig string) (*facade, startCost, error) {
+func startFacade(ctx context.Context, dir, kubeconfig string, direct *server) (*facade, startCost, error) {
 	binary := filepath.Join(dir, facadeName)
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/listfacade/listfacade/cmd/listfacade")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -46,23 +46,39 @@ func startFacade(ctx context.Context, dir, kubeconfig string) (*facade, startCos
 	f := &facade{process: exec.CommandContext(ctx, binary, "--kubeconfig", kubeconfig, "--secure-port", port,
 		"--cert-dir", dir, "--preload", "pods", "--profiling", "--log-level", "warn")}
 	f.process.Stderr = os.Stderr
-	began := time.Now()
-	if err := f.process.Start(); err != nil {
-		return nil, startCost{}, fmt.Errorf("start listfacade: %w", err)
-	}
-	config := &rest.Config{
+	c, err := f.start(ctx, &rest.Config{
 		Host:            "https://" + net.JoinHostPort("127.0.0.1", port),
 		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")},
-	}
-	if err := f.await(ctx, config); err != nil {
-		f.stop()
-		return nil, startCost{}, err
-	}
-	c, err := f.server.started(ctx, time.Since(began))
-	if err != nil {
-		f.stop()
-	}
+	}, direct)
 	return f, c, err
+}
+
+// start runs the facade and takes the price of its start. When it fails nothing is left running.
+func (f *facade) start(ctx context.Context, config *rest.Config, direct *server) (c startCost, err error) {
+	idle, err := direct.process.CPU()
+	if err != nil {
+		return c, err
+	}
+	began := time.Now()
+	if err := f.process.Start(); err != nil {
+		return c, fmt.Errorf("start listfacade: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			f.stop()
+		}
+	}()
+	if err := f.await(ctx, config); err != nil {
+		return c, err
+	}
+	took := time.Since(began)
+	busy, err := direct.process.CPU()
+	if err != nil {
+		return c, err
+	}
+	c, err = f.server.started(ctx, took)
+	c.behind = busy - idle
+	return c, err
 }
 
 // await asks until the facade is ready. Its certificate, which clients need, is made by its first start.

@@ -21,8 +21,9 @@ func describe(ctx context.Context, direct *server) (string, error) {
 	if err := json.Unmarshal(a.body, &version); err != nil {
 		return "", fmt.Errorf("read the version of kube-apiserver: %w", err)
 	}
-	return fmt.Sprintf("%d processors (%s), %s/%s; kube-apiserver %s (%s), listfacade %s (%s); nothing pinned, GOMAXPROCS as it comes",
-		runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, version.GitVersion, version.GoVersion, commit(ctx), runtime.Version()), nil
+	return fmt.Sprintf("%d processors (%s), %s/%s; kube-apiserver %s (%s), listfacade %s (%s); "+
+		"nothing pinned, load average %s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH,
+		version.GitVersion, version.GoVersion, commit(ctx), runtime.Version(), load()), nil
 }
 
 // processor is the model's name, as far as the system tells.
@@ -37,6 +38,17 @@ func processor() string {
 		}
 	}
 	return "unknown model"
+}
+
+// load is how many threads wanted to run in the last minute, those of the benchmark included: the less the machine is alone, the
+// less its clock says.
+func load() string {
+	averages, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	minute, _, _ := strings.Cut(string(averages), " ")
+	return minute
 }
 
 // commit names the sources that the facade was built from.

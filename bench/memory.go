@@ -1,9 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/listfacade/listfacade/bench/internal/proc"
@@ -43,7 +43,8 @@ func (s *server) settled(ctx context.Context) (proc.Memory, error) {
 // startCost is what a server took to come up with all pods in memory.
 type startCost struct {
 	took, cpu time.Duration
-	resident  int64 // once it settled, before anybody asked anything
+	resident  int64         // once it settled, before anybody asked anything
+	behind    time.Duration // processor time of kube-apiserver while the facade read from it
 }
 
 // started reads what a server's start cost; it became ready just now.
@@ -57,19 +58,36 @@ func (s *server) started(ctx context.Context, took time.Duration) (startCost, er
 	return startCost{took: took, cpu: cpu, resident: m.Resident}, err
 }
 
-// collect makes a server collect its garbage; both serve Go's profiles.
-func (s *server) collect(ctx context.Context) error {
-	q := question{name: "profile", path: "/debug/pprof/heap?gc=1", accept: "*/*", encoding: "identity", protocol: http2}
-	_, _, err := s.get(ctx, q, io.Discard)
-	return err
+// live is what a Go program still uses after a garbage collection, in bytes. Other than resident memory it is the same every time.
+type live struct{ heap, stacks int64 }
+
+// collect makes a server collect its garbage and returns what was left; both serve Go's profiles, the end of which tells.
+func (s *server) collect(ctx context.Context) (l live, err error) {
+	q := question{name: "profile", path: "/debug/pprof/heap?gc=1&debug=1", accept: "*/*", encoding: "identity", protocol: http2}
+	a, err := s.read(ctx, q)
+	if err != nil {
+		return l, err
+	}
+	_, statistics, _ := bytes.Cut(a.body, []byte("\n# runtime.MemStats\n"))
+	for line := range bytes.Lines(statistics) {
+		// Whatever is no such line leaves the values alone.
+		_, _ = fmt.Sscanf(string(line), "# HeapAlloc = %d", &l.heap)
+		_, _ = fmt.Sscanf(string(line), "# Stack = %d /", &l.stacks)
+	}
+	if l.heap == 0 || l.stacks == 0 {
+		return l, fmt.Errorf("%s: the profile does not tell how large heap and stacks are", s.name)
+	}
+	return l, nil
 }
 
 // memoryAfterCollection adds what both hold once garbage is out of the way.
 func memoryAfterCollection(ctx context.Context, servers pair, t *table) error {
 	say("collecting garbage")
+	var lives [2]live
 	var resident [2]int64
 	for i, s := range []*server{servers.direct, servers.facade} {
-		if err := s.collect(ctx); err != nil {
+		var err error
+		if lives[i], err = s.collect(ctx); err != nil {
 			return err
 		}
 		m, err := s.settled(ctx)
@@ -78,7 +96,8 @@ func memoryAfterCollection(ctx context.Context, servers pair, t *table) error {
 		}
 		resident[i] = m.Resident
 	}
-	t.addBytes("resident memory, all pods cached, after a forced garbage collection", resident[0], resident[1])
+	t.addBytes("resident memory, after a forced garbage collection", resident[0], resident[1])
+	t.addBytes("live heap, all pods cached", lives[0].heap, lives[1].heap)
 	return nil
 }
 

@@ -36,7 +36,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	f, facadeStart, err := startFacade(ctx, dir, cluster.Kubeconfigs["admin"])
+	f, facadeStart, err := startFacade(ctx, dir, cluster.Kubeconfigs["admin"], direct)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -56,6 +55,7 @@ type question struct {
 	accept   string // media type; JSON when empty
 	encoding string // Accept-Encoding
 	protocol protocol
+	asks     bool // the facade asks kube-apiserver before it answers
 }
 
 func (q question) String() string { return fmt.Sprintf("%s, %s, %s", q.name, q.encoding, q.protocol) }
@@ -103,34 +103,4 @@ func (s *server) get(ctx context.Context, q question, into io.Writer) (header ht
 		return nil, 0, fmt.Errorf("%s: %s: %w", s.name, q, err)
 	}
 	return response.Header, bytes, nil
-}
-
-// cost is what one answer took, on average over a block of equal questions.
-type cost struct {
-	cpu   time.Duration // of the server
-	wall  time.Duration // until the last byte, the client's own work included
-	bytes int64         // of the body, as sent
-}
-
-// blockAtLeast is the shortest block: long enough for what a server does in the background not to matter.
-const blockAtLeast = time.Second
-
-// block asks the same again and again, one after the other, and at least once.
-func (s *server) block(ctx context.Context, q question) (cost, error) {
-	before, err := s.process.CPU()
-	if err != nil {
-		return cost{}, err
-	}
-	var n, total int64
-	start := time.Now()
-	for n == 0 || time.Since(start) < blockAtLeast {
-		_, bytes, err := s.get(ctx, q, io.Discard)
-		if err != nil {
-			return cost{}, err
-		}
-		n, total = n+1, total+bytes
-	}
-	wall := time.Since(start)
-	after, err := s.process.CPU()
-	return cost{cpu: (after - before) / time.Duration(n), wall: wall / time.Duration(n), bytes: total / n}, err
 }

@@ -30,16 +30,22 @@ func (t *table) addBytes(scenario string, direct, facade int64) {
 func (t *table) addStarts(direct, facade startCost) {
 	t.add("start to ready, all pods cached: time", spell(direct.took), spell(facade.took), times(float64(direct.took), float64(facade.took)))
 	t.add("start to ready, all pods cached: server CPU", spell(direct.cpu), spell(facade.cpu), times(float64(direct.cpu), float64(facade.cpu)))
+	t.add("CPU of kube-apiserver while the facade reads all pods from it", "", spell(facade.behind), "")
 	t.addBytes("resident memory, all pods cached, nothing asked yet", direct.resident, facade.resident)
 }
 
-// addCosts adds a row for the servers' processor time, with quartiles, and one for what the client sees.
+// addCosts adds a row for the servers' processor time, with quartiles, one for what the facade cost kube-apiserver if it had to ask it,
+// and one for what the client sees.
 func (t *table) addCosts(q question, c costs) {
 	cpu := func(c cost) time.Duration { return c.cpu }
 	wall := func(c cost) time.Duration { return c.wall }
 	name := fmt.Sprintf("%s, %s, %s", q.name, q.encoding, strings.TrimSuffix(string(q.protocol), ".0"))
 	a, b := each(c.direct, cpu), each(c.facade, cpu)
 	t.add(name+": server CPU", spread(a), spread(b), times(float64(median(a)), float64(median(b))))
+	if q.asks {
+		behind := each(c.facade, func(c cost) time.Duration { return c.behind })
+		t.add(name+": CPU of kube-apiserver", spread(a), spread(behind), times(float64(median(a)), float64(median(behind))))
+	}
 	a, b = each(c.direct, wall), each(c.facade, wall)
 	t.add(name+": time",
 		spell(median(a))+" for "+megabytes(c.direct[0].bytes), spell(median(b))+" for "+megabytes(c.facade[0].bytes),
