@@ -55,7 +55,7 @@ var scanner = wire.NewExtractor(nil)
 func itemOf(key string, rv RV, node, app string) wire.Item {
 	json := fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":"%d","labels":{"app":%q}},`+
 		`"spec":{"nodeName":%q}}`, key, rv, app, node)
-	item, _, err := scanner.Scan([]byte(json), nil)
+	item, _, err := scanner.Scan(wire.Row{Object: []byte(json)})
 	if err != nil {
 		panic(err)
 	}

@@ -99,7 +99,7 @@ func (e *events) object(event cache.Event) {
 // bookmark adds a bookmark at a resourceVersion.
 func (e *events) bookmark(rv cache.RV, form bookmarks.Form) error {
 	e.text = e.shape.Template.Append(e.text[:0], uint64(rv), form)
-	item, _, err := bookmarkScanner.Scan(e.text, e.shape.Cells)
+	item, _, err := bookmarkScanner.Scan(wire.Row{Object: e.text, Cells: e.shape.Cells})
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,9 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 		`{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"resourceVersion":"7"}}`: {Kind: "Widget", APIVersion: "ex.io/v1", Custom: true},
 	} {
 		r := &reader{lane: &Lane{}, log: zap.NewNop(), shape: shape}
-		r.learnBookmark(wire.Frame{Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}`)})
+		r.learnBookmark(wire.Frame{Row: wire.Row{
+			Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}`),
+		}})
 		if got := string(r.lane.Bookmark().Template.Append(nil, 7, bookmarks.Plain)); got != want {
 			t.Errorf("bookmark %s, want %s", got, want)
 		}

@@ -157,7 +157,7 @@ func (f *freshness) ask(ctx context.Context, p *probe) {
 		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 		return
 	}
-	list, err := wire.SplitList(body, func(_, _ []byte) error { return nil })
+	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
 	if err != nil {
 		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 		return

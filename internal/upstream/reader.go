@@ -257,12 +257,12 @@ func (r *reader) fence(ctx context.Context) {
 
 // learnBookmark keeps what a bookmark of this kind looks like; what cannot be learned is the least that every bookmark has.
 func (r *reader) learnBookmark(frame wire.Frame) {
-	template, err := bookmarks.Learn(frame.Object)
+	template, err := bookmarks.Learn(frame.Row.Object)
 	if err != nil {
 		r.log.Warn("the upstream's bookmark is not understood", zap.Error(err))
 		template = r.plainBookmark()
 	}
-	r.lane.bookmark.Store(&Bookmark{Template: template, Cells: append([]byte(nil), frame.Cells...)})
+	r.lane.bookmark.Store(&Bookmark{Template: template, Cells: append([]byte(nil), frame.Row.Cells...)})
 }
 
 // plainBookmark is a bookmark of type meta and metadata only.

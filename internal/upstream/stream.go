@@ -78,7 +78,7 @@ func (s *stream) next() (step, error) {
 	switch frame.Type {
 	case "BOOKMARK":
 		st.kind, st.frame = stepBookmark, frame
-		if bytes.Contains(frame.Object, initialEventsEnd) {
+		if bytes.Contains(frame.Row.Object, initialEventsEnd) {
 			st.kind = stepInitialEnd
 		}
 		return st, nil
@@ -89,12 +89,12 @@ func (s *stream) next() (step, error) {
 	default:
 		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
 	}
-	st.change.Object, err = newObject(s.extractor, s.scope, frame.Object, frame.Cells)
+	st.change.Object, err = newObject(s.extractor, s.scope, frame.Row)
 	return st, err
 }
 
-func newObject(e *wire.Extractor, scope selectors.Scope, body, cells []byte) (*cache.Object, error) {
-	item, facts, err := e.Scan(body, cells)
+func newObject(e *wire.Extractor, scope selectors.Scope, row wire.Row) (*cache.Object, error) {
+	item, facts, err := e.Scan(row)
 	if err != nil {
 		return nil, err
 	}

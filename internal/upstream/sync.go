@@ -97,8 +97,8 @@ func (r *reader) pages(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		list, err := wire.SplitList(body, func(object, cells []byte) error {
-			o, err := r.listed(object, cells)
+		list, err := wire.SplitList(body, func(row wire.Row) error {
+			o, err := r.listed(row)
 			objects = append(objects, o)
 			return err
 		})
@@ -123,11 +123,11 @@ func (r *reader) pages(ctx context.Context) error {
 }
 
 // listed makes an object of a list's item, which in built-in style comes without its type meta when the list is plain.
-func (r *reader) listed(object, cells []byte) (*cache.Object, error) {
+func (r *reader) listed(row wire.Row) (*cache.Object, error) {
 	if r.accept == mediaJSON && !r.shape.Custom {
-		object = r.shape.WithTypeMeta(object)
+		row.Object = r.shape.WithTypeMeta(row.Object)
 	}
-	return newObject(r.extractor, r.lane.Resource.Scope, object, cells)
+	return newObject(r.extractor, r.lane.Resource.Scope, row)
 }
 
 func (r *reader) setColumns(raw []byte) {

@@ -10,16 +10,17 @@ import (
 )
 
 // realPod is a recorded pod with as many bytes as a running one has: 15 KB with its managed fields and conditions.
-func realPod(b *testing.B) (object, row []byte) {
+func realPod(b *testing.B) Row {
 	b.Helper()
 	body, err := os.ReadFile("../../testdata/wire/pods/table_object.json")
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := SplitList(body, func(o, r []byte) error { object, row = o, r; return nil }); err != nil {
+	var pod Row
+	if _, err := SplitList(body, func(r Row) error { pod = r; return nil }); err != nil {
 		b.Fatal(err)
 	}
-	status, ok := Lookup(object, "status")
+	status, ok := Lookup(pod.Object, "status")
 	if !ok {
 		b.Fatal("a pod without status")
 	}
@@ -29,7 +30,8 @@ func realPod(b *testing.B) (object, row []byte) {
 			`as they were before","reason":"ContainersReady","status":"True","type":"Ready%d"},`, i%60, i, i)
 	}
 	full := bytes.Replace(status, []byte("{"), []byte(`{"conditions":[`+strings.TrimSuffix(more.String(), ",")+`],`), 1)
-	return bytes.Replace(object, status, full, 1), row
+	pod.Object = bytes.Replace(pod.Object, status, full, 1)
+	return pod
 }
 
 var podFields = []Path{
@@ -40,21 +42,21 @@ var podFields = []Path{
 }
 
 func BenchmarkScan(b *testing.B) {
-	object, row := realPod(b)
+	pod := realPod(b)
 	e := NewExtractor(podFields)
-	b.SetBytes(int64(len(object)))
+	b.SetBytes(int64(len(pod.Object)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := e.Scan(object, row); err != nil {
+		if _, _, err := e.Scan(pod); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkParseFrame(b *testing.B) {
-	object, row := realPod(b)
+	pod := realPod(b)
 	line := fmt.Appendf(nil, `{"type":"MODIFIED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},`+
-		`"columnDefinitions":null,"rows":[{"cells":%s,"object":%s}]}}`, row, object)
+		`"columnDefinitions":null,"rows":[{"cells":%s,"object":%s}]}}`, pod.Cells, pod.Object)
 	b.SetBytes(int64(len(line)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -65,14 +67,14 @@ func BenchmarkParseFrame(b *testing.B) {
 }
 
 func BenchmarkSplitList(b *testing.B) {
-	object, row := realPod(b)
-	one := fmt.Sprintf(`{"cells":%s,"object":%s}`, row, object)
+	pod := realPod(b)
+	one := fmt.Sprintf(`{"cells":%s,"object":%s}`, pod.Cells, pod.Object)
 	body := []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"columnDefinitions":[],"rows":[` +
 		strings.Repeat(one+",", 499) + one + `]}`)
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := SplitList(body, func(_, _ []byte) error { return nil }); err != nil {
+		if _, err := SplitList(body, func(Row) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -80,8 +82,8 @@ func BenchmarkSplitList(b *testing.B) {
 
 // BenchmarkLists writes lists of 1000 pods; MB/s are those of the pods' objects.
 func BenchmarkLists(b *testing.B) {
-	object, row := realPod(b)
-	item, _, err := NewExtractor(podFields).Scan(object, row)
+	pod := realPod(b)
+	item, _, err := NewExtractor(podFields).Scan(pod)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,7 +102,7 @@ func BenchmarkLists(b *testing.B) {
 		"gzip":          {func() ListWriter { return NewList(NewCompressor(io.Discard, "gzip", func() {}), shape) }, item},
 	} {
 		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(1000 * len(object)))
+			b.SetBytes(int64(1000 * len(pod.Object)))
 			b.ReportAllocs()
 			for b.Loop() {
 				list := form.list()

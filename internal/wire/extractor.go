@@ -82,12 +82,11 @@ func (e *Extractor) want(path string) int {
 	return at.slot
 }
 
-// Scan reads an object, which must be complete, and copies it and its row, as SplitList or ParseFrame gave it or nil, into
-// one allocation, without white space between values, so that the item fits into any answer. It fails with a
-// *MalformedError.
-func (e *Extractor) Scan(object, row []byte) (Item, Facts, error) {
+// Scan reads an object, which must be complete, and copies it and its row into one allocation, without white space between
+// values, so that the item fits into any answer. It fails with a *MalformedError.
+func (e *Extractor) Scan(row Row) (Item, Facts, error) {
 	var few [fewSlots]span
-	w := walk{scanner: scanner{data: object}, found: few[:]}
+	w := walk{scanner: scanner{data: row.Object}, found: few[:]}
 	if e.count > fewSlots {
 		w.found = make([]span, e.count)
 	}
@@ -95,13 +94,13 @@ func (e *Extractor) Scan(object, row []byte) (Item, Facts, error) {
 		return Item{}, Facts{}, err
 	}
 	if w.spaced {
-		dense, err := compact(object)
-		if err != nil {
+		var err error
+		if row.Object, err = compact(row.Object); err != nil {
 			return Item{}, Facts{}, err
 		}
-		return e.Scan(dense, row)
+		return e.Scan(row)
 	}
-	cut, err := cutRow(row)
+	row, err := row.dense()
 	if err != nil {
 		return Item{}, Facts{}, err
 	}
@@ -109,7 +108,7 @@ func (e *Extractor) Scan(object, row []byte) (Item, Facts, error) {
 	if err != nil {
 		return Item{}, Facts{}, err
 	}
-	return w.item(cut), Facts{
+	return w.item(row), Facts{
 		Name: w.text(slotName, nil), Namespace: w.text(slotNamespace, e.known), ResourceVersion: w.text(slotVersion, nil),
 		Labels: labels, Fields: e.fields(&w),
 	}, nil

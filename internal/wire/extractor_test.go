@@ -43,7 +43,7 @@ func TestScanReadsFacts(t *testing.T) {
 			ResourceVersion: "1", Labels: []Label{{"a", "2"}, {"z", "1"}}, Fields: []string{"", "", "false", "0", "", ""},
 		}},
 	} {
-		item, facts, err := NewExtractor(podPaths).Scan([]byte(test.object), nil)
+		item, facts, err := NewExtractor(podPaths).Scan(Row{Object: []byte(test.object)})
 		if err != nil {
 			t.Errorf("%s: %v", test.object, err)
 			continue
@@ -65,14 +65,17 @@ func TestScanRefuses(t *testing.T) {
 		`{"metadata":{"resourceVersion":"1","labels":{"a":1}}}`, `{"metadata":{"resourceVersion":"1"},"spec":{"nodeName" 1}}`,
 	} {
 		var malformed *MalformedError
-		if _, _, err := NewExtractor(podPaths).Scan([]byte(object), nil); !errors.As(err, &malformed) {
+		if _, _, err := NewExtractor(podPaths).Scan(Row{Object: []byte(object)}); !errors.As(err, &malformed) {
 			t.Errorf("%s: got %v", object, err)
 		}
 	}
-	for _, row := range []string{`{}`, `[`, `[]]`, `[],"x":1`, `[],"conditions":`, `[],"conditions":[1`, `[] 1`} {
-		var malformed *MalformedError
-		if _, _, err := NewExtractor(nil).Scan([]byte(builtinPod), []byte(row)); !errors.As(err, &malformed) {
-			t.Errorf("row %s: got %v", row, err)
+	for _, array := range []string{`{}`, `null`, ` `, `[`, `[1`, `[]]`, `[] 1`, `[],"x":1`, `[ ,]`} {
+		for _, row := range []Row{{Cells: []byte(array)}, {Cells: []byte(`[]`), Conditions: []byte(array)}} {
+			row.Object = []byte(builtinPod)
+			var malformed *MalformedError
+			if _, _, err := NewExtractor(nil).Scan(row); !errors.As(err, &malformed) {
+				t.Errorf("cells %s, conditions %s: got %v", row.Cells, row.Conditions, err)
+			}
 		}
 	}
 }
@@ -82,34 +85,42 @@ func TestScanTakesWhiteSpaceOut(t *testing.T) {
 	if err := json.Indent(&pretty, []byte(builtinPod), "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	dense, _, err := NewExtractor(podPaths).Scan([]byte(builtinPod), []byte(`["a b",1],"conditions":[{"type":"x y"}]`))
+	dense, _, err := NewExtractor(podPaths).Scan(Row{
+		Object: []byte(builtinPod), Cells: []byte(`["a b",1]`), Conditions: []byte(`[{"type":"x y"}]`),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	spaced, _, err := NewExtractor(podPaths).Scan(pretty.Bytes(), []byte("[ \"a b\",\n1 ],\"conditions\":[ {\"type\": \"x y\"}] "))
+	spaced, _, err := NewExtractor(podPaths).Scan(Row{
+		Object: pretty.Bytes(), Cells: []byte("[ \"a b\",\n1 ]"), Conditions: []byte(" [{\"type\": \"x y\"} ] "),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(dense, spaced, cmp.AllowUnexported(Item{})); diff != "" {
 		t.Errorf("(-dense +spaced):\n%s", diff)
 	}
-	if string(dense.JSON) != builtinPod || string(dense.Cells) != `["a b",1]` || string(dense.conditions) != `,"conditions":[{"type":"x y"}]` {
+	if string(dense.JSON) != builtinPod || string(dense.Cells) != `["a b",1]` || string(dense.conditions) != `[{"type":"x y"}]` {
 		t.Errorf("got %s, %s, %s", dense.JSON, dense.Cells, dense.conditions)
 	}
 }
 
 func TestScanCopies(t *testing.T) {
-	object, row := []byte(builtinPod), []byte(`["p"]`)
-	item, facts, err := NewExtractor(podPaths).Scan(object, row)
+	row := Row{Object: []byte(builtinPod), Cells: []byte(`["p"]`), Conditions: []byte(`[{}]`)}
+	item, facts, err := NewExtractor(podPaths).Scan(row)
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear(object)
-	clear(row)
-	if string(item.JSON) != builtinPod || string(item.Cells) != `["p"]` || facts.Name != "p" || facts.Labels[0].Key != "a" {
-		t.Errorf("the item changed with its source: %s, %s, %+v", item.JSON, item.Cells, facts)
+	clear(row.Object)
+	clear(row.Cells)
+	clear(row.Conditions)
+	if string(item.JSON) != builtinPod || string(item.Cells) != `["p"]` || string(item.conditions) != `[{}]` {
+		t.Errorf("the item changed with its source: %s, %s, %s", item.JSON, item.Cells, item.conditions)
 	}
-	if item.Size() != len(builtinPod)+len(row) {
+	if facts.Name != "p" || facts.Labels[0].Key != "a" {
+		t.Errorf("the facts changed with their source: %+v", facts)
+	}
+	if item.Size() != len(row.Object)+len(row.Cells)+len(row.Conditions) {
 		t.Errorf("Size() = %d", item.Size())
 	}
 	if grown := append(item.JSON, 'x'); &grown[0] == &item.JSON[0] {
@@ -123,7 +134,7 @@ func TestScanSharesRepeatedTexts(t *testing.T) {
 	nodes := make([]string, 8)
 	for i := range nodes {
 		wait.Go(func() {
-			_, facts, err := e.Scan([]byte(builtinPod), nil)
+			_, facts, err := e.Scan(Row{Object: []byte(builtinPod)})
 			if err != nil {
 				t.Error(err)
 				return
@@ -160,13 +171,13 @@ func TestWithResourceVersion(t *testing.T) {
 		`{"apiVersion":"v1","kind":"W","metadata":{"name":"p","resourceVersion":"12","uid":"u"},"spec":{}}`,
 		`{"metadata":{"resourceVersion":"12"},"kind":"Pod"}`,
 	} {
-		item, _, err := NewExtractor(nil).Scan([]byte(object), []byte(`[1]`))
+		item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(object), Cells: []byte(`[1]`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, rv := range []string{"1", "99", "123456789"} {
 			moved := strings.Replace(object, `"12"`, `"`+rv+`"`, 1)
-			want, _, err := NewExtractor(nil).Scan([]byte(moved), []byte(`[1]`))
+			want, _, err := NewExtractor(nil).Scan(Row{Object: []byte(moved), Cells: []byte(`[1]`)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,12 +192,12 @@ func TestWithResourceVersion(t *testing.T) {
 }
 
 func FuzzScan(f *testing.F) {
-	f.Add([]byte(builtinPod), []byte(`["a"],"conditions":[{"type":"Completed"}]`))
-	f.Add([]byte(` {"metadata":{"resourceVersion":"1","ownerReferences":[1,{"kind":null}],"managedFields":[[]]}} `), []byte("[ ]"))
-	f.Add([]byte(`{"metadata":{"resourceVersion":"1"},"metadata":{"labels":{}}}`), []byte(nil))
+	f.Add([]byte(builtinPod), []byte(`["a"]`), []byte(`[{"type":"Completed"}]`))
+	f.Add([]byte(` {"metadata":{"resourceVersion":"1","ownerReferences":[1,{"kind":null}],"managedFields":[[]]}} `), []byte("[ ]"), []byte(" []"))
+	f.Add([]byte(`{"metadata":{"resourceVersion":"1"},"metadata":{"labels":{}}}`), []byte(nil), []byte(nil))
 	e := NewExtractor(podPaths)
-	f.Fuzz(func(t *testing.T, object, row []byte) {
-		item, _, err := e.Scan(object, row)
+	f.Fuzz(func(t *testing.T, object, cells, conditions []byte) {
+		item, _, err := e.Scan(Row{Object: object, Cells: cells, Conditions: conditions})
 		if err != nil {
 			var malformed *MalformedError
 			if !errors.As(err, &malformed) {

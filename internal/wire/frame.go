@@ -10,8 +10,7 @@ type Frame struct {
 	Type            string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
 	ResourceVersion string // the object's
 	Columns         []byte // of a Table with columns: their array; nil otherwise
-	Object          []byte // the object; nil in an ERROR frame
-	Cells           []byte // of a Table: what its row says beside the object, for Extractor.Scan
+	Row             Row    // the object and, of a Table, its row; empty in an ERROR frame
 	Status          []byte // of an ERROR frame: the Status object
 }
 
@@ -48,12 +47,12 @@ func ParseFrame(line []byte) (Frame, error) {
 func (f *Frame) open(s *scanner) error {
 	if !isTable(s.data[s.pos:]) {
 		var err error
-		f.Object, err = s.skip()
+		f.Row.Object, err = s.skip()
 		return err
 	}
 	rows := 0
-	table, err := s.table(func(object, row []byte) error {
-		f.Object, f.Cells = object, row
+	table, err := s.table(func(r Row) error {
+		f.Row = r
 		rows++
 		return nil
 	})
@@ -66,14 +65,15 @@ func (f *Frame) open(s *scanner) error {
 
 // settle checks what was found and tells errors from objects.
 func (f *Frame) settle() error {
-	if f.Type == "" || len(f.Object) == 0 || f.Object[0] != '{' {
+	object := f.Row.Object
+	if f.Type == "" || len(object) == 0 || object[0] != '{' {
 		return &MalformedError{Reason: "a watch frame without type or object"}
 	}
 	if f.Type == "ERROR" {
-		*f = Frame{Type: f.Type, Status: f.Object}
+		*f = Frame{Type: f.Type, Status: object}
 		return nil
 	}
-	version, _ := Lookup(f.Object, "metadata.resourceVersion")
+	version, _ := Lookup(object, "metadata.resourceVersion")
 	if f.ResourceVersion = scalar(version); f.ResourceVersion == "" {
 		return &MalformedError{Reason: "a watch frame's object without metadata.resourceVersion"}
 	}

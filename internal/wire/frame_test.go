@@ -17,9 +17,11 @@ const tableFrame = `{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.
 
 func TestParseFrame(t *testing.T) {
 	for line, want := range map[string]Frame{
-		tableFrame: {Type: "ADDED", ResourceVersion: "7", Object: []byte(`{"metadata":{"resourceVersion":"7"}}`), Cells: []byte(`["p"]`)},
+		tableFrame: {Type: "ADDED", ResourceVersion: "7", Row: Row{
+			Object: []byte(`{"metadata":{"resourceVersion":"7"}}`), Cells: []byte(`["p"]`),
+		}},
 		` { "object" : {"metadata": {"resourceVersion" : "7"}} , "type":"NEWTYPE" } `: {
-			Type: "NEWTYPE", ResourceVersion: "7", Object: []byte(`{"metadata": {"resourceVersion" : "7"}}`),
+			Type: "NEWTYPE", ResourceVersion: "7", Row: Row{Object: []byte(`{"metadata": {"resourceVersion" : "7"}}`)},
 		},
 		`{"type":"ERROR","object":{"kind":"Status","code":410}}`: {Type: "ERROR", Status: []byte(`{"kind":"Status","code":410}`)},
 	} {
@@ -60,7 +62,7 @@ func FuzzParseFrame(f *testing.F) {
 		if !json.Valid(line) || frame.Type == "" {
 			t.Errorf("accepted %s as %+v", line, frame)
 		}
-		if (frame.Type == "ERROR") != (frame.Status != nil) || (frame.Object == nil) != (frame.Status != nil) {
+		if (frame.Type == "ERROR") != (frame.Status != nil) || (frame.Row.Object == nil) != (frame.Status != nil) {
 			t.Errorf("got %+v", frame)
 		}
 	})
@@ -115,7 +117,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestBookmarkThatWasNeverSeenAsARow(t *testing.T) {
-	item, _, err := NewExtractor(nil).Scan([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`), nil)
+	item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

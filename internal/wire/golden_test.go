@@ -38,8 +38,8 @@ func (g *golden) learn() {
 		g.t.Fatal(err)
 	}
 	extractor := NewExtractor(nil)
-	list, err := SplitList(g.file("table_object.json"), func(object, row []byte) error {
-		item, _, err := extractor.Scan(object, row)
+	list, err := SplitList(g.file("table_object.json"), func(row Row) error {
+		item, _, err := extractor.Scan(row)
 		g.items = append(g.items, item)
 		return err
 	})
@@ -164,12 +164,12 @@ func TestPlainListsGiveTheSameObjects(t *testing.T) {
 	goldens(t, func(g *golden) {
 		g.shape.Kind = map[string]string{"PodList": "Pod", "ConfigMapList": "ConfigMap"}[g.shape.ListKind]
 		i := 0
-		_, err := SplitList(g.file("list.json"), func(object, row []byte) error {
+		_, err := SplitList(g.file("list.json"), func(row Row) error {
 			if !g.shape.Custom {
-				object = g.shape.WithTypeMeta(object)
+				row.Object = g.shape.WithTypeMeta(row.Object)
 			}
-			if row != nil || !bytes.Equal(object, g.items[i].JSON) {
-				t.Errorf("item %d: row %q, object %s", i, row, object)
+			if diff := cmp.Diff(Row{Object: g.items[i].JSON}, row); diff != "" {
+				t.Errorf("item %d (-from table +plain):\n%s", i, diff)
 			}
 			i++
 			return nil
@@ -199,14 +199,14 @@ func (g *golden) reframed(o FrameOptions) []byte {
 	framer, extractor := NewFramer(&g.shape, o), NewExtractor(nil)
 	var b []byte
 	for _, frame := range g.frames() {
-		item, _, err := extractor.Scan(frame.Object, frame.Cells)
+		item, _, err := extractor.Scan(frame.Row)
 		if err != nil {
 			g.t.Fatal(err)
 		}
 		switch {
 		case frame.Type != "BOOKMARK":
 			b = framer.AppendObject(b, frame.Type, item)
-		case bytes.Contains(frame.Object, []byte(`"k8s.io/initial-events-end"`)):
+		case bytes.Contains(frame.Row.Object, []byte(`"k8s.io/initial-events-end"`)):
 			b = framer.AppendInitialEnd(b, item)
 		default:
 			b = framer.AppendBookmark(b, item)
@@ -234,7 +234,7 @@ func TestPlainFramesGiveTheSameObjects(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := Frame{Type: frames[i].Type, ResourceVersion: frames[i].ResourceVersion, Object: frames[i].Object}
+			want := Frame{Type: frames[i].Type, ResourceVersion: frames[i].ResourceVersion, Row: Row{Object: frames[i].Row.Object}}
 			if diff := cmp.Diff(want, frame); diff != "" {
 				t.Errorf("frame %d (-from table +plain):\n%s", i, diff)
 			}
@@ -252,7 +252,7 @@ func TestErrorFrameAsRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	frame, err := ParseFrame(line)
-	if err != nil || frame.Type != "ERROR" || frame.Object != nil {
+	if err != nil || frame.Type != "ERROR" || frame.Row.Object != nil {
 		t.Fatalf("got %+v, %v", frame, err)
 	}
 	if got := AppendError(nil, frame.Status); !bytes.Equal(got, line) {

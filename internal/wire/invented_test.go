@@ -16,7 +16,7 @@ func TestInventedAnnotationsAreNotInPartials(t *testing.T) {
 		"null annotations": {`{"resourceVersion":"1","annotations":null}`, `{"resourceVersion":"1","annotations":null}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			item, _, err := NewExtractor(nil).Scan([]byte(`{"kind":"DaemonSet","apiVersion":"apps/v1","metadata":`+test.metadata+`,"spec":{}}`), nil)
+			item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"kind":"DaemonSet","apiVersion":"apps/v1","metadata":` + test.metadata + `,"spec":{}}`)})
 			if err != nil {
 				t.Fatal(err)
 			}

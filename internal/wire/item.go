@@ -7,7 +7,7 @@ type Item struct {
 	// Cells is its Table row's cells, a JSON array; nil when the upstream printed none.
 	Cells []byte
 
-	conditions   []byte // of its row, see row
+	conditions   []byte // of its Table row, a JSON array; nil when there is none
 	rest         uint32 // where the object goes on behind its leading type meta; 0 in custom-resource style
 	metadata, me uint32 // metadata's value
 	version, ve  uint32 // the text of metadata.resourceVersion, without quotes

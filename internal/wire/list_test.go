@@ -16,7 +16,7 @@ func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return l
 
 func itemOf(t testing.TB, text string) Item {
 	t.Helper()
-	item, _, err := NewExtractor(nil).Scan([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"x":"`+text+`"}`), nil)
+	item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"x":"` + text + `"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func TestPartialOfCustomResources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		item, _, err := extractor.Scan(sorted, nil)
+		item, _, err := extractor.Scan(Row{Object: sorted})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestPartialOfOddMetadata(t *testing.T) {
 		`{"ownerReferences":[],"managedFields":[{}],"resourceVersion":"1"}`:    `{"resourceVersion":"1","ownerReferences":[],"managedFields":[{}]}`,
 		`{"ownerReferences":[7,null],"managedFields":{},"resourceVersion":""}`: `{"resourceVersion":"","ownerReferences":[7,null],"managedFields":{}}`,
 	} {
-		item, _, err := NewExtractor(nil).Scan([]byte(`{"apiVersion":"ex.io/v1","kind":"W","metadata":`+metadata+`}`), nil)
+		item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"apiVersion":"ex.io/v1","kind":"W","metadata":` + metadata + `}`)})
 		if err != nil {
 			t.Fatal(err)
 		}

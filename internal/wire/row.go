@@ -5,57 +5,42 @@ import (
 	"encoding/json"
 )
 
-// row is what a Table's row says beside its object.
-type row struct {
-	cells      []byte // a JSON array
-	conditions []byte // `,"conditions":[...]`, which pods that have ended bring (metav1.TableRow); nil otherwise
+// Row is one object of a list or a watch, and what a Table says beside it. Its bytes alias what was cut.
+type Row struct {
+	Object     []byte
+	Cells      []byte // a JSON array; nil when the upstream printed none
+	Conditions []byte // a JSON array, which pods that have ended bring (metav1.TableRow); nil when there is none
 }
 
-var conditionsMember = []byte(`,"conditions":`)
-
-// joined is the row as one value, to be cut by cutRow again.
-func (r row) joined() []byte {
-	if r.conditions == nil {
-		return r.cells
+// dense is the row with its cells and conditions checked and without white space between their values.
+func (r Row) dense() (Row, error) {
+	var err error
+	if r.Cells, err = denseArray(r.Cells); err != nil {
+		return Row{}, err
 	}
-	return append(bytes.Clone(r.cells), r.conditions...)
+	if r.Conditions, err = denseArray(r.Conditions); err != nil {
+		return Row{}, err
+	}
+	return r, nil
 }
 
-// cutRow cuts what joined made.
-func cutRow(joined []byte) (row, error) {
-	if len(joined) == 0 {
-		return row{}, nil
+// denseArray is an array without white space between its values; nil stays nil.
+func denseArray(raw []byte) ([]byte, error) {
+	if len(raw) == 0 {
+		return nil, nil
 	}
-	s := scanner{data: joined}
-	cells, err := s.skip()
-	if err != nil {
-		return row{}, err
+	s := scanner{data: raw}
+	if s.peek() != '[' {
+		return nil, s.fail("a row's cells or conditions are no array")
 	}
-	if cells[0] != '[' {
-		return row{}, &MalformedError{Reason: "a row whose cells are no array"}
+	array, err := s.skip()
+	if err == nil {
+		err = s.end()
 	}
-	r := row{cells: cells}
-	if rest := joined[s.pos:]; bytes.HasPrefix(rest, conditionsMember) {
-		s.pos += len(conditionsMember)
-		value, err := s.skip()
-		if err != nil {
-			return row{}, err
-		}
-		r.conditions = rest[:len(conditionsMember)+len(value)]
+	if err != nil || !s.spaced {
+		return array, err
 	}
-	if err := s.end(); err != nil || !s.spaced {
-		return r, err
-	}
-	return r.compact()
-}
-
-func (r row) compact() (row, error) {
-	cells, err := compact(r.cells)
-	if err != nil || r.conditions == nil {
-		return row{cells: cells}, err
-	}
-	conditions, err := compact(r.conditions[len(conditionsMember):])
-	return row{cells: cells, conditions: append(bytes.Clone(conditionsMember), conditions...)}, err
+	return compact(array)
 }
 
 // compact takes the white space between values out.

@@ -36,7 +36,7 @@ type Column struct {
 
 // LearnList reads a plain list body of a kind, empty or not: its list kind, version and style.
 func LearnList(body []byte) (Shape, error) {
-	list, err := SplitList(body, func(_, _ []byte) error { return nil })
+	list, err := SplitList(body, func(Row) error { return nil })
 	if err != nil {
 		return Shape{}, err
 	}

@@ -1,7 +1,5 @@
 package wire
 
-import "bytes"
-
 // List is what a list body says besides its items. Columns alias the body.
 type List struct {
 	APIVersion, Kind          string
@@ -9,10 +7,10 @@ type List struct {
 	Columns                   []byte // of a Table: the array of its columns; nil otherwise
 }
 
-// SplitList cuts a list body into objects and, if it is a Table, what else their rows say, for Extractor.Scan; each is
-// called in order and its arguments alias the body. It knows Tables, lists of built-in resources and of custom resources
-// (semantics 6.4, 7.1, 7.2). It fails with a *MalformedError, or with the error that each returned.
-func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
+// SplitList cuts a list body into its objects, with their rows if it is a Table; each is called in order. It knows Tables,
+// lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a *MalformedError, or with
+// the error that each returned.
+func SplitList(body []byte, each func(Row) error) (List, error) {
 	s := scanner{data: body}
 	cut := s.list
 	if isTable(body) {
@@ -26,7 +24,7 @@ func SplitList(body []byte, each func(object, row []byte) error) (List, error) {
 }
 
 // list consumes a list of whole objects.
-func (s *scanner) list(each func(object, row []byte) error) (List, error) {
+func (s *scanner) list(each func(Row) error) (List, error) {
 	var list List
 	items := false
 	err := s.object(func(key []byte) error {
@@ -42,7 +40,7 @@ func (s *scanner) list(each func(object, row []byte) error) (List, error) {
 			if err != nil {
 				return err
 			}
-			return each(object, nil)
+			return each(Row{Object: object})
 		})
 	})
 	if err == nil && (!items || list.Kind == "") {
@@ -52,7 +50,7 @@ func (s *scanner) list(each func(object, row []byte) error) (List, error) {
 }
 
 // table consumes a Table.
-func (s *scanner) table(each func(object, row []byte) error) (List, error) {
+func (s *scanner) table(each func(Row) error) (List, error) {
 	var list List
 	rows := false
 	err := s.object(func(key []byte) error {
@@ -75,28 +73,32 @@ func (s *scanner) table(each func(object, row []byte) error) (List, error) {
 	return list, err
 }
 
-func (s *scanner) row(each func(object, row []byte) error) error {
-	var object []byte
-	var r row
+func (s *scanner) row(each func(Row) error) error {
+	var r Row
 	err := s.object(func(key []byte) error {
 		value, err := s.skip()
 		switch string(key) {
 		case "cells":
-			r.cells = value
+			r.Cells = value
 		case "conditions":
-			r.conditions = append(bytes.Clone(conditionsMember), value...)
+			if string(value) != "null" {
+				r.Conditions = value
+			}
 		case "object":
-			object = value
+			r.Object = value
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if len(object) == 0 || object[0] != '{' || len(r.cells) == 0 || r.cells[0] != '[' {
+	if len(r.Object) == 0 || r.Object[0] != '{' || len(r.Cells) == 0 || r.Cells[0] != '[' {
 		return s.fail("a row without cells or object")
 	}
-	return each(object, r.joined())
+	if r.Conditions != nil && r.Conditions[0] != '[' {
+		return s.fail("a row whose conditions are no array")
+	}
+	return each(r)
 }
 
 func (s *scanner) listMember(key []byte, list *List) error {

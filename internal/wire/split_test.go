@@ -9,48 +9,58 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-type piece struct{ Object, Row string }
-
-func split(body string) (List, []piece, error) {
-	var pieces []piece
-	list, err := SplitList([]byte(body), func(object, row []byte) error {
-		pieces = append(pieces, piece{string(object), string(row)})
+func split(body string) (List, []Row, error) {
+	var rows []Row
+	list, err := SplitList([]byte(body), func(row Row) error {
+		rows = append(rows, row)
 		return nil
 	})
-	return list, pieces, err
+	return list, rows, err
+}
+
+// rowOf is a row of texts; without cells or conditions it has none.
+func rowOf(object string, beside ...string) Row {
+	row := Row{Object: []byte(object)}
+	for i, part := range []*[]byte{&row.Cells, &row.Conditions} {
+		if i < len(beside) {
+			*part = []byte(beside[i])
+		}
+	}
+	return row
 }
 
 func TestSplitList(t *testing.T) {
 	for name, test := range map[string]struct {
 		body string
 		list List
-		want []piece
+		want []Row
 	}{
 		"built-in": {
 			`{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7","continue":"t"},"items":[{"a":1},{"b":2}]}` + "\n",
-			List{Kind: "PodList", APIVersion: "v1", ResourceVersion: "7", Continue: "t"}, []piece{{`{"a":1}`, ""}, {`{"b":2}`, ""}},
+			List{Kind: "PodList", APIVersion: "v1", ResourceVersion: "7", Continue: "t"}, []Row{rowOf(`{"a":1}`), rowOf(`{"b":2}`)},
 		},
 		"custom": {
 			`{"apiVersion":"ex.io/v1","items":[{"kind":"Table","rows":[]}],"kind":"WList","metadata":{"continue":"","resourceVersion":"7"}}`,
-			List{Kind: "WList", APIVersion: "ex.io/v1", ResourceVersion: "7"}, []piece{{`{"kind":"Table","rows":[]}`, ""}},
+			List{Kind: "WList", APIVersion: "ex.io/v1", ResourceVersion: "7"}, []Row{rowOf(`{"kind":"Table","rows":[]}`)},
 		},
 		"null": {`{"kind":"L","apiVersion":"v1","metadata":{},"items":null}`, List{Kind: "L", APIVersion: "v1"}, nil},
 		"table": {
 			`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":[{}],"rows":` +
-				`[{"cells":[1],"object":{"a":1}},{"cells":[2],"conditions":[{}],"object":{"b":2}}]}`,
+				`[{"cells":[1],"object":{"a":1}},{"cells":[2],"conditions":[{}],"object":{"b":2}},` +
+				`{"conditions":null,"object":{},"cells":[]}]}`,
 			List{Kind: "Table", APIVersion: "meta.k8s.io/v1", ResourceVersion: "7", Columns: []byte(`[{}]`)},
-			[]piece{{`{"a":1}`, "[1]"}, {`{"b":2}`, `[2],"conditions":[{}]`}},
+			[]Row{rowOf(`{"a":1}`, `[1]`), rowOf(`{"b":2}`, `[2]`, `[{}]`), rowOf(`{}`, `[]`)},
 		},
 		"a custom resource called Table": {
 			`{"kind":"Table","apiVersion":"ex.io/v1","metadata":{"resourceVersion":"7"},"items":[{}],"rows":[1]}`,
-			List{Kind: "Table", APIVersion: "ex.io/v1", ResourceVersion: "7"}, []piece{{`{}`, ""}},
+			List{Kind: "Table", APIVersion: "ex.io/v1", ResourceVersion: "7"}, []Row{rowOf(`{}`)},
 		},
 		"spaced": {
 			"{\n \"kind\": \"L\",\n \"apiVersion\": \"v1\", \"metadata\": {\"resourceVersion\": \"7\"}, \"items\": [ {\"a\": 1} ,{}\n]\n}\n",
-			List{Kind: "L", APIVersion: "v1", ResourceVersion: "7"}, []piece{{`{"a": 1}`, ""}, {`{}`, ""}},
+			List{Kind: "L", APIVersion: "v1", ResourceVersion: "7"}, []Row{rowOf(`{"a": 1}`), rowOf(`{}`)},
 		},
 	} {
-		list, pieces, err := split(test.body)
+		list, rows, err := split(test.body)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -58,7 +68,7 @@ func TestSplitList(t *testing.T) {
 		if diff := cmp.Diff(test.list, list); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(test.want, pieces); diff != "" {
+		if diff := cmp.Diff(test.want, rows); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -70,6 +80,7 @@ func TestSplitListRefuses(t *testing.T) {
 		`{"kind":"L","items":[]} x`, `<html>`, `{"kind":"Table","apiVersion":"meta.k8s.io/v1"}`,
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":[1],"object":null}]}`,
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"object":{}}]}`,
+		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":[],"conditions":{},"object":{}}]}`,
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":null}`,
 	} {
 		var malformed *MalformedError
@@ -82,7 +93,7 @@ func TestSplitListRefuses(t *testing.T) {
 func TestSplitListPassesErrorsOn(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0
-	_, err := SplitList([]byte(`{"kind":"L","items":[{},{}]}`), func(_, _ []byte) error { calls++; return stop })
+	_, err := SplitList([]byte(`{"kind":"L","items":[{},{}]}`), func(Row) error { calls++; return stop })
 	if !errors.Is(err, stop) || calls != 1 {
 		t.Errorf("got %v after %d calls", err, calls)
 	}
@@ -114,9 +125,11 @@ func FuzzSplitList(f *testing.F) {
 	f.Add([]byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":null,"rows":[{"cells":[2],"conditions":[],"object":{}}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var bad []byte
-		_, err := SplitList(body, func(object, row []byte) error {
-			if !json.Valid(object) || row != nil && !json.Valid(append(append([]byte(`{"cells":`), row...), '}')) {
-				bad = bytes.Clone(append(object, row...))
+		_, err := SplitList(body, func(row Row) error {
+			for _, part := range [][]byte{row.Object, row.Cells, row.Conditions} {
+				if part != nil && !json.Valid(part) {
+					bad = bytes.Clone(part)
+				}
 			}
 			return nil
 		})

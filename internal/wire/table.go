@@ -55,7 +55,9 @@ func appendRow(dst []byte, shape *Shape, ages *Ages, it Item, o TableOptions) []
 	} else {
 		dst = ages.AppendCells(dst, it, o.Now)
 	}
-	dst = append(dst, it.conditions...)
+	if it.conditions != nil {
+		dst = append(append(dst, `,"conditions":`...), it.conditions...)
+	}
 	dst = append(dst, `,"object":`...)
 	switch o.Include {
 	case IncludeObject:

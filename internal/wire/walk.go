@@ -127,21 +127,21 @@ func (w *walk) labels(known *interner) ([]Label, error) {
 	return labels, nil
 }
 
-// item copies the object and its row.
-func (w *walk) item(r row) Item {
-	memory := make([]byte, 0, len(w.data)+len(r.cells)+len(r.conditions))
-	memory = append(append(append(memory, w.data...), r.cells...), r.conditions...)
+// item copies the row of the object that was walked.
+func (w *walk) item(r Row) Item {
+	memory := make([]byte, 0, len(r.Object)+len(r.Cells)+len(r.Conditions))
+	memory = append(append(append(memory, r.Object...), r.Cells...), r.Conditions...)
 	metadata, version := w.found[slotMetadata], w.found[slotVersion]
 	item := Item{
 		rest: uint32(w.rest), metadata: uint32(metadata.start), me: uint32(metadata.end),
 		version: uint32(version.start + 1), ve: uint32(version.end - 1),
 	}
-	item.JSON, memory = memory[:len(w.data):len(w.data)], memory[len(w.data):]
-	if r.cells != nil {
-		item.Cells = memory[:len(r.cells):len(r.cells)]
+	item.JSON, memory = memory[:len(r.Object):len(r.Object)], memory[len(r.Object):]
+	if r.Cells != nil {
+		item.Cells = memory[:len(r.Cells):len(r.Cells)]
 	}
-	if r.conditions != nil {
-		item.conditions = memory[len(r.cells):]
+	if r.Conditions != nil {
+		item.conditions = memory[len(r.Cells):]
 	}
 	return item
 }
