@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"testing"
-	"time"
-)
+import "testing"
 
 func TestInventedAnnotationsAreNotInPartials(t *testing.T) {
 	shape := &Shape{Invented: InventedAnnotations("apps", "v1", "daemonsets")}
@@ -34,30 +30,5 @@ func TestInventedAnnotationsAreNotInPartials(t *testing.T) {
 func TestInventedAnnotationsStayInOtherVersions(t *testing.T) {
 	if got := InventedAnnotations("autoscaling", "v2", "horizontalpodautoscalers"); got != nil {
 		t.Errorf("autoscaling/v2 has fields for %q", got)
-	}
-}
-
-// TestEmptyTableOfUnprintedKinds: kube-apiserver makes rows anew for kinds with a printer, and leaves them nil for others.
-func TestEmptyTableOfUnprintedKinds(t *testing.T) {
-	for columns, rows := range map[string]string{
-		`[{"name":"Name","type":"string"},{"name":"Created At","type":"date"}]`: `null`,
-		`[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`:      `[]`,
-	} {
-		shape := &Shape{}
-		if err := shape.SetColumns([]byte(columns)); err != nil {
-			t.Fatal(err)
-		}
-		var b bytes.Buffer
-		list := NewTableList(&b, shape, TableOptions{Meta: MetaV1, Now: time.Now()})
-		if err := list.Begin(ListMeta{ResourceVersion: "7"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := list.End(); err != nil {
-			t.Fatal(err)
-		}
-		want := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":` + columns + `,"rows":` + rows + "}\n"
-		if b.String() != want {
-			t.Errorf("got  %s\nwant %s", b.String(), want)
-		}
 	}
 }

@@ -75,7 +75,7 @@ type tableStyle struct {
 
 func (s tableStyle) head(dst []byte, meta ListMeta, empty bool) []byte {
 	dst = appendTableHead(dst, s.options.Meta, meta, s.shape.RawColumns)
-	if empty && s.shape.unprinted() {
+	if empty && s.shape.nullRows() {
 		return append(dst, "null"...)
 	}
 	return append(dst, '[')
@@ -86,7 +86,7 @@ func (s tableStyle) item(dst []byte, it Item) []byte {
 }
 
 func (s tableStyle) tail(dst []byte, _ ListMeta, empty bool) []byte {
-	if empty && s.shape.unprinted() {
+	if empty && s.shape.nullRows() {
 		return append(dst, "}\n"...)
 	}
 	return append(dst, "]}\n"...)

@@ -19,10 +19,14 @@ type Shape struct {
 	Invented []string
 }
 
-// unprinted tells a built-in kind without a printer of its own: it is told by the columns that every such kind gets, and its
-// empty Table has null in the place of rows.
-func (s *Shape) unprinted() bool {
-	return !s.Custom && len(s.Columns) == 2 && s.Columns[1].Name == "Created At"
+// nullRows tells a built-in kind whose empty Table has null in the place of rows: those that have no printer of their own,
+// told by the columns that every such kind gets, and definitions of custom resources.
+func (s *Shape) nullRows() bool {
+	if s.Custom {
+		return false
+	}
+	unprinted := len(s.Columns) == 2 && s.Columns[1].Name == "Created At"
+	return unprinted || s.Kind == "CustomResourceDefinition"
 }
 
 // Column is a Table's column.
