@@ -25,7 +25,7 @@ import (
 )
 
 // foundations are the files of fixtures that others stand on, in this order.
-var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml"}
+var foundations = []string{"apiextensions.k8s.io_customresourcedefinitions.yaml", "core_namespaces.yaml", "core_services.yaml"}
 
 // furnisher applies fixtures.
 type furnisher struct {
@@ -138,8 +138,10 @@ func (f *furnisher) applyOnce(ctx context.Context, object *unstructured.Unstruct
 }
 
 // tooEarly tells that the cluster is not there yet: the kind is not served, the namespace is missing, the server's caches are
-// not filled, a quota was not counted.
+// not filled, a controller has not made a service account or counted a quota.
 func tooEarly(err error) bool {
-	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) ||
-		(apierrors.IsForbidden(err) && strings.Contains(err.Error(), "status unknown for quota"))
+	if apierrors.IsForbidden(err) {
+		return strings.Contains(err.Error(), "error looking up service account") || strings.Contains(err.Error(), "status unknown for quota")
+	}
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err)
 }

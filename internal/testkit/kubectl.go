@@ -1,0 +1,123 @@
+package testkit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Kubectl is the real kubectl with one server.
+type Kubectl struct {
+	binary, kubeconfig, cache string
+}
+
+// NewKubectl makes a kubectl for the server of a client configuration, with a discovery cache of its own.
+func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
+	t.Helper()
+	dir := t.TempDir()
+	k := &Kubectl{binary: binary, kubeconfig: filepath.Join(dir, "kubeconfig"), cache: filepath.Join(dir, "cache")}
+	const name = "server"
+	file := api.NewConfig()
+	file.Clusters[name] = &api.Cluster{
+		Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData,
+	}
+	user := &api.AuthInfo{
+		ClientCertificate: config.CertFile, ClientCertificateData: config.CertData, ClientKey: config.KeyFile, ClientKeyData: config.KeyData,
+	}
+	if user.ClientCertificate == "" && user.ClientCertificateData == nil {
+		user.Token = "none" // kubectl asks the terminal for a password when it has nothing to show
+	}
+	file.AuthInfos[name] = user
+	file.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
+	file.CurrentContext = name
+	if err := clientcmd.WriteToFile(*file, k.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {
+	return exec.CommandContext(ctx, k.binary, append([]string{"--kubeconfig", k.kubeconfig, "--cache-dir", k.cache}, args...)...)
+}
+
+// Run runs a command and returns everything that it says: stdout, stderr, exit code.
+func (k *Kubectl) Run(t testing.TB, args ...string) string {
+	t.Helper()
+	command := k.command(t.Context(), args)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatalf("kubectl %s: %v", strings.Join(args, " "), err)
+	}
+	return fmt.Sprintf("%s--- stderr\n%s--- exit code %d\n", &stdout, &stderr, command.ProcessState.ExitCode())
+}
+
+// Follow runs a command that does not end, and sends its lines of stdout until the test ends.
+func (k *Kubectl) Follow(t testing.TB, args ...string) <-chan string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	command := k.command(ctx, args)
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, done := make(chan string, 1000), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(lines)
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		_ = command.Wait() // it was killed
+	})
+	return lines
+}
+
+// Kubectls are the same kubectl, directly and through the facade.
+type Kubectls struct {
+	Upstream, Facade *Kubectl
+}
+
+// Compare runs a command with both and reports what differs. What changes while it is asked may be asked again, as in
+// Oracle.Compare. It returns what the command said.
+func (k *Kubectls) Compare(t testing.TB, args ...string) string {
+	t.Helper()
+	deadline := time.Now().Add(4 * settleWithin) // a process takes a while to start
+	before := k.Upstream.Run(t, args...)
+	for {
+		got := k.Facade.Run(t, args...)
+		if got == before {
+			return got
+		}
+		after := k.Upstream.Run(t, args...)
+		if got == after {
+			return got
+		}
+		if before == after || time.Now().After(deadline) {
+			t.Errorf("kubectl %s (-upstream +facade):\n%s", strings.Join(args, " "), cmp.Diff(after, got))
+			return after
+		}
+		before = after
+	}
+}

@@ -1,0 +1,85 @@
+package testkit
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+)
+
+// readKind is how old the answer to a question may be (semantics 2.1, 3).
+type readKind int
+
+const (
+	noRead     readKind = iota // not an answer from a store, or a malformed one
+	mostRecent                 // everything that was written before
+	someAge                    // any state at or above the floor
+	exactly                    // the state of one resourceVersion
+)
+
+// reads is what a question asks of the age of its answer.
+type reads struct {
+	kind  readKind
+	list  bool
+	floor uint64
+}
+
+// mayBeOld tells whether an answer that lags behind the upstream is right.
+func (r reads) mayBeOld() bool { return r.kind == someAge }
+
+// masksVersion tells whether the two servers may name different resourceVersions in their lists.
+func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
+
+var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+
+// reads classifies a question as kube-apiserver would.
+func (q Question) reads() reads {
+	target, err := url.Parse(q.Path)
+	if err != nil {
+		return reads{}
+	}
+	info, err := pathResolver.NewRequestInfo(&http.Request{Method: q.method(), URL: target})
+	if err != nil || !info.IsResourceRequest || (info.Verb != "list" && info.Verb != "get") {
+		return reads{}
+	}
+	query := target.Query()
+	version, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
+	r := reads{list: info.Verb == "list", floor: version}
+	switch {
+	case query.Get("continue") != "":
+		r.kind = tokenKind(query.Get("continue"))
+	case query.Get("resourceVersion") == "":
+		r.kind = mostRecent
+	case err != nil:
+	case r.list && version > 0 && legacyExact(query), query.Get("resourceVersionMatch") == "Exact":
+		r.kind = exactly
+	default:
+		r.kind = someAge
+	}
+	return r
+}
+
+// legacyExact tells whether a version without a match means exactly that version: it does with a limit.
+func legacyExact(query url.Values) bool {
+	limit, err := strconv.Atoi(query.Get("limit"))
+	return query.Get("resourceVersionMatch") == "" && err == nil && limit > 0
+}
+
+// tokenKind tells how a continue token reads: at its version, or, when that is negative, what is there now.
+func tokenKind(token string) readKind {
+	var content struct {
+		RV int64 `json:"rv"`
+	}
+	decoded, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || json.Unmarshal(decoded, &content) != nil {
+		return noRead
+	}
+	if content.RV < 0 {
+		return mostRecent
+	}
+	return exactly
+}
