@@ -91,12 +91,17 @@ func recycle(z *gzip.Writer) {
 	compressors.Put(z)
 }
 
-// WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6).
+// WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6). The flush
+// before the end keeps p out of the member's last block: Go's reader holds back what that block holds until it has seen the
+// next member's head, which is sent with the next event.
 func WriteMember(w io.Writer, p []byte) error {
 	z := compressors.Get().(*gzip.Writer)
 	defer recycle(z)
 	z.Reset(w)
 	if _, err := z.Write(p); err != nil {
+		return err
+	}
+	if err := z.Flush(); err != nil {
 		return err
 	}
 	return z.Close()
