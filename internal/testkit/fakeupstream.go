@@ -1,0 +1,191 @@
+package testkit
+
+import (
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// FakeKind is the one resource of a FakeUpstream.
+type FakeKind struct {
+	GVR        schema.GroupVersionResource
+	Kind       string
+	Namespaced bool
+	Custom     bool // answers are written in custom-resource style
+}
+
+// Ask is one way in which an upstream is asked. What is not about the kind's collection is told apart by its
+// path, which then is the Ask.
+type Ask string
+
+// The ways to ask for a collection.
+const (
+	AskProbe     Ask = "probe"     // the current resourceVersion, of a name that no object has
+	AskStreaming Ask = "streaming" // a watch with initial events
+	AskWatch     Ask = "watch"
+	AskFence     Ask = "fence" // a watch of three seconds
+	AskList      Ask = "list"
+)
+
+// FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off, lie.
+// Unless a test scripts a question it answers truthfully from the objects that the test puts. It is reached over a network
+// in memory, in HTTP/1.1, so that a test may run in a synctest bubble.
+type FakeUpstream struct {
+	FakeKind
+	network *memoryNet
+
+	mu      sync.Mutex // guards all below
+	scripts map[Ask]http.HandlerFunc
+	asked   map[Ask][]*http.Request
+	store   fakeStore
+}
+
+// NewFakeUpstream serves until the test ends.
+func NewFakeUpstream(t testing.TB, kind FakeKind) *FakeUpstream {
+	f := &FakeUpstream{
+		FakeKind: kind, network: newMemoryNet(), scripts: map[Ask]http.HandlerFunc{}, asked: map[Ask][]*http.Request{}, store: newFakeStore(),
+	}
+	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} //nolint:gosec // nobody else can reach it
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(f.network)
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
+	return f
+}
+
+// Config is the client configuration of the fake.
+func (f *FakeUpstream) Config() *rest.Config {
+	return &rest.Config{Host: "http://" + f.network.Addr().String(), QPS: -1, Dial: f.network.dial}
+}
+
+// SetOffline makes the fake unreachable, or reachable again.
+func (f *FakeUpstream) SetOffline(offline bool) { f.network.setOffline(offline) }
+
+// Script answers a question from now on; nil lets the fake answer by itself again.
+func (f *FakeUpstream) Script(q Ask, answer http.HandlerFunc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.scripts[q] = answer
+}
+
+// Scripted tells whether a question is answered by a script.
+func (f *FakeUpstream) Scripted(q Ask) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.scripts[q] != nil
+}
+
+// Requests are those that asked a question, in order.
+func (f *FakeUpstream) Requests(q Ask) []*http.Request {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]*http.Request(nil), f.asked[q]...)
+}
+
+// Asked counts the requests that asked a question.
+func (f *FakeUpstream) Asked(q Ask) int { return len(f.Requests(q)) }
+
+// ServeHTTP implements http.Handler.
+func (f *FakeUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	q := f.question(r)
+	f.mu.Lock()
+	f.asked[q] = append(f.asked[q], r.Clone(r.Context()))
+	script := f.scripts[q]
+	f.mu.Unlock()
+	if script != nil {
+		script(w, r)
+		return
+	}
+	f.Truth(w, r)
+}
+
+// Truth answers as the fake does when nothing is scripted.
+func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
+	switch q := f.question(r); q {
+	case AskProbe:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, f.listText(nil, f.RV(), "", false))
+	case AskList:
+		f.list(w, r)
+	case AskStreaming, AskWatch, AskFence:
+		f.watch(w, r, q)
+	default:
+		f.document(w, string(q))
+	}
+}
+
+func (f *FakeUpstream) question(r *http.Request) Ask {
+	query := r.URL.Query()
+	switch {
+	case !strings.HasPrefix(r.URL.Path, f.root()) || !strings.HasSuffix(r.URL.Path, "/"+f.GVR.Resource):
+		return Ask(r.URL.Path)
+	case query.Get("watch") == "" && strings.HasPrefix(query.Get("fieldSelector"), "metadata.name="):
+		return AskProbe
+	case query.Get("watch") == "":
+		return AskList
+	case query.Get("sendInitialEvents") != "":
+		return AskStreaming
+	case query.Get("timeoutSeconds") == "3":
+		return AskFence
+	default:
+		return AskWatch
+	}
+}
+
+// root is where the kind's group version begins.
+func (f *FakeUpstream) root() string {
+	if f.GVR.Group == "" {
+		return "/api/" + f.GVR.Version
+	}
+	return "/apis/" + f.GVR.Group + "/" + f.GVR.Version
+}
+
+// document answers discovery, in its unaggregated form.
+func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
+	gv := f.GVR.GroupVersion().String()
+	group := fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":%q}]}`, f.GVR.Group, gv, f.GVR.Version)
+	documents := map[string]string{
+		"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		f.root(): fmt.Sprintf(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[`+
+			`{"name":%q,"singularName":"","namespaced":%t,"kind":%q,"verbs":["get","list","watch"]}]}`, gv, f.GVR.Resource, f.Namespaced, f.Kind),
+		"/apis/apiregistration.k8s.io/v1/apiservices": `{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1","metadata":{},"items":[]}`,
+	}
+	if f.GVR.Group != "" {
+		documents["/api"] = `{"kind":"APIVersions","versions":[]}`
+		documents["/apis"] = `{"kind":"APIGroupList","apiVersion":"v1","groups":[` + group + `]}`
+	}
+	text, ok := documents[path]
+	if !ok {
+		Refuse(http.StatusNotFound, "NotFound")(w, nil)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, text)
+}
+
+// Refuse answers with a Status.
+func Refuse(code int, reason string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(code)
+		_, _ = io.WriteString(w, StatusText(code, reason)+"\n")
+	}
+}
+
+// StatusText is a Status as kube-apiserver writes it.
+func StatusText(code int, reason string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"scripted","reason":%q,"code":%d}`, reason, code)
+}

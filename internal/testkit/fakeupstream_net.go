@@ -1,0 +1,84 @@
+package testkit
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// memoryNet is a network of one server in memory, so that tests with it may run in a synctest bubble.
+type memoryNet struct {
+	dialed chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex // guards all below
+	offline bool
+	open    []net.Conn // the server's ends
+}
+
+func newMemoryNet() *memoryNet {
+	return &memoryNet{dialed: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// dial connects to the server.
+func (m *memoryNet) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	m.mu.Lock()
+	offline := m.offline
+	if !offline {
+		m.open = append(m.open, theirs)
+	}
+	m.mu.Unlock()
+	if offline {
+		return nil, syscall.ECONNREFUSED
+	}
+	select {
+	case m.dialed <- theirs:
+		return ours, nil
+	case <-m.closed:
+		return nil, syscall.ECONNREFUSED
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// setOffline refuses connections, and cuts those that are open.
+func (m *memoryNet) setOffline(offline bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.offline = offline
+	if offline {
+		for _, conn := range m.open {
+			_ = conn.Close()
+		}
+		m.open = nil
+	}
+}
+
+// Accept implements net.Listener.
+func (m *memoryNet) Accept() (net.Conn, error) {
+	select {
+	case conn := <-m.dialed:
+		return conn, nil
+	case <-m.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (m *memoryNet) Close() error {
+	m.once.Do(func() { close(m.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (m *memoryNet) Addr() net.Addr { return memoryAddr{} }
+
+type memoryAddr struct{}
+
+// Network implements net.Addr.
+func (memoryAddr) Network() string { return "memory" }
+
+func (memoryAddr) String() string { return "upstream.test" }

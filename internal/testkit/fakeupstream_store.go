@@ -1,0 +1,245 @@
+package testkit
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// DefaultColumns are the columns of a resource without a printer of its own.
+const DefaultColumns = `[{"name":"Name","type":"string","format":"name","description":"Name","priority":0}]`
+
+// fakeStore is what a FakeUpstream holds: the objects, and every event since it began.
+type fakeStore struct {
+	rv      uint64
+	objects map[string]string // by key: the object's text
+	events  []fakeEvent
+	columns string
+	changed chan struct{} // closed and replaced by every event
+	dropped chan struct{} // closed and replaced when all watches are dropped
+}
+
+type fakeEvent struct {
+	kind string
+	rv   uint64
+	key  string
+	text string
+}
+
+func newFakeStore() fakeStore {
+	return fakeStore{rv: 1, objects: map[string]string{}, columns: DefaultColumns, changed: make(chan struct{}), dropped: make(chan struct{})}
+}
+
+// RV is the resourceVersion of the last write.
+func (f *FakeUpstream) RV() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.store.rv
+}
+
+// Put writes an object, with some text of its own, and returns its resourceVersion. key is name or namespace/name.
+func (f *FakeUpstream) Put(key, data string) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kind := "ADDED"
+	if _, ok := f.store.objects[key]; ok {
+		kind = "MODIFIED"
+	}
+	rv := f.store.rv + 1
+	f.store.objects[key] = f.ObjectText(key, rv, data)
+	return f.happen(kind, key, f.store.objects[key])
+}
+
+// Delete removes an object and returns the resourceVersion at which it is gone.
+func (f *FakeUpstream) Delete(key string) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.store.objects, key)
+	return f.happen("DELETED", key, f.ObjectText(key, f.store.rv+1, "last"))
+}
+
+// Bookmark tells all watches where the upstream is.
+func (f *FakeUpstream) Bookmark() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.happen("BOOKMARK", "", f.bookmarkText(f.store.rv+1, false))
+}
+
+// Elsewhere is a write to another resource: the resourceVersion rises and no watch hears of it.
+func (f *FakeUpstream) Elsewhere() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store.rv++
+	return f.store.rv
+}
+
+// happen records an event at the next resourceVersion, with f.mu held.
+func (f *FakeUpstream) happen(kind, key, text string) uint64 {
+	f.store.rv++
+	f.store.events = append(f.store.events, fakeEvent{kind: kind, rv: f.store.rv, key: key, text: text})
+	close(f.store.changed)
+	f.store.changed = make(chan struct{})
+	return f.store.rv
+}
+
+// SetColumns changes the columns of the kind's Table.
+func (f *FakeUpstream) SetColumns(columns string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store.columns = columns
+}
+
+// Restore sets the upstream back to an earlier resourceVersion without any object, as an etcd from a backup is.
+func (f *FakeUpstream) Restore(rv uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.store.rv, f.store.events = rv, nil
+	clear(f.store.objects)
+}
+
+// DropWatches ends every open watch cleanly.
+func (f *FakeUpstream) DropWatches() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.store.dropped)
+	f.store.dropped = make(chan struct{})
+}
+
+// ObjectText is an object as the upstream writes it.
+func (f *FakeUpstream) ObjectText(key string, rv uint64, data string) string {
+	namespace, name, namespaced := strings.Cut(key, "/")
+	if !namespaced {
+		name, namespace = namespace, ""
+	} else {
+		namespace = fmt.Sprintf(`"namespace":%q,`, namespace)
+	}
+	return fmt.Sprintf(`{%s,"metadata":{"name":%q,%s"resourceVersion":"%d"},"spec":{"v":%q}}`, f.typeMeta(), name, namespace, rv, data)
+}
+
+func (f *FakeUpstream) typeMeta() string {
+	if f.Custom {
+		return fmt.Sprintf(`"apiVersion":%q,"kind":%q`, f.GVR.GroupVersion().String(), f.Kind)
+	}
+	return fmt.Sprintf(`"kind":%q,"apiVersion":%q`, f.Kind, f.GVR.GroupVersion().String())
+}
+
+func (f *FakeUpstream) bookmarkText(rv uint64, initialEnd bool) string {
+	end, version := `"annotations":{"k8s.io/initial-events-end":"true"}`, fmt.Sprintf(`"resourceVersion":"%d"`, rv)
+	switch {
+	case initialEnd && f.Custom:
+		return fmt.Sprintf(`{%s,"metadata":{%s,%s}}`, f.typeMeta(), end, version)
+	case initialEnd:
+		return fmt.Sprintf(`{%s,"metadata":{%s,%s}}`, f.typeMeta(), version, end)
+	default:
+		return fmt.Sprintf(`{%s,"metadata":{%s}}`, f.typeMeta(), version)
+	}
+}
+
+// FrameText is a watch frame: of the plain object, or of a Table when columns are given ("null" after the first).
+func (f *FakeUpstream) FrameText(kind, object string, rv uint64, columns string) string {
+	if columns != "" {
+		object = fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,`+
+			`"rows":[{"cells":["x"],"object":%s}]}`, rv, columns, object)
+	}
+	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
+}
+
+// listText is a list, plain or as a Table.
+func (f *FakeUpstream) listText(objects []string, rv uint64, next string, table bool) string {
+	meta := fmt.Sprintf(`{"resourceVersion":"%d","continue":%q}`, rv, next)
+	if table {
+		rows := make([]string, len(objects))
+		for i, object := range objects {
+			rows[i] = `{"cells":["x"],"object":` + object + `}`
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,"columnDefinitions":%s,"rows":[%s]}`+"\n",
+			meta, f.store.columns, strings.Join(rows, ","))
+	}
+	items, gv := "["+strings.Join(objects, ",")+"]", f.GVR.GroupVersion().String()
+	if f.Custom {
+		return fmt.Sprintf(`{"apiVersion":%q,"items":%s,"kind":"%sList","metadata":%s}`+"\n", gv, items, f.Kind, meta)
+	}
+	items = strings.ReplaceAll(items, "{"+f.typeMeta()+",", "{") // the items of a built-in list have no type meta
+	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
+}
+
+// list answers a list; a continue token is the number of objects before it.
+func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	keys := slices.Sorted(maps.Keys(f.store.objects))
+	objects := make([]string, len(keys))
+	for i, key := range keys {
+		objects[i] = f.store.objects[key]
+	}
+	rv := f.store.rv
+	f.mu.Unlock()
+	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	to, next := len(objects), ""
+	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 && from+limit < to {
+		to, next = from+limit, strconv.Itoa(from+limit)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, f.listText(objects[from:to], rv, next, wantsTable(r)))
+}
+
+func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
+
+// watch answers a watch until it is dropped, its time is over or the client leaves.
+func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
+	query := r.URL.Query()
+	at, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
+	seconds, _ := strconv.Atoi(query.Get("timeoutSeconds"))
+	end := time.NewTimer(time.Duration(max(seconds, 1)) * time.Second)
+	defer end.Stop()
+	w.Header().Set("Content-Type", "application/json")
+	f.mu.Lock()
+	dropped, columns := f.store.dropped, ""
+	if wantsTable(r) {
+		columns = f.store.columns
+	}
+	send := func(e fakeEvent) {
+		_, _ = io.WriteString(w, f.FrameText(e.kind, e.text, e.rv, columns))
+		at = e.rv
+		if columns != "" {
+			columns = "null"
+		}
+	}
+	if q == AskStreaming {
+		now := f.store.rv
+		for _, key := range slices.Sorted(maps.Keys(f.store.objects)) {
+			send(fakeEvent{kind: "ADDED", text: f.store.objects[key], rv: now})
+		}
+		send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, true), rv: now})
+	}
+	f.mu.Unlock()
+	for {
+		f.mu.Lock()
+		for _, e := range f.store.events {
+			if e.rv > at {
+				send(e)
+			}
+		}
+		if now := f.store.rv; q == AskFence && now > at {
+			send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, false), rv: now})
+		}
+		changed := f.store.changed
+		f.mu.Unlock()
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-changed:
+		case <-dropped:
+			return
+		case <-end.C:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
