@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
@@ -21,6 +23,10 @@ const (
 
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
+
+// answerWait is how long the headers of a watch and the whole of any other answer may take. kube-apiserver itself gives up
+// after a minute; what takes longer hangs.
+const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
 type Client struct {
@@ -38,20 +44,22 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the upstream's address: %w", err)
 	}
-	client, err := rest.HTTPClientFor(config)
+	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
-	// A redirect would carry the facade's credentials to wherever the answer points.
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{base: base, http: client}, nil
+	return &Client{base: base, http: &http.Client{
+		Transport: transport,
+		// A redirect would carry the facade's credentials to wherever the answer points.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
 }
 
 // Host is the upstream's address, for messages.
 func (c *Client) Host() string { return c.base.Host }
 
 // CloseIdle closes the connections that no request uses.
-func (c *Client) CloseIdle() { c.http.CloseIdleConnections() }
+func (c *Client) CloseIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
 // StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
 type StatusError struct {
@@ -103,10 +111,17 @@ func (c *Client) open(ctx context.Context, t target, accept string) (*http.Respo
 	if err != nil {
 		return nil, err
 	}
-	response, err := c.http.Do(request)
+	// The response's body lives as long as the context that it was asked for with: only until the headers are there may
+	// the wait end it.
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(answerWait, func() { cancel(errLate) })
+	response, err := c.http.Do(request.WithContext(ctx))
+	late.Stop()
 	if err != nil {
+		cancel(nil)
 		return nil, fmt.Errorf("reach the upstream: %w", err)
 	}
+	response.Body = &ownedBody{ReadCloser: response.Body, release: func() { cancel(nil) }}
 	if response.StatusCode == http.StatusOK {
 		return response, nil
 	}
@@ -118,6 +133,20 @@ func (c *Client) open(ctx context.Context, t target, accept string) (*http.Respo
 	return nil, &StatusError{Code: response.StatusCode, Header: response.Header, Body: body}
 }
 
+var errLate = errors.New("no answer in time")
+
+// ownedBody ends a request's context with its body.
+type ownedBody struct {
+	io.ReadCloser
+	release func()
+}
+
+// Close implements io.Closer.
+func (b *ownedBody) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
+}
+
 // read sends a GET and returns the whole body of a 200, which must not exceed limit bytes.
 func (c *Client) read(ctx context.Context, t target, accept string, limit int64) ([]byte, error) {
 	body, _, err := c.readWithHeader(ctx, t, accept, limit)
@@ -125,6 +154,8 @@ func (c *Client) read(ctx context.Context, t target, accept string, limit int64)
 }
 
 func (c *Client) readWithHeader(ctx context.Context, t target, accept string, limit int64) ([]byte, http.Header, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
 	response, err := c.open(ctx, t, accept)
 	if err != nil {
 		return nil, nil, err
