@@ -2,9 +2,12 @@ package upstream
 
 import (
 	"errors"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strings"
 )
 
@@ -14,6 +17,12 @@ import (
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Modified-Since", "If-None-Match", "If-Range", "Range", "User-Agent",
 }
+
+// withheldHeaders are headers of an answer that speak of the upstream's host, not of the answer: a client would apply them to
+// the facade's.
+var withheldHeaders = []string{"Alt-Svc", "Set-Cookie", "Strict-Transport-Security"}
+
+var discarded = log.New(io.Discard, "", 0)
 
 // UnreachableError says that the upstream gave no answer to a request that was passed through.
 type UnreachableError struct{ Err error }
@@ -40,7 +49,11 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 		Transport:     p.client.http.Transport,
 		FlushInterval: -1, // watches: each event goes out when it arrives
 		Rewrite:       func(out *httputil.ProxyRequest) { p.rewrite(out) },
+		ErrorLog:      discarded, // what fails is returned, or ends the client's connection
 		ModifyResponse: func(response *http.Response) error {
+			for _, name := range withheldHeaders {
+				response.Header.Del(name)
+			}
 			if response.StatusCode >= 300 && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
 				return p.redirect(response)
 			}
@@ -66,6 +79,7 @@ func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
 	}
 	out.Out.Header = header
 	out.Out.Body, out.Out.ContentLength = http.NoBody, 0
+	out.Out.TransferEncoding, out.Out.Trailer = nil, nil
 	u := *p.client.base
 	u.Path = strings.TrimSuffix(u.Path, "/") + out.In.URL.Path
 	u.RawPath = ""
@@ -81,10 +95,10 @@ func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
 // as a path without a host. A redirect to elsewhere would send the client to a place that nobody here vouches for.
 func (p *PassThrough) redirect(response *http.Response) error {
 	location, err := url.Parse(response.Header.Get("Location"))
-	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) || !strings.HasPrefix(location.Path, "/openapi/") {
+	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) || !strings.HasPrefix(path.Clean(location.Path), "/openapi/") {
 		return errors.New("the upstream answered with a redirect")
 	}
-	location.Scheme, location.Host = "", ""
+	location.Scheme, location.User, location.Host = "", nil, ""
 	response.Header.Set("Location", location.String())
 	return nil
 }
