@@ -22,7 +22,11 @@ const (
 	documentLimit = 256 << 20
 	// documentBudget bounds all kept documents in bytes.
 	documentBudget = 512 << 20
-	documentWait   = 30 * time.Second
+	// documentOverhead is about what a kept document costs in bytes besides its body and key: its headers, in a map.
+	documentOverhead = 2 << 10
+	documentWait     = 30 * time.Second
+	// documentPatience is how long the upstream may take when there is a kept document to answer with.
+	documentPatience = 3 * time.Second
 )
 
 // Document is an answer of the upstream that describes the upstream itself: discovery, OpenAPI, its version. Immutable.
@@ -65,18 +69,38 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 		defer cancel()
 		return d.fetch(detached, key, target{path: path, query: query}, header, kept)
 	})
+	var late <-chan time.Time
+	if kept != nil {
+		patience := time.NewTimer(documentPatience)
+		defer patience.Stop()
+		late = patience.C
+	}
 	select {
 	case result := <-done:
-		if result.Err != nil && kept != nil {
+		if result.Err == nil {
+			return result.Val.(*Document), nil
+		}
+		if kept != nil {
+			d.renew(key, kept)
 			return kept, nil
 		}
-		if result.Err != nil {
-			return nil, result.Err
-		}
-		return result.Val.(*Document), nil
+		return nil, result.Err
+	case <-late:
+		d.renew(key, kept)
+		return kept, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// renew keeps a document for another second, unless there is a newer one.
+func (d *Documents) renew(key string, kept *Document) *Document {
+	renewed := *kept
+	renewed.read = time.Now()
+	if d.lookup(key) == kept {
+		d.keep(key, &renewed)
+	}
+	return &renewed
 }
 
 // documentKey names what an answer depends on. Of the user agent only matters whether the upstream would indent for it
@@ -120,10 +144,7 @@ func (d *Documents) fetch(ctx context.Context, key string, t target, header http
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusNotModified && kept != nil {
-		renewed := *kept
-		renewed.read = time.Now()
-		d.keep(key, &renewed)
-		return &renewed, nil
+		return d.renew(key, kept), nil
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, documentLimit+1))
 	if err != nil {
@@ -145,15 +166,18 @@ func (d *Documents) keep(key string, document *Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if old := d.kept[key]; old != nil {
-		d.bytes -= len(old.Body)
+		d.bytes -= old.size(key)
 	}
-	if d.bytes+len(document.Body) > documentBudget {
+	if d.bytes+document.size(key) > documentBudget {
 		clear(d.kept)
 		d.bytes = 0
 	}
 	d.kept[key] = document
-	d.bytes += len(document.Body)
+	d.bytes += document.size(key)
 }
+
+// size is about what a kept document costs in bytes.
+func (d *Document) size(key string) int { return len(d.Body) + len(key) + documentOverhead }
 
 // IsUnreachable tells whether err says that the upstream gave no answer.
 func IsUnreachable(err error) bool {
