@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,7 +18,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// catalogMinAge is how long an answer of discovery is believed when a resource is not in it: a storm of requests for a
+// catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm of requests for a
 // resource that does not exist costs the upstream one discovery per period.
 const catalogMinAge = time.Second
 
@@ -38,11 +39,17 @@ type Catalog struct {
 	discovery discovery.DiscoveryInterface
 	flight    singleflight.Group
 	content   atomic.Pointer[catalogContent]
+	last      atomic.Pointer[attempt]
+}
+
+// attempt is one reading of discovery.
+type attempt struct {
+	err  error
+	when time.Time
 }
 
 type catalogContent struct {
 	resources map[schema.GroupVersionResource]Resource
-	read      time.Time
 }
 
 // NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
@@ -56,20 +63,45 @@ func (c *Catalog) Known() bool { return c.content.Load() != nil }
 // Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is looked
 // for in the upstream's discovery again, at most once a second.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
-	content := c.content.Load()
-	if content != nil {
-		if r, ok := content.resources[gvr]; ok {
-			return r, true, nil
-		}
-		if time.Since(content.read) < catalogMinAge {
-			return Resource{}, false, nil
-		}
+	if r, ok := c.known(gvr); ok {
+		return r, true, nil
+	}
+	if last := c.last.Load(); last != nil && time.Since(last.when) < catalogMinAge {
+		return Resource{}, false, last.err
 	}
 	if err := c.Refresh(ctx); err != nil {
 		return Resource{}, false, err
 	}
-	r, ok := c.content.Load().resources[gvr]
+	r, ok := c.known(gvr)
 	return r, ok, nil
+}
+
+func (c *Catalog) known(gvr schema.GroupVersionResource) (Resource, bool) {
+	content := c.content.Load()
+	if content == nil {
+		return Resource{}, false
+	}
+	r, ok := content.resources[gvr]
+	return r, ok
+}
+
+// Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is another
+// one now.
+func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
+	for {
+		content := c.content.Load()
+		if content == nil {
+			return
+		}
+		if _, ok := content.resources[gvr]; !ok {
+			return
+		}
+		without := &catalogContent{resources: maps.Clone(content.resources)}
+		delete(without.resources, gvr)
+		if c.content.CompareAndSwap(content, without) {
+			return
+		}
+	}
 }
 
 // Match finds what an operator means by "pods" or "deployments.apps" or "widgets.v1.ex.io".
@@ -98,7 +130,9 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 	done := c.flight.DoChan("", func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 		defer cancel()
-		return nil, c.refresh(detached)
+		err := c.refresh(detached)
+		c.last.Store(&attempt{err: err, when: time.Now()})
+		return nil, err
 	})
 	select {
 	case result := <-done:
@@ -118,7 +152,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	content := &catalogContent{resources: map[schema.GroupVersionResource]Resource{}, read: time.Now()}
+	content := &catalogContent{resources: map[schema.GroupVersionResource]Resource{}}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {

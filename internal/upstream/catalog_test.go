@@ -1,0 +1,195 @@
+package upstream
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+const apiServices = testkit.Ask("/apis/apiregistration.k8s.io/v1/apiservices")
+
+func newCatalog(t *testing.T, r *rig) *Catalog {
+	t.Helper()
+	config := r.Config()
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewCatalog(r.client, client)
+}
+
+// serve adds a group with one resource to the fake's discovery.
+func serve(r *rig, groups ...string) {
+	var list []string
+	for _, group := range groups {
+		gv := group + "/v1"
+		list = append(list, fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":"v1"}]}`, group, gv))
+		r.Script(testkit.Ask("/apis/"+gv), text(fmt.Sprintf(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[`+
+			`{"name":"things","singularName":"","namespaced":true,"kind":"Thing","verbs":["get","list","watch"]},`+
+			`{"name":"things/status","singularName":"","namespaced":true,"kind":"Thing","verbs":["get","patch"]},`+
+			`{"name":"reviews","singularName":"","namespaced":false,"kind":"Review","verbs":["create"]}]}`, gv)))
+	}
+	r.Script(apis, jsonText(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+strings.Join(list, ",")+`]}`))
+}
+
+func jsonText(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+func things(group string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
+}
+
+func lookup(t *testing.T, c *Catalog, gvr schema.GroupVersionResource) (Resource, bool) {
+	t.Helper()
+	resource, ok, err := c.Lookup(t.Context(), gvr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resource, ok
+}
+
+func TestCatalog(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		if _, err := c.Match("configmaps"); err == nil || c.Known() {
+			t.Error("the catalog knows before it asked")
+		}
+		serve(r, "ex.io")
+		got, ok := lookup(t, c, things("ex.io"))
+		want := Resource{
+			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Scope: selectors.Namespaced, Cacheable: true,
+		}
+		if !ok || got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+		if reviews, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("reviews")); !ok || reviews.Cacheable || reviews.Scope != selectors.Cluster {
+			t.Errorf("what can only be created: %+v", reviews)
+		}
+		if _, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("things/status")); ok {
+			t.Error("a subresource is a resource")
+		}
+		for name, want := range map[string]string{
+			"configmaps": "/v1, Resource=configmaps", "things.ex.io": "ex.io/v1, Resource=things", "things.v1.ex.io": "ex.io/v1, Resource=things",
+			"configmaps.v1": "/v1, Resource=configmaps", "things": "", "reviews.ex.io": "", "nope": "",
+		} {
+			if got, err := c.Match(name); (err != nil) != (want == "") || err == nil && got.String() != want {
+				t.Errorf("match %q: %s, %v", name, got, err)
+			}
+		}
+	})
+}
+
+// A storm of requests for what does not exist costs one discovery a second, also when discovery fails.
+func TestCatalogAsksOnceASecond(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"found nothing": nil, "apiservices fail": testkit.Refuse(http.StatusInternalServerError, "InternalError"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				c := newCatalog(t, r)
+				r.Script(apiServices, answer)
+				began := time.Now()
+				for time.Since(began) < 10*time.Second {
+					var wait sync.WaitGroup
+					for range 10 {
+						wait.Go(func() {
+							_, ok, err := c.Lookup(t.Context(), things("nope.io"))
+							if ok || (err != nil) != (answer != nil) {
+								t.Errorf("found %t, %v", ok, err)
+							}
+						})
+					}
+					wait.Wait()
+					elapse(10 * time.Millisecond)
+				}
+				if n := r.Asked(apiServices); n < 9 || n > 11 {
+					t.Errorf("asked %d times in ten seconds", n)
+				}
+				r.Script(apiServices, nil)
+				serve(r, "nope.io")
+				elapse(catalogMinAge)
+				if _, ok := lookup(t, c, things("nope.io")); !ok {
+					t.Error("a resource that appeared is not found")
+				}
+			})
+		})
+	}
+}
+
+func TestCatalogForgets(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		c.Forget(things("ex.io")) // before anything is known
+		serve(r, "ex.io")
+		lookup(t, c, things("ex.io"))
+		serve(r)
+		elapse(time.Hour)
+		if _, ok := lookup(t, c, things("ex.io")); !ok {
+			t.Error("what is known is asked for again")
+		}
+		c.Forget(things("ex.io"))
+		if _, ok := lookup(t, c, things("ex.io")); ok {
+			t.Error("what is gone is still known")
+		}
+		if _, ok := lookup(t, c, configMaps.GVR); !ok {
+			t.Error("everything was forgotten")
+		}
+	})
+}
+
+// What another server answers may differ for each caller; who cannot tell which those are, believes in few.
+func TestCatalogOfAggregatedAPIs(t *testing.T) {
+	services := `{"kind":"APIServiceList","items":[{"spec":{"group":"metrics.example.com","version":"v1","service":{"name":"x","namespace":"y"}}},` +
+		`{"spec":{"group":"ex.io","version":"v1"}},{"spec":{"version":"v1","service":null}}]}`
+	for name, c := range map[string]struct {
+		answer    http.HandlerFunc
+		cacheable map[string]bool
+	}{
+		"readable":  {jsonText(services), map[string]bool{"metrics.example.com": false, "ex.io": true, "apps": true, "storage.k8s.io": true}},
+		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
+		"unknown":   {testkit.Refuse(http.StatusNotFound, "NotFound"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				catalog := newCatalog(t, r)
+				serve(r, "metrics.example.com", "ex.io", "apps", "storage.k8s.io")
+				r.Script(apiServices, c.answer)
+				for group, want := range c.cacheable {
+					if got, ok := lookup(t, catalog, things(group)); !ok || got.Cacheable != want {
+						t.Errorf("%s: known %t, cacheable %t, want %t", group, ok, got.Cacheable, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestCatalogOfABrokenGroup(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		serve(r, "broken.io", "ex.io")
+		r.Script("/apis/broken.io/v1", testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable"))
+		if _, ok := lookup(t, c, things("ex.io")); !ok {
+			t.Error("a broken group hides another")
+		}
+		if _, ok := lookup(t, c, configMaps.GVR); !ok {
+			t.Error("a broken group hides the core")
+		}
+		if _, ok := lookup(t, c, things("broken.io")); ok {
+			t.Error("a broken group is there")
+		}
+	})
+}
