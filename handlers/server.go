@@ -142,6 +142,9 @@ func (s *Server) open(ctx context.Context, info *request.RequestInfo) (*upstream
 	}
 	lane.AwaitSync(ctx, syncGrace)
 	if failure := lane.Failure(); failure != nil && failure.Refused {
+		if failure.Gone() {
+			s.Catalog.Forget(gvr)
+		}
 		return nil, errForward
 	}
 	return lane, nil

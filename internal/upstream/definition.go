@@ -15,6 +15,8 @@ const definitionLimit = 8 << 20
 
 // definition is what a lane of custom resources must know from their CRD, of one version.
 type definition struct {
+	uid        string
+	generation int64             // rises with every change of the CRD's spec
 	selectable []string          // JSONPaths of selectable fields, without the leading dot
 	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath as it is written
 }
@@ -31,6 +33,10 @@ func (c *Client) define(ctx context.Context, r Resource) (definition, error) {
 		return definition{}, err
 	}
 	var crd struct {
+		Metadata struct {
+			UID        string
+			Generation int64
+		}
 		Spec struct {
 			Versions []struct {
 				Name                     string
@@ -42,7 +48,7 @@ func (c *Client) define(ctx context.Context, r Resource) (definition, error) {
 	if err := json.Unmarshal(body, &crd); err != nil {
 		return definition{}, fmt.Errorf("read the definition of %s: %w", r.GVR.Resource, err)
 	}
-	d := definition{datePaths: map[string]string{}}
+	d := definition{uid: crd.Metadata.UID, generation: crd.Metadata.Generation, datePaths: map[string]string{}}
 	for _, version := range crd.Spec.Versions {
 		if version.Name != r.GVR.Version {
 			continue

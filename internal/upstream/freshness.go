@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -104,7 +102,7 @@ func (f *freshness) bring(ctx context.Context, rv cache.RV, patience Patience) e
 	}
 	for attempt := 0; attempt < 2; attempt++ {
 		select {
-		case <-f.join():
+		case <-f.join(rv):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -140,29 +138,42 @@ func (f *freshness) current(ctx context.Context) (cache.RV, error) {
 // ask waits for its turn, closes the probe to newcomers, and sends it.
 func (f *freshness) ask(ctx context.Context, p *probe) {
 	defer close(p.done)
-	ctx, cancel := context.WithTimeout(ctx, probeWait)
-	defer cancel()
 	select {
 	case f.turn <- struct{}{}:
 		defer func() { <-f.turn }()
 	case <-ctx.Done():
-		p.err = ctx.Err()
-		return
+		p.err = ErrStopped
 	}
 	f.mu.Lock()
 	f.next = nil
 	f.mu.Unlock()
+	if p.err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeWait)
+	defer cancel()
+	p.rv, p.err = f.question(ctx)
+	if p.err != nil {
+		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", p.err)
+	}
+}
+
+// question reads the upstream's resourceVersion. It is never below what the upstream sent before the question.
+func (f *freshness) question(ctx context.Context) (cache.RV, error) {
+	before, err := f.lane.Cache.State()
+	if err != nil {
+		return 0, err
+	}
 	body, err := f.client.read(ctx, probeTarget(f.lane.Resource), mediaJSON, maxErrorBody)
 	if err != nil {
-		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
-		return
+		return 0, err
 	}
-	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
-	if err != nil {
-		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
-		return
+	rv, err := listVersion(body)
+	if err == nil && rv < before.RV() {
+		f.lane.reader.setBack()
+		err = errRestored
 	}
-	p.rv, p.err = cache.ParseRV(list.ResourceVersion)
+	return rv, err
 }
 
 // probeTarget is the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
@@ -177,13 +188,14 @@ func probeTarget(r Resource) target {
 	}
 }
 
-// join returns when the fence under way, or a new one, has ended.
-func (f *freshness) join() <-chan struct{} {
+// join returns a channel that is closed when the fence under way, or a new one, has ended. None is opened for a lane that is
+// at rv already, as the last one may just have brought it there.
+func (f *freshness) join(rv cache.RV) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fence == nil {
 		own := &fence{done: make(chan struct{})}
-		if !f.lane.start(func() { f.guard(f.lane.life, own) }) {
+		if f.lane.at(rv) || !f.lane.start(func() { f.guard(f.lane.life, own) }) {
 			close(own.done)
 			return own.done
 		}
@@ -206,9 +218,8 @@ func (f *freshness) guard(ctx context.Context, own *fence) {
 	f.lane.reader.fence(ctx)
 }
 
-func watchQuery(rv cache.RV, seconds int) url.Values {
+func watchQuery(rv cache.RV) url.Values {
 	return url.Values{
-		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"},
-		"resourceVersion": {rv.String()}, "timeoutSeconds": {strconv.Itoa(seconds)},
+		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"}, "resourceVersion": {rv.String()},
 	}
 }

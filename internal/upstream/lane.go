@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,9 +48,14 @@ type Bookmark struct {
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused: the upstream will not let the facade list or watch this resource (401, 403, 404, 405, 406); requests for it
-	// are the upstream's to answer.
+	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (401, 403, 404, 405,
+	// 406) or because the resource was redefined; requests for it are the upstream's to answer.
 	Refused bool
+}
+
+// Gone tells whether the upstream does not know the resource as the lane does: discovery has to be read again.
+func (f *Failure) Gone() bool {
+	return f.Refused && (hasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
 }
 
 // Kind is how the lane's objects are selected; nil until the upstream was asked.
@@ -137,17 +144,25 @@ func (l *Lane) fail(f *Failure) {
 	l.announce()
 }
 
-func (l *Lane) connected() { l.disconnected.Store(0) }
+func (l *Lane) connected() {
+	if l.disconnected.Load() != 0 { // every event comes by
+		l.disconnected.Store(0)
+	}
+}
 
 func (l *Lane) lost() { l.disconnected.CompareAndSwap(0, time.Now().UnixNano()) }
 
 // refusedFor is how long a refusal is believed; then the next request makes the facade ask again.
 const refusedFor = 5 * time.Second
 
-// overdue tells whether the lane ended because the upstream refused it, long enough ago to try again.
-func (l *Lane) overdue() bool {
+// overdue tells whether the lane ended, and whether it is time to try again: at once if the resource is known to have
+// changed.
+func (l *Lane) overdue(now Resource) bool {
 	f := l.Failure()
-	return f != nil && f.Refused && time.Since(f.When) > refusedFor
+	if f == nil || !f.Refused {
+		return false
+	}
+	return l.Resource != now || errors.Is(f.Err, errRedefined) || time.Since(f.When) > refusedFor
 }
 
 // start runs work in the background of the lane; it is not started when the lane is stopping.

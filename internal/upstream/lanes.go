@@ -59,6 +59,8 @@ type Lanes struct {
 	mu    sync.RWMutex // guards lanes and life; held for map operations only
 	lanes map[schema.GroupVersionResource]*Lane
 	life  context.Context // nil until Run and after it
+
+	retired sync.WaitGroup // lanes that are being stopped because others took their places
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
@@ -90,11 +92,7 @@ const janitorEvery = 10 * time.Second
 
 // Get returns the resource's lane and starts it when there is none.
 func (l *Lanes) Get(r Resource) (*Lane, error) {
-	l.mu.RLock()
-	lane := l.lanes[r.GVR]
-	l.mu.RUnlock()
-	if lane != nil && !lane.overdue() {
-		lane.touch()
+	if lane := l.running(r); lane != nil {
 		return lane, nil
 	}
 	l.mu.Lock()
@@ -102,12 +100,28 @@ func (l *Lanes) Get(r Resource) (*Lane, error) {
 	if l.life == nil {
 		return nil, ErrStopped
 	}
-	if lane = l.lanes[r.GVR]; lane == nil || lane.overdue() {
+	lane := l.lanes[r.GVR]
+	if lane == nil || lane.overdue(r) {
+		if lane != nil {
+			l.retired.Go(lane.stop)
+		}
 		lane = l.start(r)
 		l.lanes[r.GVR] = lane
 	}
 	lane.touch()
 	return lane, nil
+}
+
+// running is the lane that a resource has, if it need not be started anew.
+func (l *Lanes) running(r Resource) *Lane {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	lane := l.lanes[r.GVR]
+	if lane == nil || lane.overdue(r) {
+		return nil
+	}
+	lane.touch() // before the janitor may look
+	return lane
 }
 
 // start makes a lane and lets its reader run. The caller holds l.mu.
@@ -117,10 +131,8 @@ func (l *Lanes) start(r Resource) *Lane {
 	lane.Cache = cache.NewLane(l.config.options(r))
 	lane.fresh = newFreshness(lane, l.client)
 	lane.lost()
-	lane.reader = &reader{
-		client: l.client, lane: lane, metrics: l.metrics, streaming: true, extra: make(chan step),
-		log: l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)),
-	}
+	lane.reader = newReader(l.client, lane, l.metrics,
+		l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)))
 	lane.start(func() { lane.reader.run(life) })
 	return lane
 }
@@ -142,16 +154,25 @@ func (l *Lanes) stopIdle() {
 		return
 	}
 	for _, lane := range l.All() {
-		idle := time.Since(time.Unix(0, lane.used.Load())) > l.config.Idle
-		if !idle || lane.Cache.Stats().Watchers > 0 {
-			continue
+		if lane.Cache.Stats().Watchers > 0 {
+			lane.touch() // whose watch ends comes back in a moment
 		}
-		l.mu.Lock()
-		delete(l.lanes, lane.Resource.GVR)
-		l.mu.Unlock()
-		l.log.Info("lane stopped: nobody reads it", zap.String("resource", lane.Resource.GVR.GroupResource().String()))
-		lane.stop()
+		if l.remove(lane) {
+			l.log.Info("lane stopped: nobody reads it", zap.String("resource", lane.Resource.GVR.GroupResource().String()))
+			lane.stop()
+		}
 	}
+}
+
+// remove takes a lane out if it is idle, so that nobody is given it from then on.
+func (l *Lanes) remove(lane *Lane) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	idle := time.Since(time.Unix(0, lane.used.Load())) > l.config.Idle && l.lanes[lane.Resource.GVR] == lane
+	if idle {
+		delete(l.lanes, lane.Resource.GVR)
+	}
+	return idle
 }
 
 func (l *Lanes) stopAll() {
@@ -166,4 +187,5 @@ func (l *Lanes) stopAll() {
 	for _, lane := range lanes {
 		lane.stop()
 	}
+	l.retired.Wait()
 }

@@ -1,11 +1,13 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -13,7 +15,6 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // pipe is how many steps may wait between the goroutine that cuts frames and the writer.
@@ -28,16 +29,22 @@ type reader struct {
 	log       *zap.Logger
 	streaming bool // the upstream knows streaming lists; learned from its refusal
 
-	accept    string
-	extractor *wire.Extractor
-	shape     wire.Shape
-	define    definition
+	lesson  lesson
+	shape   wire.Shape
+	dialect atomic.Pointer[dialect] // of this epoch; fences read it
 
-	extra chan step // steps of a fence, written by its goroutine, applied by the writer
+	extra    chan step     // steps of a fence, written by its goroutine, applied by the writer
+	restored chan struct{} // holds one when a probe found the upstream set back
 }
 
-// run fills the lane until the context ends or the upstream refuses the resource. Then the lane is closed: its watchers end,
-// and requests are the upstream's to answer.
+func newReader(client *Client, lane *Lane, metrics Metrics, log *zap.Logger) *reader {
+	return &reader{
+		client: client, lane: lane, metrics: metrics, log: log, streaming: true, extra: make(chan step), restored: make(chan struct{}, 1),
+	}
+}
+
+// run fills the lane until the context ends, the upstream refuses the resource, or it is redefined. Then the lane is closed:
+// its watchers end, and requests are the upstream's to answer.
 func (r *reader) run(ctx context.Context) {
 	defer r.lane.Cache.Close()
 	pause := newBackoff()
@@ -47,15 +54,15 @@ func (r *reader) run(ctx context.Context) {
 			return
 		}
 		r.lane.lost()
-		switch {
-		case isLost(err):
-			r.metrics.Relisted(r.lane.Resource.GVR.Resource)
-			r.log.Info("the upstream no longer holds the lane's resourceVersion; listing again", zap.Error(err))
-		case isRefused(err):
-			r.log.Warn("the upstream refuses the resource; its requests are passed through", zap.Error(err))
+		if isRefused(err) || errors.Is(err, errRedefined) {
+			r.log.Warn("the lane ends; requests are passed through until it is asked for again", zap.Error(err))
 			r.lane.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
-		default:
+		}
+		if endsEpoch(err) {
+			r.metrics.Relisted(r.lane.Resource.GVR.Resource)
+			r.log.Info("the lane is listed again", zap.Error(err))
+		} else {
 			r.log.Warn("the lane is not being filled", zap.Error(err))
 			r.lane.fail(&Failure{Err: err, When: time.Now()})
 		}
@@ -65,6 +72,10 @@ func (r *reader) run(ctx context.Context) {
 
 // epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails.
 func (r *reader) epoch(ctx context.Context) error {
+	select {
+	case <-r.restored: // by this very epoch it is dealt with
+	default:
+	}
 	if err := r.learn(ctx); err != nil {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
@@ -80,80 +91,60 @@ func (r *reader) epoch(ctx context.Context) error {
 	r.log.Info("lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
 	r.lane.fail(nil)
+	r.lane.connected()
 	return r.follow(ctx, open)
 }
 
-// learn asks what lists of the resource look like and which fields select, anew for each epoch: a CRD may have changed.
-func (r *reader) learn(ctx context.Context) error {
-	body, header, err := r.client.readWithHeader(ctx, probeTarget(r.lane.Resource), mediaJSON, maxErrorBody)
-	if err != nil {
-		return err
-	}
-	warnings := header.Values("Warning")
-	r.lane.warnings.Store(&warnings)
-	if r.shape, err = wire.LearnList(body); err != nil {
-		return err
-	}
-	gvr := r.lane.Resource.GVR
-	r.shape.Kind, r.shape.APIVersion = r.lane.Resource.GVK.Kind, r.lane.Resource.GVK.GroupVersion().String()
-	r.shape.Invented = wire.InventedAnnotations(gvr.Group, gvr.Version, gvr.Resource)
-	r.define = definition{}
-	if r.shape.Custom {
-		if r.define, err = r.client.define(ctx, r.lane.Resource); err != nil {
-			return err
-		}
-	}
-	kind := kindOf(r.lane.Resource, &r.shape, r.define)
-	r.extractor = wire.NewExtractor(pathsOf(kind))
-	r.accept = mediaTable
-	r.lane.kind.Store(kind)
-	r.lane.announce()
-	return nil
-}
-
-func pathsOf(kind *selectors.Kind) []wire.Path {
-	fields := kind.Fields()
-	paths := make([]wire.Path, len(fields))
-	for i, field := range fields {
-		paths[i] = wire.Path{Alternatives: field.Paths, Default: field.Default}
-	}
-	return paths
-}
-
-// follow applies the stream's steps, and when it ends resumes where the lane is, until the window is lost.
+// follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.
 func (r *reader) follow(ctx context.Context, open *stream) error {
 	pause := newBackoff()
 	for {
 		began := time.Now()
 		if open != nil {
-			r.lane.connected()
 			err := r.apply(ctx, open)
-			if ctx.Err() != nil || isLost(err) {
+			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
 			r.lane.lost()
 			r.metrics.Reconnected(r.lane.Resource.GVR.Resource)
 			r.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
-			if time.Since(began) < time.Second || !errors.Is(err, io.EOF) {
+			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
+				r.note(err)
 				pause.sleep(ctx, retryAfter(err))
 			}
 		}
-		state, err := r.lane.Cache.State()
-		if err != nil {
-			return err
-		}
-		// Five to ten minutes, as client-go's reflectors ask for.
-		open, err = r.client.watch(ctx, r.lane.Resource, watchQuery(r.resumeAt(state.RV()), 300+rand.IntN(300)), r.accept, r.extractor)
-		if err == nil {
+		var err error
+		if open, err = r.resume(ctx); err == nil {
 			continue
 		}
-		if ctx.Err() != nil || isLost(err) || isRefused(err) {
+		if ctx.Err() != nil || endsEpoch(err) || isRefused(err) {
 			return err
 		}
-		r.log.Debug("the upstream's watch cannot be resumed yet", zap.Error(err))
+		r.note(err)
 		pause.sleep(ctx, retryAfter(err))
 	}
+}
+
+// note logs what keeps a watch from going on, other than its end.
+func (r *reader) note(err error) {
+	if errors.Is(err, io.EOF) {
+		return
+	}
+	r.log.Info("the upstream's watch cannot go on yet", zap.Error(err))
+}
+
+// resume opens a watch from where the lane is.
+func (r *reader) resume(ctx context.Context) (*stream, error) {
+	state, err := r.lane.Cache.State()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.verify(ctx, state.RV()); err != nil {
+		return nil, err
+	}
+	// Five to ten minutes, as client-go's reflectors ask for.
+	return r.dialect.Load().watch(ctx, watchQuery(r.resumeAt(state.RV())), 300+rand.IntN(300))
 }
 
 // resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000
@@ -166,6 +157,10 @@ func (r *reader) resumeAt(rv cache.RV) cache.RV {
 	return rv
 }
 
+// settled is how long a watch must be open for the upstream to count as heard when nothing happens; one that lies or ends at
+// once says nothing.
+const settled = time.Second
+
 // apply writes a stream's steps, and those of fences, into the lane until the stream ends. A goroutine of its own cuts the
 // stream, so that scanning the next object and publishing this one overlap; it has ended when apply returns.
 func (r *reader) apply(ctx context.Context, s *stream) error {
@@ -176,23 +171,40 @@ func (r *reader) apply(ctx context.Context, s *stream) error {
 		failed <- pump(ctx, s, steps)
 	}()
 	defer func() { s.close(); cancel(); <-cut }()
+	quiet := time.NewTimer(settled)
+	defer quiet.Stop()
+	for {
+		var err error
+		select {
+		case st := <-steps:
+			err = r.write(st)
+		case st := <-r.extra:
+			err = r.write(st)
+		case err := <-failed:
+			return errors.Join(r.rest(steps), err)
+		case <-r.restored:
+			err = errRestored
+		case <-quiet.C:
+			r.lane.connected()
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rest writes what was read before a stream ended; it still counts.
+func (r *reader) rest(steps <-chan step) error {
 	for {
 		select {
 		case st := <-steps:
-			r.write(st)
-		case st := <-r.extra:
-			r.write(st)
-		case err := <-failed:
-			for { // what was read before the end still counts
-				select {
-				case st := <-steps:
-					r.write(st)
-				default:
-					return err
-				}
+			if err := r.write(st); err != nil {
+				return err
 			}
-		case <-ctx.Done():
-			return ctx.Err()
+		default:
+			return nil
 		}
 	}
 }
@@ -213,15 +225,34 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	}
 }
 
-// write applies one step. A change that the lane has already, because a fence and the watch both brought it, is dropped.
-func (r *reader) write(st step) {
-	if st.kind != stepChange {
-		r.lane.Cache.Progress(st.rv)
-		return
+// write applies one step. A change that the lane has already, because a fence and the watch both brought it, is dropped, and
+// so is everything from a fence of the last epoch.
+func (r *reader) write(st step) error {
+	switch {
+	case st.by != r.dialect.Load():
+		return nil
+	case st.columns != nil && r.shape.RawColumns != nil && !bytes.Equal(st.columns, r.shape.RawColumns):
+		return errReprinted
 	}
-	if err := r.lane.Cache.Apply(st.change); err != nil && !errors.Is(err, cache.ErrOutOfOrder) {
-		r.log.Error("an event was not applied", zap.Error(err))
+	if err := r.advance(st); errors.Is(err, cache.ErrOutOfOrder) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("apply an event: %w", err)
 	}
+	r.lane.connected()
+	return nil
+}
+
+// advance makes a step of the lane; ErrOutOfOrder is one that the lane has made before.
+func (r *reader) advance(st step) error {
+	if st.kind == stepChange {
+		return r.lane.Cache.Apply(st.change)
+	}
+	if r.lane.at(st.rv) {
+		return cache.ErrOutOfOrder
+	}
+	r.lane.Cache.Progress(st.rv)
+	return nil
 }
 
 // fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It returns when the
@@ -231,7 +262,7 @@ func (r *reader) fence(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	s, err := r.client.watch(ctx, r.lane.Resource, watchQuery(state.RV(), fenceSeconds), r.accept, r.extractor)
+	s, err := r.dialect.Load().watch(ctx, watchQuery(state.RV()), fenceSeconds)
 	if err != nil {
 		return
 	}
@@ -252,6 +283,14 @@ func (r *reader) fence(ctx context.Context) {
 			_, _ = r.lane.Cache.WaitFor(ctx, st.rv, time.Second) // the writer is about to apply it
 			return
 		}
+	}
+}
+
+// setBack tells the reader that the upstream is behind the lane.
+func (r *reader) setBack() {
+	select {
+	case r.restored <- struct{}{}:
+	default:
 	}
 }
 

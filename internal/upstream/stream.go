@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -23,6 +26,7 @@ var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 
 // step is what one frame of the upstream means to a lane.
 type step struct {
+	by      *dialect
 	kind    stepKind
 	change  cache.Change
 	rv      cache.RV
@@ -38,25 +42,46 @@ const (
 	stepInitialEnd
 )
 
-// stream is one open watch of the upstream, read frame by frame. It is used by one goroutine.
-type stream struct {
-	body      io.ReadCloser
-	frames    *wire.FrameReader
+// dialect is how the upstream is asked in one epoch, and how its answers are read. Immutable.
+type dialect struct {
+	client    *Client
+	resource  Resource
+	accept    string
 	extractor *wire.Extractor
-	scope     selectors.Scope
 }
 
-// watch opens a watch of a lane's resource.
-func (c *Client) watch(ctx context.Context, r Resource, query url.Values, accept string, e *wire.Extractor) (*stream, error) {
-	response, err := c.open(ctx, target{path: collectionPath(r.GVR, ""), query: query}, accept)
+// stream is one open watch of the upstream, read frame by frame by one goroutine.
+type stream struct {
+	*dialect
+	body   io.ReadCloser
+	frames *wire.FrameReader
+	cancel context.CancelFunc
+	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
+	ordered bool
+	last    cache.RV
+}
+
+// lateEnd is how much longer than it was asked to a watch may last: then the connection is dead and nobody said so.
+const lateEnd = 30 * time.Second
+
+// watch opens a watch that lasts so many seconds.
+func (d *dialect) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
+	query.Set("timeoutSeconds", strconv.Itoa(seconds))
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
+	response, err := d.client.open(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
 	frames := wire.NewFrameReader(response.Body, frameLimit)
-	return &stream{body: response.Body, frames: frames, extractor: e, scope: r.Scope}, nil
+	return &stream{dialect: d, body: response.Body, frames: frames, cancel: cancel, ordered: true}, nil
 }
 
-func (s *stream) close() { s.body.Close() }
+// close ends the stream; a next under way fails.
+func (s *stream) close() {
+	s.cancel()
+	s.body.Close()
+}
 
 // next reads one step. io.EOF is a clean end; an ERROR frame is a *StatusError.
 func (s *stream) next() (step, error) {
@@ -71,10 +96,14 @@ func (s *stream) next() (step, error) {
 	if frame.Type == "ERROR" {
 		return step{}, statusOf(frame.Status)
 	}
-	st := step{columns: bytes.Clone(frame.Columns)}
+	st := step{by: s.dialect, columns: bytes.Clone(frame.Columns)}
 	if st.rv, err = cache.ParseRV(frame.ResourceVersion); err != nil {
 		return step{}, fmt.Errorf("read a watch frame: %w", err)
 	}
+	if s.ordered && st.rv < s.last {
+		return step{}, fmt.Errorf("read a watch frame: its resourceVersion went back from %d to %d", s.last, st.rv)
+	}
+	s.last = st.rv
 	switch frame.Type {
 	case "BOOKMARK":
 		st.kind, st.frame = stepBookmark, frame
@@ -89,7 +118,7 @@ func (s *stream) next() (step, error) {
 	default:
 		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
 	}
-	st.change.Object, err = newObject(s.extractor, s.scope, frame.Row)
+	st.change.Object, err = newObject(s.extractor, s.resource.Scope, frame.Row)
 	return st, err
 }
 
@@ -133,6 +162,11 @@ func statusOf(status []byte) error {
 
 // isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
 func isLost(err error) bool { return hasCode(err, http.StatusGone) }
+
+// endsEpoch tells whether the lane has to be listed again.
+func endsEpoch(err error) bool {
+	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored)
+}
 
 // isRefused tells whether the upstream will not let the facade read the resource as it asked.
 func isRefused(err error) bool {

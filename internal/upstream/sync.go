@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -25,27 +26,39 @@ const (
 	maxRetryAfter = 30 * time.Second
 )
 
+// initialWait is how long a streaming list may be without a further initial event or the bookmark that ends them: the
+// upstream has its state at hand, and client-go's reflectors begin to complain then.
+const initialWait = 10 * time.Second
+
+// errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
+// began a plain watch.
+var errEndless = errors.New("the streaming list does not end its initial events")
+
 // sync fills the lane with the upstream's state of now and publishes it as a new epoch. It returns the watch that goes on
 // from there, or nil when none is open yet.
 func (r *reader) sync(ctx context.Context) (*stream, error) {
 	for {
 		open, err := r.syncOnce(ctx)
-		if !hasCode(err, http.StatusNotAcceptable) || r.accept == mediaJSON {
-			return open, err
+		if d := *r.dialect.Load(); hasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
+			r.log.Info("the upstream does not print this resource as a Table; reading plain objects")
+			d.accept = mediaJSON
+			r.dialect.Store(&d)
+			continue
 		}
-		r.log.Info("the upstream does not print this resource as a Table; reading plain objects")
-		r.accept = mediaJSON
+		return open, err
 	}
 }
 
 func (r *reader) syncOnce(ctx context.Context) (*stream, error) {
 	if r.streaming {
 		open, err := r.stream(ctx)
-		if !hasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity) {
+		refused := hasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
+		// An upstream may also be slow for once: only a refusal is for ever.
+		if !refused && !errors.Is(err, errEndless) {
 			return open, err
 		}
-		r.streaming = false
-		r.log.Info("the upstream refuses streaming lists; listing page by page", zap.Error(err))
+		r.streaming = !refused
+		r.log.Info("the upstream gives no streaming list; listing page by page", zap.Error(err))
 	}
 	return nil, r.pages(ctx)
 }
@@ -55,79 +68,120 @@ func (r *reader) syncOnce(ctx context.Context) (*stream, error) {
 func (r *reader) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
-		"includeObject": {"Object"}, "timeoutSeconds": {"600"},
+		"includeObject": {"Object"},
 	}
-	s, err := r.client.watch(ctx, r.lane.Resource, query, r.accept, r.extractor)
+	s, err := r.dialect.Load().watch(ctx, query, 600)
 	if err != nil {
 		return nil, err
 	}
+	s.ordered = false
+	patience := time.AfterFunc(initialWait, s.close)
+	err = r.initial(s, patience)
+	inTime := patience.Stop()
+	if err == nil {
+		s.ordered = true
+		return s, nil
+	}
+	s.close()
+	if !inTime && ctx.Err() == nil {
+		return nil, errEndless
+	}
+	return nil, err
+}
+
+// initial reads a streaming list up to its end and publishes it.
+func (r *reader) initial(s *stream, patience *time.Timer) error {
 	objects := map[string]*cache.Object{}
+	highest := ""
 	for {
 		st, err := s.next()
 		if err != nil {
-			s.close()
-			return nil, err
+			return err
 		}
 		if st.columns != nil {
 			r.setColumns(st.columns)
 		}
-		switch {
+		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
 			r.learnBookmark(st.frame)
-			r.publish(st.rv, slices.Collect(maps.Values(objects)))
-			return s, nil
+			return r.publish(st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
-			delete(objects, st.change.Object.Key)
+			delete(objects, o.Key)
 		case st.kind == stepChange:
-			objects[st.change.Object.Key] = st.change.Object
+			objects[o.Key] = o
+			if o.Key > highest { // initial events come in the order of their keys; later ones buy no time
+				highest = o.Key
+				patience.Reset(initialWait)
+			}
 		}
 	}
 }
 
-// pages reads a paginated list, for an upstream without streaming lists.
+// pages reads a paginated list, for an upstream without streaming lists. All pages are of one resourceVersion.
 func (r *reader) pages(ctx context.Context) error {
-	var objects []*cache.Object
-	token, first := "", ""
+	objects := map[string]*cache.Object{}
+	version, token := "", ""
 	for {
-		query := url.Values{"limit": {strconv.Itoa(pageObjects)}, "includeObject": {"Object"}}
-		if token != "" {
-			query.Set("continue", token)
-		}
-		body, err := r.client.read(ctx, target{path: collectionPath(r.lane.Resource.GVR, ""), query: query}, r.accept, pageLimit)
+		list, err := r.page(ctx, token, objects)
 		if err != nil {
 			return err
 		}
-		list, err := wire.SplitList(body, func(row wire.Row) error {
-			o, err := r.listed(row)
-			objects = append(objects, o)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		if first == "" {
-			first = list.ResourceVersion
+		if version == "" {
+			version = list.ResourceVersion
 			r.setColumns(list.Columns)
+		}
+		if list.ResourceVersion != version {
+			return fmt.Errorf("read a list: its pages are of the resourceVersions %q and %q", version, list.ResourceVersion)
 		}
 		if token = list.Continue; token == "" {
 			break
 		}
 	}
-	rv, err := cache.ParseRV(first)
+	rv, err := cache.ParseRV(version)
 	if err != nil {
-		return err
+		return fmt.Errorf("read a list: %w", err)
 	}
 	r.lane.bookmark.Store(&Bookmark{Template: r.plainBookmark()})
-	r.publish(rv, objects)
-	return nil
+	return r.publish(rv, objects)
+}
+
+// page adds the objects of one page; a page has some, unless it is the last.
+func (r *reader) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.List, error) {
+	query := url.Values{"limit": {strconv.Itoa(pageObjects)}, "includeObject": {"Object"}}
+	if token != "" {
+		query.Set("continue", token)
+	}
+	d, before := r.dialect.Load(), len(objects)
+	body, err := r.client.read(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept, pageLimit)
+	if err != nil {
+		return wire.List{}, err
+	}
+	list, err := wire.SplitList(body, func(row wire.Row) error {
+		o, err := r.listed(row)
+		if err != nil {
+			return err
+		}
+		if objects[o.Key] != nil {
+			return fmt.Errorf("%s is there twice", o.Key)
+		}
+		objects[o.Key] = o
+		return nil
+	})
+	if err == nil && list.Continue != "" && len(objects) == before {
+		err = errors.New("a page without objects is not the last")
+	}
+	if err != nil {
+		return wire.List{}, fmt.Errorf("read a list: %w", err)
+	}
+	return list, nil
 }
 
 // listed makes an object of a list's item, which in built-in style comes without its type meta when the list is plain.
 func (r *reader) listed(row wire.Row) (*cache.Object, error) {
-	if r.accept == mediaJSON && !r.shape.Custom {
+	if r.dialect.Load().accept == mediaJSON && !r.shape.Custom {
 		row.Object = r.shape.WithTypeMeta(row.Object)
 	}
-	return newObject(r.extractor, r.lane.Resource.Scope, row)
+	return newObject(r.dialect.Load().extractor, r.lane.Resource.Scope, row)
 }
 
 func (r *reader) setColumns(raw []byte) {
@@ -140,15 +194,22 @@ func (r *reader) setColumns(raw []byte) {
 	}
 	var datePaths []string // nil: printed by kube-apiserver's own printers
 	if r.shape.Custom {
-		datePaths = r.define.columnPaths(r.shape.Columns)
+		datePaths = r.lesson.define.columnPaths(r.shape.Columns)
 	}
 	gvr := r.lane.Resource.GVR
 	r.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, r.shape.Columns, datePaths)
 }
 
-func (r *reader) publish(rv cache.RV, objects []*cache.Object) {
+// publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in it.
+func (r *reader) publish(rv cache.RV, objects map[string]*cache.Object) error {
+	for key, o := range objects {
+		if o.RV > rv {
+			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
+		}
+	}
 	shape := r.shape
-	r.lane.Cache.Replace(rv, &shape, objects)
+	r.lane.Cache.Replace(rv, &shape, slices.Collect(maps.Values(objects)))
+	return nil
 }
 
 // retryAfter is what the upstream asked us to wait, at most 30 s; 0 when it did not.

@@ -1,0 +1,265 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+func TestRecentSharesProbes(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		before := r.Asked(testkit.AskProbe)
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(10 * time.Millisecond)
+			r.Truth(w, request)
+		})
+		var wait sync.WaitGroup
+		for range 1000 {
+			wait.Go(func() {
+				if rv, err := lane.Recent(t.Context(), Brief); err != nil || rv != 2 {
+					t.Errorf("recent: %d, %v", rv, err)
+				}
+			})
+		}
+		wait.Wait()
+		if n := r.Asked(testkit.AskProbe) - before; n < 1 || n > 3 {
+			t.Errorf("1000 callers cost %d probes", n)
+		}
+	})
+}
+
+// A probe that was sent before a call proves nothing for it: what was written in between is not in its answer.
+func TestRecentUsesNoProbeFromBefore(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		var answered atomic.Int64
+		release := make(chan struct{})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			if answered.Add(1) == 1 { // the first answer is old when it arrives
+				rv := r.RV()
+				<-release
+				_, _ = w.Write([]byte(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"` + cache.RV(rv).String() + `"},"items":[]}`))
+				return
+			}
+			r.Truth(w, request)
+		})
+		answers := make(chan cache.RV)
+		ask := func() {
+			rv, err := lane.Recent(t.Context(), Brief)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- rv
+		}
+		go ask()
+		synctest.Wait() // its probe is on its way
+		written := r.Put("ns/b", "1")
+		synctest.Wait()
+		for range 10 {
+			go ask()
+		}
+		synctest.Wait()
+		if n := answered.Load(); n != 1 {
+			t.Fatalf("%d probes at a time", n)
+		}
+		close(release)
+		if rv := <-answers; rv != 2 {
+			t.Errorf("the first call got %d", rv)
+		}
+		for range 10 {
+			if rv := <-answers; uint64(rv) < written {
+				t.Errorf("a call got %d although %d was written before it", rv, written)
+			}
+		}
+		if n := answered.Load(); n != 2 {
+			t.Errorf("ten calls at the same time cost %d probes", n-1)
+		}
+	})
+}
+
+// A quiet lane does not hear that others write; a fence brings it forward, one for all who wait.
+func TestFence(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		now := cache.RV(r.Elsewhere())
+		if _, err := lane.Recent(t.Context(), Brief); !errors.Is(err, ErrUnproven) {
+			t.Errorf("in brief: %v", err)
+		}
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("in brief, and yet %d fences", n)
+		}
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if rv, err := lane.Recent(t.Context(), Full); err != nil || rv != now {
+					t.Errorf("in full: %d, %v", rv, err)
+				}
+			})
+			wait.Go(func() {
+				if err := lane.Reach(t.Context(), now, Full); err != nil {
+					t.Errorf("reach: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if !lane.at(now) {
+			t.Errorf("the lane is at %d", stateOf(t, lane).RV())
+		}
+		if n := r.Asked(testkit.AskFence); n != 1 {
+			t.Errorf("%d fences", n)
+		}
+		if err := lane.Reach(t.Context(), now+1, Full); !errors.Is(err, ErrUnproven) {
+			t.Errorf("reach what nobody has reached: %v", err)
+		}
+	})
+}
+
+// A fence brings the events too that the main watch has not delivered, and the watch's own copies are dropped.
+func TestFenceOvertakesTheWatch(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		held := make(chan struct{})
+		r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			<-held
+			r.Truth(w, request)
+		})
+		r.DropWatches()
+		synctest.Wait()
+		r.Put("ns/b", "1")
+		r.Delete("ns/a")
+		if _, err := lane.Recent(t.Context(), Full); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
+			t.Errorf("the lane holds %v", got)
+		}
+		close(held)
+		r.Put("ns/c", "1")
+		synctest.Wait()
+		if got := contents(t, lane); len(got) != 2 {
+			t.Errorf("the lane holds %v", got)
+		}
+	})
+}
+
+// What cannot be proven is not claimed, and not waited for without end.
+func TestUnproven(t *testing.T) {
+	silent := func(w http.ResponseWriter, request *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-request.Context().Done()
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"no bookmark":      text(""),
+		"silence":          silent,
+		"refused":          testkit.Refuse(http.StatusForbidden, "Forbidden"),
+		"expired":          testkit.Refuse(http.StatusGone, "Expired"),
+		"garbage":          text("garbage\n"),
+		"an old bookmark":  nil,
+		"another one's":    text(`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}}` + "\n"),
+		"an endless frame": func(w http.ResponseWriter, request *http.Request) { _, _ = w.Write([]byte("{")); silent(w, request) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Put("ns/a", "1")
+				lane := r.synced(t)
+				if answer == nil { // of an apiserver that is behind
+					answer = text(r.FrameText("BOOKMARK", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"3"}}`, 3, "null"))
+				}
+				r.Script(testkit.AskFence, answer)
+				r.Elsewhere()
+				r.Elsewhere()
+				r.Elsewhere()
+				began := time.Now()
+				if _, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+					t.Errorf("proven: %v", err)
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if lane.StaleFor() != 0 || lane.Failure() != nil {
+					t.Error("the lane suffered from its fence")
+				}
+			})
+		})
+	}
+}
+
+// A probe that fails is told to those who wait for it, and not to those who come later.
+func TestProbeFails(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		for name, answer := range map[string]http.HandlerFunc{
+			"refused": testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable"), "HTML": text("<html>"),
+			"silence":            func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() },
+			"no resourceVersion": text(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`),
+		} {
+			r.Script(testkit.AskProbe, answer)
+			var wait sync.WaitGroup
+			for range 10 {
+				wait.Go(func() {
+					if _, err := lane.Recent(t.Context(), Full); err == nil {
+						t.Errorf("%s: proven", name)
+					}
+				})
+			}
+			wait.Wait()
+			r.Script(testkit.AskProbe, nil)
+			if _, err := lane.Recent(t.Context(), Full); err != nil {
+				t.Errorf("after %s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A caller who leaves does not take the probe of the others along.
+func TestRecentOfACallerWhoLeaves(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		release := make(chan struct{})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			<-release
+			r.Truth(w, request)
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		left, stayed := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := lane.Recent(ctx, Full); left <- err }()
+		go func() { _, err := lane.Recent(t.Context(), Full); stayed <- err }()
+		synctest.Wait()
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		close(release)
+		if err := <-stayed; err != nil {
+			t.Errorf("who stayed got %v", err)
+		}
+	})
+}
+
+// Nothing can be proven about a resource without bookmarks, so nothing is tried.
+func TestEventsAreNotFenced(t *testing.T) {
+	inBubble(t, events, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		r.Elsewhere()
+		if _, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+			t.Errorf("proven: %v", err)
+		}
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("%d fences", n)
+		}
+	})
+}
