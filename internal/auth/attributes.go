@@ -1,7 +1,7 @@
 package auth
 
 import (
-	"strings"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,21 +18,22 @@ type Attributes struct {
 	Fields                   fields.Requirements
 }
 
-// key names the decision: equal keys are the same question.
+// key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may hold
+// any byte: no part can be taken for two.
 func (a Attributes) key() string {
-	var b strings.Builder
+	var b []byte
 	for _, part := range []string{a.Verb, a.Group, a.Version, a.Resource, a.Namespace, a.Name} {
-		b.WriteString(part)
-		b.WriteByte(0)
+		b = strconv.AppendQuote(b, part)
 	}
+	b = append(b, '|')
 	for _, r := range a.Fields {
-		b.WriteString(r.Field + "\x01" + string(r.Operator) + "\x01" + r.Value + "\x00")
+		b = strconv.AppendQuote(strconv.AppendQuote(strconv.AppendQuote(b, r.Field), string(r.Operator)), r.Value)
 	}
-	b.WriteByte(0)
+	b = append(b, '|')
 	for _, r := range a.Labels {
-		b.WriteString(r.String() + "\x00")
+		b = strconv.AppendQuote(b, r.String())
 	}
-	return b.String()
+	return string(b)
 }
 
 // Grant is the authorizer's proof that one read is allowed. Only this package can make one that allows anything: the zero

@@ -122,6 +122,11 @@ func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte)
 	if err != nil {
 		return false, err
 	}
+	if code == http.StatusUnauthorized || code == http.StatusForbidden {
+		// The upstream was asked, and does not even let the question pass: what it allowed before holds no longer.
+		s.keep(hash, decision{made: time.Now()})
+		return false, nil
+	}
 	if code != http.StatusCreated && code != http.StatusOK {
 		return false, fmt.Errorf("the upstream answered %d to an access review", code)
 	}

@@ -1,0 +1,324 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+var pods = Attributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: "default"}
+
+// upstream answers reviews as a test wants.
+type upstream struct {
+	asked  atomic.Int64
+	answer func(ctx context.Context) (int, string, error)
+}
+
+func (u *upstream) post(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+	u.asked.Add(1)
+	code, body, err := u.answer(ctx)
+	return code, []byte(body), err
+}
+
+func (u *upstream) says(code int, body string) {
+	u.answer = func(context.Context) (int, string, error) { return code, body, nil }
+}
+
+const (
+	yes = `{"status":{"allowed":true}}`
+	no  = `{"status":{"allowed":false}}`
+)
+
+var errDown = errors.New("connection refused")
+
+func (u *upstream) isDown() {
+	u.answer = func(context.Context) (int, string, error) { return 0, "", errDown }
+}
+
+func TestAuthorize(t *testing.T) {
+	for name, c := range map[string]struct {
+		code int
+		body string
+		err  error
+		want string
+	}{
+		"allowed":                       {201, yes, nil, "granted"},
+		"allowed, 200":                  {200, yes, nil, "granted"},
+		"not allowed":                   {201, no, nil, "denied"},
+		"denied":                        {201, `{"status":{"allowed":false,"denied":true}}`, nil, "denied"},
+		"allowed and denied":            {201, `{"status":{"allowed":true,"denied":true}}`, nil, "denied"},
+		"not allowed, with an error":    {201, `{"status":{"allowed":false,"evaluationError":"x"}}`, nil, "denied"},
+		"no status":                     {201, `{}`, nil, "denied"},
+		"no JSON":                       {201, `<html>`, nil, "unavailable"},
+		"nothing":                       {201, ``, nil, "unavailable"},
+		"no answer":                     {0, ``, errDown, "unavailable"},
+		"an error that says allowed":    {500, yes, nil, "unavailable"},
+		"too many requests":             {429, yes, nil, "unavailable"},
+		"not found":                     {404, yes, nil, "unavailable"},
+		"a redirect":                    {302, yes, nil, "unavailable"},
+		"no right to ask":               {403, yes, nil, "denied"},
+		"credentials that hold no more": {401, yes, nil, "denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &upstream{answer: func(context.Context) (int, string, error) { return c.code, c.body, c.err }}
+			grant, err := NewSelf(u.post, time.Hour).Authorize(t.Context(), pods)
+			var unavailable *UnavailableError
+			got := fmt.Sprint(err)
+			switch {
+			case err == nil:
+				got = "granted"
+			case errors.Is(err, ErrDenied):
+				got = "denied"
+			case errors.As(err, &unavailable):
+				got = "unavailable"
+			}
+			if got != c.want || grant.Covers(pods) != (c.want == "granted") {
+				t.Errorf("%s, want %s; the grant covers the question: %t", got, c.want, grant.Covers(pods))
+			}
+		})
+	}
+}
+
+// The question is exactly what is to be read, selectors included.
+func TestReview(t *testing.T) {
+	fieldSelector, err := fields.ParseSelector("spec.nodeName=n1,status.phase!=Running")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labelSelector, err := labels.Parse("a=b,c!=d,e in (f,g),h,!i,j notin (k),l>5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requirements, _ := labelSelector.Requirements()
+	a := Attributes{
+		Verb: "watch", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "ns", Name: "n",
+		Fields: fieldSelector.Requirements(), Labels: requirements,
+	}
+	var path string
+	var review authorizationv1.SelfSubjectAccessReview
+	post := func(_ context.Context, to string, body []byte) (int, []byte, error) {
+		path = to
+		return 201, []byte(yes), json.Unmarshal(body, &review)
+	}
+	if _, err := NewSelf(post, 0).Authorize(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	want := authorizationv1.SelfSubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{Kind: "SelfSubjectAccessReview", APIVersion: "authorization.k8s.io/v1"},
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: "watch", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "ns", Name: "n",
+			FieldSelector: &authorizationv1.FieldSelectorAttributes{Requirements: []metav1.FieldSelectorRequirement{
+				{Key: "spec.nodeName", Operator: "In", Values: []string{"n1"}}, {Key: "status.phase", Operator: "NotIn", Values: []string{"Running"}},
+			}},
+			LabelSelector: &authorizationv1.LabelSelectorAttributes{Requirements: []metav1.LabelSelectorRequirement{
+				{Key: "a", Operator: "In", Values: []string{"b"}}, {Key: "c", Operator: "NotIn", Values: []string{"d"}},
+				{Key: "e", Operator: "In", Values: []string{"f", "g"}}, {Key: "h", Operator: "Exists"}, {Key: "i", Operator: "DoesNotExist"},
+				{Key: "j", Operator: "NotIn", Values: []string{"k"}},
+			}},
+		}},
+	}
+	if diff := cmp.Diff(want, review); diff != "" || path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {
+		t.Errorf("asked %s\n%s", path, diff)
+	}
+}
+
+func TestManyAskOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		u := &upstream{answer: func(context.Context) (int, string, error) { <-release; return 201, yes, nil }}
+		s := NewSelf(u.post, 0)
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if grant, err := s.Authorize(t.Context(), pods); err != nil || !grant.Covers(pods) {
+					t.Errorf("not granted: %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(release)
+		wait.Wait()
+		if n := u.asked.Load(); n != 1 {
+			t.Errorf("%d reviews", n)
+		}
+		other := pods
+		other.Namespace = "kube-system"
+		u.says(201, no)
+		if grant, err := s.Authorize(t.Context(), other); err == nil || grant.Covers(other) || grant.Covers(pods) {
+			t.Errorf("another question got the same answer")
+		}
+	})
+}
+
+// A decision holds ten seconds, whichever it was.
+func TestDecisionsAreKept(t *testing.T) {
+	for _, answers := range [][2]string{{yes, no}, {no, yes}} {
+		synctest.Test(t, func(t *testing.T) {
+			u := &upstream{}
+			s := NewSelf(u.post, time.Hour)
+			u.says(201, answers[0])
+			granted := func() bool {
+				grant, err := s.Authorize(t.Context(), pods)
+				if (err == nil) != grant.Covers(pods) {
+					t.Errorf("a grant with the error %v", err)
+				}
+				return err == nil
+			}
+			if granted() != (answers[0] == yes) {
+				t.Error("the first answer is wrong")
+			}
+			u.says(201, answers[1])
+			<-time.After(decisionTTL - time.Nanosecond)
+			if granted() != (answers[0] == yes) || u.asked.Load() != 1 {
+				t.Errorf("asked %d times within the time to live", u.asked.Load())
+			}
+			<-time.After(time.Nanosecond)
+			if granted() != (answers[1] == yes) || u.asked.Load() != 2 {
+				t.Error("the decision outlives its time")
+			}
+		})
+	}
+}
+
+// While nobody can be asked an allowance holds on, for as long as was configured and no longer; a denial never turns into one.
+func TestStaleAllowance(t *testing.T) {
+	const stale = time.Minute
+	for name, c := range map[string]struct {
+		first  string
+		fail   func(*upstream)
+		stale  time.Duration
+		within bool // granted until the configured time is over
+	}{
+		"allowed, down":              {yes, (*upstream).isDown, stale, true},
+		"allowed, 500":               {yes, func(u *upstream) { u.says(500, "") }, stale, true},
+		"allowed, hanging":           {yes, func(u *upstream) { u.answer = hang }, stale, true},
+		"allowed, garbage":           {yes, func(u *upstream) { u.says(201, "<html>") }, stale, true},
+		"allowed, not configured":    {yes, (*upstream).isDown, 0, false},
+		"denied, down":               {no, (*upstream).isDown, stale, false},
+		"allowed, then denied":       {yes, func(u *upstream) { u.says(201, no) }, stale, false},
+		"allowed, then unauthorized": {yes, func(u *upstream) { u.says(http.StatusUnauthorized, "") }, stale, false},
+		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, stale, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := &upstream{}
+				s := NewSelf(u.post, c.stale)
+				u.says(201, c.first)
+				began := time.Now()
+				_, _ = s.Authorize(t.Context(), pods)
+				c.fail(u)
+				<-time.After(decisionTTL)
+				for time.Since(began) < 2*stale {
+					within := c.within && time.Since(began) < stale-reviewTimeout
+					after := time.Since(began) >= stale
+					grant, err := s.Authorize(t.Context(), pods)
+					if granted := err == nil && grant.Covers(pods); granted != within && (within || after || !c.within) {
+						t.Fatalf("after %s: granted %t, %v", time.Since(began), granted, err)
+					}
+					<-time.After(time.Second)
+				}
+				u.says(201, yes)
+				<-time.After(decisionTTL)
+				if _, err := s.Authorize(t.Context(), pods); err != nil {
+					t.Errorf("after the upstream came back: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func hang(ctx context.Context) (int, string, error) {
+	<-ctx.Done()
+	return 0, "", ctx.Err()
+}
+
+// An allowance that was followed by a denial is no allowance, also when the upstream goes down afterwards.
+func TestDenialEndsTheStaleAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{}
+		s := NewSelf(u.post, time.Hour)
+		for _, answer := range []string{yes, no} {
+			u.says(201, answer)
+			_, _ = s.Authorize(t.Context(), pods)
+			<-time.After(decisionTTL)
+		}
+		u.isDown()
+		if grant, err := s.Authorize(t.Context(), pods); err == nil || grant.Covers(pods) {
+			t.Error("granted")
+		}
+	})
+}
+
+func TestReviewTakesAtMostFiveSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{answer: hang}
+		began := time.Now()
+		var unavailable *UnavailableError
+		_, err := NewSelf(u.post, time.Hour).Authorize(t.Context(), pods)
+		if !errors.As(err, &unavailable) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != reviewTimeout {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// A caller who leaves does not take the review of the others along, not even the one who began it.
+func TestCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		u := &upstream{answer: func(ctx context.Context) (int, string, error) {
+			select {
+			case <-release:
+				return 201, yes, nil
+			case <-ctx.Done():
+				return 0, "", ctx.Err()
+			}
+		}}
+		s := NewSelf(u.post, 0)
+		ctx, leave := context.WithCancel(t.Context())
+		left, stayed := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := s.Authorize(ctx, pods); left <- err }()
+		synctest.Wait()
+		go func() { _, err := s.Authorize(t.Context(), pods); stayed <- err }()
+		synctest.Wait()
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		close(release)
+		if err := <-stayed; err != nil || u.asked.Load() != 1 {
+			t.Errorf("who stayed got %v after %d reviews", err, u.asked.Load())
+		}
+	})
+}
+
+func TestDecisionsAreBounded(t *testing.T) {
+	u := &upstream{}
+	u.says(201, yes)
+	s := NewSelf(u.post, 0)
+	for i := range maxDecisions + 10 {
+		s.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, decision{allowed: true, made: time.Now()})
+		if len(s.decisions) > maxDecisions {
+			t.Fatalf("%d decisions are kept", len(s.decisions))
+		}
+	}
+	for i := range 10 {
+		a := pods
+		a.Name = fmt.Sprint(i)
+		if grant, err := s.Authorize(t.Context(), a); err != nil || !grant.Covers(a) {
+			t.Errorf("not granted: %v", err)
+		}
+	}
+}
