@@ -60,6 +60,10 @@ func measure(ctx context.Context, servers pair, o options, t *table) error {
 	if err := memoryAfterCollection(ctx, servers, t); err != nil {
 		return err
 	}
+	say("opening %d watches on each", o.watches)
+	if err := measureWatches(ctx, servers, o, t); err != nil {
+		return err
+	}
 	for _, q := range questions(o.pods) {
 		say("comparing: %s", q)
 		if err := sameAnswer(ctx, servers, q); err != nil {
@@ -83,9 +87,8 @@ func measure(ctx context.Context, servers pair, o options, t *table) error {
 		return err
 	}
 	t.addDelays(d)
-	say("opening %d watches on each", o.watches)
-	if err := measureWatches(ctx, servers, o, t); err != nil || o.profiles == "" {
-		return err
+	if o.profiles == "" {
+		return nil
 	}
 	return profile(ctx, servers.facade, questions(o.pods), o.profiles)
 }
