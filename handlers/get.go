@@ -43,7 +43,7 @@ func (s *Server) stateAt(r *http.Request, lane *upstream.Lane, version string) (
 	if err != nil || rv == 0 {
 		return state, err
 	}
-	return s.reached(r.Context(), lane, rv)
+	return s.reached(r.Context(), lane, rv, upstream.Brief)
 }
 
 func writeObject(out *body, m media, shape *wire.Shape, item wire.Item) error {

@@ -110,9 +110,9 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 	case mostRecent:
 		return s.recent(ctx, q, lane, p)
 	case notOlderThan:
-		return s.reached(ctx, lane, p.rv)
+		return s.reached(ctx, lane, p.rv, s.patience(q, lane, p))
 	default:
-		if _, err := s.reached(ctx, lane, p.rv); err != nil {
+		if _, err := s.reached(ctx, lane, p.rv, s.patience(q, lane, p)); err != nil {
 			return nil, err
 		}
 		state, err := lane.Cache.At(ctx, p.rv, 0)
@@ -126,14 +126,18 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 
 // recent is a State that holds everything written before the request (semantics 10.5).
 func (s *Server) recent(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	patience := upstream.Full
-	if s.small(q, lane, p) {
-		patience = upstream.Brief
-	}
-	if _, err := lane.Recent(ctx, patience); err != nil {
+	if _, err := lane.Recent(ctx, s.patience(q, lane, p)); err != nil {
 		return nil, errForward
 	}
 	return lane.Cache.State()
+}
+
+// patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.
+func (s *Server) patience(q *Request, lane *upstream.Lane, p plan) upstream.Patience {
+	if s.small(q, lane, p) {
+		return upstream.Brief
+	}
+	return upstream.Full
 }
 
 // small tells whether the answer is cheap for the upstream.
@@ -146,12 +150,16 @@ func (s *Server) small(q *Request, lane *upstream.Lane, p plan) bool {
 }
 
 // reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
-// brought there; one that the upstream has not reached either is waited for (semantics 2.2).
-func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV) (*cache.State, error) {
+// brought there; one that the upstream has not reached either is waited for (semantics 2.2). errForward says that the upstream
+// is asked rather than waited for: the caller's patience is brief, or nothing can be proven of the resource.
+func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
 	began := time.Now()
-	err := lane.Reach(ctx, rv, upstream.Full)
-	if err != nil && ctx.Err() != nil {
+	err := lane.Reach(ctx, rv, patience)
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return nil, ctx.Err()
+	case errors.Is(err, upstream.ErrUnproven) && (patience == upstream.Brief || lane.Uncached()):
+		return nil, errForward
 	}
 	return lane.Cache.WaitFor(ctx, rv, max(freshWait-time.Since(began), 0))
 }

@@ -108,7 +108,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 		start = cache.InitialEvents(state)
 	case sendsInitialEvents(q):
 		if rv > 0 {
-			if state, err = s.reached(ctx, lane, rv); err != nil {
+			if state, err = s.reached(ctx, lane, rv, upstream.Full); err != nil {
 				return nil, err
 			}
 		}
