@@ -100,23 +100,29 @@ type Kubectls struct {
 }
 
 // Compare runs a command with both and reports what differs. What changes while it is asked may be asked again, as in
-// Oracle.Compare. It returns what the command said.
-func (k *Kubectls) Compare(t testing.TB, args ...string) string {
+// Oracle.Compare.
+func (k *Kubectls) Compare(t testing.TB, args ...string) {
 	t.Helper()
-	deadline := time.Now().Add(4 * settleWithin) // a process takes a while to start
-	before := k.Upstream.Run(t, args...)
+	k.CompareMasked(t, func(text string) string { return text }, args...)
+}
+
+// CompareMasked is Compare of what a mask leaves of the text.
+func (k *Kubectls) CompareMasked(t testing.TB, mask func(string) string, args ...string) {
+	t.Helper()
+	deadline := time.Now().Add(2 * settleWithin) // a process takes a while to start
+	before := mask(k.Upstream.Run(t, args...))
 	for {
-		got := k.Facade.Run(t, args...)
+		got := mask(k.Facade.Run(t, args...))
 		if got == before {
-			return got
+			return
 		}
-		after := k.Upstream.Run(t, args...)
+		after := mask(k.Upstream.Run(t, args...))
 		if got == after {
-			return got
+			return
 		}
 		if before == after || time.Now().After(deadline) {
-			t.Errorf("kubectl %s (-upstream +facade):\n%s", strings.Join(args, " "), cmp.Diff(after, got))
-			return after
+			t.Errorf("kubectl %s (-upstream +facade):\n%s", strings.Join(args, " "), cmp.Diff(strings.Split(after, "\n"), strings.Split(got, "\n")))
+			return
 		}
 		before = after
 	}
