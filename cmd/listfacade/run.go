@@ -163,8 +163,9 @@ func (f *facade) serve(ctx context.Context, listener net.Listener, drain context
 			_ = f.server.Close()
 		}
 		stopLanes()
-		f.client.CloseIdle()
 		return nil
 	})
-	return group.Wait()
+	err := group.Wait()
+	f.client.CloseIdle() // not before the lanes' watches are closed: they keep a connection busy
+	return err
 }
