@@ -1,0 +1,249 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// TestFaults does to an upstream of its own what happens to upstreams.
+func TestFaults(t *testing.T) {
+	// Without the flag a kube-apiserver that is told to stop leaves its watches open for a minute.
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--shutdown-watch-termination-grace-period=1s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	newStage(t, own).defineGadgets(t)
+	for name, test := range map[string]func(*testing.T, *theatre){
+		"killed and restarted":  testKilled,
+		"stopped and restarted": testStopped,
+		"paused":                testPaused,
+		"compacted":             testCompacted,
+		"store killed":          testStoreKilled,
+		"down":                  testDown,
+		"stale":                 testStale,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newTheatre(t, own)) })
+	}
+}
+
+// theatre is a stage, a facade in front of the cluster, and two clients of it that must survive what comes.
+type theatre struct {
+	*stage
+	cluster  *testkit.Cluster
+	run      *running
+	oracle   *testkit.Oracle
+	client   *resuming
+	informer toolscache.SharedIndexInformer
+	writes   []uint64
+}
+
+func newTheatre(t *testing.T, own *testkit.Cluster, settings ...func(*config)) *theatre {
+	t.Helper()
+	settings = append([]func(*config){func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }}, settings...)
+	th := &theatre{stage: newStage(t, own), cluster: own, run: startFacade(t, own, settings...)}
+	th.oracle = th.stage.oracle(t, th.run)
+	th.client = newResuming(t, th.oracle.Facade, collection(configMaps, th.namespace))
+	th.informer = dynamicinformer.NewFilteredDynamicSharedInformerFactory(newClients(t, th.run.Config).dynamic, 0, th.namespace, nil).
+		ForResource(configMaps).Informer()
+	start(t, th.informer)
+	th.change(t)
+	return th
+}
+
+// change writes some objects, and waits until the client knows.
+func (th *theatre) change(t *testing.T) {
+	t.Helper()
+	th.write(t)
+	th.client.reaches(t, th.writes[len(th.writes)-1])
+}
+
+func (th *theatre) write(t *testing.T) {
+	t.Helper()
+	for i := range 10 {
+		th.writes = append(th.writes, th.put(t, configMaps, fmt.Sprintf("o%d", i%4), "t=a", fmt.Sprint(len(th.writes))))
+	}
+	th.remove(t, configMaps, "o3")
+	th.writes = append(th.writes, th.put(t, configMaps, "mark", "", fmt.Sprint(len(th.writes))))
+}
+
+// do sends a command to kube-apiserver.
+func (th *theatre) do(t *testing.T, command string) {
+	t.Helper()
+	if err := th.cluster.Do(t.Context(), "kube-apiserver", command); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// survived holds that both clients know everything and were told nothing twice.
+func (th *theatre) survived(t *testing.T) {
+	t.Helper()
+	th.change(t)
+	th.converges(t, configMaps, th.informer)
+	th.client.lostNothing(t, th.writes, th.present(t, configMaps, metav1.ListOptions{}))
+	_, opened, listed := th.client.look()
+	t.Logf("the client opened %d watches and listed %d times", opened, listed)
+}
+
+func testKilled(t *testing.T, th *theatre) {
+	for range 2 {
+		th.do(t, "kill")
+		th.do(t, "start")
+		th.write(t)
+	}
+	th.survived(t)
+}
+
+func testStopped(t *testing.T, th *theatre) {
+	th.do(t, "restart")
+	th.write(t)
+	th.survived(t)
+}
+
+func testPaused(t *testing.T, th *theatre) {
+	_, opened, listed := th.client.look()
+	th.do(t, "pause")
+	for range 20 {
+		if code, body := th.ask(t, "?resourceVersion=0"); code != http.StatusOK || !strings.Contains(body, `"name":"mark"`) {
+			t.Errorf("at version 0: %d %s", code, body)
+		}
+	}
+	if code, body := th.ask(t, "?timeout=1s"); code == http.StatusOK {
+		t.Errorf("most recent, without asking anybody: %s", body)
+	}
+	th.do(t, "continue")
+	th.survived(t)
+	if _, o, l := th.client.look(); o != opened || l != listed {
+		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
+	}
+}
+
+// testCompacted takes the upstream's window away from under the facade: what comes after must be listed again, by the facade and
+// then by its clients, who are told so (I11).
+func testCompacted(t *testing.T, th *theatre) {
+	_, _, listed := th.client.look()
+	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
+		th.put(t, gadgets, "g", "", fmt.Sprint(i))
+	}
+	th.do(t, "kill")
+	if err := th.cluster.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	th.do(t, "start")
+	th.write(t)
+	th.survived(t)
+	if _, _, now := th.client.look(); now == listed {
+		t.Error("the client was not told that the window is lost")
+	}
+}
+
+// testStoreKilled restarts etcd: kube-apiserver loses all its watches and ends those of others.
+func testStoreKilled(t *testing.T, th *theatre) {
+	for _, command := range []string{"kill", "start"} {
+		if err := th.cluster.Do(t.Context(), "etcd", command); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testkit.Eventually(t, within, "kube-apiserver writes again", func() error {
+		_, err := th.in(configMaps).Create(t.Context(), newObject(configMaps, "again", "", "1"), metav1.CreateOptions{})
+		return err
+	})
+	th.survived(t)
+}
+
+// testDown reads from a facade whose upstream is away.
+func testDown(t *testing.T, th *theatre) {
+	last := th.writes[len(th.writes)-1]
+	_, opened, listed := th.client.look()
+	cached := []string{
+		"?resourceVersion=0", fmt.Sprintf("?resourceVersion=%d", last), "?resourceVersion=0&labelSelector=t%3Da", "/o1?resourceVersion=0",
+	}
+	for _, query := range cached {
+		th.ask(t, query) // only what was allowed before is shown while nobody can be asked whether it is
+	}
+	th.do(t, "kill")
+	restart := true
+	defer func() {
+		if restart {
+			th.do(t, "start")
+		}
+	}()
+	for _, query := range cached {
+		if code, body := th.ask(t, query); code != http.StatusOK || !strings.Contains(body, `"name":"o1"`) {
+			t.Errorf("%s: %d %s", query, code, body)
+		}
+	}
+	for _, query := range []string{"", "?limit=2", "/o1", "?watch=1", "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"} {
+		code, body := th.ask(t, query)
+		var status struct {
+			Kind, Reason string
+			Code         int
+		}
+		if err := json.Unmarshal([]byte(body), &status); err != nil || code != http.StatusServiceUnavailable || status.Code != code ||
+			status.Kind != "Status" || status.Reason != "ServiceUnavailable" {
+			t.Errorf("most recent, %q: %d %s", query, code, body)
+		}
+	}
+	watch := th.oracle.Facade.MustRecord(t, testkit.Question{
+		Path: fmt.Sprintf("%s?watch=1&resourceVersion=%d", collection(configMaps, th.namespace), th.writes[0]),
+	})
+	watch.Until(t, within, "the events that the cache has", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	if _, o, l := th.client.look(); o != opened || l != listed {
+		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
+	}
+	restart = false
+	th.do(t, "start")
+	th.survived(t)
+}
+
+// testStale reads from a facade whose upstream is away for longer than is allowed.
+func testStale(t *testing.T, th *theatre) {
+	strict := newTheatre(t, th.cluster, func(c *config) { c.maxStaleness = time.Second })
+	th.do(t, "kill")
+	testkit.Eventually(t, within, "the cache is not shown any more", func() error {
+		code, body := strict.ask(t, "?resourceVersion=0")
+		if code != http.StatusServiceUnavailable {
+			return fmt.Errorf("%d %s", code, body)
+		}
+		return nil
+	})
+	testkit.Eventually(t, within, "a facade that may be stale for longer says that it is", func() error {
+		answer, err := th.oracle.Facade.Ask(t.Context(), testkit.Question{Path: collection(configMaps, th.namespace) + "?resourceVersion=0"})
+		if err != nil || answer.Code != http.StatusOK {
+			t.Fatalf("%v, %v", answer, err)
+		}
+		if !strings.Contains(answer.Header.Get("Warning"), "has not been heard") {
+			return fmt.Errorf("Warning: %q", answer.Header.Get("Warning"))
+		}
+		return nil
+	})
+	th.do(t, "start")
+	testkit.Eventually(t, within, "the cache is shown again", func() error {
+		code, body := strict.ask(t, "?resourceVersion=0")
+		if code != http.StatusOK {
+			return fmt.Errorf("%d %s", code, body)
+		}
+		return nil
+	})
+	strict.survived(t)
+}
+
+// ask asks the facade about the stage's config maps.
+func (th *theatre) ask(t *testing.T, query string) (code int, body string) {
+	t.Helper()
+	answer, err := th.oracle.Facade.Ask(t.Context(), testkit.Question{Path: collection(configMaps, th.namespace) + query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.Code, string(answer.Body)
+}
