@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -51,7 +52,11 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 		return fail(err.Error())
 	}
 	var t token
-	if err := json.Unmarshal(data, &t); err != nil {
+	err = json.Unmarshal(data, &t)
+	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
+		return "", 0, errForward // the words name kube-apiserver's own Go types
+	}
+	if err != nil {
 		return fail(err.Error())
 	}
 	switch {

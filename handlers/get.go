@@ -14,8 +14,8 @@ import (
 // costs the upstream as much as the object itself, so the upstream answers.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
 	version := q.query.Get("resourceVersion")
-	// A name with a percent sign is refused in words of its own; such objects do not exist.
-	if version == "" || strings.Contains(q.Name, "%") {
+	// A name that no object can have is refused in words of its own.
+	if version == "" || strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
 		return errForward
 	}
 	state, err := s.stateAt(r, lane, version)
@@ -36,6 +36,9 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *u
 // stateAt is a State of any age for version "0", else one at least that new.
 func (s *Server) stateAt(r *http.Request, lane *upstream.Lane, version string) (*cache.State, error) {
 	rv, err := parseRV(version)
+	if err != nil && lane.Uncached() {
+		return nil, badRequest("invalid resource version: " + rvMessage(version)) // read from etcd, which says it as a list does
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -72,8 +72,7 @@ func printable(resource schema.GroupResource, shape *wire.Shape) bool {
 // negotiate finds the form that kube-apiserver would answer in; ok is false when it is none of the cache's, or none at all.
 func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	accept := r.Header.Get("Accept")
-	// Built-in routes compare whole media types first and refuse "application/*" (semantics 6.2).
-	if strings.Contains(accept, "application/*") {
+	if hasWildcard(accept) {
 		return media{}, false
 	}
 	options, ok := negotiation.NegotiateMediaTypeOptions(accept, codecs.SupportedMediaTypes(), offers{custom: custom})
@@ -106,6 +105,18 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 		m.transform = asPartialList
 		return m, verb == verbList
 	}
+}
+
+// hasWildcard tells whether a clause is "*" or "application/*". Built-in routes compare whole media types first and refuse
+// these (semantics 6.2); custom resources do not.
+func hasWildcard(accept string) bool {
+	for clause := range strings.SplitSeq(accept, ",") {
+		mediaType, _, _ := strings.Cut(clause, ";")
+		if mediaType = strings.TrimSpace(mediaType); mediaType == "*" || mediaType == "application/*" {
+			return true
+		}
+	}
+	return false
 }
 
 func includeOf(s string) (wire.Include, bool) {

@@ -10,6 +10,7 @@ import (
 func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
 	r.Use(s.observe, s.recover, s.headers)
+	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.writeError(w, r, errMethod) }) // methods that chi does not know
 	r.Get("/metrics", s.Metrics.Handler().ServeHTTP)
 	for _, probe := range []string{"healthz", "livez", "readyz"} {
 		r.HandleFunc("/"+probe, s.health(probe))

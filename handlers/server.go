@@ -75,7 +75,7 @@ func New(config Config) http.Handler {
 // resource answers a request for an API object or collection.
 func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 	info, err := resolver.NewRequestInfo(r)
-	if err != nil || !info.IsResourceRequest || info.Subresource != "" || r.Method != http.MethodGet {
+	if err != nil || !isRead(info) || r.Method != http.MethodGet {
 		return s.forward(w, r)
 	}
 	trailOf(r).describe(info)
@@ -102,6 +102,13 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Del("Warning")
 	}
 	return s.forwardIf(w, r, err)
+}
+
+// isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it, and a
+// path may name a verb of its own ("/api/v1/proxy").
+func isRead(info *request.RequestInfo) bool {
+	verb := info.Verb == verbGet || info.Verb == verbList || info.Verb == verbWatch
+	return verb && info.IsResourceRequest && info.Subresource == "" && (info.APIPrefix == "api") == (info.APIGroup == "")
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
