@@ -44,7 +44,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane
 	if err != nil {
 		return nil, err
 	}
-	watcher, err := s.startWatch(ctx, q, lane, state)
+	watcher, floor, err := s.startWatch(ctx, q, lane, state)
 	if err != nil && !inStream(err) {
 		return nil, err
 	}
@@ -55,14 +55,17 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane
 	if err != nil {
 		return stream, nil
 	}
+	if lane.Uncached() { // several of its events may share a version, so only initial events have an end
+		stream.endOnly = true
+		stream.bookmarking = stream.bookmarking && sendsInitialEvents(q)
+	}
 	initial := bookmarks.NotOwed
 	if sendsInitialEvents(q) {
 		initial = bookmarks.Owed
 	}
-	floor, _ := cache.ParseRV(q.Options.ResourceVersion) // "" and "0" are no floor
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
 		Start: began, Deadline: began.Add(life), Interval: s.BookmarkInterval, InitialEvents: initial,
-		Floor: max(uint64(floor), uint64(watcher.Progress())),
+		Floor: uint64(floor),
 	})
 	return stream, nil
 }
@@ -87,11 +90,12 @@ func inStream(err error) bool {
 	return errors.As(err, &expired) || errors.As(err, &tooLarge)
 }
 
-// startWatch opens the watcher that a request asks for (the table of semantics 4.1).
-func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane, state *cache.State) (*cache.Watcher, error) {
+// startWatch opens the watcher that a request asks for (the table of semantics 4.1), and returns the version that bookmarks must
+// lie above: what the client knows already, or need not know.
+func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane, state *cache.State) (*cache.Watcher, cache.RV, error) {
 	rv, err := parseRV(q.Options.ResourceVersion)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	consistent := q.Options.ResourceVersion == ""
 	start := cache.AfterRV(rv)
@@ -100,29 +104,33 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 		start = cache.InitialEvents(state) // of any age, and without a bookmark at their end
 	case sendsInitialEvents(q) && consistent:
 		if _, err := lane.Recent(ctx, upstream.Full); err != nil {
-			return nil, errForward
+			return nil, 0, errForward
 		}
 		if state, err = lane.Cache.State(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		start = cache.InitialEvents(state)
 	case sendsInitialEvents(q):
 		if rv > 0 {
 			if state, err = s.reached(ctx, lane, rv, upstream.Full); err != nil {
-				return nil, err
+				return nil, 0, err
 			}
 		}
 		start = cache.InitialEvents(state)
 	case consistent:
 		now, err := lane.Recent(ctx, upstream.Brief)
 		if err != nil && !errors.Is(err, upstream.ErrUnproven) {
-			return nil, errForward
+			return nil, 0, errForward
 		}
-		start = cache.AfterRV(now) // events on their way there are dropped
+		rv, start = now, cache.AfterRV(now) // events on their way there are dropped
 	case rv == 0:
 		start = cache.FromNow()
 	}
-	return lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start})
+	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start})
+	if err != nil {
+		return nil, 0, err
+	}
+	return watcher, max(rv, watcher.Progress()), nil
 }
 
 // flushAt is how many bytes of events are collected before they are sent although more are there.
@@ -135,6 +143,7 @@ type watchStream struct {
 	failed      error          // what the stream says instead of events
 	schedule    bookmarks.Schedule
 	bookmarking bool
+	endOnly     bool // no bookmark but the one after initial events (semantics 4.1)
 	stale       func() bool
 }
 
@@ -199,6 +208,7 @@ func (s *watchStream) add(event cache.Event) error {
 	if !s.bookmarking {
 		return nil
 	}
+	s.bookmarking = !s.endOnly
 	form, send := s.schedule.Take(time.Now(), uint64(event.RV))
 	if !send {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
@@ -145,6 +146,59 @@ func TestBookmarkInterval(t *testing.T) {
 	rec := silent.Until(t, within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	if len(rec.Frames) != 1 {
 		t.Errorf("bookmarks that nobody asked for: %s", rec)
+	}
+}
+
+// TestWatchOfEvents: kube-apiserver keeps no cache of events, and sends one bookmark for them at most (semantics 4.1).
+func TestWatchOfEvents(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, cluster)
+	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 50 * time.Millisecond }))
+	events := schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	event := func(name string) {
+		s.create(t, events, map[string]any{
+			"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name}, "reason": "Test", "type": "Normal",
+			"involvedObject": map[string]any{"kind": "ConfigMap", "name": "a", "namespace": s.namespace},
+		})
+	}
+	event("first")
+	rv := rvOf(t, s.present(t, events, metav1.ListOptions{})[s.namespace+"/first"])
+	path := collection(events, s.namespace)
+	reach(t, o, path, rv)
+	var pairs []pair
+	for _, start := range []string{"", fmt.Sprintf("&resourceVersion=%d", rv)} {
+		pairs = append(pairs, watchBoth(t, o, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=4" + start}))
+	}
+	event("second")
+	s.remove(t, events, "first")
+	for _, p := range pairs {
+		want, got := p.upstream.Ended(t, within), p.facade.Ended(t, within)
+		if diff := testkit.DiffRecordings(want, got); diff != "" {
+			t.Errorf("%s\n%s", want.Question, diff)
+		}
+	}
+}
+
+// TestBookmarkIsNotBelowStart: a watch from now on, of a resource that is quiet while others move, has no bookmark of the time before.
+func TestBookmarkIsNotBelowStart(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, cluster)
+	s.defineGadgets(t)
+	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 20 * time.Millisecond }))
+	path := collection(gadgets, s.namespace)
+	reach(t, o, path, s.put(t, gadgets, "a", "", "1"))
+	began := s.put(t, configMaps, "a", "", "1")
+	watch := o.Facade.MustRecord(t, testkit.Question{
+		Path: path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=3&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
+	})
+	events, err := watch.Ended(t, within).Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.RV < began {
+			t.Fatalf("%s in a watch that began at %d or later", e, began)
+		}
 	}
 }
 
