@@ -3,7 +3,6 @@ package testkit
 import (
 	"fmt"
 	"io"
-	"log"
 	"net/http"
 	"strings"
 	"sync"
@@ -52,16 +51,7 @@ func NewFakeUpstream(t testing.TB, kind FakeKind) *FakeUpstream {
 	f := &FakeUpstream{
 		FakeKind: kind, network: newMemoryNet(), scripts: map[Ask]http.HandlerFunc{}, asked: map[Ask][]*http.Request{}, store: newFakeStore(),
 	}
-	server := &http.Server{Handler: f, ErrorLog: log.New(io.Discard, "", 0)} //nolint:gosec // nobody else can reach it
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(f.network)
-	}()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-served
-	})
+	f.network.serve(t, f)
 	return f
 }
 

@@ -2,9 +2,13 @@ package testkit
 
 import (
 	"context"
+	"io"
+	"log"
 	"net"
+	"net/http"
 	"sync"
 	"syscall"
+	"testing"
 )
 
 // memoryNet is a network of one server in memory, so that tests with it may run in a synctest bubble.
@@ -20,6 +24,31 @@ type memoryNet struct {
 
 func newMemoryNet() *memoryNet {
 	return &memoryNet{dialed: make(chan net.Conn), closed: make(chan struct{})}
+}
+
+// ServeInMemory serves a handler until the test ends, in HTTP/1.1 over a network in memory, and returns a client of it.
+func ServeInMemory(t testing.TB, handler http.Handler) *http.Client {
+	network := newMemoryNet()
+	network.serve(t, handler)
+	transport := &http.Transport{DialContext: network.dial, DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)} //nolint:gosec // nobody else can reach it
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(m)
+	}()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-served
+	})
 }
 
 // dial connects to the server.
