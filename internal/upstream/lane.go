@@ -93,6 +93,9 @@ func (l *Lane) StaleFor() time.Duration {
 
 // AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look at.
 func (l *Lane) AwaitSync(ctx context.Context, wait time.Duration) {
+	if _, err := l.Cache.State(); err == nil {
+		return // almost always, and without a lock
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {

@@ -80,14 +80,13 @@ func TestLanesStopInTheMiddle(t *testing.T) {
 	for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskList, testkit.AskWatch, testkit.AskFence} {
 		t.Run(string(ask), func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
-				lane := r.lane(t)
 				switch ask {
 				case testkit.AskWatch:
 					r.synced(t)
 					r.Script(ask, hang)
 					r.DropWatches()
 				case testkit.AskFence:
-					r.synced(t)
+					lane := r.synced(t)
 					r.Script(ask, hang)
 					r.Elsewhere()
 					go func() { _, _ = lane.Recent(t.Context(), Full) }()
@@ -97,6 +96,7 @@ func TestLanesStopInTheMiddle(t *testing.T) {
 				default:
 					r.Script(ask, hang)
 				}
+				r.lane(t)
 				elapse(time.Second)
 				if r.Asked(ask) == 0 {
 					t.Fatal("the lane is busy with something else")
@@ -175,7 +175,6 @@ func TestRefused(t *testing.T) {
 			t.Run(fmt.Sprint(code, " ", ask), func(t *testing.T) {
 				inBubble(t, configMaps, func(t *testing.T, r *rig) {
 					refuse := testkit.Refuse(code, "Refused")
-					lane := r.lane(t)
 					if ask == testkit.AskWatch {
 						r.synced(t)
 						r.Script(ask, refuse)
@@ -183,6 +182,7 @@ func TestRefused(t *testing.T) {
 					} else {
 						r.Script(ask, refuse)
 					}
+					lane := r.lane(t)
 					elapse(time.Second)
 					failure := lane.Failure()
 					if failure == nil || !failure.Refused || failure.Gone() != (code == 404) {
