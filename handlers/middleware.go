@@ -61,7 +61,8 @@ func (s *Server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// recover turns a panic into a 500 for one client; the process lives, and the stack is in the log.
+// recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already; the
+// process lives, and the stack is in the log.
 func (s *Server) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -73,7 +74,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 				panic(reason) // a body that broke off: net/http aborts the connection
 			}
 			s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("path", r.URL.Path), zap.Stack("stack"))
-			s.writeError(w, r, fmt.Errorf("panic: %v", reason))
+			s.fail(w, r, fmt.Errorf("panic: %v", reason))
 		}()
 		next.ServeHTTP(w, r)
 	})
@@ -141,12 +142,16 @@ func (s *Server) deadline(next http.Handler) http.Handler {
 func (s *Server) answer(handle func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		err := handle(w, r)
-		if err == nil {
-			return
+		if err != nil {
+			s.fail(w, r, err)
 		}
-		if wrote, ok := w.(middleware.WrapResponseWriter); ok && wrote.Status() != 0 {
-			panic(http.ErrAbortHandler) // a body that broke off must not look whole
-		}
-		s.writeError(w, r, err)
 	}
+}
+
+// fail ends a request that went wrong.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if wrote, ok := w.(middleware.WrapResponseWriter); ok && wrote.Status() != 0 {
+		panic(http.ErrAbortHandler) // a body that broke off must not look whole
+	}
+	s.writeError(w, r, err)
 }

@@ -1,0 +1,110 @@
+package handlers
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+
+	"k8s.io/apiserver/pkg/storage"
+)
+
+func TestTokenRoundTrip(t *testing.T) {
+	for _, prefix := range []string{"", "default/"} {
+		for _, style := range []tokenStyle{cacheStyle, etcdStyle} {
+			for _, name := range []string{"a", "a.b-c", "ümlaut", "<&>", "x\"y\\z"} {
+				last := prefix + name
+				if prefix == "" {
+					last = "ns/" + name
+				}
+				token := encodeToken(42, last, prefix, style)
+				start, rv, err := decodeToken(token, prefix)
+				if start != last+"\x00" || rv != 42 || err != nil {
+					t.Errorf("%q comes back as %q, %d, %v", last, start, rv, err)
+				}
+				if strings.ContainsAny(token, "=+/") {
+					t.Errorf("%q is not in the URL alphabet without padding", token)
+				}
+			}
+		}
+	}
+}
+
+// The bytes are kube-apiserver's: the watch cache's with a slash in front, etcd's without (semantics 2.5).
+func TestTokenBytes(t *testing.T) {
+	for want, token := range map[string]string{
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"/cm2\u0000"}`:        encodeToken(233, "default/cm2", "default/", cacheStyle),
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"/default/w1\u0000"}`: encodeToken(233, "default/w1", "", cacheStyle),
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"e1\u0000"}`:          encodeToken(233, "default/e1", "default/", etcdStyle),
+		`{"v":"meta.k8s.io/v1","rv":1,"start":"a\u003cb\u0000"}`:      encodeToken(1, "a<b", "", etcdStyle),
+	} {
+		got, err := base64.RawURLEncoding.DecodeString(token)
+		if err != nil || string(got) != want {
+			t.Errorf("%s, want %s (%v)", got, want, err)
+		}
+	}
+	// The storage layer makes the same of it.
+	theirs, err := storage.EncodeContinue("/p/default/e1\x00", "/p/default/", 233)
+	if ours := encodeToken(233, "default/e1", "default/", etcdStyle); err != nil || ours != theirs {
+		t.Errorf("%s, kube-apiserver makes %s (%v)", ours, theirs, err)
+	}
+}
+
+func raw(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+func TestTokenErrors(t *testing.T) {
+	for token, want := range map[string]string{
+		"!":                          "illegal base64 data at input byte 0",
+		"aGVsbG8=":                   "illegal base64 data at input byte 7",
+		raw("invalid"):               "invalid character 'i' looking for beginning of value",
+		raw(`{"v":"meta.k8s.io/v1"`): "unexpected end of JSON input",
+		raw(`{"v":"meta.k8s.io/v1","rv":0,"start":"a"}`):         "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+		raw(`{"v":"meta.k8s.io/v1","start":"a"}`):                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+		raw(`{"v":"meta.k8s.io/v1","rv":1}`):                     "encoded start key empty (version meta.k8s.io/v1)",
+		raw(`{"v":"x","rv":1,"start":"a"}`):                      "server does not recognize this encoded version x",
+		raw(`{"rv":1,"start":"a"}`):                              "server does not recognize this encoded version ",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}`):      "../a",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"/../a"}`):     "/../a",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"a/../../b"}`): "a/../../b",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"a//b"}`):      "a//b",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"a/"}`):        "a/",
+		raw(`{"v":"meta.k8s.io/v1","rv":1,"start":"."}`):         ".",
+	} {
+		_, _, err := decodeToken(token, "default/")
+		status := statusOf(err)
+		if want = "invalid continue token: continue key is not valid: " + want; status.Message != want || status.Code != 400 || status.Reason != "BadRequest" {
+			t.Errorf("%s: %d %s %q, want %q", token, status.Code, status.Reason, status.Message, want)
+		}
+	}
+}
+
+// JSON of another type is refused in words that name kube-apiserver's own Go types: it has to say them.
+func TestTokenOfAnotherType(t *testing.T) {
+	for _, text := range []string{`[]`, `1`, `{"v":1}`, `{"v":"meta.k8s.io/v1","rv":"1","start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1e99,"start":"a"}`} {
+		if _, _, err := decodeToken(raw(text), "default/"); !errors.Is(err, errForward) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// Whatever a client sends: it is taken exactly when kube-apiserver takes it, means the same, and never leads out of the prefix.
+func FuzzDecodeToken(f *testing.F) {
+	f.Add(encodeToken(1, "ns/a", "ns/", cacheStyle), "ns/")
+	f.Add(encodeToken(1, "ns/a", "ns/", etcdStyle), "")
+	for _, text := range []string{
+		`{"v":"meta.k8s.io/v1","rv":-1,"start":"/x\u0000"}`, `{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}`, `{"v":"meta.k8s.io/v1","rv":1,"start":"/"}`,
+		`{"V":"meta.k8s.io/v1","RV":1,"Start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1e3,"start":"a"}`, `null`, `{"v":"meta.k8s.io/v1","rv":1,"start":"a","x":1}`,
+	} {
+		f.Add(raw(text), "ns/")
+	}
+	f.Fuzz(func(t *testing.T, token, prefix string) {
+		start, rv, err := decodeToken(token, prefix)
+		theirStart, theirRV, theirErr := storage.DecodeContinue(token, prefix)
+		if (err == nil) != (theirErr == nil) || err == nil && (start != theirStart || rv != theirRV) {
+			t.Fatalf("%q, %d, %v; kube-apiserver: %q, %d, %v", start, rv, err, theirStart, theirRV, theirErr)
+		}
+		if err == nil && !strings.HasPrefix(start, prefix) {
+			t.Fatalf("%q leads out of %q", start, prefix)
+		}
+	})
+}

@@ -1,0 +1,113 @@
+package handlers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.
+type facade struct {
+	*testkit.FakeUpstream
+	lanes  *upstream.Lanes
+	client *http.Client
+	drain  func()
+	allow  func(auth.Attributes) bool // what the upstream's authorizer says
+	deny   Authorizer                 // asked instead, once it is there
+}
+
+// inBubble runs a test with a facade of config maps.
+func inBubble(t *testing.T, test func(*testing.T, *facade), configure ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newFacade(t, configure...)) })
+}
+
+func newFacade(t *testing.T, configure ...func(*Config)) *facade {
+	t.Helper()
+	kind := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+	f := &facade{FakeUpstream: testkit.NewFakeUpstream(t, kind), allow: func(auth.Attributes) bool { return true }}
+	client, err := upstream.NewClient(f.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdle)
+	discover, err := discovery.NewDiscoveryClientForConfig(f.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil })
+	f.lanes = upstream.NewLanes(client, upstream.LaneConfig{}, metrics, zap.NewNop())
+	ctx, stop := context.WithCancel(t.Context())
+	ready, ended := make(chan struct{}), make(chan struct{})
+	go func() { defer close(ended); f.lanes.Run(ctx, func() { close(ready) }) }()
+	<-ready
+	t.Cleanup(func() { stop(); <-ended })
+	draining, drain := context.WithCancel(t.Context())
+	f.drain = drain
+	t.Cleanup(drain)
+	config := Config{
+		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Upstream: upstream.NewPassThrough(client),
+		Authorizer: scriptedAuthorizer{f}, Metrics: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
+	}
+	for _, set := range configure {
+		set(&config)
+	}
+	f.client = testkit.ServeInMemory(t, New(config))
+	return f
+}
+
+// scriptedAuthorizer gives real grants for what the test allows.
+type scriptedAuthorizer struct{ *facade }
+
+// Authorize implements Authorizer.
+func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+	if s.deny != nil {
+		return s.deny.Authorize(ctx, a)
+	}
+	answer := []byte(fmt.Sprintf(`{"status":{"allowed":%t}}`, s.allow(a)))
+	return auth.NewSelf(func(context.Context, string, []byte) (int, []byte, error) {
+		return http.StatusCreated, answer, nil
+	}, 0).Authorize(ctx, a)
+}
+
+// get sends a GET and reads the whole answer.
+func (f *facade) get(t *testing.T, target string) (*http.Response, string) {
+	t.Helper()
+	response, body, err := f.try(t, http.MethodGet, target)
+	if err != nil {
+		t.Fatalf("%s: %v", target, err)
+	}
+	return response, body
+}
+
+func (f *facade) try(t *testing.T, method, target string) (*http.Response, string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://facade.test"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := f.client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response, string(body), err
+}

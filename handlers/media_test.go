@@ -1,0 +1,122 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+func asks(accept, query string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil)
+	r.URL.RawQuery = query
+	if accept != "" {
+		r.Header.Set("Accept", accept)
+	}
+	return r
+}
+
+// What the cache answers, and what it leaves to the upstream (semantics 6.1, 6.2, 6.4, 6.5, 6.8).
+func TestNegotiate(t *testing.T) {
+	const (
+		table   = "application/json;as=Table;v=v1;g=meta.k8s.io"
+		beta    = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+		partial = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+		list    = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+		proto   = "application/vnd.kubernetes.protobuf"
+	)
+	plain, no := &media{}, (*media)(nil)
+	tabled := func(include wire.Include) *media {
+		return &media{transform: asTable, meta: wire.MetaV1, include: include}
+	}
+	for _, c := range []struct {
+		verb, accept, query string
+		want                *media // nil: the upstream's
+	}{
+		{verbList, "", "", plain},
+		{verbList, "*/*", "", plain},
+		{verbList, "application/json", "", plain},
+		{verbList, "application/json;q=0.5,text/html", "", plain},
+		{verbList, "application/*", "", no},
+		{verbList, "text/html,application/*;q=0.1", "", no},
+		{verbList, "text/html", "", no},
+		{verbList, "application/yaml", "", no},
+		{verbList, "application/yaml;q=0.1,application/json", "", plain},
+		{verbList, proto, "", no},
+		{verbList, proto + ",application/json", "", no},
+		{verbList, "application/cbor", "", no},
+		{verbList, "application/cbor,application/json", "", plain},
+		{verbList, "application/json;stream=watch", "", plain},
+		{verbWatch, "application/json;stream=watch", "", plain},
+		{verbList, "application/json", "pretty=1", &media{pretty: true}},
+		{verbGet, "application/json;pretty=1", "", &media{pretty: true}},
+		{verbWatch, "application/json", "pretty=1", plain},
+		{verbList, table, "", tabled(wire.IncludeMetadata)},
+		{verbGet, table, "includeObject=Metadata", tabled(wire.IncludeMetadata)},
+		{verbWatch, table, "includeObject=Object", tabled(wire.IncludeObject)},
+		{verbList, table, "includeObject=None", tabled(wire.IncludeNone)},
+		{verbList, table, "includeObject=none", no},
+		{verbList, table + "," + beta + ",application/json", "", tabled(wire.IncludeMetadata)},
+		{verbList, beta, "", &media{transform: asTable, meta: wire.MetaV1Beta1, include: wire.IncludeMetadata}},
+		{verbList, "application/json;as=Table;v=v2;g=meta.k8s.io", "", no},
+		{verbList, "application/json;as=Table;v=v1;g=other.io", "", no},
+		{verbList, "application/json;as=Chair;v=v1;g=meta.k8s.io", "", no},
+		{verbGet, partial, "", &media{transform: asPartial, meta: wire.MetaV1}},
+		{verbWatch, partial, "", &media{transform: asPartial, meta: wire.MetaV1}},
+		{verbList, partial, "", no},
+		{verbList, list, "", &media{transform: asPartialList, meta: wire.MetaV1}},
+		{verbGet, list, "", no},
+		{verbWatch, list, "", no},
+		{verbList, proto + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," + list, "", no},
+	} {
+		for _, custom := range []bool{false, true} {
+			want := c.want
+			if custom && c.accept == proto+",application/json" {
+				want = plain // custom resources are not encoded as protobuf
+			}
+			got, ok := negotiate(asks(c.accept, c.query), c.verb, custom)
+			if ok != (want != nil) {
+				t.Errorf("%s %q %s, custom %t: answered by the cache: %t", c.verb, c.accept, c.query, custom, ok)
+				continue
+			}
+			if want != nil {
+				if diff := cmp.Diff(*want, got, cmp.AllowUnexported(media{})); diff != "" {
+					t.Errorf("%s %q %s, custom %t: %s", c.verb, c.accept, c.query, custom, diff)
+				}
+			}
+		}
+	}
+}
+
+// No header that a client can send makes the process panic, and what is answered was asked for.
+func FuzzNegotiate(f *testing.F) {
+	for _, accept := range []string{
+		"", "*/*", "application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;as=;v=;g=", ";;;", "a/b/c", "application/json;q=x", ",,,", "application/json;as=Table",
+		"application/json;=;", "application/json; as = Table", "*/*;as=Table;v=v1;g=meta.k8s.io", "application/json;pretty", "\x00", "application/json;q=",
+	} {
+		f.Add(accept, "includeObject=Object&pretty=1", byte(0))
+	}
+	f.Fuzz(func(t *testing.T, accept, query string, choice byte) {
+		verb := []string{verbGet, verbList, verbWatch}[choice%3]
+		r := asks(accept, query)
+		m, ok := negotiate(r, verb, choice&4 != 0)
+		if ok && (m.transform == asPartialList) && verb != verbList || ok && m.transform == asPartial && verb == verbList {
+			t.Errorf("%s of %q as %d", verb, accept, m.transform)
+		}
+		if ok && m.transform != asIs && m.meta == "" {
+			t.Errorf("a transformed answer without a version: %+v", m)
+		}
+		w := httptest.NewRecorder()
+		(&Server{}).writeError(w, r, badRequest("x"))
+		if w.Code != http.StatusBadRequest || w.Body.Len() == 0 {
+			t.Errorf("an error is answered with %d", w.Code)
+		}
+		if _, err := url.ParseQuery(query); err == nil && r.URL.Query().Get("includeObject") == "None" && ok && m.transform == asTable && m.include != wire.IncludeNone {
+			t.Error("rows with objects that nobody asked for")
+		}
+	})
+}

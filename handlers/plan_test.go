@@ -1,0 +1,163 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// resources by which plans differ: namespaced, cluster-scoped, without a watch cache.
+var (
+	configMaps   = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Scope: selectors.Namespaced}
+	nodes        = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Scope: selectors.Cluster}
+	eventObjects = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Scope: selectors.Namespaced}
+)
+
+// read parses a path with its query as a read of a resource.
+func read(t *testing.T, resource upstream.Resource, target string) (*Request, error) {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, target, nil)
+	info, err := resolver.NewRequestInfo(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &Request{Verb: info.Verb, Namespace: info.Namespace, Name: info.Name, query: r.URL.Query()}
+	kind := selectors.ForBuiltin(resource.GVK, resource.Scope)
+	if err := q.readOptions(kind); err != nil {
+		return nil, err
+	}
+	q.Predicate = kind.Predicate(q.Namespace, q.Options.LabelSelector, q.Options.FieldSelector)
+	return q, nil
+}
+
+// The table of semantics 2.1: what the four parameters mean together.
+func TestPlan(t *testing.T) {
+	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	latest := raw(`{"v":"meta.k8s.io/v1","rv":-1,"start":"/m\u0000"}`)
+	const all, m = "default/", "default/m\x00"
+	for _, c := range []struct {
+		rv, match, limit, next string
+		want                   plan
+	}{
+		{"", "", "", "", plan{kind: mostRecent, from: all}},
+		{"", "", "5", "", plan{kind: mostRecent, from: all, limit: 5}},
+		{"", "", "-5", "", plan{kind: mostRecent, from: all}},
+		{"", "", "0", "", plan{kind: mostRecent, from: all}},
+		{"0", "", "", "", plan{kind: anyAge, from: all}},
+		{"0", "", "5", "", plan{kind: anyAge, from: all}},
+		{"0", "NotOlderThan", "", "", plan{kind: anyAge, from: all}},
+		{"0", "NotOlderThan", "5", "", plan{kind: anyAge, from: all}},
+		{"9", "", "", "", plan{kind: notOlderThan, rv: 9, from: all}},
+		{"9", "", "0", "", plan{kind: notOlderThan, rv: 9, from: all}},
+		{"9", "", "-1", "", plan{kind: notOlderThan, rv: 9, from: all}},
+		{"9", "", "5", "", plan{kind: exactly, rv: 9, from: all, limit: 5}},
+		{"9", "NotOlderThan", "", "", plan{kind: notOlderThan, rv: 9, from: all}},
+		{"9", "NotOlderThan", "5", "", plan{kind: notOlderThan, rv: 9, from: all, limit: 5}},
+		{"9", "Exact", "", "", plan{kind: exactly, rv: 9, from: all}},
+		{"9", "Exact", "5", "", plan{kind: exactly, rv: 9, from: all, limit: 5}},
+		{"009", "Exact", "5", "", plan{kind: exactly, rv: 9, from: all, limit: 5}},
+		{"", "", "5", token, plan{kind: exactly, rv: 7, from: m, limit: 5}},
+		{"", "", "", token, plan{kind: exactly, rv: 7, from: m}},
+		{"", "", "5", latest, plan{kind: mostRecent, from: m, limit: 5}},
+		{"0", "", "5", token, plan{kind: exactly, rv: 7, from: m}},
+		{"0", "", "5", latest, plan{kind: mostRecent, from: m}},
+	} {
+		query := url.Values{}
+		for name, value := range map[string]string{"resourceVersion": c.rv, "resourceVersionMatch": c.match, "limit": c.limit, "continue": c.next} {
+			if value != "" {
+				query.Set(name, value)
+			}
+		}
+		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query.Encode())
+		if err != nil {
+			t.Errorf("%s: %v", query.Encode(), err)
+			continue
+		}
+		got, err := planList(q, &upstream.Lane{Resource: configMaps})
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", query.Encode(), err, diff)
+		}
+		got, err = planList(q, &upstream.Lane{Resource: eventObjects})
+		if c.rv == "0" && c.limit != "" {
+			c.want.limit = 5 // etcd honours the limit at version 0
+		}
+		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
+			t.Errorf("events %s: %v\n%s", query.Encode(), err, diff)
+		}
+	}
+}
+
+// Reads of one name are read as one key where a key can be told; an exact version of one key is always etcd's.
+func TestPlanOfAPinnedName(t *testing.T) {
+	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	for _, c := range []struct {
+		resource upstream.Resource
+		target   string
+		forward  bool
+		want     readKind
+	}{
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=9&resourceVersionMatch=Exact", true, 0},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=9&limit=1", true, 0},
+		{configMaps, "/api/v1/configmaps?fieldSelector=metadata.name%3Da,metadata.namespace%3Dx&resourceVersion=9&limit=1", true, 0},
+		{nodes, "/api/v1/nodes?fieldSelector=metadata.name%3Da&resourceVersion=9&limit=1", true, 0},
+		{configMaps, "/api/v1/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=9&limit=1", false, exactly},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=9", false, notOlderThan},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da", false, mostRecent},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&limit=1", false, mostRecent},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=0", false, anyAge},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&limit=1&continue=" + token, false, exactly},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%21%3Da&resourceVersion=9&limit=1", false, exactly},
+	} {
+		q, err := read(t, c.resource, c.target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := planList(q, &upstream.Lane{Resource: c.resource})
+		if errors.Is(err, errForward) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
+			t.Errorf("%s: %+v, %v", c.target, got, err)
+		}
+	}
+}
+
+// What kube-apiserver refuses is refused in its words (semantics 1.2, 1.4, 1.5, 2.1).
+func TestPlanRefusals(t *testing.T) {
+	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	const invalid = `ListOptions.meta.k8s.io "" is invalid: `
+	for query, want := range map[string]struct {
+		code    int32
+		message string
+	}{
+		"resourceVersion=abc":                          {400, `invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax`},
+		"resourceVersion=-1":                           {400, `invalid resource version: resourceVersion: Invalid value: "-1": strconv.ParseUint: parsing "-1": invalid syntax`},
+		"resourceVersion=99999999999999999999":         {400, `invalid resource version: resourceVersion: Invalid value: "99999999999999999999": strconv.ParseUint: parsing "99999999999999999999": value out of range`},
+		"resourceVersion=9&continue=" + token:          {400, "specifying resource version is not allowed when using continue"},
+		"resourceVersion=abc&continue=" + token:        {400, "specifying resource version is not allowed when using continue"},
+		"limit=abc":                                    {400, `strconv.ParseInt: parsing "abc": invalid syntax`},
+		"limit=":                                       {400, `strconv.ParseInt: parsing "": invalid syntax`},
+		"resourceVersionMatch=Exact":                   {422, invalid + "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"},
+		"resourceVersion=0&resourceVersionMatch=Exact": {422, invalid + `resourceVersionMatch: Forbidden: resourceVersionMatch "exact" is forbidden for resourceVersion "0"`},
+		"resourceVersion=1&resourceVersionMatch=foo":   {422, invalid + `resourceVersionMatch: Unsupported value: "foo": supported values: "Exact", "NotOlderThan", ""`},
+		"sendInitialEvents=false":                      {422, invalid + "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"},
+		"resourceVersion=1&resourceVersionMatch=Exact&continue=" + token: {422, invalid + "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided"},
+	} {
+		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query)
+		if err == nil {
+			_, err = planList(q, &upstream.Lane{Resource: configMaps})
+		}
+		if err == nil {
+			t.Errorf("%s is accepted", query)
+			continue
+		}
+		if status := statusOf(err); status.Code != want.code || status.Message != want.message {
+			t.Errorf("%s: %d %s\nwant %d %s", query, status.Code, status.Message, want.code, want.message)
+		}
+	}
+}
