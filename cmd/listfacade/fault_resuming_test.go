@@ -155,14 +155,14 @@ func (r *resuming) take(frame testkit.Frame) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch {
-	case e.Type == "ERROR":
+	switch e.Type {
+	case "ERROR":
 		var status struct{ Code int }
 		if err := json.Unmarshal(e.Object, &status); err != nil || status.Code != http.StatusGone {
 			return &fatalError{"an error that is no 410: " + string(e.Object)}
 		}
 		return errGone
-	case e.Type == testkit.Bookmark:
+	case testkit.Bookmark:
 		if e.RV < r.last {
 			return &fatalError{fmt.Sprintf("%s after %d", e, r.last)}
 		}

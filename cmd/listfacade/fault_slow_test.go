@@ -28,7 +28,7 @@ func (r *running) watchers(resource string) int {
 }
 
 // plainClient is an HTTP client of a facade without any of client-go's caches, for one protocol.
-func (r *running) plainClient(t *testing.T, http2 bool) *http.Client { //nolint:revive // a test's own table
+func (r *running) plainClient(t *testing.T, http2 bool) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(r.Config.CAFile)
 	if err != nil {

@@ -43,7 +43,7 @@ type Recorder struct {
 // Record opens a watch and records it; it returns when the answer's headers are there, whatever the code.
 func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	response, err := a.Open(ctx, q)
+	response, err := a.Open(ctx, q) //nolint:bodyclose // the goroutine below closes it
 	if err != nil {
 		cancel()
 		return nil, err
