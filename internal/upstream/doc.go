@@ -4,11 +4,15 @@
 //   - each lane costs the upstream one list and one watch, however many clients read from it;
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
-//   - when the upstream no longer holds that resourceVersion (410), the lane is listed again and a new epoch begins (I11);
+//   - when the upstream no longer holds that resourceVersion (410), has been set back before it, or prints other columns, the
+//     lane is listed again and a new epoch begins (I11);
+//   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its State's;
+//   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
+//     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded;
 //   - a resourceVersion is called fresh only after the upstream proved it (freshness.go).
 //
-// Goroutines: Lanes.Run owns the janitor and one goroutine for each lane (Reader.Run), which is that lane's only writer; a
+// Goroutines: Lanes.Run owns the janitor and one goroutine for each lane (reader.run), which is that lane's only writer; a
 // reader owns the goroutines that cut its streams into changes, and waits for them. Nothing is started by a constructor.
 //
 // The package never answers a client by itself, except that the pass-through copies the upstream's own answer. The
