@@ -23,13 +23,20 @@ type Check struct {
 func (s *Server) health(probe string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		checks, err := s.checks(probe, chi.URLParam(r, "check"), r.URL.Query()["exclude"])
+		only := chi.URLParam(r, "check")
+		if only == "" {
+			w.Header().Set("X-Content-Type-Options", "nosniff") // kube-apiserver leaves it out for a single check that holds
+		}
+		checks, err := s.checks(probe, only, r.URL.Query()["exclude"])
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
 		}
 		lines, healthy := s.run(probe, checks)
+		if only != "" && !healthy {
+			http.Error(w, "internal server error: reason withheld", http.StatusInternalServerError)
+			return
+		}
 		_, verbose := r.URL.Query()["verbose"]
 		switch {
 		case !healthy:
