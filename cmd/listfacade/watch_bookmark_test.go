@@ -161,9 +161,10 @@ func TestWatchOfEvents(t *testing.T) {
 			"involvedObject": map[string]any{"kind": "ConfigMap", "name": "a", "namespace": s.namespace},
 		})
 	}
+	path := collection(events, s.namespace)
+	reach(t, o, path, s.put(t, configMaps, "mark", "", "1")) // the facade's window begins here
 	event("first")
 	rv := rvOf(t, s.present(t, events, metav1.ListOptions{})[s.namespace+"/first"])
-	path := collection(events, s.namespace)
 	reach(t, o, path, rv)
 	var pairs []pair
 	for _, start := range []string{"", fmt.Sprintf("&resourceVersion=%d", rv)} {
