@@ -15,7 +15,8 @@ import (
 // credentials and identities (Authorization, X-Remote-*, Impersonate-*) because the facade asks in its own name, and
 // connection headers because an upgraded connection would no longer be a read.
 var forwardedHeaders = []string{
-	"Accept", "Accept-Encoding", "Audit-Id", "If-Modified-Since", "If-None-Match", "If-Range", "Range", "User-Agent",
+	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
+	"Range", "User-Agent",
 }
 
 // withheldHeaders are headers of an answer that speak of the upstream's host, not of the answer: a client would apply them to
