@@ -70,8 +70,11 @@ func TestNoLeaks(t *testing.T) {
 		c.CloseIdleConnections()
 	}
 	run.close(t)
-	goleak.VerifyNone(t, running)
-	testkit.Eventually(t, within, "every connection and file is closed", func() error {
+	testkit.Eventually(t, within, "every goroutine, connection and file is gone", func() error {
+		run.facade.client.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
+		if err := goleak.Find(running); err != nil {
+			return err
+		}
 		if after := openFiles(t); after["socket"] > before["socket"] || after["/"] > before["/"] {
 			return fmt.Errorf("open before %v, after %v", before, after)
 		}
