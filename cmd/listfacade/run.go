@@ -81,7 +81,7 @@ func wire(c *config, config *rest.Config, log *zap.Logger, draining context.Cont
 	if err != nil {
 		return nil, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(config)
+	discover, err := discovery.NewDiscoveryClientForConfig(upstream.ForDiscovery(config))
 	if err != nil {
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}

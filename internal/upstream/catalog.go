@@ -172,6 +172,9 @@ func (c *Catalog) refresh(ctx context.Context) error {
 			}
 		}
 	}
+	if len(content.resources) == 0 {
+		return errors.New("discover the upstream's resources: there are none")
+	}
 	c.content.Store(content)
 	return nil
 }
@@ -189,6 +192,7 @@ func (c *Catalog) foreignGroups(ctx context.Context) (func(schema.GroupVersion) 
 		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
 	}
 	var list struct {
+		Kind  string
 		Items []struct {
 			Spec struct {
 				Group, Version string
@@ -198,6 +202,9 @@ func (c *Catalog) foreignGroups(ctx context.Context) (func(schema.GroupVersion) 
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
+	}
+	if list.Kind != "APIServiceList" {
+		return nil, fmt.Errorf("read the upstream's APIServices: got a %q", list.Kind)
 	}
 	foreign := map[schema.GroupVersion]bool{}
 	for _, item := range list.Items {
