@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -39,6 +41,7 @@ type running struct {
 	URL     string
 	Config  *rest.Config // for clients of the facade: no credentials, its certificate trusted
 	facade  *facade
+	logs    *observer.ObservedLogs // warnings and errors
 	stop    context.CancelFunc
 	stopped chan error
 }
@@ -46,8 +49,16 @@ type running struct {
 // startFacade serves the cluster's user "admin" until the test ends, with further settings.
 func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*config)) *running {
 	t.Helper()
+	run := launchFacade(t, upstream.Kubeconfigs["admin"], settings...)
+	run.awaitReady(t)
+	return run
+}
+
+// launchFacade is startFacade for an upstream that may be in no state to get ready with.
+func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *running {
+	t.Helper()
 	c := defaults()
-	c.kubeconfig, c.certDir, c.port = upstream.Kubeconfigs["admin"], t.TempDir(), 0
+	c.kubeconfig, c.certDir, c.port = kubeconfig, t.TempDir(), 0
 	for _, set := range settings {
 		set(c)
 	}
@@ -60,7 +71,9 @@ func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*conf
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	draining, drain := context.WithCancel(context.Background())
-	f, err := wire(c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel)), draining)
+	core, logs := observer.New(zap.WarnLevel)
+	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) })
+	f, err := wire(c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)), draining)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,12 +83,11 @@ func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*conf
 	}
 	url := "https://" + listener.Addr().String()
 	run := &running{
-		URL: url, facade: f, stop: stop, stopped: make(chan error, 1),
+		URL: url, facade: f, logs: logs, stop: stop, stopped: make(chan error, 1),
 		Config: &rest.Config{Host: url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.certDir, "listfacade.crt")}, QPS: -1},
 	}
 	go func() { run.stopped <- f.serve(ctx, listener, drain) }()
 	t.Cleanup(func() { run.close(t) })
-	run.awaitReady(t)
 	return run
 }
 
