@@ -98,6 +98,7 @@ func TestWatchTimeouts(t *testing.T) {
 	s := newStage(t, cluster)
 	o := s.oracle(t, startFacade(t, cluster))
 	path := collection(configMaps, s.namespace)
+	reach(t, o, path, s.put(t, configMaps, "mark", "", "1")) // the facade's window begins here
 	start := s.put(t, configMaps, "a", "t=a", "1")
 	reach(t, o, path, start)
 	pairs := map[int]pair{}
@@ -130,6 +131,7 @@ func TestBookmarkInterval(t *testing.T) {
 	s := newStage(t, cluster)
 	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }))
 	path := collection(configMaps, s.namespace)
+	reach(t, o, path, s.put(t, configMaps, "mark", "", "1")) // the facade's window begins here
 	start := s.put(t, configMaps, "a", "t=a", "1")
 	reach(t, o, path, start)
 	watch := o.Facade.MustRecord(t, testkit.Question{

@@ -122,8 +122,10 @@ func TestWatchSelectors(t *testing.T) {
 
 // testWatchSelectors opens a watch for each selector in each form, while objects enter and leave the selections.
 func testWatchSelectors(t *testing.T, s *stage, o *testkit.Oracle, gvr schema.GroupVersionResource) {
+	path := collection(gvr, s.namespace)
+	reach(t, o, path, s.put(t, gvr, "first", "t=a", "0")) // from here on both caches hold every version
 	before := s.put(t, gvr, "there", "t=a", "0")
-	reach(t, o, collection(gvr, s.namespace), before)
+	reach(t, o, path, before)
 	type selection struct {
 		namespace, query string
 		quietX           bool // the last write that it tells is y's
