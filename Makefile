@@ -6,6 +6,7 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 20s
 PACKAGES ?= ./...
+QUESTIONS ?= 20000
 
 .PHONY: help
 help: ## list the targets
@@ -29,6 +30,10 @@ test: cluster ## everything, against a real kube-apiserver, with the race detect
 	go vet ./...
 	cd devcluster && go vet ./... && go test -count=1 ./...
 	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 20m $(PACKAGES)
+
+.PHONY: conformance
+conformance: cluster ## questions made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
+	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./cmd/listfacade
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version

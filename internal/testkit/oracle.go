@@ -110,11 +110,21 @@ type Oracle struct {
 const settleWithin = 5 * time.Second
 
 // Compare asks both and reports every difference that no mask explains. It returns the upstream's answer.
+func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
+	t.Helper()
+	answer, diff := o.Difference(t, q)
+	if diff != "" {
+		t.Errorf("%s\n%s", q, diff)
+	}
+	return answer
+}
+
+// Difference asks both and returns the upstream's answer, and every difference that no mask explains.
 //
 // The cluster lives: nodes renew leases, a Table's ages go on. So the upstream is asked before and after the facade; the
 // facade has to agree with one of the two. It may try again only if the upstream contradicts itself, or if the question
 // allows an old answer.
-func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
+func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
 	deadline := time.Now().Add(settleWithin)
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -123,17 +133,15 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 		before, got := o.Upstream.ask(t, q), o.Facade.ask(t, q)
 		diff := Diff(q, before, got)
 		if diff == "" {
-			o.checkVersion(t, q, before, got)
-			return before
+			return before, tooOld(q, before, got)
 		}
 		after := o.Upstream.ask(t, q)
 		if Diff(q, after, got) == "" {
-			return after
+			return after, ""
 		}
 		moving := q.reads().mayBeOld() || Diff(q, before, after) != ""
 		if !moving || time.Now().After(deadline) {
-			t.Errorf("%s\n%s", q, diff)
-			return before
+			return before, diff
 		}
 		<-tick.C
 	}
@@ -148,17 +156,17 @@ func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	return answer
 }
 
-// checkVersion holds what masking hides: a list's resourceVersion is at least what was asked for, and, when the most recent
-// state was asked for, at least what the upstream said before.
-func (o *Oracle) checkVersion(t testing.TB, q Question, before, got *Answer) {
-	t.Helper()
+// tooOld tells what masking hides: a list's resourceVersion below what was asked for, or, when the most recent state was asked
+// for, below what the upstream said before.
+func tooOld(q Question, before, got *Answer) string {
 	floor := q.reads().floor
 	if q.reads().kind == mostRecent {
 		floor = before.listVersion()
 	}
 	if version := got.listVersion(); version > 0 && version < floor {
-		t.Errorf("%s\nresourceVersion: facade %d, below %d", q, version, floor)
+		return fmt.Sprintf("resourceVersion: facade %d, below %d", version, floor)
 	}
+	return ""
 }
 
 // listVersion is the resourceVersion of a list; 0 when the answer is none.

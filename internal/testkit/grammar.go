@@ -1,0 +1,150 @@
+package testkit
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Subject is a resource that a grammar asks about.
+type Subject struct {
+	Root     string // the path of its group and version
+	Resource string
+	Objects  []Object // some that exist, at least one
+}
+
+// Object is where an object is; Namespace is empty for one of the cluster.
+type Object struct{ Namespace, Name string }
+
+// Grammar makes questions at random, most of them good, some wrong in one way or in several. The same seed and subjects make
+// the same questions: what depends on the cluster's state stands in them as a blank, for Oracle.Fill.
+//
+// It makes no question that docs/divergences.md answers: no methods that write, no connections into containers, no watches
+// that are over before they begin or that begin before the facade did.
+type Grammar struct {
+	random   *rand.Rand
+	subjects []Subject
+}
+
+// NewGrammar makes a grammar of at least one subject.
+func NewGrammar(seed uint64, subjects []Subject) *Grammar {
+	return &Grammar{random: rand.New(rand.NewPCG(seed, 0)), subjects: subjects} //nolint:gosec // questions are no secret
+}
+
+// Question makes the next question.
+func (g *Grammar) Question() Question {
+	subject := g.subjects[g.random.IntN(len(g.subjects))]
+	q := Question{Header: g.header(readHeaders)}
+	switch n := g.random.IntN(100); {
+	case n < 12:
+		q = g.watch(subject)
+	case n < 20:
+		q.Path = g.choose(documents) + "?" + g.query(getParameters)
+	case n < 28:
+		q.Path = g.choose(lostPaths) + "?" + g.query(listParameters)
+	case n < 50:
+		q.Path = g.object(subject) + "?" + g.query(getParameters)
+	default:
+		q.Path = g.collection(subject, subject.Root) + "?" + g.query(listParameters)
+	}
+	if g.random.IntN(25) == 0 {
+		q.Method = http.MethodHead
+	}
+	return q
+}
+
+// watch is a question for the events of a second, in one of ten cases at the deprecated path.
+func (g *Grammar) watch(subject Subject) Question {
+	query := g.choose(watchWords) + "&timeoutSeconds=1&" + g.query(watchParameters)
+	path := ""
+	switch g.random.IntN(20) {
+	case 0:
+		path = g.collection(subject, subject.Root+"/watch")
+	case 1:
+		subject.Root += "/watch"
+		path = g.object(subject)
+	default:
+		path = g.collection(subject, subject.Root)
+	}
+	return Question{Path: path + "?" + query, Header: g.header(watchHeaders)}
+}
+
+// collection is a path of all objects, of those of a namespace, or now and then of the wrong scope.
+func (g *Grammar) collection(subject Subject, root string) string {
+	namespaced := subject.Objects[0].Namespace != ""
+	if g.random.IntN(20) == 0 {
+		namespaced = !namespaced
+	}
+	if namespaced && g.random.IntN(2) == 0 {
+		root += "/namespaces/" + g.choose(namespaces)
+	}
+	return root + "/" + subject.Resource
+}
+
+// object is the path of an object, mostly of one that exists.
+func (g *Grammar) object(subject Subject) string {
+	object := subject.Objects[g.random.IntN(len(subject.Objects))]
+	if g.random.IntN(6) == 0 {
+		object.Name = g.choose(oddNames)
+	}
+	if g.random.IntN(20) == 0 {
+		object.Namespace = g.choose(namespaces)
+	}
+	path := subject.Root
+	if object.Namespace != "" {
+		path += "/namespaces/" + object.Namespace
+	}
+	path += "/" + subject.Resource + "/" + object.Name
+	if g.random.IntN(15) == 0 {
+		path += g.choose(endings)
+	}
+	return path
+}
+
+// query is some of the parameters, in any order, seldom one of them twice.
+func (g *Grammar) query(parameters []parameter) string {
+	var parts []string
+	for _, i := range g.random.Perm(len(parameters)) {
+		p := parameters[i]
+		for g.random.IntN(100) < p.percent {
+			parts = append(parts, p.name+"="+g.value(p.choices))
+			if g.random.IntN(15) > 0 {
+				break
+			}
+		}
+	}
+	if g.random.IntN(40) == 0 {
+		parts = append(parts, g.choose(junk))
+	}
+	return strings.Join(parts, "&")
+}
+
+// value is a parameter's, ready for a query. Blanks stay as they are.
+func (g *Grammar) value(c choices) string {
+	value := g.pick(c)
+	if isBlank(value) {
+		return value
+	}
+	return url.QueryEscape(value)
+}
+
+func (g *Grammar) header(parameters []parameter) http.Header {
+	header := http.Header{}
+	for _, p := range parameters {
+		if g.random.IntN(100) < p.percent {
+			header.Set(p.name, g.pick(p.choices))
+		}
+	}
+	return header
+}
+
+// pick chooses a good value, or once in ten times an odd one.
+func (g *Grammar) pick(c choices) string {
+	if len(c.odd) > 0 && g.random.IntN(10) == 0 {
+		return g.choose(c.odd)
+	}
+	return g.choose(c.good)
+}
+
+func (g *Grammar) choose(from []string) string { return from[g.random.IntN(len(from))] }

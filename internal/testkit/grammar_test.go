@@ -1,0 +1,88 @@
+package testkit
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var grammarSubjects = []Subject{
+	{Root: "/api/v1", Resource: "pods", Objects: []Object{{Namespace: "oracle", Name: "alpha"}}},
+	{Root: "/apis/ex.io/v1", Resource: "gadgets", Objects: []Object{{Name: "oracle-1"}}},
+}
+
+// made is what a seed makes.
+func made(seed uint64, n int) []string {
+	g := NewGrammar(seed, grammarSubjects)
+	lines := make([]string, n)
+	for i := range lines {
+		lines[i] = g.Question().Line()
+	}
+	return lines
+}
+
+func TestGrammarIsDeterministic(t *testing.T) {
+	if diff := cmp.Diff(made(7, 500), made(7, 500)); diff != "" {
+		t.Errorf("the same seed makes other questions:\n%s", diff)
+	}
+	if slices.Equal(made(7, 500), made(8, 500)) {
+		t.Error("another seed makes the same questions")
+	}
+}
+
+// TestGrammarCovers looks for every word of the grammar in what it makes.
+func TestGrammarCovers(t *testing.T) {
+	all := "\n" + strings.Join(made(1, 200_000), "\n") + "\n"
+	for _, words := range [][]string{oddNames, endings, documents, lostPaths, watchWords, junk, {
+		"\nHEAD /", "\nGET /api/v1/pods?", "/namespaces/nowhere/pods?", "/namespaces/oracle/pods/alpha?", "/apis/ex.io/v1/gadgets?", "/v1/gadgets/oracle-1?",
+		"/namespaces/oracle/gadgets?", "/api/v1/watch/pods?", "/watch/namespaces/oracle/pods/alpha?",
+	}} {
+		for _, word := range words {
+			if !strings.Contains(all, word) {
+				t.Errorf("%q is in no question", word)
+			}
+		}
+	}
+	for _, p := range slices.Concat(listParameters, getParameters, watchParameters) {
+		for _, value := range slices.Concat(p.good, p.odd) {
+			if !isBlank(value) {
+				value = url.QueryEscape(value)
+			}
+			if !strings.Contains(all, p.name+"="+value) {
+				t.Errorf("%s=%s is in no question", p.name, value)
+			}
+		}
+	}
+	for _, p := range slices.Concat(readHeaders, watchHeaders) {
+		for _, value := range slices.Concat(p.good, p.odd) {
+			if !strings.Contains(all, headerMark+p.name+": "+value) {
+				t.Errorf("%s: %s is in no question", p.name, value)
+			}
+		}
+	}
+}
+
+// TestQuestionLines: what a grammar makes can be written down and read.
+func TestQuestionLines(t *testing.T) {
+	g := NewGrammar(3, grammarSubjects)
+	for range 2000 {
+		q := g.Question()
+		read, err := ParseQuestion(q.Line())
+		q.Method = q.method()
+		if diff := cmp.Diff(q, read); err != nil || diff != "" {
+			t.Fatalf("%s: %v %s", q.Line(), err, diff)
+		}
+		if _, err := http.NewRequest(read.Method, "https://host"+read.Path, nil); err != nil {
+			t.Errorf("%s cannot be asked: %v", q.Line(), err)
+		}
+	}
+	for _, bad := range []string{"", "GET", "GET x", "GET /x | y"} {
+		if _, err := ParseQuestion(bad); err == nil {
+			t.Errorf("%q is read as a question", bad)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package testkit
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// Blanks stand in a question's query for what only a running cluster knows.
+const (
+	blankVersion       = "{version}"        // the collection's resourceVersion, as the facade says
+	blankUpstreamToken = "{token:upstream}" // the continue token after the collection's first object, from kube-apiserver
+	blankFacadeToken   = "{token:facade}"   // the same from the facade
+)
+
+func isBlank(value string) bool { return strings.HasPrefix(value, "{") }
+
+// Fill asks for what the blanks of a question stand for. What is no collection has version 1 and a malformed token; a
+// collection that ends after its first object has an empty one.
+func (o *Oracle) Fill(t testing.TB, q Question) Question {
+	t.Helper()
+	for blank, asker := range map[string]*Asker{blankVersion: o.Facade, blankUpstreamToken: o.Upstream, blankFacadeToken: o.Facade} {
+		if strings.Contains(q.Path, blank) {
+			q.Path = strings.ReplaceAll(q.Path, blank, asker.know(t, q, blank))
+		}
+	}
+	return q
+}
+
+// know asks for what one blank stands for.
+func (a *Asker) know(t testing.TB, q Question, blank string) string {
+	t.Helper()
+	path, _, _ := strings.Cut(q.Path, "?")
+	var list struct {
+		Metadata struct{ ResourceVersion, Continue string }
+	}
+	err := json.Unmarshal(a.ask(t, Question{Path: path + "?limit=1"}).Body, &list)
+	isList := err == nil && list.Metadata.ResourceVersion != ""
+	switch {
+	case !isList && blank == blankVersion:
+		return "1"
+	case !isList:
+		return "none"
+	case blank == blankVersion:
+		return list.Metadata.ResourceVersion
+	}
+	return list.Metadata.Continue
+}
