@@ -147,11 +147,16 @@ func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	}
 }
 
+// answerWithin is longer than any server takes; a question for a list that opens a watch fails instead of hanging.
+const answerWithin = time.Minute
+
 func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	t.Helper()
-	answer, err := a.Ask(t.Context(), q)
+	ctx, cancel := context.WithTimeout(t.Context(), answerWithin)
+	defer cancel()
+	answer, err := a.Ask(ctx, q)
 	if err != nil {
-		t.Fatalf("%s: %v", a.base, err)
+		t.Fatalf("%s: %s: %v", a.base, q, err)
 	}
 	return answer
 }

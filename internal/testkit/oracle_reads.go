@@ -36,17 +36,30 @@ func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
 
 var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// reads classifies a question as kube-apiserver would.
-func (q Question) reads() reads {
+// info is what kube-apiserver makes of the question's path; nil when it cannot. Of the query only "watch" counts for it.
+func (q Question) info() (*request.RequestInfo, url.Values) {
 	target, err := url.Parse(q.Path)
 	if err != nil {
-		return reads{}
-	}
-	info, err := pathResolver.NewRequestInfo(&http.Request{Method: q.method(), URL: target})
-	if err != nil || !info.IsResourceRequest || (info.Verb != "list" && info.Verb != "get") {
-		return reads{}
+		return nil, nil
 	}
 	query := target.Query()
+	target.RawQuery = ""
+	if watch, ok := query["watch"]; ok {
+		target.RawQuery = url.Values{"watch": watch}.Encode()
+	}
+	info, err := pathResolver.NewRequestInfo(&http.Request{Method: q.method(), URL: target})
+	if err != nil || !info.IsResourceRequest {
+		return nil, nil
+	}
+	return info, query
+}
+
+// reads classifies a question as kube-apiserver would.
+func (q Question) reads() reads {
+	info, query := q.info()
+	if info == nil || (info.Verb != "list" && info.Verb != "get") {
+		return reads{}
+	}
 	version, err := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
 	r := reads{list: info.Verb == "list", floor: version}
 	switch {

@@ -5,20 +5,14 @@ import (
 	"context"
 	"errors"
 	"math"
-	"net/http"
-	"net/url"
 
 	"golang.org/x/sync/errgroup"
 )
 
 // Watches tells whether a question, if nothing is wrong with it, is answered with a stream.
 func (q Question) Watches() bool {
-	target, err := url.Parse(q.Path)
-	if err != nil {
-		return false
-	}
-	info, err := pathResolver.NewRequestInfo(&http.Request{Method: q.method(), URL: target})
-	return err == nil && info.IsResourceRequest && info.Verb == "watch"
+	info, _ := q.info()
+	return info != nil && info.Verb == "watch"
 }
 
 // streamTries is how often two streams may differ because the cluster moved while they were open.
