@@ -27,11 +27,23 @@ func (o *Oracle) Fill(t testing.TB, q Question) Question {
 	return q
 }
 
+// listPath is the path of what a question reads or, if it watches, of the collection: a watch starts at no object's version,
+// which may be older than the facade, and the deprecated path would open one.
+func (q Question) listPath() string {
+	path, _, _ := strings.Cut(q.Path, "?")
+	if info, _ := q.info(); info != nil && info.Verb == "watch" {
+		path = strings.Replace(path, "/watch/", "/", 1)
+		if head, _, ok := strings.Cut(path, "/"+info.Resource+"/"); ok {
+			path = head + "/" + info.Resource
+		}
+	}
+	return path
+}
+
 // know asks for what one blank stands for.
 func (a *Asker) know(t testing.TB, q Question, blank string) string {
 	t.Helper()
-	path, _, _ := strings.Cut(q.Path, "?")
-	path = strings.Replace(path, "/watch/", "/", 1) // the deprecated form would open a watch
+	path := q.listPath()
 	var list struct {
 		Metadata struct{ ResourceVersion, Continue string }
 	}
