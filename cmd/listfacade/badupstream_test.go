@@ -113,6 +113,7 @@ var garbage = map[string]http.HandlerFunc{
 func TestUpstreamOfGarbage(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			g := newGarbler(t)
 			all := func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }
 			g.spoil.Store(&all)
@@ -133,6 +134,7 @@ func TestUpstreamOfGarbage(t *testing.T) {
 func TestGarbageOfOneResource(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			g := newGarbler(t)
 			some := func(w http.ResponseWriter, r *http.Request) bool {
 				spoilt := strings.HasSuffix(r.URL.Path, "/configmaps")
@@ -173,6 +175,7 @@ func TestGarbageInWatches(t *testing.T) {
 		"no object":    `{"type":"ADDED"}` + "\n", "an array": "[]\n", "empty lines": "\n\n\n", "an error without a code": `{"type":"ERROR","object":{}}` + "\n",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
 			g := newGarbler(t)
 			var spoilt atomic.Int32
 			resumes := func(w http.ResponseWriter, r *http.Request) bool {

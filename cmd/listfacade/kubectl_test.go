@@ -82,8 +82,8 @@ func TestKubectlEveryKind(t *testing.T) {
 	kubectls, _ := newKubectls(t)
 	every := everyKind(t)
 	for _, flags := range []string{
-		"-A", "-A -o wide", "-A --show-labels -l oracle", "-A -o name", "-A -l oracle=one -o yaml", "-A -l oracle=two -o json --show-managed-fields",
-		"-A --chunk-size=5 -o name -l oracle", "-n oracle --no-headers", "-A --field-selector metadata.name=alpha",
+		"-A -o wide", "-A --show-labels -l oracle", "-A -l oracle=one -o yaml", "-n oracle -o json --show-managed-fields", "-A --chunk-size=5 -o name -l oracle",
+		"-n oracle --no-headers --field-selector metadata.name=alpha",
 	} {
 		t.Run(flags, func(t *testing.T) {
 			kubectls.CompareMasked(t, maskAges, append([]string{"get", every}, strings.Fields(flags)...)...)

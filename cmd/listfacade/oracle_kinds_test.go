@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -73,6 +74,12 @@ var upstreamForms = []form{
 	{name: "partial protobuf", accept: protobuf + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"},
 }
 
+// mostRecentForms are some of listForms: what they do to the bytes does not depend on the age of the answer.
+var mostRecentForms = []form{
+	{name: "partial", accept: fmt.Sprintf(partialList, "v1")}, {name: "plain"}, {name: "table", accept: tableV1},
+	{name: "curl, table of objects", accept: tableV1, query: "&includeObject=Object", userAgent: "curl/8.5.0"},
+}
+
 // selections are the queries that choose objects of a collection.
 func selections() []string {
 	var all []string
@@ -99,8 +106,12 @@ func TestEveryKindFromTheCache(t *testing.T) {
 	for _, kind := range fixturesOf(t, cluster) {
 		t.Run(kind.String(), func(t *testing.T) {
 			ask := func() {
-				for _, path := range kind.collections() {
-					askCollection(t, o, path)
+				askCollection(t, o, kind.collection(""))
+				if kind.namespaced {
+					askCollection(t, o, kind.collection(firstNamespace))
+				}
+				for _, form := range mostRecentForms {
+					o.Compare(t, form.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
 				}
 				for _, object := range kind.objects[:min(2, len(kind.objects))] {
 					askObject(t, o, kind.object(object), object.ResourceVersion)
@@ -131,7 +142,6 @@ func askCollection(t *testing.T, o *testkit.Oracle, path string) {
 	} {
 		o.Compare(t, testkit.Question{Path: path + "?" + age})
 	}
-	o.Compare(t, form{accept: tableV1}.question(path, "resourceVersion=0&labelSelector=oracle%3Dnobody"))
 	followPages(t, o, path, "resourceVersion="+version+"&limit=1", commonForms[0])
 	followPages(t, o, path, "resourceVersion="+version+"&limit=2&resourceVersionMatch=Exact", commonForms[0])
 	followPages(t, o, path, "resourceVersion="+version+"&limit=2&labelSelector=oracle", form{accept: tableV1})
@@ -151,16 +161,16 @@ func TestEveryKindMostRecent(t *testing.T) {
 	for _, kind := range fixturesOf(t, cluster) {
 		t.Run(kind.String(), func(t *testing.T) {
 			for _, path := range kind.collections() {
-				for _, form := range append(listForms, upstreamForms...) {
+				for _, form := range slices.Concat(upstreamForms, mostRecentForms) {
 					o.Compare(t, form.question(path, ""))
-				}
-				for _, selection := range selections() {
-					o.Compare(t, testkit.Question{Path: path + "?" + selection})
 				}
 				followPages(t, o, path, "limit=2", commonForms[0])
 			}
+			for _, selection := range selections() {
+				o.Compare(t, testkit.Question{Path: kind.collection("") + "?" + selection})
+			}
 			for _, object := range kind.objects[:1] {
-				for _, form := range append(objectForms, upstreamForms[:2]...) {
+				for _, form := range slices.Concat(upstreamForms[:2], mostRecentForms[1:]) {
 					o.Compare(t, form.question(kind.object(object), ""))
 				}
 			}
