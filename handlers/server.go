@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -190,7 +191,8 @@ func warn(header http.Header, lane *upstream.Lane) {
 // namespace, a cluster-scoped resource knows none. What does not fit has 404s of several kinds, all the upstream's.
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if resource.Scope == selectors.Cluster {
-		return info.Namespace == "" || info.Resource == "namespaces"
+		// A namespace is below itself for the resolver; namespaces below a namespace are not.
+		return info.Namespace == "" || info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}
 	return info.Namespace != "" || info.Verb != verbGet
 }

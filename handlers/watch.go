@@ -16,18 +16,21 @@ import (
 // watch answers with a stream of events (semantics 4).
 func (s *Server) watch(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
 	life := s.watchLife(q)
-	ctx, cancel := context.WithTimeout(r.Context(), life)
+	began := time.Now()
+	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	stop := context.AfterFunc(s.Draining, cancel)
 	defer stop()
 	if life < 0 {
 		return s.newBodySink(w, r, q).begin() // over before it began, which is not an error
 	}
-	stream, err := s.openStream(ctx, q, lane, life)
+	stream, err := s.openStream(ctx, q, lane, life) // waits for a version longer than a short life, as kube-apiserver does
 	if err != nil {
 		return err
 	}
 	defer stream.close()
+	ctx, end := context.WithDeadline(ctx, began.Add(life))
+	defer end()
 	if isUpgrade(r) {
 		err = s.overSocket(ctx, w, r, stream)
 	} else {
