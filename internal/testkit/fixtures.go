@@ -93,8 +93,9 @@ func (f *furnisher) file(ctx context.Context, files fs.FS, name string) error {
 	}
 }
 
-// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established.
-const applyWithin = 30 * time.Second
+// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established, and
+// many times that on a machine that has other work.
+const applyWithin = 2 * time.Minute
 
 // apply tries until the object's kind is served and its namespace exists.
 func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured) error {
@@ -102,11 +103,16 @@ func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
+	var early error
 	for {
 		err := f.applyOnce(ctx, object)
+		if err != nil && ctx.Err() != nil && early != nil {
+			return early // what it waited for says more than that it waited
+		}
 		if err == nil || !tooEarly(err) {
 			return err
 		}
+		early = err
 		f.mapper.Reset()
 		select {
 		case <-ctx.Done():
