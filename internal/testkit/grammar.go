@@ -54,20 +54,21 @@ func (g *Grammar) Question() Question {
 	return q
 }
 
-// watch is a question for the events of a second, in one of ten cases at the deprecated path.
+// watch is a question for the events of a second, in one of ten cases at the deprecated path, which needs no parameter.
 func (g *Grammar) watch(subject Subject) Question {
-	query := g.choose(watchWords) + "&timeoutSeconds=1&" + g.query(watchParameters)
-	path := ""
+	path, word := "", g.choose(watchWords)+"&"
 	switch g.random.IntN(20) {
 	case 0:
 		path = g.collection(subject, subject.Root+"/watch")
+		word = g.choose([]string{"", word})
 	case 1:
 		subject.Root += "/watch"
 		path = g.object(subject)
+		word = g.choose([]string{"", word})
 	default:
 		path = g.collection(subject, subject.Root)
 	}
-	return Question{Path: path + "?" + query, Header: g.header(watchHeaders)}
+	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(watchParameters), Header: g.header(watchHeaders)}
 }
 
 // collection is a path of all objects, of those of a namespace, or now and then of the wrong scope.
