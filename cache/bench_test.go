@@ -19,7 +19,7 @@ func benchPod(i int, rv RV) *Object {
 	return pod(fmt.Sprintf("namespace-%02d/pod-%06d", i%50, i), rv, fmt.Sprintf("node-%04d", i%benchNodes), "app")
 }
 
-func benchLane(b *testing.B) *Lane {
+func benchLane(_ *testing.B) *Lane {
 	objects := make([]*Object, benchPods)
 	for i := range objects {
 		objects[i] = benchPod(i, RV(i+1))

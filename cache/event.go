@@ -4,13 +4,13 @@ package cache
 type EventType uint8
 
 const (
-	// Added: the object entered what the watcher selects, or it is an initial event.
+	// Added says that the object entered what the watcher selects, or it is an initial event.
 	Added EventType = iota
-	// Modified: the object changed and is still selected.
+	// Modified says that the object changed and is still selected.
 	Modified
-	// Deleted: the object is gone, or left what the watcher selects (I7).
+	// Deleted says that the object is gone, or left what the watcher selects (I7).
 	Deleted
-	// InitialEventsEnd: all initial events were returned. Comes once, only after the start InitialEvents, without an
+	// InitialEventsEnd says that all initial events were returned. Comes once, only after the start InitialEvents, without an
 	// Object; a streaming list answers it with the annotated bookmark (semantics 4.3).
 	InitialEventsEnd
 )
@@ -41,9 +41,9 @@ type Event struct {
 type ChangeKind uint8
 
 const (
-	// Upsert: the object was created or changed.
+	// Upsert says that the object was created or changed.
 	Upsert ChangeKind = iota
-	// Delete: the object is gone.
+	// Delete says that the object is gone.
 	Delete
 )
 

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -70,7 +71,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 			if reason == nil {
 				return
 			}
-			if reason == http.ErrAbortHandler {
+			if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(reason) // a body that broke off: net/http aborts the connection
 			}
 			s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("path", r.URL.Path), zap.Stack("stack"))

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/errors"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
@@ -100,7 +100,7 @@ func (q *Request) readOptions(kind *selectors.Kind) error {
 	}
 	metainternalversion.SetListOptionsDefaults(opts, true)
 	if errs := validation.ValidateListOptions(opts, true); len(errs) > 0 {
-		return errors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
 	}
 	var err error
 	if opts.FieldSelector, err = kind.ConvertFields(opts.FieldSelector); err != nil {

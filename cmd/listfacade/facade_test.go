@@ -25,6 +25,7 @@ import (
 var cluster *testkit.Cluster
 
 func TestMain(m *testing.M) {
+	quietLibraries()
 	os.Exit(func() int {
 		var err error
 		if cluster, err = testkit.StartCluster(context.Background()); err != nil {
@@ -73,7 +74,7 @@ func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *r
 	draining, drain := context.WithCancel(context.Background())
 	core, logs := observer.New(zap.WarnLevel)
 	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) })
-	f, err := wire(c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)), draining)
+	f, err := wire(draining, c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,7 @@ import (
 var version = "devel"
 
 func main() {
-	// The Kubernetes libraries log every request that does not parse, with the client's text in it. What matters of it is in our
-	// own log.
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
+	quietLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -53,8 +50,18 @@ func command() *cobra.Command {
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), groups) })
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "listfacade", version) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "listfacade", version)
+			return err
+		},
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
+}
+
+// quietLibraries keeps the Kubernetes libraries from logging: they log every request that does not parse, with the client's
+// text in it. What matters of it is in our own log.
+func quietLibraries() {
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard)
 }

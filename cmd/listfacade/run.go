@@ -47,7 +47,7 @@ func run(ctx context.Context, c *config) error {
 	}
 	draining, drain := context.WithCancel(context.WithoutCancel(ctx))
 	defer drain()
-	f, err := wire(c, rest, log, draining)
+	f, err := wire(draining, c, rest, log)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func restConfig(c *config) (*rest.Config, error) {
 }
 
 // wire builds every part and starts none.
-func wire(c *config, config *rest.Config, log *zap.Logger, draining context.Context) (*facade, error) {
+func wire(draining context.Context, c *config, config *rest.Config, log *zap.Logger) (*facade, error) {
 	client, err := upstream.NewClient(config)
 	if err != nil {
 		return nil, err

@@ -161,6 +161,7 @@ func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorR
 			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
 		case selection.NotEquals, selection.NotIn:
 			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
+		default: // field selectors know no others
 		}
 	}
 	return out

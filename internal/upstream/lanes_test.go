@@ -281,9 +281,10 @@ func TestRedefined(t *testing.T) {
 					}
 					again = r.synced(t)
 					want := []string{}
-					if name == "selectable field" {
+					switch name {
+					case "selectable field":
 						want = []string{"spec.size"}
-					} else if name == "deleted and made anew" {
+					case "deleted and made anew":
 						want = []string{"spec.v"}
 					}
 					if diff := cmp.Diff(want, fieldLabels(again)); diff != "" {

@@ -19,7 +19,7 @@ func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) 
 	t.Helper()
 	passThrough := NewPassThrough(r.client)
 	ours, theirs := net.Pipe()
-	defer ours.Close()
+	defer func() { _ = ours.Close() }()
 	listener := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
 	listener.conn <- theirs
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

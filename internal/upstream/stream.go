@@ -68,7 +68,7 @@ const lateEnd = 30 * time.Second
 func (d *dialect) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
-	response, err := d.client.open(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept)
+	response, err := d.client.open(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -92,7 +93,7 @@ func TestWindowLost(t *testing.T) {
 					t.Errorf("listed %d times, counted %d relists", r.Asked(testkit.AskStreaming), r.relisted.Load())
 				}
 				watcher.Next()
-				if _, expired := watcher.Err().(*cache.ExpiredError); !expired {
+				if expired := (*cache.ExpiredError)(nil); !errors.As(watcher.Err(), &expired) {
 					t.Errorf("the watcher of the last epoch ended with %v", watcher.Err())
 				}
 			})

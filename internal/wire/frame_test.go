@@ -81,7 +81,7 @@ func TestFrameReader(t *testing.T) {
 				t.Errorf("%s: got %d bytes, %v; want %d", name, len(got), err, len(want))
 			}
 		}
-		if _, err := r.Next(); err != io.EOF {
+		if _, err := r.Next(); !errors.Is(err, io.EOF) {
 			t.Errorf("%s: the end is %v", name, err)
 		}
 	}

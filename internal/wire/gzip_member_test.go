@@ -12,7 +12,7 @@ import (
 func TestWriteMemberIsReadAtOnce(t *testing.T) {
 	for _, text := range []string{"x\n", strings.Repeat("a frame\n", 3), strings.Repeat("many frames\n", 20000)} {
 		r, w := io.Pipe()
-		defer w.Close()
+		defer func() { _ = w.Close() }()
 		go func() {
 			_ = WriteMember(w, []byte(text)) // and nothing after it, as while no event comes
 		}()

@@ -55,7 +55,7 @@ func randomMeta(random *rand.Rand) metav1.ObjectMeta {
 		return m
 	}
 	m := metav1.ObjectMeta{
-		Name: text(), GenerateName: text(), Namespace: text(), SelfLink: text(), UID: types.UID(text()),
+		Name: text(), GenerateName: text(), Namespace: text(), SelfLink: text(), UID: types.UID(text()), //nolint:staticcheck // selfLink is deprecated, and its place in the order stays
 		ResourceVersion: fmt.Sprint(1 + random.IntN(1000)), Generation: random.Int64N(3),
 		Labels: texts(), Annotations: texts(),
 	}
