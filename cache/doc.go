@@ -12,6 +12,7 @@
 //	Lane      one resource in one encoding: the current State, its history, its feeds
 //	epoch     the life of a lane between two upstream lists
 //	complete  a lane is complete up to n when it holds the effect of every event at or before n
+//	vouched   a State that is known to be the upstream's at a higher RV than its events told (Lane.Vouch)
 //
 // # How it works
 //
@@ -47,7 +48,7 @@
 //
 // # Goroutines and locks
 //
-// The package starts no goroutine. Writers (Lane.Replace, Apply, Progress, Close) exclude each other with a mutex that
+// The package starts no goroutine. Writers (Lane.Replace, Apply, Progress, Vouch, Close) exclude each other with a mutex that
 // no reader takes. Reading a State takes no lock. Opening and closing a watcher takes the mutex of the epoch's feeds
 // for a map operation, the one lock that a writer and readers share; nothing blocks, calls back or encodes under it.
 // A Watcher belongs to one goroutine.

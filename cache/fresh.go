@@ -11,10 +11,47 @@ import (
 
 // State returns the newest State: what a read with resourceVersion "0" is answered from.
 func (l *Lane) State() (*State, error) {
-	if s := l.state.Load(); s != nil {
-		return s, nil
+	s := l.state.Load()
+	if s == nil {
+		return nil, l.absence()
 	}
-	return nil, l.absence()
+	if v := l.vouched.Load(); v != nil && v.epoch == s.epoch && v.rv > s.rv {
+		return v, nil
+	}
+	return s, nil
+}
+
+// Position returns the RV up to which the writers have brought the lane: where the upstream has to be watched from. It is
+// below that of State while what was vouched for is not yet written (Vouch).
+func (l *Lane) Position() (RV, error) {
+	if s := l.state.Load(); s != nil {
+		return s.rv, nil
+	}
+	return 0, l.absence()
+}
+
+// Vouch says that a State's content is the upstream's at rv, too, which somebody found out other than by its events: readers see
+// it as the State of rv, until the writers have come that far. It returns that State. Between the two there may have been
+// events that cancel each other out: they are still to be written, and watchers see them, except those that start from
+// the State of rv (I5). One of a past epoch, or below what readers see already, changes nothing.
+func (l *Lane) Vouch(s *State, rv RV) *State {
+	if rv <= s.rv {
+		return s
+	}
+	same := *s
+	vouched := &same
+	vouched.rv, vouched.vouched = rv, true
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	written := l.state.Load()
+	if written == nil || written.epoch != s.epoch || written.rv >= rv {
+		return vouched
+	}
+	if last := l.vouched.Load(); last == nil || last.epoch != s.epoch || last.rv < rv {
+		l.vouched.Store(vouched)
+		l.fresh.reached(rv)
+	}
+	return vouched
 }
 
 // WaitFor returns a State at or above rv, waiting up to wait for one: a NotOlderThan read. It fails with
@@ -44,10 +81,17 @@ func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, 
 // and fails with *ExpiredError for one below the window (I6).
 func (l *Lane) At(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	s, err := l.WaitFor(ctx, rv, wait)
-	if err != nil {
-		return nil, err
+	if err != nil || s.rv == rv {
+		return s, err
 	}
-	past, err := s.epoch.history.before(rv)
+	written := l.state.Load()
+	switch {
+	case written == nil || written.epoch != s.epoch:
+		return nil, &ExpiredError{Requested: rv, Oldest: s.rv}
+	case written.rv < rv: // what was vouched for is above it, and says nothing about what lies between
+		return nil, &TooLargeError{Requested: rv, Current: written.rv}
+	}
+	past, err := written.epoch.history.before(rv)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,8 @@ const (
 // beside the main watch, provided that each started at or below the lane's RV: what both bring is dropped by RV.
 type Lane struct {
 	options  Options
-	state    atomic.Pointer[State] // nil before the first Replace and after Close
+	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
+	vouched  atomic.Pointer[State] // content of an earlier State that is known to be also that of this RV
 	ready    chan struct{}         // closed by the first Replace
 	closed   chan struct{}         // closed by Close
 	fresh    freshness
@@ -152,6 +153,7 @@ func (l *Lane) Close() {
 		return
 	}
 	close(l.closed)
+	l.vouched.Store(nil)
 	if s := l.state.Swap(nil); s != nil {
 		s.epoch.finish(s, io.EOF)
 	}
@@ -159,6 +161,9 @@ func (l *Lane) Close() {
 
 func (l *Lane) publish(s *State) {
 	l.state.Store(s)
+	if v := l.vouched.Load(); v != nil && (v.epoch != s.epoch || v.rv <= s.rv) {
+		l.vouched.Store(nil) // it would keep old pages alive
+	}
 	l.fresh.reached(s.rv)
 }
 

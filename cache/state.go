@@ -16,6 +16,7 @@ type State struct {
 	seq     int64 // events of the epoch that led here: the position in history of the next one
 	shape   *wire.Shape
 	size    int64 // bytes of all objects
+	vouched bool  // rv is above what was written: see Lane.Vouch
 	objects tree
 	indexes []tree // parallel to Options.Indexes
 }

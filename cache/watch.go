@@ -36,9 +36,9 @@ func FromNow() Start { return Start{} }
 // a past epoch (I6, I11), with ErrNotReady or ErrClosed when there is nothing to watch.
 func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 	for {
-		s, err := l.State()
-		if err != nil {
-			return nil, err
+		s := l.state.Load()
+		if s == nil {
+			return nil, l.absence()
 		}
 		if o.Start.state != nil && o.Start.state.epoch != s.epoch {
 			return nil, &ExpiredError{Requested: o.Start.state.rv, Oldest: s.epoch.history.oldest()}
@@ -82,6 +82,9 @@ func (w *Watcher) start(now *State, start Start) error {
 	case start.state != nil:
 		from = start.state
 		w.progress = from.rv
+		if from.vouched {
+			w.skip = from.rv // history may still get events up to it, which cancel each other out
+		}
 	default:
 		w.progress = from.rv
 	}

@@ -1,0 +1,90 @@
+package cache
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is vouched for is what readers see, and what the writer builds on is what was written.
+func TestVouch(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
+	before, err := l.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	vouched := l.Vouch(before, 20)
+	if now, _ := l.State(); now != vouched || now.RV() != 20 || now.Len() != 1 {
+		t.Fatalf("readers see %d objects at %d", now.Len(), now.RV())
+	}
+	if at, _ := l.Position(); at != 10 {
+		t.Errorf("the lane is written up to %d", at)
+	}
+	if s, err := l.WaitFor(t.Context(), 20, 0); err != nil || s != vouched {
+		t.Errorf("not older than 20: %v", err)
+	}
+	if s, err := l.At(t.Context(), 20, 0); err != nil || s != vouched {
+		t.Errorf("exactly 20: %v", err)
+	}
+	if s, err := l.At(t.Context(), 10, 0); err != nil || s.RV() != 10 {
+		t.Errorf("exactly 10: %v", err)
+	}
+	var tooLarge *TooLargeError
+	if _, err := l.At(t.Context(), 15, 0); !errors.As(err, &tooLarge) {
+		t.Errorf("exactly 15, which nobody vouched for: %v", err)
+	}
+	// An object that came and went in between is news to whoever watches since before, and to nobody else.
+	since, behind := watch(t, l, selecting(t, "", "", ""), AfterRV(10)), watch(t, l, selecting(t, "", "", ""), AfterRV(20))
+	initial := watch(t, l, selecting(t, "", "", ""), InitialEvents(vouched))
+	apply(t, l, Upsert, pod("a/y", 12, "n1", ""))
+	if now, _ := l.State(); now != vouched {
+		t.Errorf("readers went back to %d", now.RV())
+	}
+	apply(t, l, Delete, pod("a/y", 13, "n1", ""))
+	apply(t, l, Upsert, pod("a/z", 21, "n1", ""))
+	if now, _ := l.State(); now.RV() != 21 || now.Len() != 2 {
+		t.Errorf("readers see %d objects at %d", now.Len(), now.RV())
+	}
+	for name, c := range map[string]struct {
+		watcher *Watcher
+		want    []string
+	}{
+		"since before":   {since, []string{"ADDED a/y@12 n1 ", "DELETED a/y@13 n1 ", "ADDED a/z@21 n1 "}},
+		"behind":         {behind, []string{"ADDED a/z@21 n1 "}},
+		"initial events": {initial, []string{"ADDED a/x@5 n1 ", "BOOKMARK@20", "ADDED a/z@21 n1 "}},
+	} {
+		if diff := cmp.Diff(c.want, drained(c.watcher)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if s, err := l.At(t.Context(), 20, 0); err != nil || s.RV() != 20 || s.Len() != 1 {
+		t.Errorf("exactly 20, once written: %v", err)
+	}
+}
+
+func TestVouchForThePast(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
+	old, _ := l.State()
+	apply(t, l, Upsert, pod("a/x", 30, "n1", ""))
+	now, _ := l.State()
+	if s := l.Vouch(old, 20); s.RV() != 20 {
+		t.Errorf("the State vouched for is at %d", s.RV())
+	}
+	if s, _ := l.State(); s != now {
+		t.Errorf("readers went back to %d", s.RV())
+	}
+	l.Vouch(now, 40)
+	l.Replace(35, now.Shape(), nil) // an upstream that was set back
+	if s, _ := l.State(); s.RV() != 35 {
+		t.Errorf("after a relist readers see %d", s.RV())
+	}
+	l.Vouch(now, 50)
+	if s, _ := l.State(); s.RV() != 35 {
+		t.Errorf("a State of a past epoch is shown, at %d", s.RV())
+	}
+	l.Close()
+	if _, err := l.State(); !errors.Is(err, ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
