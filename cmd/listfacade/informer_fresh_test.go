@@ -2,61 +2,90 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"sync"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // TestReadYourWrites: what was written before a request without a resourceVersion is in its answer, whether the resource is quiet
-// or changes all the time.
+// or changes all the time, and whether one reads or many do.
 func TestReadYourWrites(t *testing.T) {
 	s := newStage(t, cluster)
-	s.defineGadgets(t)
-	client := newClients(t, startFacade(t, cluster).Config).dynamic
-	busy, stop := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { // keeps config maps busy; gadgets are quiet
-		defer close(done)
-		for i := 0; busy.Err() == nil; i++ {
-			if _, err := s.in(configMaps).Create(busy, newObject(configMaps, fmt.Sprintf("busy%d", i), "", "1"), metav1.CreateOptions{}); err != nil && busy.Err() == nil {
-				t.Error(err)
-				return
+	facade := s.oracle(t, startFacade(t, cluster)).Facade
+	kinds := testkit.FreshKinds()
+	keepBusy(t, s, kinds[:2])
+	for readers, writes := range map[int]int{1: 20, 8: 20} {
+		t.Run(fmt.Sprintf("%d at a time", readers), func(t *testing.T) {
+			var wait sync.WaitGroup
+			defer wait.Wait()
+			for reader := range readers {
+				wait.Go(func() {
+					for i := range writes {
+						s.readsWrite(t, facade, kinds[(reader+i)%len(kinds)], fmt.Sprintf("mine%d-%d", readers, reader), fmt.Sprint(i))
+					}
+				})
+			}
+		})
+	}
+}
+
+// keepBusy lets kinds change without a pause until the test ends.
+func keepBusy(t *testing.T, s *stage, kinds []testkit.FreshKind) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	for _, kind := range kinds {
+		wait.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if _, err := kind.Write(ctx, s.client, s.namespace, "busy", fmt.Sprint(i)); err != nil && ctx.Err() == nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	t.Cleanup(func() { stop(); wait.Wait() })
+}
+
+// readsWrite writes once, then reads in both ways that promise the most recent state.
+func (s *stage) readsWrite(t *testing.T, facade *testkit.Asker, kind testkit.FreshKind, name, value string) {
+	rv, err := kind.Write(t.Context(), s.client, s.namespace, name, value)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	path := kind.Path(s.namespace)
+	for what, question := range map[string]testkit.Question{"list": {Path: path}, "get": {Path: path + "/" + name}} {
+		answer, err := facade.Ask(t.Context(), question)
+		if err != nil || answer.Code != http.StatusOK {
+			t.Errorf("%s of %s: %+v, %v", what, name, answer, err)
+			continue
+		}
+		var got struct {
+			Metadata freshMeta
+			Items    []struct{ Metadata freshMeta }
+		}
+		if err := json.Unmarshal(answer.Body, &got); err != nil {
+			t.Error(err)
+			continue
+		}
+		shown := ""
+		if got.Metadata.Name == name {
+			shown = got.Metadata.ResourceVersion
+		}
+		for _, item := range got.Items {
+			if item.Metadata.Name == name {
+				shown = item.Metadata.ResourceVersion
 			}
 		}
-	}()
-	defer func() { stop(); <-done }()
-	for i := range 50 { // 200 writes
-		for _, gvr := range []schema.GroupVersionResource{configMaps, gadgets} {
-			s.readsWrite(t, client, gvr, i)
+		if shown != rv {
+			t.Errorf("%s of %s: shows %s at %q, at %s, written was %s", what, kind.GVR.Resource, name, shown, got.Metadata.ResourceVersion, rv)
 		}
 	}
 }
 
-// readsWrite writes once, then reads in every way that promises the most recent state.
-func (s *stage) readsWrite(t *testing.T, client dynamic.Interface, gvr schema.GroupVersionResource, i int) {
-	t.Helper()
-	in := client.Resource(gvr).Namespace(s.namespace)
-	name := fmt.Sprintf("mine%d", i%5)
-	rv := fmt.Sprint(s.put(t, gvr, name, "mine=yes", fmt.Sprint(i)))
-	object, err := in.Get(t.Context(), name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if object.GetResourceVersion() != rv {
-		t.Fatalf("write %d of %s: get shows %s, written was %s", i, gvr.Resource, object.GetResourceVersion(), rv)
-	}
-	rv = fmt.Sprint(s.put(t, gvr, name, "mine=yes", fmt.Sprint(i, "again")))
-	list, err := in.List(t.Context(), metav1.ListOptions{LabelSelector: "mine=yes"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, item := range list.Items {
-		if item.GetName() == name && item.GetResourceVersion() == rv {
-			return
-		}
-	}
-	t.Fatalf("write %d of %s at %s is not in the list at %s", i, gvr.Resource, rv, list.GetResourceVersion())
-}
+type freshMeta struct{ Name, ResourceVersion string }

@@ -31,6 +31,7 @@ const (
 	AskWatch     Ask = "watch"
 	AskFence     Ask = "fence" // a watch of three seconds
 	AskList      Ask = "list"
+	AskRoll      Ask = "rollcall" // names and versions of all objects
 )
 
 // FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off, lie.
@@ -107,7 +108,7 @@ func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
 	case AskProbe:
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, f.listText(nil, f.RV(), "", false))
-	case AskList:
+	case AskList, AskRoll:
 		f.list(w, r)
 	case AskStreaming, AskWatch, AskFence:
 		f.watch(w, r, q)
@@ -123,6 +124,8 @@ func (f *FakeUpstream) question(r *http.Request) Ask {
 		return Ask(r.URL.Path)
 	case query.Get("watch") == "" && strings.HasPrefix(query.Get("fieldSelector"), "metadata.name="):
 		return AskProbe
+	case query.Get("watch") == "" && strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadataList"):
+		return AskRoll
 	case query.Get("watch") == "":
 		return AskList
 	case query.Get("sendInitialEvents") != "":
