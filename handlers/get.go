@@ -10,15 +10,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: to prove the cache fresh
-// costs the upstream as much as the object itself, so the upstream answers.
+// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the upstream as
+// much as the object itself, so it has to be one that is shared, or the upstream answers.
 func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
-	version := q.query.Get("resourceVersion")
 	// A name that no object can have is refused in words of its own.
-	if version == "" || strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
+	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
 		return errForward
 	}
-	state, err := s.stateAt(r, lane, version)
+	state, err := s.stateAt(r, lane, q.query.Get("resourceVersion"))
 	if err != nil {
 		return err
 	}
@@ -33,8 +32,15 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *u
 	return out.Close()
 }
 
-// stateAt is a State of any age for version "0", else one at least that new.
+// stateAt is a State with everything written before the request for version "", of any age for "0", else one at least that new.
 func (s *Server) stateAt(r *http.Request, lane *upstream.Lane, version string) (*cache.State, error) {
+	if version == "" {
+		state, err := lane.Recent(r.Context(), upstream.Shared)
+		if err != nil {
+			return nil, errForward
+		}
+		return state, nil
+	}
 	rv, err := parseRV(version)
 	if err != nil && lane.Uncached() {
 		return nil, badRequest("invalid resource version: " + rvMessage(version)) // read from etcd, which says it as a list does

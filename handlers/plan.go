@@ -126,10 +126,11 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 
 // recent is a State that holds everything written before the request (semantics 10.5).
 func (s *Server) recent(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	if _, err := lane.Recent(ctx, s.patience(q, lane, p)); err != nil {
+	state, err := lane.Recent(ctx, s.patience(q, lane, p))
+	if err != nil {
 		return nil, errForward
 	}
-	return lane.Cache.State()
+	return state, nil
 }
 
 // patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.

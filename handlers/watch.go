@@ -106,11 +106,8 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
 		start = cache.InitialEvents(state) // of any age, and without a bookmark at their end
 	case sendsInitialEvents(q) && consistent:
-		if _, err := lane.Recent(ctx, upstream.Full); err != nil {
+		if state, err = lane.Recent(ctx, upstream.Full); err != nil {
 			return nil, 0, errForward
-		}
-		if state, err = lane.Cache.State(); err != nil {
-			return nil, 0, err
 		}
 		start = cache.InitialEvents(state)
 	case sendsInitialEvents(q):
@@ -121,8 +118,8 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 		}
 		start = cache.InitialEvents(state)
 	case consistent:
-		now, err := lane.Recent(ctx, upstream.Brief)
-		if err != nil && !errors.Is(err, upstream.ErrUnproven) {
+		now, err := lane.Now(ctx)
+		if err != nil {
 			return nil, 0, errForward
 		}
 		rv, start = now, cache.AfterRV(now) // events on their way there are dropped

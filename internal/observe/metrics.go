@@ -18,6 +18,7 @@ type Metrics struct {
 	bytes       *prometheus.CounterVec
 	relists     *prometheus.CounterVec
 	reconnects  *prometheus.CounterVec
+	questions   *prometheus.CounterVec
 	terminated  *prometheus.CounterVec
 	watchEvents *prometheus.CounterVec
 }
@@ -34,9 +35,11 @@ func NewMetrics(lanes LaneSource) *Metrics {
 	m.bytes = counter("listfacade_response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source")
 	m.relists = counter("listfacade_upstream_relists_total", "Times that a lane lost the upstream's window and was listed again.", "resource")
 	m.reconnects = counter("listfacade_upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "resource")
+	m.questions = counter("listfacade_upstream_questions_total",
+		"Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.terminated = counter("listfacade_watch_terminations_total", "Watches ended by the facade, by reason.", "reason")
 	m.watchEvents = counter("listfacade_watch_events_total", "Events sent to watchers, bookmarks included.", "resource")
-	m.registry.MustRegister(m.requests, m.durations, m.bytes, m.relists, m.reconnects, m.terminated, m.watchEvents,
+	m.registry.MustRegister(m.requests, m.durations, m.bytes, m.relists, m.reconnects, m.questions, m.terminated, m.watchEvents,
 		newLaneCollector(lanes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -73,6 +76,9 @@ func (m *Metrics) Relisted(resource string) { m.relists.WithLabelValues(resource
 
 // Reconnected counts a lane's watch that was resumed.
 func (m *Metrics) Reconnected(resource string) { m.reconnects.WithLabelValues(resource).Inc() }
+
+// Questioned counts a question that proves the cache fresh.
+func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }
 
 // Terminated counts a watch that the facade ended.
 func (m *Metrics) Terminated(reason string) { m.terminated.WithLabelValues(reason).Inc() }

@@ -10,10 +10,13 @@
 //   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
 //     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded;
-//   - a resourceVersion is called fresh only after the upstream proved it (freshness.go).
+//   - a State is called fresh only after the upstream proved it: by a probe (store.go), a roll call (rollcall.go) or a fence
+//     (fence.go); which resources may share a probe is compared, never assumed (membership.go).
 //
 // Goroutines: Lanes.Run owns the janitor and one goroutine for each lane (reader.run), which is that lane's only writer; a
-// reader owns the goroutines that cut its streams into changes, and waits for them. Nothing is started by a constructor.
+// reader owns the goroutines that cut its streams into changes, and waits for them. Questions that prove freshness run in
+// goroutines of their lane, or of Lanes when lanes share them, so that a reader who leaves takes none along. Nothing is
+// started by a constructor.
 //
 // The package never answers a client by itself, except that the pass-through copies the upstream's own answer. The
 // package never changes anything upstream: it sends GETs, and the access reviews that internal/auth asks for.

@@ -49,6 +49,14 @@ func (r *rig) Relisted(string) { r.relisted.Add(1) }
 // Reconnected implements Metrics.
 func (r *rig) Reconnected(string) { r.reconnected.Add(1) }
 
+// Questioned implements Metrics.
+func (r *rig) Questioned(string) {}
+
+// noRollCalls makes the fake an upstream that does not give metadata alone, so that other proofs are tried.
+func (r *rig) noRollCalls() {
+	r.Script(testkit.AskRoll, testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable"))
+}
+
 // inBubble runs a test with a rig.
 func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
 	t.Helper()

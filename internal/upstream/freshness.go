@@ -3,13 +3,11 @@ package upstream
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion.
@@ -19,60 +17,121 @@ var ErrUnproven = errors.New("the cache could not be proven fresh")
 type Patience int
 
 const (
-	// Brief waits for what is already under way: for a caller who can have the upstream answer instead.
-	Brief Patience = iota
+	// Shared takes a proof that others need, too, or that comes by itself: for a caller whose answer costs the upstream no more
+	// than a question.
+	Shared Patience = iota
+	// Brief asks one question: for a caller whose answer costs the upstream more, but less than a fence.
+	Brief
 	// Full opens a fence, a second watch that brings a quiet lane up to date in about a second (semantics 10.3).
 	Full
 )
 
 const (
-	// nowhere is a name that no object has; it need not be a valid name, only a valid path segment.
-	nowhere = "listfacade.probe"
-	// grace is how long an event that is on its way may take: the upstream's dispatch and one loopback hop are under 5 ms.
+	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are under 5 ms.
 	grace = 20 * time.Millisecond
-	// fenceSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end (semantics 10.3).
-	fenceSeconds = 3
-	probeWait    = 10 * time.Second
+	// shortGrace is that for who can have an answer elsewhere, of a lane that changes seldom.
+	shortGrace = 5 * time.Millisecond
 )
 
+// proofs is what the lanes of one upstream share to prove themselves fresh.
+type proofs struct {
+	pace   *pace
+	stores *stores
+}
+
+func newProofs(client *Client, metrics Metrics, start func(func(context.Context)) bool) *proofs {
+	p := &proofs{pace: &pace{}}
+	p.stores = &stores{make: func() *store { return newStore(client, metrics, p.pace, start) }}
+	return p
+}
+
 // freshness proves for one lane what the upstream's current resourceVersion is and that the lane has reached it
-// (semantics 10.5). Probes and fences are shared by all who wait.
+// (semantics 10.5). There are three proofs, each shared by all who wait: a probe, when the lane turns out to be there or gets
+// there by events that come anyway; a roll call, for a lane of few objects; and a fence.
 type freshness struct {
-	lane   *Lane
-	client *Client
+	lane       *Lane
+	client     *Client
+	metrics    Metrics
+	pace       *pace
+	membership *membership
+	rolls      *groupCommit[*rollCall]
+	rhythm     rhythm
+	mute       atomic.Bool // the upstream does not know roll calls of this resource
 
-	mu    sync.Mutex // guards next and fence
-	next  *probe     // the probe that the next caller may join: not sent yet
+	mu    sync.Mutex // guards fence
 	fence *fence     // the fence under way
-	turn  chan struct{}
 }
 
-type probe struct {
-	done chan struct{}
-	rv   cache.RV
-	err  error
+func newFreshness(lane *Lane, client *Client, metrics Metrics, shared *proofs) *freshness {
+	start := func(work func(context.Context)) bool { return lane.start(func() { work(lane.life) }) }
+	f := &freshness{lane: lane, client: client, metrics: metrics, pace: shared.pace}
+	f.membership = &membership{
+		resource: &lane.Resource, stores: shared.stores, own: newStore(client, metrics, shared.pace, start),
+	}
+	f.rolls = newGroupCommit(shared.pace, start, f.callRoll)
+	return f
 }
 
-type fence struct {
-	done chan struct{}
+// now is current on behalf of a reader.
+func (f *freshness) now(ctx context.Context) (cache.RV, error) {
+	f.pace.enter()
+	defer f.pace.leave()
+	return f.current(ctx)
 }
 
-func newFreshness(lane *Lane, client *Client) *freshness {
-	return &freshness{lane: lane, client: client, turn: make(chan struct{}, 1)}
+// recent is a State with every write that was finished before the call.
+func (f *freshness) recent(ctx context.Context, patience Patience) (*cache.State, error) {
+	f.pace.enter()
+	state, err := f.prove(ctx, patience)
+	if err != nil && patience != Full {
+		context.AfterFunc(ctx, f.pace.leave) // until the request is over the upstream is busy with it
+	} else {
+		f.pace.leave()
+	}
+	return state, err
 }
 
-func (f *freshness) recent(ctx context.Context, patience Patience) (cache.RV, error) {
+func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State, error) {
+	before, err := f.lane.Cache.State()
+	if err != nil {
+		return nil, err
+	}
+	busy := f.rhythm.busy(time.Now())
+	if patience == Shared && !busy && f.pace.alone() {
+		return nil, ErrUnproven
+	}
+	if !busy && f.callable() {
+		if state, err := f.attend(ctx, before.RV()); err == nil || ctx.Err() != nil {
+			return state, err
+		}
+	}
 	rv, err := f.current(ctx)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	return rv, f.bring(ctx, rv, patience)
+	wait := grace
+	if !busy && patience != Full {
+		wait = shortGrace
+	}
+	if _, err := f.lane.Cache.WaitFor(ctx, rv, wait); err == nil {
+		return f.lane.Cache.State()
+	}
+	if patience != Full {
+		return nil, ErrUnproven
+	}
+	if err := f.bring(ctx, rv); err != nil {
+		return nil, err
+	}
+	return f.lane.Cache.State()
 }
 
+// reach brings the lane to want.
 func (f *freshness) reach(ctx context.Context, want cache.RV, patience Patience) error {
-	if f.lane.at(want) {
-		return nil
+	if _, err := f.lane.Cache.WaitFor(ctx, want, grace); err == nil {
+		return nil // almost always: the client read it, or wrote it, a moment ago
 	}
+	f.pace.enter()
+	defer f.pace.leave()
 	rv, err := f.current(ctx)
 	if err != nil {
 		return err
@@ -80,7 +139,29 @@ func (f *freshness) reach(ctx context.Context, want cache.RV, patience Patience)
 	if rv < want {
 		return ErrUnproven // the upstream has not been there either: only time can bring it
 	}
-	return f.bring(ctx, want, patience)
+	if f.callable() {
+		if _, err := f.attend(ctx, 0); err == nil && f.lane.at(want) {
+			return nil
+		}
+	}
+	if patience != Full {
+		return ErrUnproven
+	}
+	return f.bring(ctx, want)
+}
+
+// current is the upstream's resourceVersion at some moment after the call began.
+func (f *freshness) current(ctx context.Context) (cache.RV, error) {
+	before, err := f.lane.Cache.State()
+	if err != nil {
+		return 0, err
+	}
+	rv, err := f.membership.current(ctx, before.RV())
+	if err == nil && rv < before.RV() {
+		f.lane.reader.setBack()
+		err = errRestored
+	}
+	return rv, err
 }
 
 // at tells whether the lane is complete up to rv.
@@ -89,16 +170,10 @@ func (l *Lane) at(rv cache.RV) bool {
 	return err == nil && state.RV() >= rv
 }
 
-// bring waits until the lane has reached rv, by an event that is on its way or by a fence.
-func (f *freshness) bring(ctx context.Context, rv cache.RV, patience Patience) error {
-	if f.lane.at(rv) {
-		return nil
-	}
-	if _, err := f.lane.Cache.WaitFor(ctx, rv, grace); err == nil {
-		return nil
-	}
-	if patience == Brief || f.lane.Uncached() {
-		return ErrUnproven // an uncached resource has no bookmarks, so nothing about it can be proven
+// bring makes the lane reach rv by a fence.
+func (f *freshness) bring(ctx context.Context, rv cache.RV) error {
+	if f.lane.Uncached() {
+		return ErrUnproven // it has no bookmarks, so a fence would prove nothing
 	}
 	for attempt := 0; attempt < 2; attempt++ {
 		select {
@@ -111,115 +186,4 @@ func (f *freshness) bring(ctx context.Context, rv cache.RV, patience Patience) e
 		}
 	}
 	return ErrUnproven
-}
-
-// current asks the upstream for its resourceVersion. The question is sent after the call began, and everybody who calls
-// until it is sent shares the answer (group commit): a thousand readers cost one question at a time.
-func (f *freshness) current(ctx context.Context) (cache.RV, error) {
-	f.mu.Lock()
-	p := f.next
-	if p == nil {
-		p = &probe{done: make(chan struct{})}
-		if !f.lane.start(func() { f.ask(f.lane.life, p) }) {
-			f.mu.Unlock()
-			return 0, ErrStopped
-		}
-		f.next = p
-	}
-	f.mu.Unlock()
-	select {
-	case <-p.done:
-		return p.rv, p.err
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-// ask waits for its turn, closes the probe to newcomers, and sends it.
-func (f *freshness) ask(ctx context.Context, p *probe) {
-	defer close(p.done)
-	select {
-	case f.turn <- struct{}{}:
-		defer func() { <-f.turn }()
-	case <-ctx.Done():
-		p.err = ErrStopped
-	}
-	f.mu.Lock()
-	f.next = nil
-	f.mu.Unlock()
-	if p.err != nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, probeWait)
-	defer cancel()
-	p.rv, p.err = f.question(ctx)
-	if p.err != nil {
-		p.err = fmt.Errorf("ask the upstream for its resourceVersion: %w", p.err)
-	}
-}
-
-// question reads the upstream's resourceVersion. It is never below what the upstream sent before the question.
-func (f *freshness) question(ctx context.Context) (cache.RV, error) {
-	before, err := f.lane.Cache.State()
-	if err != nil {
-		return 0, err
-	}
-	body, err := f.client.read(ctx, probeTarget(f.lane.Resource), mediaJSON, maxErrorBody)
-	if err != nil {
-		return 0, err
-	}
-	rv, err := listVersion(body)
-	if err == nil && rv < before.RV() {
-		f.lane.reader.setBack()
-		err = errRestored
-	}
-	return rv, err
-}
-
-// probeTarget is the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
-func probeTarget(r Resource) target {
-	namespace := ""
-	if r.Scope == selectors.Namespaced {
-		namespace = "default"
-	}
-	return target{
-		path:  collectionPath(r.GVR, namespace),
-		query: url.Values{"fieldSelector": {"metadata.name=" + nowhere}, "limit": {"1"}},
-	}
-}
-
-// join returns a channel that is closed when the fence under way, or a new one, has ended. None is opened for a lane that is
-// at rv already, as the last one may just have brought it there.
-func (f *freshness) join(rv cache.RV) <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.fence == nil {
-		own := &fence{done: make(chan struct{})}
-		if f.lane.at(rv) || !f.lane.start(func() { f.guard(f.lane.life, own) }) {
-			close(own.done)
-			return own.done
-		}
-		f.fence = own
-	}
-	return f.fence.done
-}
-
-// guard runs one fence: a short watch from where the lane is. It replays what the lane misses and brings a bookmark,
-// which proves that everything before it was sent (semantics 10.1). An error only means that nothing was proven.
-func (f *freshness) guard(ctx context.Context, own *fence) {
-	defer close(own.done)
-	defer func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.fence = nil
-	}()
-	ctx, cancel := context.WithTimeout(ctx, (fenceSeconds+1)*time.Second)
-	defer cancel()
-	f.lane.reader.fence(ctx)
-}
-
-func watchQuery(rv cache.RV) url.Values {
-	return url.Values{
-		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"}, "resourceVersion": {rv.String()},
-	}
 }

@@ -115,11 +115,15 @@ func (l *Lane) AwaitSync(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Recent proves that the lane holds every write that was finished before the call: it asks the upstream for its current
-// resourceVersion and waits until the lane has reached it. ErrUnproven means that this could not be shown in time.
-func (l *Lane) Recent(ctx context.Context, patience Patience) (cache.RV, error) {
+// Recent is a State that holds every write that was finished before the call, as the upstream was asked to prove. ErrUnproven
+// means that this could not be shown with that much patience. ctx is the request's: unless the patience is full, the upstream is
+// taken to be busy with the answer instead until it ends.
+func (l *Lane) Recent(ctx context.Context, patience Patience) (*cache.State, error) {
 	return l.fresh.recent(ctx, patience)
 }
+
+// Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
+func (l *Lane) Now(ctx context.Context) (cache.RV, error) { return l.fresh.now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
 // when the lane is there; ErrUnproven when the upstream itself is not, or when it could not be shown in time.

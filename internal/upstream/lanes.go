@@ -22,6 +22,7 @@ var ErrStopped = errors.New("the lanes are stopped")
 type Metrics interface {
 	Relisted(resource string)    // a lane lost the upstream's window and was listed again
 	Reconnected(resource string) // a lane's watch ended and was resumed
+	Questioned(kind string)      // the upstream was asked something to prove a lane fresh: "probe", "rollcall" or "fence"
 }
 
 // LaneConfig is what every lane is made with.
@@ -60,12 +61,26 @@ type Lanes struct {
 	lanes map[schema.GroupVersionResource]*Lane
 	life  context.Context // nil until Run and after it
 
-	retired sync.WaitGroup // lanes that are being stopped because others took their places
+	proofs     *proofs
+	background sync.WaitGroup // questions for all lanes, and lanes that are being stopped because others took their places
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
 func NewLanes(client *Client, config LaneConfig, metrics Metrics, log *zap.Logger) *Lanes {
-	return &Lanes{client: client, config: config, metrics: metrics, log: log, lanes: map[schema.GroupVersionResource]*Lane{}}
+	l := &Lanes{client: client, config: config, metrics: metrics, log: log, lanes: map[schema.GroupVersionResource]*Lane{}}
+	l.proofs = newProofs(client, metrics, l.shared)
+	return l
+}
+
+// shared runs work for all lanes in the background; it is not started when the lanes are stopping.
+func (l *Lanes) shared(work func(context.Context)) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	life := l.life
+	if life != nil {
+		l.background.Go(func() { work(life) })
+	}
+	return life != nil
 }
 
 // Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines have
@@ -103,7 +118,7 @@ func (l *Lanes) Get(r Resource) (*Lane, error) {
 	lane := l.lanes[r.GVR]
 	if lane == nil || lane.overdue(r) {
 		if lane != nil {
-			l.retired.Go(lane.stop)
+			l.background.Go(lane.stop)
 		}
 		lane = l.start(r)
 		l.lanes[r.GVR] = lane
@@ -129,7 +144,7 @@ func (l *Lanes) start(r Resource) *Lane {
 	life, cancel := context.WithCancel(l.life)
 	lane := &Lane{Resource: r, changed: make(chan struct{}), life: life, cancel: cancel, done: make(chan struct{})}
 	lane.Cache = cache.NewLane(l.config.options(r))
-	lane.fresh = newFreshness(lane, l.client)
+	lane.fresh = newFreshness(lane, l.client, l.metrics, l.proofs)
 	lane.lost()
 	lane.reader = newReader(l.client, lane, l.metrics,
 		l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)))
@@ -187,5 +202,5 @@ func (l *Lanes) stopAll() {
 	for _, lane := range lanes {
 		lane.stop()
 	}
-	l.retired.Wait()
+	l.background.Wait()
 }

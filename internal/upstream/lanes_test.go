@@ -77,7 +77,7 @@ func TestLanesStopInTheMiddle(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
 	}
-	for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskList, testkit.AskWatch, testkit.AskFence} {
+	for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskList, testkit.AskWatch, testkit.AskRoll, testkit.AskFence} {
 		t.Run(string(ask), func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				switch ask {
@@ -85,7 +85,12 @@ func TestLanesStopInTheMiddle(t *testing.T) {
 					r.synced(t)
 					r.Script(ask, hang)
 					r.DropWatches()
+				case testkit.AskRoll:
+					lane := r.synced(t)
+					r.Script(ask, hang)
+					go func() { _, _ = lane.Recent(t.Context(), Full) }()
 				case testkit.AskFence:
+					r.noRollCalls()
 					lane := r.synced(t)
 					r.Script(ask, hang)
 					r.Elsewhere()
@@ -347,7 +352,7 @@ func TestReprinted(t *testing.T) {
 
 // An etcd that comes back from a backup is behind the lane. kube-apiserver would resume the watch all the same, in silence.
 func TestRestored(t *testing.T) {
-	for _, how := range []string{"resume", "probe"} {
+	for _, how := range []string{"resume", "probe", "roll call"} {
 		t.Run(how, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				for i := range 20 {
@@ -356,17 +361,20 @@ func TestRestored(t *testing.T) {
 				lane := r.synced(t)
 				r.Restore(5)
 				r.Put("ns/old", "1")
+				if how == "probe" {
+					r.noRollCalls()
+				}
 				if how == "resume" {
 					r.DropWatches()
-				} else if _, err := lane.Recent(t.Context(), Brief); err == nil {
+				} else if _, err := lane.Recent(t.Context(), Full); err == nil {
 					t.Error("what the upstream lost was proven fresh")
 				}
 				elapse(time.Minute)
 				if diff := cmp.Diff([]string{"ns/old@6"}, contents(t, lane)); diff != "" {
 					t.Error(diff)
 				}
-				if rv, err := lane.Recent(t.Context(), Brief); err != nil || rv != 6 {
-					t.Errorf("the lane is not fresh again: %d, %v", rv, err)
+				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != 6 {
+					t.Errorf("the lane is not fresh again: %v", err)
 				}
 			})
 		})

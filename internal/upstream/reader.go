@@ -136,15 +136,15 @@ func (r *reader) note(err error) {
 
 // resume opens a watch from where the lane is.
 func (r *reader) resume(ctx context.Context) (*stream, error) {
-	state, err := r.lane.Cache.State()
+	rv, err := r.lane.Cache.Position()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.verify(ctx, state.RV()); err != nil {
+	if err := r.verify(ctx, rv); err != nil {
 		return nil, err
 	}
 	// Five to ten minutes, as client-go's reflectors ask for.
-	return r.dialect.Load().watch(ctx, watchQuery(r.resumeAt(state.RV())), 300+rand.IntN(300))
+	return r.dialect.Load().watch(ctx, watchQuery(r.resumeAt(rv)), 300+rand.IntN(300))
 }
 
 // resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000
@@ -239,6 +239,9 @@ func (r *reader) write(st step) error {
 	} else if err != nil {
 		return fmt.Errorf("apply an event: %w", err)
 	}
+	if st.kind == stepChange {
+		r.lane.fresh.rhythm.beat(time.Now())
+	}
 	r.lane.connected()
 	return nil
 }
@@ -248,42 +251,15 @@ func (r *reader) advance(st step) error {
 	if st.kind == stepChange {
 		return r.lane.Cache.Apply(st.change)
 	}
-	if r.lane.at(st.rv) {
+	at, err := r.lane.Cache.Position()
+	if err != nil {
+		return err
+	}
+	if at >= st.rv {
 		return cache.ErrOutOfOrder
 	}
 	r.lane.Cache.Progress(st.rv)
 	return nil
-}
-
-// fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It returns when the
-// writer has taken them, or when the context ends.
-func (r *reader) fence(ctx context.Context) {
-	state, err := r.lane.Cache.State()
-	if err != nil {
-		return
-	}
-	s, err := r.dialect.Load().watch(ctx, watchQuery(state.RV()), fenceSeconds)
-	if err != nil {
-		return
-	}
-	defer s.close()
-	for {
-		st, err := s.next()
-		if err != nil {
-			return
-		}
-		proven := st.kind != stepChange
-		st.frame = wire.Frame{}
-		select {
-		case r.extra <- st:
-		case <-ctx.Done():
-			return
-		}
-		if proven {
-			_, _ = r.lane.Cache.WaitFor(ctx, st.rv, time.Second) // the writer is about to apply it
-			return
-		}
-	}
 }
 
 // setBack tells the reader that the upstream is behind the lane.

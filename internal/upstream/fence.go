@@ -1,0 +1,92 @@
+package upstream
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// fenceSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end (semantics 10.3).
+const fenceSeconds = 3
+
+// fence is a short watch from where the lane is. It replays what the lane misses and brings a bookmark, which proves that
+// everything before it was sent (semantics 10.1). All who wait for the lane share it.
+type fence struct {
+	done chan struct{}
+}
+
+// join returns a channel that is closed when the fence under way, or a new one, has ended. None is opened for a lane that is
+// at rv already, as the last one may just have brought it there.
+func (f *freshness) join(rv cache.RV) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fence == nil {
+		own := &fence{done: make(chan struct{})}
+		if f.lane.at(rv) || !f.lane.start(func() { f.guard(f.lane.life, own) }) {
+			close(own.done)
+			return own.done
+		}
+		f.fence = own
+	}
+	return f.fence.done
+}
+
+// guard runs one fence. An error only means that nothing was proven. A probe of this very resource comes first: kube-apiserver
+// brings its cache up to date for it, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
+func (f *freshness) guard(ctx context.Context, own *fence) {
+	defer close(own.done)
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.fence = nil
+	}()
+	ctx, cancel := context.WithTimeout(ctx, questionWait)
+	defer cancel()
+	if _, err := f.membership.own.current(ctx, f.membership.resource); err != nil {
+		return
+	}
+	ctx, cancel = context.WithTimeout(ctx, (fenceSeconds+1)*time.Second)
+	defer cancel()
+	f.metrics.Questioned("fence")
+	f.lane.reader.fence(ctx)
+}
+
+// fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It returns when the
+// writer has taken them, or when the context ends.
+func (r *reader) fence(ctx context.Context) {
+	rv, err := r.lane.Cache.Position()
+	if err != nil {
+		return
+	}
+	s, err := r.dialect.Load().watch(ctx, watchQuery(rv), fenceSeconds)
+	if err != nil {
+		return
+	}
+	defer s.close()
+	for {
+		st, err := s.next()
+		if err != nil {
+			return
+		}
+		proven := st.kind != stepChange
+		st.frame = wire.Frame{}
+		select {
+		case r.extra <- st:
+		case <-ctx.Done():
+			return
+		}
+		if proven {
+			_, _ = r.lane.Cache.WaitFor(ctx, st.rv, time.Second) // the writer is about to apply it
+			return
+		}
+	}
+}
+
+func watchQuery(rv cache.RV) url.Values {
+	return url.Values{
+		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"}, "resourceVersion": {rv.String()},
+	}
+}

@@ -1,0 +1,201 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// counters is an upstream with several stores: each resource's versions come from the counter that it is given.
+type counters struct {
+	mu     sync.Mutex
+	of     map[string]*cache.RV
+	probes map[string]int
+}
+
+// ServeHTTP answers probes, a millisecond after they were sent.
+func (c *counters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	c.probes[resource]++
+	_, _ = fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`, *c.of[resource])
+}
+
+func (c *counters) move(rv *cache.RV, by cache.RV) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*rv += by
+}
+
+// asked is how often the resources were asked for, together.
+func (c *counters) asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := 0
+	for _, n := range c.probes {
+		all += n
+	}
+	return all
+}
+
+// counterRig is memberships in front of counters.
+type counterRig struct {
+	*counters
+	members map[string]*membership
+}
+
+func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
+	t.Helper()
+	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}}, members: map[string]*membership{}}
+	client, err := NewClient(&rest.Config{Host: "http://counters", Transport: inMemory{rig.counters}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var background sync.WaitGroup
+	t.Cleanup(background.Wait)
+	start := func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
+	shared := newProofs(client, &nobodyCounts{}, start)
+	for name := range of {
+		resource := &Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: name}, Scope: selectors.Namespaced}
+		rig.members[name] = &membership{
+			resource: resource, stores: shared.stores, own: newStore(client, &nobodyCounts{}, shared.pace, start),
+		}
+	}
+	return rig
+}
+
+// current asks for a resource's version and holds that it is not an old one.
+func (r *counterRig) current(t *testing.T, name string) {
+	t.Helper()
+	r.mu.Lock()
+	now := *r.of[name]
+	r.mu.Unlock()
+	rv, err := r.members[name].current(t.Context(), now)
+	if err != nil || rv < now {
+		t.Fatalf("%s is at %d, answered was %d, %v", name, now, rv, err)
+	}
+}
+
+// inMemory answers requests without a network.
+type inMemory struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	m.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// nobodyCounts is Metrics for tests that do not look at them.
+type nobodyCounts struct{}
+
+// Relisted implements Metrics.
+func (*nobodyCounts) Relisted(string) {}
+
+// Reconnected implements Metrics.
+func (*nobodyCounts) Reconnected(string) {}
+
+// Questioned implements Metrics.
+func (*nobodyCounts) Questioned(string) {}
+
+// Resources of one etcd are found to be so, and from then on one probe serves all who ask at a time.
+func TestOneStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rv := cache.RV(100)
+		of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "leases": &rv}
+		r := newCounterRig(t, of)
+		for range 3 {
+			for name := range of {
+				r.current(t, name)
+				r.move(&rv, 1)
+			}
+			<-time.After(compareEvery)
+		}
+		before := r.asked()
+		var wait sync.WaitGroup
+		for range 100 {
+			for name := range of {
+				wait.Go(func() { r.current(t, name) })
+			}
+		}
+		wait.Wait()
+		if n := r.asked() - before; n > 10 {
+			t.Errorf("%d probes", n)
+		}
+		for name, m := range r.members {
+			if m.home() != m.stores.get() {
+				t.Errorf("%s is not in the shared store", name)
+			}
+		}
+	})
+}
+
+// A resource of another etcd keeps to itself, whether its counter is ahead, behind, or meets the other's by chance.
+func TestSeveralStores(t *testing.T) {
+	for name, events := range map[string]cache.RV{"ahead": 5000, "behind": 1, "equal at first": 100} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv := cache.RV(100)
+				of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "events": &events}
+				r := newCounterRig(t, of)
+				for range 10 {
+					for name := range of {
+						r.current(t, name)
+					}
+					r.move(&rv, 3)
+					r.move(&events, 7)
+					<-time.After(compareEvery)
+				}
+				if m := r.members["events"]; m.home() == r.members["pods"].home() && m.home() != nil {
+					t.Error("events and pods share a store")
+				}
+			})
+		})
+	}
+}
+
+// Resources that were in one store and are no longer, as after kube-apiserver was started with another configuration, are told
+// apart at the first contradiction.
+func TestStoreBreaksUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rv, other := cache.RV(100), cache.RV(3)
+		of := map[string]*cache.RV{"pods": &rv, "leases": &rv}
+		r := newCounterRig(t, of)
+		for range 3 {
+			r.current(t, "pods")
+			r.current(t, "leases")
+			r.move(&rv, 1)
+			<-time.After(compareEvery)
+		}
+		if r.members["leases"].home() != r.members["pods"].home() {
+			t.Fatal("they never shared a store")
+		}
+		r.mu.Lock()
+		r.of["leases"] = &other
+		r.mu.Unlock()
+		for range 5 {
+			r.current(t, "pods")
+			r.current(t, "leases")
+			r.move(&rv, 3)
+			r.move(&other, 1)
+			<-time.After(compareEvery)
+		}
+		if r.members["leases"].home() == r.members["pods"].home() {
+			t.Error("they still share a store")
+		}
+	})
+}

@@ -1,0 +1,44 @@
+package upstream
+
+import (
+	"testing"
+	"time"
+)
+
+// However many wait, and however often they come back, the upstream is asked 25 times a second once the credit is used up.
+func TestPaceOfACrowd(t *testing.T) {
+	p, now := &pace{}, time.Unix(1000, 0)
+	for range 200 {
+		p.enter()
+	}
+	asked := 0
+	for end := now.Add(10 * time.Second); now.Before(end); asked++ {
+		now = now.Add(p.take(now) + time.Millisecond) // each question takes a millisecond, and the next is there at once
+	}
+	if most := 250 + int(credit/widest) + 1; asked > most || asked < 200 {
+		t.Errorf("%d questions in 10 s, wanted up to %d", asked, most)
+	}
+}
+
+// Who is alone never waits, also just after a crowd.
+func TestPaceOfOne(t *testing.T) {
+	p, now := &pace{}, time.Unix(1000, 0)
+	p.enter()
+	if !p.alone() {
+		t.Error("one is not alone")
+	}
+	for range 100 {
+		if wait := p.take(now); wait != 0 {
+			t.Fatalf("one reader waits %s", wait)
+		}
+		now = now.Add(time.Millisecond)
+	}
+	p.enter()
+	if p.alone() {
+		t.Error("two are alone")
+	}
+	p.leave()
+	if wait := p.take(now.Add(widest)); wait != 0 {
+		t.Errorf("the one who stayed waits %s", wait)
+	}
+}

@@ -1,0 +1,150 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// A lane of few objects need not wait for a bookmark, however quiet it is: the upstream tells at once that nothing changed.
+func TestRollCall(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		r.Put("ns/b", "1")
+		lane := r.synced(t)
+		now := cache.RV(r.Elsewhere())
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(time.Millisecond)
+			r.Truth(w, request)
+		})
+		began, before := time.Now(), r.Asked(testkit.AskProbe)
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != now {
+					t.Errorf("recent: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if took := time.Since(began); took > grace {
+			t.Errorf("it took %s", took)
+		}
+		if n := r.Asked(testkit.AskRoll); n > 3 {
+			t.Errorf("%d roll calls", n)
+		}
+		if n := r.Asked(testkit.AskFence) + r.Asked(testkit.AskProbe) - before; n != 0 {
+			t.Errorf("%d other questions", n)
+		}
+		if err := lane.Reach(t.Context(), now, Brief); err != nil {
+			t.Errorf("what was shown cannot be reached: %v", err)
+		}
+		if at, _ := lane.Cache.Position(); at >= now {
+			t.Errorf("the lane counts as written up to %d", at)
+		}
+	})
+}
+
+// The lane lacks what the upstream has: its watch brings it in a moment, or nothing is claimed.
+func TestRollCallOfOtherObjects(t *testing.T) {
+	for name, change := range map[string]func(r *rig){
+		"another object":         func(r *rig) { r.Put("ns/b", "1") },
+		"a newer one":            func(r *rig) { r.Put("ns/a", "2") },
+		"one fewer":              func(r *rig) { r.Delete("ns/a") },
+		"another under its name": func(r *rig) { r.Delete("ns/a"); r.Put("ns/a", "1") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Put("ns/a", "1")
+				lane := r.synced(t)
+				release := make(chan struct{})
+				r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+					_ = http.NewResponseController(w).Flush()
+					<-release
+					r.Truth(w, request)
+				})
+				r.Script(testkit.AskFence, text(""))
+				r.DropWatches()
+				synctest.Wait()
+				change(r)
+				if state, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+					t.Errorf("proven: %v, %v", state, err)
+				}
+				close(release)
+				elapse(time.Minute) // the watch is opened again after a pause
+				if state, err := lane.Recent(t.Context(), Full); err != nil || uint64(state.RV()) != r.RV() {
+					t.Errorf("not proven when all is there: %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestRollCallWaitsForEvents(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, _ *http.Request) {
+			time.AfterFunc(grace/2, func() { r.Put("ns/b", "1") })
+			_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"4"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"3"}},` +
+				`{"metadata":{"namespace":"ns","name":"a","resourceVersion":"2"}}]}`))
+		})
+		state, err := lane.Recent(t.Context(), Full)
+		if err != nil || state.RV() != 4 || state.Len() != 2 {
+			t.Errorf("recent: %v", err)
+		}
+		if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3"}, contents(t, lane)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A lane of many objects is not called over, and neither is one alone who can have the answer itself.
+func TestNoRollCall(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		if _, err := lane.Recent(t.Context(), Shared); !errors.Is(err, ErrUnproven) {
+			t.Errorf("alone, with none to share with: %v", err)
+		}
+		for i := range rollCallObjects {
+			r.Put(fmt.Sprintf("ns/%d", i), "1")
+		}
+		synctest.Wait()
+		elapse(time.Second)
+		if _, err := lane.Recent(t.Context(), Full); err != nil {
+			t.Error(err)
+		}
+		if n := r.Asked(testkit.AskRoll); n != 0 {
+			t.Errorf("%d roll calls", n)
+		}
+	})
+}
+
+func TestReadRoll(t *testing.T) {
+	call, err := readRoll([]byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"items":[` +
+		`{"kind":"PartialObjectMetadata","metadata":{"name":"a","namespace":"ns","resourceVersion":"7"}},{"metadata":{"name":"n","resourceVersion":"8"}}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]cache.RV{"ns/a": 7, "n": 8}, call.versions); call.rv != 9 || diff != "" {
+		t.Errorf("at %d: %s", call.rv, diff)
+	}
+	for _, body := range []string{
+		``, `[]`, `{}`, `{"metadata":{"resourceVersion":"0"},"items":[]}`, `{"metadata":{"resourceVersion":"x"}}`,
+		`{"metadata":{"resourceVersion":"9","continue":"more"},"items":[]}`, `{"metadata":{"resourceVersion":"9"},"items":[{}]}`,
+	} {
+		if _, err := readRoll([]byte(body)); err == nil {
+			t.Errorf("%s is read", body)
+		}
+	}
+}
