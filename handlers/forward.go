@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
@@ -21,6 +22,9 @@ var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 // there to keep away from it, also when the cache cannot answer.
 const bulkForwards = 8
 
+// bulkWait is how long one waits for its turn: most are small and take milliseconds.
+const bulkWait = time.Second
+
 // forward lets the upstream answer.
 func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
 	info, err := resolver.NewRequestInfo(r)
@@ -31,8 +35,8 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
 		return errMethod
 	}
 	if isBulk(info, r) {
-		if !s.bulk.TryAcquire(1) {
-			return &notReadyError{cause: errBusy}
+		if err := s.awaitBulk(r.Context()); err != nil {
+			return err
 		}
 		defer s.bulk.Release(1)
 	}
@@ -55,6 +59,19 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return paced.sink.release()
+}
+
+// awaitBulk takes a place among the lists that are forwarded at a time; the caller releases it.
+func (s *Server) awaitBulk(ctx context.Context) error {
+	waiting, cancel := context.WithTimeout(ctx, bulkWait)
+	defer cancel()
+	if s.bulk.Acquire(waiting, 1) == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &notReadyError{cause: errBusy}
 }
 
 // isBulk tells a list that may be of any size.
