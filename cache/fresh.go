@@ -11,11 +11,12 @@ import (
 
 // State returns the newest State: what a read with resourceVersion "0" is answered from.
 func (l *Lane) State() (*State, error) {
+	v := l.vouched.Load() // first: it is dropped after a State above it was published (I1)
 	s := l.state.Load()
-	if s == nil {
+	switch {
+	case s == nil:
 		return nil, l.absence()
-	}
-	if v := l.vouched.Load(); v != nil && v.epoch == s.epoch && v.rv > s.rv {
+	case v != nil && v.epoch == s.epoch && v.rv > s.rv:
 		return v, nil
 	}
 	return s, nil

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,4 +88,37 @@ func TestVouchForThePast(t *testing.T) {
 	if _, err := l.State(); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
+}
+
+// Whoever reads while others vouch and the lane moves on never sees it go back (I1).
+func TestVouchConcurrently(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
+	l.verifying = false // it would be most of the test
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			last := RV(0)
+			for {
+				s, err := l.State()
+				if err != nil || s.RV() < last {
+					t.Errorf("at %d after %d: %v", s.RV(), last, err)
+					return
+				}
+				last = s.RV()
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for rv := RV(20); rv < 40_000; rv += 10 {
+		s, _ := l.State()
+		l.Vouch(s, rv)
+		apply(t, l, Upsert, pod("a/x", rv+5, "n1", ""))
+	}
+	close(done)
+	readers.Wait()
 }

@@ -116,9 +116,10 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 			return nil, err
 		}
 		state, err := lane.Cache.At(ctx, p.rv, 0)
-		var expired *cache.ExpiredError
-		if errors.As(err, &expired) {
-			return nil, errForward // the upstream's window may reach further back, and its 410 has a token in it
+		if inStream(err) {
+			// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the same at
+			// a later version, but not yet to have been at this one.
+			return nil, errForward
 		}
 		return state, err
 	}
