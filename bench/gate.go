@@ -41,10 +41,18 @@ type reading struct {
 func (s *server) read(ctx context.Context, q question) (reading, error) {
 	var b bytes.Buffer
 	header, _, err := s.get(ctx, q, &b)
-	if err != nil || header.Get("Content-Encoding") != "gzip" {
-		return reading{header: header, body: b.Bytes()}, err
+	if err != nil {
+		return reading{}, err
 	}
-	unzip, err := gzip.NewReader(&b)
+	return s.unpack(q, header, &b)
+}
+
+// unpack decompresses a body if it is compressed.
+func (s *server) unpack(q question, header http.Header, b *bytes.Buffer) (reading, error) {
+	if header.Get("Content-Encoding") != "gzip" {
+		return reading{header: header, body: b.Bytes()}, nil
+	}
+	unzip, err := gzip.NewReader(b)
 	if err != nil {
 		return reading{}, fmt.Errorf("%s: %s: %w", s.name, q, err)
 	}

@@ -43,8 +43,16 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	defer f.stop()
 	t := new(table)
 	t.addStarts(directStart, facadeStart)
-	if err := measure(ctx, pair{direct: direct, facade: f.server}, o, t); err != nil {
-		return err
+	servers := pair{direct: direct, facade: f.server}
+	if o.only != partFreshness {
+		if err := measure(ctx, servers, o, t); err != nil {
+			return err
+		}
+	}
+	if o.only != partLists {
+		if err := measureFreshness(ctx, cluster, servers, t); err != nil {
+			return err
+		}
 	}
 	m, err := describe(ctx, direct)
 	if err != nil {

@@ -102,3 +102,37 @@ func digits(f float64) string {
 		return fmt.Sprintf("%.2f", f)
 	}
 }
+
+// addReads adds a row for each sort of read. direct may be nil.
+func (t *table) addReads(name string, direct, facade *timings) {
+	for _, p := range []pace{busy, quiet} {
+		for _, verb := range []string{"LIST", "GET"} {
+			key := readKey{verb, p}
+			var of []time.Duration
+			if direct != nil {
+				of = direct.taken[key]
+			}
+			t.addTimes(fmt.Sprintf("%s: %s of a %s kind", name, verb, p), of, facade.taken[key])
+		}
+	}
+}
+
+// addTimes adds percentiles of times.
+func (t *table) addTimes(name string, direct, facade []time.Duration) {
+	if len(facade) == 0 {
+		return
+	}
+	left, ratio := "", ""
+	if len(direct) > 0 {
+		left, ratio = percentiles(direct), times(float64(median(direct)), float64(median(facade)))
+	}
+	t.add(name+": time, p50 / p90 / p99 / maximum", left, percentiles(facade), ratio)
+}
+
+func percentiles(values []time.Duration) string {
+	var all []string
+	for _, q := range []float64{0.5, 0.9, 0.99, 1} {
+		all = append(all, spell(quantile(values, q)))
+	}
+	return strings.Join(all, " / ")
+}

@@ -12,10 +12,12 @@ import (
 
 const (
 	mediaPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-	// rollCallObjects is up to how many objects a lane is called over: that many names and versions take kube-apiserver two or
-	// three milliseconds.
-	rollCallObjects = 200
-	rollCallLimit   = 64 << 20
+	// rollCallObjects is up to how many objects a lane is called over when several want to know: that many names and versions
+	// take kube-apiserver about ten milliseconds.
+	rollCallObjects = 500
+	// rollCallAlone is up to how many when one does, who may want but a few of them.
+	rollCallAlone = 100
+	rollCallLimit = 64 << 20 // bytes
 )
 
 // rollCall is the name and version of every object that the upstream had at rv: enough to tell whether a lane has the same,
@@ -84,8 +86,12 @@ func readRoll(body []byte) (*rollCall, error) {
 
 // callable tells whether the lane is small enough to be called over, and its upstream able to.
 func (f *freshness) callable() bool {
+	most := rollCallObjects
+	if f.pace.alone() {
+		most = rollCallAlone
+	}
 	state, err := f.lane.Cache.State()
-	return err == nil && state.Len() <= rollCallObjects && !f.mute.Load()
+	return err == nil && state.Len() <= most && !f.mute.Load()
 }
 
 // attend calls the roll and waits, a moment only, until the lane has what was called: its events are on their way.

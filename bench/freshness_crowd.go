@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// writer is a client of kube-apiserver, with a namespace to write in.
+func writer(ctx context.Context, cluster *testkit.Cluster) (dynamic.Interface, error) {
+	config, err := cluster.Config("admin")
+	if err != nil {
+		return nil, err
+	}
+	config.QPS = -1
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: freshNamespace}}
+	if _, err := typed.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("create a namespace: %w", err)
+	}
+	return dynamic.NewForConfig(config)
+}
+
+// keepBusy changes an object of a kind at a steady rate until the context ends.
+func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshKind) error {
+	tick := time.NewTicker(busyEvery)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if _, err := kind.Write(ctx, client, freshNamespace, "busy", strconv.Itoa(i)); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+}
+
+// measureCrowd lets many write and read back at the same time, and counts what their reads cost kube-apiserver.
+func measureCrowd(ctx context.Context, client dynamic.Interface, servers pair, t *table) error {
+	taken := &timings{taken: map[readKey][]time.Duration{}}
+	before, err := counters(ctx, servers.facade)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	group, ctx := errgroup.WithContext(ctx)
+	for c := range crowd {
+		a := author{client: client, reader: servers.facade, timings: taken}
+		group.Go(func() error {
+			for i := c; time.Since(began) < crowdFor; i++ {
+				if err := a.step(ctx, i, fmt.Sprintf("crowd%d", c)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	seconds := time.Since(began).Seconds()
+	after, err := counters(context.WithoutCancel(ctx), servers.facade)
+	if err != nil {
+		return err
+	}
+	name := fmt.Sprintf("%d clients at once", crowd)
+	t.addReads(name, nil, taken)
+	reads := 0
+	for _, all := range taken.taken {
+		reads += len(all)
+	}
+	rate := func(n float64) string { return digits(n/seconds) + " /s" }
+	t.add(name+": reads", "", rate(float64(reads)), "")
+	for _, kind := range []string{"probe", "rollcall", "fence"} {
+		t.add(name+": questions to kube-apiserver, "+kind, "", rate(after[kind]-before[kind]), "")
+	}
+	t.add(name+": reads that kube-apiserver answered", "", rate(after[forwarded]-before[forwarded]), "")
+	return nil
+}
+
+// forwarded counts requests of clients that kube-apiserver answered.
+const forwarded = "forwarded"
+
+// counters reads what the facade has asked kube-apiserver, from its metrics: questions by kind, and forwarded requests.
+func counters(ctx context.Context, facade *server) (map[string]float64, error) {
+	answer, err := facade.read(ctx, question{name: "metrics", path: "/metrics", accept: "*/*", encoding: "identity", protocol: http2})
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]float64{}
+	lines := bufio.NewScanner(bytes.NewReader(answer.body))
+	for lines.Scan() {
+		name, value, ok := strings.Cut(lines.Text(), "} ")
+		if !ok {
+			continue
+		}
+		key := ""
+		if kind, ok := strings.CutPrefix(name, `listfacade_upstream_questions_total{kind="`); ok {
+			key = strings.TrimSuffix(kind, `"`)
+		}
+		if strings.HasPrefix(name, "listfacade_requests_total{") && strings.Contains(name, `source="upstream"`) {
+			key = forwarded
+		}
+		if key == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read the metric %s: %w", name, err)
+		}
+		counts[key] += n
+	}
+	return counts, lines.Err()
+}
