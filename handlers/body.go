@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -14,18 +16,23 @@ type body struct {
 	ends []func() error // from the top down
 }
 
-// newBody prepares a 200 answer in JSON; nothing is sent before the first Write.
+// newBody prepares a 200 answer, to which JSON is written; nothing is sent before the first Write.
 func (s *Server) newBody(w http.ResponseWriter, r *http.Request, m media) *body {
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
 	sink := &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout}
 	compressor := wire.NewCompressor(sink, r.Header.Get("Accept-Encoding"), func() {
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Set("Vary", "Accept-Encoding")
 	})
 	b := &body{top: compressor, ends: []func() error{compressor.Close, sink.release}}
-	if m.pretty {
+	switch {
+	case m.pretty:
 		indenter := wire.NewIndenter(compressor)
 		b.top, b.ends = indenter, []func() error{indenter.Close, compressor.Close, sink.release}
+	case m.yaml:
+		w.Header().Set("Content-Type", runtime.ContentTypeYAML)
+		converter := wire.NewYAMLWriter(compressor)
+		b.top, b.ends = converter, []func() error{converter.Close, compressor.Close, sink.release}
 	}
 	return b
 }

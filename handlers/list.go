@@ -15,6 +15,9 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q *Request, lane *
 	if err != nil {
 		return err
 	}
+	if q.media.yaml && !s.small(q, lane, p) {
+		return errForward // it would have to be decoded as a whole
+	}
 	state, err := s.stateFor(r.Context(), q, lane, p)
 	if err != nil {
 		return err

@@ -23,8 +23,10 @@ const (
 	asPartialList // PartialObjectMetadataList, of lists
 )
 
-// media is the form of an answer that the cache can give: JSON. Every other form is the upstream's to give.
+// media is the form of an answer that the cache can give: JSON, and what can be made of it. Every other form is the upstream's
+// to give.
 type media struct {
+	yaml      bool
 	transform transform
 	meta      wire.MetaVersion // of meta.k8s.io, for a transformed answer
 	include   wire.Include     // of a Table
@@ -76,10 +78,20 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 		return media{}, false
 	}
 	options, ok := negotiation.NegotiateMediaTypeOptions(accept, codecs.SupportedMediaTypes(), offers{custom: custom})
-	if !ok || options.Accepted.MediaType != runtime.ContentTypeJSON {
+	if !ok {
 		return media{}, false
 	}
-	if verb != verbWatch {
+	switch options.Accepted.MediaType {
+	case runtime.ContentTypeJSON:
+	case runtime.ContentTypeYAML:
+		if verb == verbWatch {
+			return media{}, false
+		}
+		m.yaml = true
+	default:
+		return media{}, false
+	}
+	if verb != verbWatch && !m.yaml {
 		_, info, err := negotiation.NegotiateOutputMediaType(r, codecs, offers{custom: custom})
 		if err != nil {
 			return media{}, false

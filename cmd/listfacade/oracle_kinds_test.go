@@ -53,6 +53,8 @@ var commonForms = []form{
 	{name: "table v1beta1 without objects", accept: tableV1Beta1, query: "&includeObject=None"},
 	{name: "table v1beta1 of objects", accept: tableV1Beta1, query: "&includeObject=Object"},
 	{name: "table pretty", accept: tableV1, query: "&pretty=1"},
+	{name: "yaml", accept: "application/yaml"},
+	{name: "yaml, table", accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io"},
 	{name: "kubectl", accept: tableV1 + "," + tableV1Beta1 + ",application/json"},
 }
 
@@ -69,7 +71,6 @@ var objectForms = append([]form{
 
 // upstreamForms are those that the upstream encodes.
 var upstreamForms = []form{
-	{name: "yaml", accept: "application/yaml"},
 	{name: "protobuf, else JSON", accept: protobuf + ",application/json"},
 	{name: "partial protobuf", accept: protobuf + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"},
 }
