@@ -17,7 +17,7 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *u
 	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
 		return errForward
 	}
-	state, err := s.stateAt(r, lane, q.query.Get("resourceVersion"))
+	state, err := s.stateAt(r, q, lane)
 	if err != nil {
 		return err
 	}
@@ -33,9 +33,10 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *u
 }
 
 // stateAt is a State with everything written before the request for version "", of any age for "0", else one at least that new.
-func (s *Server) stateAt(r *http.Request, lane *upstream.Lane, version string) (*cache.State, error) {
+func (s *Server) stateAt(r *http.Request, q *Request, lane *upstream.Lane) (*cache.State, error) {
+	version := q.query.Get("resourceVersion")
 	if version == "" {
-		state, err := lane.Recent(r.Context(), upstream.Shared)
+		state, err := lane.Recent(r.Context(), q.arrived, upstream.Shared)
 		if err != nil {
 			return nil, errForward
 		}

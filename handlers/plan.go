@@ -127,7 +127,7 @@ func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, 
 
 // recent is a State that holds everything written before the request (semantics 10.5).
 func (s *Server) recent(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	state, err := lane.Recent(ctx, s.patience(q, lane, p))
+	state, err := lane.Recent(ctx, q.arrived, s.patience(q, lane, p))
 	if err != nil {
 		return nil, errForward
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -39,6 +40,7 @@ type Request struct {
 	Name       string // of a get; of a list or watch whose field selector pins it
 	Attributes auth.Attributes
 	media      media
+	arrived    time.Time // before anything was asked on its behalf
 
 	// byPath: a watch that was asked for by the deprecated /watch/ path, not by a parameter (semantics 4.9).
 	byPath    bool

@@ -75,6 +75,7 @@ func New(config Config) http.Handler {
 
 // resource answers a request for an API object or collection.
 func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
+	arrived := time.Now()
 	info, err := resolver.NewRequestInfo(r)
 	if err != nil || !isRead(info) || r.Method != http.MethodGet {
 		return s.forward(w, r)
@@ -97,6 +98,7 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	q.arrived = arrived
 	trailOf(r).source = sourceCache
 	err = s.serve(w, r, q, lane)
 	if errors.Is(err, errForward) {

@@ -106,7 +106,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
 		start = cache.InitialEvents(state) // of any age, and without a bookmark at their end
 	case sendsInitialEvents(q) && consistent:
-		if state, err = lane.Recent(ctx, upstream.Full); err != nil {
+		if state, err = lane.Recent(ctx, q.arrived, upstream.Full); err != nil {
 			return nil, 0, errForward
 		}
 		start = cache.InitialEvents(state)

@@ -56,7 +56,8 @@ type freshness struct {
 	membership *membership
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
-	mute       atomic.Bool // the upstream does not know roll calls of this resource
+	mute       atomic.Bool               // the upstream does not know roll calls of this resource
+	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 
 	mu    sync.Mutex // guards fence
 	fence *fence     // the fence under way
@@ -79,8 +80,11 @@ func (f *freshness) now(ctx context.Context) (cache.RV, error) {
 	return f.current(ctx)
 }
 
-// recent is a State with every write that was finished before the call.
-func (f *freshness) recent(ctx context.Context, patience Patience) (*cache.State, error) {
+// recent is a State with every write that was finished before the request arrived.
+func (f *freshness) recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
+	if synced := f.synced.Load(); synced != nil && arrived.Before(*synced) {
+		return f.lane.Cache.State() // the request that made the lane start, and those that waited with it
+	}
 	f.pace.enter()
 	state, err := f.prove(ctx, patience)
 	if err != nil && patience != Full {

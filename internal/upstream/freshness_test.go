@@ -27,7 +27,7 @@ func TestRecentSharesProbes(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 1000 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != 2 {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || state.RV() != 2 {
 					t.Errorf("recent: %v", err)
 				}
 			})
@@ -58,7 +58,7 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 		})
 		first, answers := make(chan cache.RV, 1), make(chan cache.RV, 10)
 		ask := func(answers chan<- cache.RV) {
-			state, err := lane.Recent(t.Context(), Full)
+			state, err := lane.Recent(t.Context(), time.Now(), Full)
 			if err != nil {
 				t.Error(err)
 				answers <- 0
@@ -99,7 +99,7 @@ func TestFence(t *testing.T) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		now := cache.RV(r.Elsewhere())
-		if _, err := lane.Recent(t.Context(), Brief); !errors.Is(err, ErrUnproven) {
+		if _, err := lane.Recent(t.Context(), time.Now(), Brief); !errors.Is(err, ErrUnproven) {
 			t.Errorf("in brief: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -108,7 +108,7 @@ func TestFence(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != now {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || state.RV() != now {
 					t.Errorf("in full: %v", err)
 				}
 			})
@@ -147,7 +147,7 @@ func TestFenceOvertakesTheWatch(t *testing.T) {
 		synctest.Wait()
 		r.Put("ns/b", "1")
 		r.Delete("ns/a")
-		if _, err := lane.Recent(t.Context(), Full); err != nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
 			t.Fatal(err)
 		}
 		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
@@ -191,7 +191,7 @@ func TestUnproven(t *testing.T) {
 				r.Elsewhere()
 				r.Elsewhere()
 				began := time.Now()
-				if _, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+				if _, err := lane.Recent(t.Context(), time.Now(), Full); !errors.Is(err, ErrUnproven) {
 					t.Errorf("proven: %v", err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
@@ -219,14 +219,14 @@ func TestProbeFails(t *testing.T) {
 			var wait sync.WaitGroup
 			for range 10 {
 				wait.Go(func() {
-					if _, err := lane.Recent(t.Context(), Full); err == nil {
+					if _, err := lane.Recent(t.Context(), time.Now(), Full); err == nil {
 						t.Errorf("%s: proven", name)
 					}
 				})
 			}
 			wait.Wait()
 			r.Script(testkit.AskProbe, nil)
-			if _, err := lane.Recent(t.Context(), Full); err != nil {
+			if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
 				t.Errorf("after %s: %v", name, err)
 			}
 		}
@@ -245,8 +245,8 @@ func TestRecentOfACallerWhoLeaves(t *testing.T) {
 		})
 		ctx, leave := context.WithCancel(t.Context())
 		left, stayed := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := lane.Recent(ctx, Full); left <- err }()
-		go func() { _, err := lane.Recent(t.Context(), Full); stayed <- err }()
+		go func() { _, err := lane.Recent(ctx, time.Now(), Full); left <- err }()
+		go func() { _, err := lane.Recent(t.Context(), time.Now(), Full); stayed <- err }()
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
@@ -265,11 +265,38 @@ func TestEventsAreNotFenced(t *testing.T) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
-		if _, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); !errors.Is(err, ErrUnproven) {
 			t.Errorf("proven: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
 			t.Errorf("%d fences", n)
+		}
+	})
+}
+
+// The list that fills a lane is itself asked for after whoever made it start, who needs no other proof. Who comes later does.
+func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		rv := r.Put("ns/a", "1")
+		arrived := time.Now()
+		elapse(time.Millisecond)
+		lane := r.synced(t)
+		before := r.Asked(testkit.AskProbe)
+		for range 2 {
+			if state, err := lane.Recent(t.Context(), arrived, Full); err != nil || uint64(state.RV()) != rv {
+				t.Errorf("recent: %v", err)
+			}
+		}
+		if n := r.Asked(testkit.AskProbe) - before; n != 0 {
+			t.Errorf("%d probes", n)
+		}
+		elapse(time.Millisecond)
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
+			t.Error(err)
+		}
+		if n := r.Asked(testkit.AskProbe) - before; n != 1 {
+			t.Errorf("%d probes for one who came later", n)
 		}
 	})
 }

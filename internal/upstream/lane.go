@@ -115,11 +115,11 @@ func (l *Lane) AwaitSync(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Recent is a State that holds every write that was finished before the call, as the upstream was asked to prove. ErrUnproven
+// Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to prove. ErrUnproven
 // means that this could not be shown with that much patience. ctx is the request's: unless the patience is full, the upstream is
 // taken to be busy with the answer instead until it ends.
-func (l *Lane) Recent(ctx context.Context, patience Patience) (*cache.State, error) {
-	return l.fresh.recent(ctx, patience)
+func (l *Lane) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
+	return l.fresh.recent(ctx, arrived, patience)
 }
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.

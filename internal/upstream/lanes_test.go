@@ -58,7 +58,7 @@ func TestLanesStop(t *testing.T) {
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("State after the end: %v", err)
 		}
-		if _, err := lane.Recent(t.Context(), Full); err == nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); err == nil {
 			t.Error("a stopped lane was proven fresh")
 		}
 		if watcher.Next(); watcher.Err() == nil {
@@ -88,13 +88,13 @@ func TestLanesStopInTheMiddle(t *testing.T) {
 				case testkit.AskRoll:
 					lane := r.synced(t)
 					r.Script(ask, hang)
-					go func() { _, _ = lane.Recent(t.Context(), Full) }()
+					go func() { _, _ = lane.Recent(t.Context(), time.Now(), Full) }()
 				case testkit.AskFence:
 					r.noRollCalls()
 					lane := r.synced(t)
 					r.Script(ask, hang)
 					r.Elsewhere()
-					go func() { _, _ = lane.Recent(t.Context(), Full) }()
+					go func() { _, _ = lane.Recent(t.Context(), time.Now(), Full) }()
 				case testkit.AskList:
 					r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
 					r.Script(ask, hang)
@@ -366,14 +366,14 @@ func TestRestored(t *testing.T) {
 				}
 				if how == "resume" {
 					r.DropWatches()
-				} else if _, err := lane.Recent(t.Context(), Full); err == nil {
+				} else if _, err := lane.Recent(t.Context(), time.Now(), Full); err == nil {
 					t.Error("what the upstream lost was proven fresh")
 				}
 				elapse(time.Minute)
 				if diff := cmp.Diff([]string{"ns/old@6"}, contents(t, lane)); diff != "" {
 					t.Error(diff)
 				}
-				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != 6 {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || state.RV() != 6 {
 					t.Errorf("the lane is not fresh again: %v", err)
 				}
 			})

@@ -30,7 +30,7 @@ func TestRollCall(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != now {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || state.RV() != now {
 					t.Errorf("recent: %v", err)
 				}
 			})
@@ -76,12 +76,12 @@ func TestRollCallOfOtherObjects(t *testing.T) {
 				r.DropWatches()
 				synctest.Wait()
 				change(r)
-				if state, err := lane.Recent(t.Context(), Full); !errors.Is(err, ErrUnproven) {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); !errors.Is(err, ErrUnproven) {
 					t.Errorf("proven: %v, %v", state, err)
 				}
 				close(release)
 				elapse(time.Minute) // the watch is opened again after a pause
-				if state, err := lane.Recent(t.Context(), Full); err != nil || uint64(state.RV()) != r.RV() {
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || uint64(state.RV()) != r.RV() {
 					t.Errorf("not proven when all is there: %v", err)
 				}
 			})
@@ -98,7 +98,7 @@ func TestRollCallWaitsForEvents(t *testing.T) {
 			_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"4"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"3"}},` +
 				`{"metadata":{"namespace":"ns","name":"a","resourceVersion":"2"}}]}`))
 		})
-		state, err := lane.Recent(t.Context(), Full)
+		state, err := lane.Recent(t.Context(), time.Now(), Full)
 		if err != nil || state.RV() != 4 || state.Len() != 2 {
 			t.Errorf("recent: %v", err)
 		}
@@ -113,7 +113,7 @@ func TestNoRollCall(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
-		if _, err := lane.Recent(t.Context(), Shared); !errors.Is(err, ErrUnproven) {
+		if _, err := lane.Recent(t.Context(), time.Now(), Shared); !errors.Is(err, ErrUnproven) {
 			t.Errorf("alone, with none to share with: %v", err)
 		}
 		for i := range rollCallObjects {
@@ -121,7 +121,7 @@ func TestNoRollCall(t *testing.T) {
 		}
 		synctest.Wait()
 		elapse(time.Second)
-		if _, err := lane.Recent(t.Context(), Full); err != nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskRoll); n != 0 {

@@ -70,6 +70,7 @@ func (r *reader) stream(ctx context.Context) (*stream, error) {
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
 		"includeObject": {"Object"},
 	}
+	asked := time.Now()
 	s, err := r.dialect.Load().watch(ctx, query, 600)
 	if err != nil {
 		return nil, err
@@ -79,6 +80,7 @@ func (r *reader) stream(ctx context.Context) (*stream, error) {
 	err = r.initial(s, patience)
 	inTime := patience.Stop()
 	if err == nil {
+		r.lane.fresh.synced.Store(&asked)
 		s.ordered = true
 		return s, nil
 	}
