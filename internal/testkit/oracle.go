@@ -147,6 +147,12 @@ func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	}
 }
 
+// MustAsk is Ask for a test that cannot go on without an answer, of whatever code.
+func (a *Asker) MustAsk(t testing.TB, q Question) *Answer {
+	t.Helper()
+	return a.ask(t, q)
+}
+
 // answerWithin is longer than any server takes; a question for a list that opens a watch fails instead of hanging.
 const answerWithin = time.Minute
 
