@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// chain is one watch after another, each from where the last one ended, however it ended. All are recorded.
+type chain struct {
+	asker *testkit.Asker
+	path  string // with selectors
+	form  http.Header
+
+	mu      sync.Mutex // guards what follows
+	last    uint64
+	watches []*testkit.Recording
+	timeout int // watches that ended because their time was over
+	refused []string
+	doing   string // for messages
+}
+
+// start begins behind a version; it runs until stop is called or the test ends.
+func (c *chain) start(t *testing.T, from uint64) (stop func()) {
+	t.Helper()
+	c.last = from
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			c.watch(ctx)
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+// watch opens one watch and remembers it when it has ended.
+func (c *chain) watch(ctx context.Context) {
+	c.mu.Lock()
+	q := testkit.Question{Path: fmt.Sprintf("%s&watch=1&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=%d", c.path, c.last), Header: c.form}
+	c.doing = fmt.Sprintf("opening watch %d since %s", len(c.watches)+1, time.Now().Format(time.TimeOnly))
+	c.mu.Unlock()
+	recorder, err := c.asker.Record(ctx, q)
+	if err != nil {
+		return // the connection was broken
+	}
+	ended := false
+	for !ended {
+		select {
+		case <-recorder.Done():
+			ended = true
+		case <-time.After(pause): // so that others learn how far it is
+		}
+		c.note(recorder.SoFar(), ended)
+	}
+}
+
+func (c *chain) note(r *testkit.Recording, ended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.Code != http.StatusOK {
+		if ended {
+			c.refused = append(c.refused, fmt.Sprintf("%d %s", r.Code, r))
+		}
+		return
+	}
+	c.last = max(c.last, r.Reached())
+	c.doing = fmt.Sprintf("watch %d tells of %d frames", len(c.watches)+1, len(r.Frames))
+	if !ended {
+		return
+	}
+	c.watches = append(c.watches, r)
+	if r.Err == nil {
+		c.timeout++
+	}
+}
+
+// look returns how far the chain is, and how many of its watches have ended because their time was over.
+func (c *chain) look() (last uint64, timeout int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last, c.timeout
+}
+
+// reaches waits until the chain knows a version.
+func (c *chain) reaches(t *testing.T, rv uint64) {
+	t.Helper()
+	testkit.Eventually(t, within, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
+		return c.behind(rv)
+	})
+}
+
+// behind says why the chain does not know a version yet.
+func (c *chain) behind(rv uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last < rv {
+		return fmt.Errorf("it is at %d: %s; refused: %v", c.last, c.doing, c.refused)
+	}
+	return nil
+}
+
+// lostNothing holds every watch of a stopped chain against what happened: none begins with a gap or repeats anything, and as
+// each begins where the last one ended, neither do all together.
+func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
+	t.Helper()
+	for _, r := range c.watches {
+		if err := testkit.CheckWatch(r, m); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, answer := range c.refused {
+		t.Errorf("%s: refused: %s", c.path, answer)
+	}
+}
+
+// chains are one of each form and of several selectors. All are told of an object named mark with the label t=a.
+type chains []*chain
+
+func newChains(asker *testkit.Asker, path string) chains {
+	var all chains
+	for i, selector := range []string{"", "t=a", "t in (a,none)", "t!=b", "t"} {
+		accept := [...]string{acceptJSON, acceptPartial, acceptTable}[i%3]
+		all = append(all, &chain{asker: asker, path: path + "?labelSelector=" + url.QueryEscape(selector), form: accepting(accept)})
+	}
+	return append(all, &chain{asker: asker, path: path + "?fieldSelector=metadata.name%3Dmark", form: accepting(acceptJSON)})
+}
+
+// reach waits until all know a version.
+func (all chains) reach(t *testing.T, rv uint64) {
+	t.Helper()
+	for _, c := range all {
+		c.reaches(t, rv)
+	}
+}
+
+// lostNothing holds all that were stopped against what happened; it returns how many watches they opened.
+func (all chains) lostNothing(t *testing.T, m *testkit.Model) (watches int) {
+	t.Helper()
+	for _, c := range all {
+		c.lostNothing(t, m)
+		watches += len(c.watches)
+	}
+	return watches
+}

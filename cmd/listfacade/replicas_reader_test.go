@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// seer reads again and again, and asks each time for nothing older than what it has seen. It keeps what it saw.
+type seer struct {
+	asker   *testkit.Asker
+	random  *rand.Rand
+	paths   []string // of lists and objects, with selectors
+	last    uint64   // the highest version that it has seen
+	seen    []sight
+	refused int // answers 504
+}
+
+// sight is one answer.
+type sight struct {
+	question testkit.Question
+	answer   *testkit.Answer
+}
+
+// newSeer makes a reader of a stage's config maps, as lists of several kinds and one by one.
+func newSeer(s *stage, asker *testkit.Asker, from, seed uint64) *seer {
+	lists, everywhere := collection(configMaps, s.namespace), collection(configMaps, "")
+	return &seer{
+		asker: asker, last: from, random: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // to be repeatable
+		paths: []string{
+			lists + "?", lists + "?labelSelector=t%3Da&", everywhere + "?", everywhere + "?fieldSelector=metadata.name%3Do1&",
+			lists + "/o1?", lists + "/o2?", lists + "/o3?", lists + "/mark?",
+		},
+	}
+}
+
+// read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not reached, is an
+// error.
+func (s *seer) read(ctx context.Context) error {
+	path := s.paths[s.random.IntN(len(s.paths))]
+	q := testkit.Question{Path: fmt.Sprintf("%sresourceVersion=%d&resourceVersionMatch=NotOlderThan", path, s.last)}
+	answer, err := s.asker.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	switch answer.Code {
+	case http.StatusOK:
+		s.last = max(s.last, slices.Max(versions(answer)))
+	case http.StatusNotFound:
+	case http.StatusGatewayTimeout:
+		s.refused++
+		return nil
+	default:
+		return fmt.Errorf("%s: %d %s", q, answer.Code, answer.Body)
+	}
+	s.seen = append(s.seen, sight{q, answer})
+	return nil
+}
+
+// sawNothingOld holds everything that was seen against what happened.
+func (s *seer) sawNothingOld(t *testing.T, m *testkit.Model) {
+	t.Helper()
+	for _, one := range s.seen {
+		if err := testkit.CheckRead(one.question, one.answer, m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// versions are the resourceVersions of a list or an object, its own first; a 0 stands for one that it does not have.
+func versions(answer *testkit.Answer) []uint64 {
+	type meta struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	var content struct {
+		meta
+		Items []meta
+	}
+	_ = json.Unmarshal(answer.Body, &content) // what is not there is 0
+	found := make([]uint64, 0, len(content.Items)+1)
+	for _, m := range append([]meta{content.meta}, content.Items...) {
+		rv, _ := strconv.ParseUint(m.Metadata.ResourceVersion, 10, 64)
+		found = append(found, rv)
+	}
+	return found
+}

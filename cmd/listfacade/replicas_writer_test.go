@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// writer changes objects of one resource at random, a hundred times a second at most.
+type writer struct {
+	*stage
+	gvr    schema.GroupVersionResource
+	random *rand.Rand
+}
+
+// keepWriting writes until stop is called or the test ends; stop returns when the last write is done.
+func (s *stage) keepWriting(t *testing.T, gvr schema.GroupVersionResource) (stop func()) {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("the writer's seed is %d", seed)
+	w := &writer{stage: s, gvr: gvr, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // to be repeatable
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			if err := w.write(); err != nil {
+				t.Errorf("the writer: %v", err)
+				return
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	stop = func() { cancel(); <-done }
+	t.Cleanup(stop)
+	return stop
+}
+
+// write makes one change. Its context is nobody's: a write is finished once it is begun.
+func (w *writer) write() error {
+	name := fmt.Sprintf("o%d", w.random.IntN(randomObjects))
+	if w.random.IntN(5) == 0 {
+		err := w.in(w.gvr).Delete(context.Background(), name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	}
+	label, value := [...]string{"a", "b"}[w.random.IntN(2)], fmt.Sprint(w.random.IntN(1000))
+	o := newObject(w.gvr, name, "t="+label, value)
+	patch, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	_, err = w.in(w.gvr).Patch(context.Background(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = w.in(w.gvr).Create(context.Background(), o, metav1.CreateOptions{})
+	}
+	return err
+}
