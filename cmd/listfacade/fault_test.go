@@ -32,6 +32,10 @@ func TestFaults(t *testing.T) {
 		"store killed":          testStoreKilled,
 		"down":                  testDown,
 		"stale":                 testStale,
+		"pages, compacted":      testPagesCompacted,
+		"pages, restarted":      testPagesRestarted,
+		"paused, read":          testPausedReads,
+		"facade restarted":      testFacadeRestarted,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, newTheatre(t, own)) })
 	}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
+
+const acceptPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
 // TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does; also a
 // facade that was started after the token was given out, and so cannot know its version.
@@ -64,7 +65,7 @@ func (r *replicas) firstPages(t *testing.T, limit int) []paged {
 	var all []paged
 	askers := []*testkit.Asker{r.upstream, r.oracle(t, 0).Facade, r.oracle(t, 1).Facade}
 	for _, gvr := range []schema.GroupVersionResource{configMaps, gadgets} {
-		for _, form := range []string{acceptJSON, acceptTable, strings.Replace(acceptPartial, "Metadata;", "MetadataList;", 1)} {
+		for _, form := range []string{acceptJSON, acceptTable, acceptPartialList} {
 			for _, selector := range []string{"", "&labelSelector=t%3Da&fieldSelector=metadata.name!%3Do05"} {
 				for _, asker := range askers {
 					p := paged{path: fmt.Sprintf("%s?limit=%d%s", collection(gvr, r.namespace), limit, selector), form: form}

@@ -156,7 +156,6 @@ func TestWatchOfEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, cluster)
 	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 50 * time.Millisecond }))
-	events := schema.GroupVersionResource{Version: "v1", Resource: "events"}
 	event := func(name string) {
 		s.create(t, events, map[string]any{
 			"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name}, "reason": "Test", "type": "Normal",
