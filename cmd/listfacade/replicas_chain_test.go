@@ -23,7 +23,8 @@ type chain struct {
 	watches []*testkit.Recording
 	timeout int // watches that ended because their time was over
 	refused []string
-	doing   string // for messages
+	opened  time.Time          // when the watch that follows was asked for
+	now     *testkit.Recording // what it has told
 }
 
 // start begins behind a version; it runs until stop is called or the test ends.
@@ -53,7 +54,7 @@ func (c *chain) start(t *testing.T, from uint64) (stop func()) {
 func (c *chain) watch(ctx context.Context) {
 	c.mu.Lock()
 	q := testkit.Question{Path: fmt.Sprintf("%s&watch=1&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=%d", c.path, c.last), Header: c.form}
-	c.doing = fmt.Sprintf("opening watch %d since %s", len(c.watches)+1, time.Now().Format(time.TimeOnly))
+	c.opened, c.now = time.Now(), nil
 	c.mu.Unlock()
 	recorder, err := c.asker.Record(ctx, q)
 	if err != nil {
@@ -73,6 +74,7 @@ func (c *chain) watch(ctx context.Context) {
 func (c *chain) note(r *testkit.Recording, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.now = r
 	if r.Code != http.StatusOK {
 		if ended {
 			c.refused = append(c.refused, fmt.Sprintf("%d %s", r.Code, r))
@@ -80,7 +82,6 @@ func (c *chain) note(r *testkit.Recording, ended bool) {
 		return
 	}
 	c.last = max(c.last, r.Reached())
-	c.doing = fmt.Sprintf("watch %d tells of %d frames", len(c.watches)+1, len(r.Frames))
 	if !ended {
 		return
 	}
@@ -110,7 +111,8 @@ func (c *chain) behind(rv uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last < rv {
-		return fmt.Errorf("it is at %d: %s; refused: %v", c.last, c.doing, c.refused)
+		return fmt.Errorf("it is at %d after %d watches; the last one, opened at %s, tells %v; refused: %v",
+			c.last, len(c.watches), c.opened.Format(time.TimeOnly), c.now, c.refused)
 	}
 	return nil
 }
