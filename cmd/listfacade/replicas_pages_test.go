@@ -62,20 +62,26 @@ type paged struct {
 // firstPages asks each server for the first page of lists in several forms.
 func (r *replicas) firstPages(t *testing.T, limit int) []paged {
 	t.Helper()
+	const selected = "&labelSelector=t%3Da&fieldSelector=metadata.name!%3Do05"
 	var all []paged
-	askers := []*testkit.Asker{r.upstream, r.oracle(t, 0).Facade, r.oracle(t, 1).Facade}
-	for _, gvr := range []schema.GroupVersionResource{configMaps, gadgets} {
-		for _, form := range []string{acceptJSON, acceptTable, acceptPartialList} {
-			for _, selector := range []string{"", "&labelSelector=t%3Da&fieldSelector=metadata.name!%3Do05"} {
-				for _, asker := range askers {
-					p := paged{path: fmt.Sprintf("%s?limit=%d%s", collection(gvr, r.namespace), limit, selector), form: form}
-					answer := asker.MustAsk(t, p.question())
-					if p.token = tokenIn(answer); p.token == "" {
-						t.Fatalf("%s: no token: %d %s", p.path, answer.Code, answer.Body)
-					}
-					all = append(all, p)
-				}
+	for _, list := range []struct {
+		gvr             schema.GroupVersionResource
+		form, selectors string
+	}{
+		{gvr: configMaps, form: acceptJSON},
+		{gvr: configMaps, form: acceptJSON, selectors: selected},
+		{gvr: configMaps, form: acceptTable},
+		{gvr: configMaps, form: acceptPartialList},
+		{gvr: gadgets, form: acceptJSON},
+		{gvr: gadgets, form: acceptTable, selectors: selected},
+	} {
+		for _, asker := range []*testkit.Asker{r.upstream, r.oracle(t, 0).Facade, r.oracle(t, 1).Facade} {
+			p := paged{path: fmt.Sprintf("%s?limit=%d%s", collection(list.gvr, r.namespace), limit, list.selectors), form: list.form}
+			answer := asker.MustAsk(t, p.question())
+			if p.token = tokenIn(answer); p.token == "" {
+				t.Fatalf("%s: no token: %d %s", p.path, answer.Code, answer.Body)
 			}
+			all = append(all, p)
 		}
 	}
 	return all
