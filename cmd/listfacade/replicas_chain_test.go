@@ -12,15 +12,17 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// chain is one watch after another, each from where the last one ended, however it ended. All are recorded.
+// chain is one watch after another, each from where the last one ended, however it ended, or from a new list. All are recorded.
 type chain struct {
-	asker *testkit.Asker
-	path  string // with selectors
-	form  http.Header
+	asker   *testkit.Asker
+	path    string // with selectors
+	form    http.Header
+	relists bool
 
 	mu      sync.Mutex // guards what follows
 	last    uint64
 	watches []*testkit.Recording
+	lists   []sight
 	timeout int // watches that ended because their time was over
 	refused []string
 	opened  time.Time          // when the watch that follows was asked for
@@ -52,6 +54,9 @@ func (c *chain) start(t *testing.T, from uint64) (stop func()) {
 
 // watch opens one watch and remembers it when it has ended.
 func (c *chain) watch(ctx context.Context) {
+	if c.relists {
+		c.list(ctx)
+	}
 	c.mu.Lock()
 	q := testkit.Question{Path: fmt.Sprintf("%s&watch=1&allowWatchBookmarks=true&timeoutSeconds=1&resourceVersion=%d", c.path, c.last), Header: c.form}
 	c.opened, c.now = time.Now(), nil
@@ -69,6 +74,19 @@ func (c *chain) watch(ctx context.Context) {
 		}
 		c.note(recorder.SoFar(), ended)
 	}
+}
+
+// list moves the chain on to what is most recent.
+func (c *chain) list(ctx context.Context) {
+	q := testkit.Question{Path: c.path, Header: c.form}
+	answer, err := c.asker.Ask(ctx, q)
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lists = append(c.lists, sight{q, answer, c.last})
+	c.last = max(c.last, versions(answer)[0])
 }
 
 func (c *chain) note(r *testkit.Recording, ended bool) {
@@ -123,6 +141,11 @@ func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	t.Helper()
 	for _, r := range c.watches {
 		if err := testkit.CheckWatch(r, m); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, list := range c.lists {
+		if err := testkit.CheckRead(list.question, list.answer, list.floor, m); err != nil {
 			t.Error(err)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	clientfeatures "k8s.io/client-go/features"
@@ -14,14 +15,14 @@ func TestReplicasInformer(t *testing.T) {
 	for _, streaming := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchListClient=%t", streaming), func(t *testing.T) {
 			clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.WatchListClient, streaming)
-			r := startReplicas(t)
+			r := startReplicas(t, configMaps)
 			client := newClients(t, r.front.Config)
 			informer := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client.dynamic, 0, r.namespace, nil).
 				ForResource(configMaps).Informer()
 			start(t, informer)
 			plain := newResuming(t, r.client, collection(configMaps, r.namespace))
 			plain.reaches(t, r.begin)
-			stop := r.keepWriting(t, configMaps)
+			stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
 			var marks []uint64
 			for i := range r.runs {
 				r.kill(t, i)

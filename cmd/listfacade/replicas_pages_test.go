@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,8 +21,7 @@ const acceptPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=
 // TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does; also a
 // facade that was started after the token was given out, and so cannot know its version.
 func TestReplicasPages(t *testing.T) {
-	r := startReplicas(t)
-	r.defineGadgets(t)
+	r := startReplicas(t, configMaps)
 	const objects, limit = 12, 4
 	last := uint64(0)
 	for i := range objects {
@@ -34,7 +34,7 @@ func TestReplicasPages(t *testing.T) {
 			reach(t, r.oracle(t, i), collection(gvr, r.namespace), last)
 		}
 	}
-	stop := r.keepWriting(t, configMaps)
+	stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
 	all := r.firstPages(t, limit)
 	pages := 1
 	for len(all) > 0 {
@@ -123,7 +123,7 @@ func tokenIn(answer *testkit.Answer) string {
 // TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there at the
 // first page's version.
 func TestReplicasPager(t *testing.T) {
-	r := startReplicas(t)
+	r := startReplicas(t, configMaps)
 	for i := range randomObjects {
 		r.put(t, configMaps, fmt.Sprintf("o%d", i), "t=a", "1")
 	}
@@ -131,7 +131,7 @@ func TestReplicasPager(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.keepWriting(t, configMaps)
+	r.keepWriting(t, configMaps, 10*time.Millisecond)
 	for range 20 {
 		got := map[string]string{}
 		version := ""

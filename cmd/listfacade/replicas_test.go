@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -19,13 +20,16 @@ type replicas struct {
 	front  *balancer
 	client *testkit.Asker // of the balancer
 	truth  *testkit.Recorder
-	begin  uint64 // from here on both facades hold every version of config maps
+	gvr    schema.GroupVersionResource
+	begin  uint64 // from here on both facades hold every version of gvr
 }
 
-// startReplicas starts two facades that read the cluster, the second by a road of its own if there is one.
-func startReplicas(t *testing.T, roads ...string) *replicas {
+// startReplicas starts two facades that read the cluster, the second by a road of its own if there is one. The tests look at one
+// resource: config maps or gadgets.
+func startReplicas(t *testing.T, gvr schema.GroupVersionResource, roads ...string) *replicas {
 	t.Helper()
-	r := &replicas{stage: newStage(t, cluster)}
+	r := &replicas{stage: newStage(t, cluster), gvr: gvr}
+	r.defineGadgets(t)
 	kubeconfigs := append([]string{cluster.Kubeconfigs["admin"]}, roads...)
 	for i := range r.runs {
 		r.runs[i] = launchFacade(t, kubeconfigs[i%len(kubeconfigs)], marking)
@@ -38,12 +42,12 @@ func startReplicas(t *testing.T, roads ...string) *replicas {
 	if r.client, err = testkit.NewAsker(r.front.Config); err != nil {
 		t.Fatal(err)
 	}
-	r.truth = r.upstream.MustRecord(t, testkit.Question{Path: collection(configMaps, "") + "?watch=1&allowWatchBookmarks=true"})
+	r.truth = r.upstream.MustRecord(t, testkit.Question{Path: collection(gvr, "") + "?watch=1&allowWatchBookmarks=true"})
 	r.truth.Until(t, within, "the model has begun", begun)
 	for range 2 { // the facades begin to read with the first question; what comes next they hold from its first version on
 		r.begin = r.mark(t)
 		for i := range r.runs {
-			reach(t, r.oracle(t, i), collection(configMaps, ""), r.begin)
+			reach(t, r.oracle(t, i), collection(gvr, ""), r.begin)
 		}
 	}
 	return r
@@ -55,7 +59,7 @@ func marking(c *config) { c.bookmarkInterval = 100 * time.Millisecond }
 // mark writes an object that every chain is told of.
 func (r *replicas) mark(t *testing.T) uint64 {
 	t.Helper()
-	return r.put(t, configMaps, "mark", "t=a", fmt.Sprint(time.Now().UnixNano()))
+	return r.put(t, r.gvr, "mark", "t=a", fmt.Sprint(time.Now().UnixNano()))
 }
 
 // oracle compares kube-apiserver with one of the facades.
@@ -81,7 +85,7 @@ func (r *replicas) kill(t *testing.T, i int) {
 	r.runs[i].close(t)
 }
 
-// happened is what happened to config maps until now.
+// happened is what happened to the resource until now.
 func (r *replicas) happened(t *testing.T) *testkit.Model {
 	t.Helper()
 	last := r.mark(t)
@@ -92,16 +96,28 @@ func (r *replicas) happened(t *testing.T) *testkit.Model {
 	return m
 }
 
-// TestReplicasReads: for clients that ask for what they have seen, time never goes back.
+// TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back; and what they
+// list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
 func TestReplicasReads(t *testing.T) {
-	r := startReplicas(t)
-	stop := r.keepWriting(t, configMaps)
+	for name, gvr := range map[string]schema.GroupVersionResource{"busy": configMaps, "quiet": gadgets} {
+		t.Run(name, func(t *testing.T) { testReplicasReads(t, startReplicas(t, gvr)) })
+	}
+}
+
+func testReplicasReads(t *testing.T, r *replicas) {
+	stopBusy, stopQuiet := r.keepWriting(t, configMaps, 10*time.Millisecond), r.keepWriting(t, gadgets, 100*time.Millisecond)
+	var relisting chains
+	var stopWatches []func()
+	for _, selector := range []string{"labelSelector=", "labelSelector=t%3Da", "fieldSelector=metadata.name%3Dmark"} {
+		c := &chain{asker: r.client, path: collection(r.gvr, r.namespace) + "?" + selector, relists: true}
+		relisting, stopWatches = append(relisting, c), append(stopWatches, c.start(t, r.begin))
+	}
 	seers := make([]*seer, 4)
 	var group errgroup.Group
 	for i := range seers {
-		seers[i] = newSeer(r.stage, r.client, r.begin, uint64(i))
+		seers[i] = newSeer(r, uint64(i))
 		group.Go(func() error {
-			for range 150 {
+			for range 100 {
 				if err := seers[i].read(t.Context()); err != nil {
 					return err
 				}
@@ -112,24 +128,28 @@ func TestReplicasReads(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	stop()
+	relisting.reach(t, r.mark(t))
+	for _, stop := range append(stopWatches, stopBusy, stopQuiet) {
+		stop()
+	}
 	model := r.happened(t)
+	relisting.lostNothing(t, model)
 	for _, s := range seers {
 		s.sawNothingOld(t, model)
 		if s.refused > 0 {
 			t.Errorf("%d reads were refused although both facades are well", s.refused)
 		}
 	}
-	if asked := r.front.requests(); min(asked[0], asked[1]) < 250 {
+	if asked := r.front.requests(); min(asked[0], asked[1]) < 100 {
 		t.Errorf("the facades got %v requests", asked)
 	}
 }
 
 // TestReplicasWatches: watches that end after a second or are cut off go on at the other facade as if nothing had been.
 func TestReplicasWatches(t *testing.T) {
-	r := startReplicas(t)
+	r := startReplicas(t, configMaps)
 	all, stopAll := r.follow(t)
-	stop := r.keepWriting(t, configMaps)
+	stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
 	for range 10 {
 		all.reach(t, r.mark(t))
 		r.front.cut()
@@ -154,10 +174,10 @@ func TestReplicasWatches(t *testing.T) {
 // wait there; reads are answered from elsewhere or refused, but never with what is too old.
 func TestReplicasLag(t *testing.T) {
 	road := newSlowRoad(t, cluster)
-	r := startReplicas(t, road.kubeconfig)
+	r := startReplicas(t, configMaps, road.kubeconfig)
 	t.Cleanup(road.release) // before the facades are closed
 	all, stopAll := r.follow(t)
-	client := newSeer(r.stage, r.client, r.begin, 0)
+	client := newSeer(r, 0)
 	var direct []*testkit.Recorder
 	for range 3 {
 		all.reach(t, r.mark(t))
@@ -165,7 +185,7 @@ func TestReplicasLag(t *testing.T) {
 		mark := r.mark(t)
 		r.lags(t, mark)
 		direct = append(direct, r.readSlow(t, mark))
-		stop := r.keepWriting(t, configMaps)
+		stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
 		for range 30 {
 			if err := client.read(t.Context()); err != nil {
 				t.Fatal(err)

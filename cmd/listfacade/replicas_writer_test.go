@@ -13,15 +13,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// writer changes objects of one resource at random, a hundred times a second at most.
+// writer changes objects of one resource at random.
 type writer struct {
 	*stage
 	gvr    schema.GroupVersionResource
 	random *rand.Rand
 }
 
-// keepWriting writes until stop is called or the test ends; stop returns when the last write is done.
-func (s *stage) keepWriting(t *testing.T, gvr schema.GroupVersionResource) (stop func()) {
+// keepWriting writes, not more often than every so often, until stop is called or the test ends; stop returns when the last write is
+// done.
+func (s *stage) keepWriting(t *testing.T, gvr schema.GroupVersionResource, every time.Duration) (stop func()) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("the writer's seed is %d", seed)
@@ -30,7 +31,7 @@ func (s *stage) keepWriting(t *testing.T, gvr schema.GroupVersionResource) (stop
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(10 * time.Millisecond)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for ctx.Err() == nil {
 			if err := w.write(); err != nil {

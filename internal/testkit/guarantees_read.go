@@ -12,13 +12,13 @@ import (
 // The guarantees of reads.
 const (
 	Snapshot Guarantee = "snapshot (I10): a list is everything that was there at its resourceVersion, and nothing else"
-	Fresh    Guarantee = "fresh: an answer is not from before the resourceVersion that was asked for"
+	Fresh    Guarantee = "fresh: an answer is not from before the resourceVersion that was asked for, or what the client has seen"
 )
 
 // CheckRead holds the answer to a LIST or a GET against what happened. A list is what was there at the resourceVersion that it
-// carries; an object, or its absence, is what was there at some moment. Neither may be from before the resourceVersion that the
-// question names. The answer must be a whole list or an object, in plain JSON; the model must reach as far as the answer.
-func CheckRead(q Question, a *Answer, m *Model) error {
+// carries; an object, or its absence, is what was there at some moment. Neither may be from before the floor, or the resourceVersion
+// that the question names. The answer must be a whole list or an object, in plain JSON; the model must reach as far as the answer.
+func CheckRead(q Question, a *Answer, floor uint64, m *Model) error {
 	info, _ := q.info()
 	if info == nil || (info.Verb != "list" && info.Verb != "get") {
 		return fmt.Errorf("%s: not a read", q)
@@ -27,13 +27,14 @@ func CheckRead(q Question, a *Answer, m *Model) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", q, err)
 	}
+	floor = max(floor, q.reads().floor)
 	switch {
 	case info.Verb == "list":
-		err = m.holdsList(f, q.reads().floor, a)
+		err = m.holdsList(f, floor, a)
 	case info.Namespace == "":
-		err = m.holdsObject(info.Name, q.reads().floor, a)
+		err = m.holdsObject(info.Name, floor, a)
 	default:
-		err = m.holdsObject(info.Namespace+"/"+info.Name, q.reads().floor, a)
+		err = m.holdsObject(info.Namespace+"/"+info.Name, floor, a)
 	}
 	if err != nil {
 		return fmt.Errorf("%s\n%w", q, err)

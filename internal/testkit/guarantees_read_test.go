@@ -62,9 +62,22 @@ func TestCheckRead(t *testing.T) {
 		"never there":              {gets + "d?resourceVersion=11", missing(), ""},
 		"made up":                  {gets + "c?resourceVersion=11", found(object("ns/c", 12, "red")), Snapshot},
 	} {
-		err := CheckRead(Question{Path: c.path}, c.answer, history(t))
+		err := CheckRead(Question{Path: c.path}, c.answer, 0, history(t))
 		if (err == nil) != (c.breaks == "") || (err != nil && !strings.Contains(err.Error(), string(c.breaks))) {
 			t.Errorf("%s: %v, want %q", name, err, c.breaks)
+		}
+	}
+}
+
+func TestCheckReadKnowsWhatWasSeen(t *testing.T) {
+	for path, answer := range map[string]*Answer{
+		"/api/v1/configmaps": listed(12, object("ns/a", 11, "red"), object("ns/b", 12, "blue"), object("ns/c", 4, "red")),
+		gets + "a":           found(object("ns/a", 11, "red")),
+	} {
+		for floor, right := range map[uint64]bool{12: true, 13: false} {
+			if err := CheckRead(Question{Path: path}, answer, floor, history(t)); (err == nil) != right {
+				t.Errorf("%s after %d was seen: %v", path, floor, err)
+			}
 		}
 	}
 }
@@ -79,7 +92,7 @@ func TestCheckReadKnowsItsLimits(t *testing.T) {
 		"an error":               {lists + "14", &Answer{Code: http.StatusGatewayTimeout, Body: []byte("{}")}},
 		"an error for an object": {gets + "a", &Answer{Code: http.StatusGatewayTimeout, Body: []byte("{}")}},
 	} {
-		if err := CheckRead(Question{Path: c.path}, c.answer, history(t)); err == nil {
+		if err := CheckRead(Question{Path: c.path}, c.answer, 0, history(t)); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
