@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -123,20 +121,23 @@ func tokenIn(answer *testkit.Answer) string {
 // TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there at the
 // first page's version.
 func TestReplicasPager(t *testing.T) {
-	r := startReplicas(t, configMaps)
+	for name, gvr := range map[string]schema.GroupVersionResource{"busy": configMaps, "quiet": gadgets} {
+		t.Run(name, func(t *testing.T) { testReplicasPager(t, startReplicas(t, gvr)) })
+	}
+}
+
+func testReplicasPager(t *testing.T, r *replicas) {
 	for i := range randomObjects {
-		r.put(t, configMaps, fmt.Sprintf("o%d", i), "t=a", "1")
+		r.put(t, r.gvr, fmt.Sprintf("o%d", i), "t=a", "1")
 	}
-	client, err := dynamic.NewForConfig(r.front.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newClients(t, r.front.Config).dynamic.Resource(r.gvr).Namespace(r.namespace)
 	r.keepWriting(t, configMaps, 10*time.Millisecond)
-	for range 20 {
+	r.keepWriting(t, gadgets, 100*time.Millisecond)
+	for range 15 {
 		got := map[string]string{}
 		version := ""
 		for o := (metav1.ListOptions{Limit: 3}); version == "" || o.Continue != ""; {
-			list, err := client.Resource(configMaps).Namespace(r.namespace).List(t.Context(), o)
+			list, err := client.List(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,9 +149,9 @@ func TestReplicasPager(t *testing.T) {
 			}
 			version, o.Continue = list.GetResourceVersion(), list.GetContinue()
 		}
-		want := r.present(t, configMaps, metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+		want := r.present(t, r.gvr, metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 		if !maps.Equal(got, want) {
-			t.Errorf("at %s: paged %v, there was %v", version, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+			t.Errorf("at %s: paged %v, there was %v", version, got, want)
 		}
 	}
 }
