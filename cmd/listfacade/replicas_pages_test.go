@@ -133,7 +133,7 @@ func testReplicasPager(t *testing.T, r *replicas) {
 	client := newClients(t, r.front.Config).dynamic.Resource(r.gvr).Namespace(r.namespace)
 	r.keepWriting(t, configMaps, 10*time.Millisecond)
 	r.keepWriting(t, gadgets, 100*time.Millisecond)
-	for range 15 {
+	for range 8 {
 		got := map[string]string{}
 		version := ""
 		for o := (metav1.ListOptions{Limit: 3}); version == "" || o.Continue != ""; {

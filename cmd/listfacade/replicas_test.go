@@ -150,7 +150,7 @@ func TestReplicasWatches(t *testing.T) {
 	r := startReplicas(t, configMaps)
 	all, stopAll := r.follow(t)
 	stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
-	for range 10 {
+	for range 6 {
 		all.reach(t, r.mark(t))
 		r.front.cut()
 	}
