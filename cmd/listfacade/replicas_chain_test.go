@@ -154,7 +154,7 @@ func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	}
 }
 
-// chains are one of each form and of several selectors. All are told of an object named mark with the label t=a.
+// chains are one of each form and of several selectors, and one that lists. All are told of an object named mark with the label t=a.
 type chains []*chain
 
 func newChains(asker *testkit.Asker, path string) chains {
@@ -163,7 +163,9 @@ func newChains(asker *testkit.Asker, path string) chains {
 		accept := [...]string{acceptJSON, acceptPartial, acceptTable}[i%3]
 		all = append(all, &chain{asker: asker, path: path + "?labelSelector=" + url.QueryEscape(selector), form: accepting(accept)})
 	}
-	return append(all, &chain{asker: asker, path: path + "?fieldSelector=metadata.name%3Dmark", form: accepting(acceptJSON)})
+	return append(all,
+		&chain{asker: asker, path: path + "?fieldSelector=metadata.name%3Dmark", form: accepting(acceptJSON)},
+		&chain{asker: asker, path: path + "?labelSelector=", relists: true})
 }
 
 // reach waits until all know a version.

@@ -173,19 +173,26 @@ func TestReplicasWatches(t *testing.T) {
 // TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not know yet,
 // wait there; reads are answered from elsewhere or refused, but never with what is too old.
 func TestReplicasLag(t *testing.T) {
+	for name, gvr := range map[string]schema.GroupVersionResource{"busy": configMaps, "quiet": gadgets} {
+		t.Run(name, func(t *testing.T) { testReplicasLag(t, gvr) })
+	}
+}
+
+func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 	road := newSlowRoad(t, cluster)
-	r := startReplicas(t, configMaps, road.kubeconfig)
+	r := startReplicas(t, gvr, road.kubeconfig)
 	t.Cleanup(road.release) // before the facades are closed
 	all, stopAll := r.follow(t)
 	client := newSeer(r, 0)
 	var direct []*testkit.Recorder
-	for range 3 {
+	r.keepWriting(t, configMaps, 20*time.Millisecond)
+	for range 2 {
 		all.reach(t, r.mark(t))
 		road.shut()
 		mark := r.mark(t)
 		r.lags(t, mark)
 		direct = append(direct, r.readSlow(t, mark))
-		stop := r.keepWriting(t, configMaps, 10*time.Millisecond)
+		stop := r.keepWriting(t, gadgets, 50*time.Millisecond)
 		for range 30 {
 			if err := client.read(t.Context()); err != nil {
 				t.Fatal(err)
@@ -220,7 +227,7 @@ func TestReplicasLag(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Logf("%d of 90 reads were refused", client.refused)
+	t.Logf("%d of 60 reads were refused", client.refused)
 }
 
 // goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent away.
@@ -266,14 +273,14 @@ func (r *replicas) readSlow(t *testing.T, mark uint64) *testkit.Recorder {
 		}
 	}
 	facade := r.oracle(t, 1).Facade
-	path := collection(configMaps, r.namespace)
+	path := collection(r.gvr, r.namespace)
 	return facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&" + at})
 }
 
-// ask asks one of the facades about the stage's config maps.
+// ask asks one of the facades about the resource.
 func (r *replicas) ask(t *testing.T, i int, query string) *testkit.Answer {
 	t.Helper()
-	answer, err := r.oracle(t, i).Facade.Ask(t.Context(), testkit.Question{Path: collection(configMaps, r.namespace) + query})
+	answer, err := r.oracle(t, i).Facade.Ask(t.Context(), testkit.Question{Path: collection(r.gvr, r.namespace) + query})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +290,7 @@ func (r *replicas) ask(t *testing.T, i int, query string) *testkit.Answer {
 // follow starts chains of watches through the balancer.
 func (r *replicas) follow(t *testing.T) (all chains, stop func()) {
 	t.Helper()
-	all = newChains(r.client, collection(configMaps, r.namespace))
+	all = newChains(r.client, collection(r.gvr, r.namespace))
 	stops := make([]func(), len(all))
 	for i, c := range all {
 		stops[i] = c.start(t, r.begin)
