@@ -84,7 +84,7 @@ func (r *reader) learn(ctx context.Context) error {
 	return nil
 }
 
-// verify asks, before a watch is resumed at the lane's resourceVersion, whether that still means what it meant: watches end
+// verify asks, before a watch is resumed, whether the resourceVersion that readers see still means what it meant: watches end
 // when a custom resource is redefined and when the upstream's etcd is set back, and kube-apiserver resumes them all the
 // same, at versions that it has not reached (semantics 4.1).
 func (r *reader) verify(ctx context.Context, rv cache.RV) error {

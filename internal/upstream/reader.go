@@ -136,11 +136,15 @@ func (r *reader) note(err error) {
 
 // resume opens a watch from where the lane is.
 func (r *reader) resume(ctx context.Context) (*stream, error) {
-	rv, err := r.lane.Cache.Position()
+	shown, err := r.lane.Cache.State()
 	if err != nil {
 		return nil, err
 	}
-	if err := r.verify(ctx, rv); err != nil {
+	if err := r.verify(ctx, shown.RV()); err != nil {
+		return nil, err
+	}
+	rv, err := r.lane.Cache.Position()
+	if err != nil {
 		return nil, err
 	}
 	// Five to ten minutes, as client-go's reflectors ask for.

@@ -148,3 +148,37 @@ func TestReadRoll(t *testing.T) {
 		}
 	}
 }
+
+// An upstream that is set back below what was shown, though not below what was written, has lost a version that clients know:
+// who watches from there would miss what the versions in between mean now.
+func TestSetBackBelowARollCall(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		for range 10 {
+			r.Elsewhere()
+		}
+		shown, err := lane.Recent(t.Context(), Full)
+		if err != nil || uint64(shown.RV()) != r.RV() {
+			t.Fatalf("shown is %v, %v", shown, err)
+		}
+		watcher, err := lane.Cache.Watch(cache.WatchOptions{
+			Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.AfterRV(shown.RV()),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watcher.Close()
+		r.Restore(uint64(shown.RV()) - 5)
+		r.DropWatches()
+		elapse(time.Minute)
+		r.Put("ns/b", "1") // at a version that was shown
+		elapse(time.Minute)
+		if event, ok := watcher.Next(); ok || watcher.Err() == nil {
+			t.Errorf("who watches from the lost version is told %v, %t, and no end", event, ok)
+		}
+		if r.relisted.Load() != 1 {
+			t.Errorf("the lane was listed again %d times", r.relisted.Load())
+		}
+	})
+}
