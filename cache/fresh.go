@@ -34,7 +34,8 @@ func (l *Lane) Position() (RV, error) {
 // Vouch says that a State's content is the upstream's at rv, too, which somebody found out other than by its events: readers see
 // it as the State of rv, until the writers have come that far. It returns that State. Between the two there may have been
 // events that cancel each other out: they are still to be written, and watchers see them, except those that start from
-// the State of rv (I5). One of a past epoch, or below what readers see already, changes nothing.
+// the State of rv (I5). Below what readers see already, it changes nothing. It returns nil when the State is of a past
+// epoch, or Expect tells of a new one: what readers then saw might be taken back (I1).
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.rv {
 		return s
@@ -45,7 +46,10 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	written := l.state.Load()
-	if written == nil || written.epoch != s.epoch || written.rv >= rv {
+	switch {
+	case l.expecting || written == nil || written.epoch != s.epoch:
+		return nil
+	case written.rv >= rv:
 		return vouched
 	}
 	if last := l.vouched.Load(); last == nil || last.epoch != s.epoch || last.rv < rv {
@@ -53,6 +57,19 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 		l.fresh.reached(rv)
 	}
 	return vouched
+}
+
+// Expect says that a list is about to be asked for, for Replace: until the function that it returns is called, nothing is
+// vouched for, because the list may be of a time before that.
+func (l *Lane) Expect() (over func()) {
+	l.expect(true)
+	return func() { l.expect(false) }
+}
+
+func (l *Lane) expect(is bool) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.expecting = is
 }
 
 // WaitFor returns a State at or above rv, waiting up to wait for one: a NotOlderThan read. It fails with

@@ -46,6 +46,7 @@ type Lane struct {
 	counters counters
 
 	writing   sync.Mutex // held by every writer, by no reader
+	expecting bool       // a list is on its way: see Expect
 	verifying bool       // check the whole lane after every write
 }
 

@@ -80,13 +80,32 @@ func TestVouchForThePast(t *testing.T) {
 	if s, _ := l.State(); s.RV() != 35 {
 		t.Errorf("after a relist readers see %d", s.RV())
 	}
-	l.Vouch(now, 50)
+	if s := l.Vouch(now, 50); s != nil {
+		t.Errorf("a State of a past epoch is vouched for, at %d", s.RV())
+	}
 	if s, _ := l.State(); s.RV() != 35 {
 		t.Errorf("a State of a past epoch is shown, at %d", s.RV())
 	}
 	l.Close()
 	if _, err := l.State(); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// A list that is on its way may be older than what is vouched for meanwhile.
+func TestVouchWhileAListIsExpected(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
+	now, _ := l.State()
+	over := l.Expect()
+	if s := l.Vouch(now, 20); s != nil {
+		t.Errorf("vouched for, at %d", s.RV())
+	}
+	if s, _ := l.State(); s != now {
+		t.Errorf("readers see %d", s.RV())
+	}
+	over()
+	if s := l.Vouch(now, 20); s == nil || s.RV() != 20 {
+		t.Error("not vouched for when it is over")
 	}
 }
 

@@ -80,7 +80,9 @@ func (r *reader) epoch(ctx context.Context) error {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
 	began := time.Now()
+	over := r.lane.Cache.Expect()
 	open, err := r.sync(ctx)
+	over()
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}

@@ -116,7 +116,10 @@ func (f *freshness) attend(ctx context.Context, held cache.RV) (*cache.State, er
 			return state, nil
 		}
 		if call.matches(state) {
-			return f.lane.Cache.Vouch(state, call.rv), nil
+			if vouched := f.lane.Cache.Vouch(state, call.rv); vouched != nil {
+				return vouched, nil
+			}
+			return nil, ErrUnproven
 		}
 		if _, err := f.lane.Cache.WaitFor(ctx, state.RV()+1, time.Until(deadline)); err != nil {
 			return nil, ErrUnproven

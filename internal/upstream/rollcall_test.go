@@ -182,3 +182,45 @@ func TestSetBackBelowARollCall(t *testing.T) {
 		}
 	})
 }
+
+// A list that was asked for before the roll was called is older than what the roll call proves: who was shown that would be
+// taken back.
+func TestRollCallDuringARelist(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		release := make(chan struct{})
+		r.Script(testkit.AskStreaming, func(w http.ResponseWriter, _ *http.Request) {
+			rv := r.RV()
+			_ = http.NewResponseController(w).Flush()
+			<-release
+			_, _ = w.Write([]byte(r.FrameText("ADDED", r.ObjectText("ns/a", 2, "1"), 2, testkit.DefaultColumns) +
+				r.FrameText("BOOKMARK", fmt.Sprintf(
+					`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d","annotations":{"k8s.io/initial-events-end":"true"}}}`, rv),
+					rv, "null")))
+		})
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.Script(testkit.AskFence, text(""))
+		r.DropWatches()
+		for r.Asked(testkit.AskStreaming) < 2 {
+			elapse(10 * time.Millisecond)
+		}
+		r.Elsewhere()
+		shown := cache.RV(0)
+		if state, err := lane.Recent(t.Context(), Full); err == nil {
+			shown = state.RV()
+		}
+		r.Script(testkit.AskWatch, nil)
+		close(release)
+		elapse(time.Second)
+		if r.relisted.Load() == 0 {
+			t.Fatal("the lane was not listed again")
+		}
+		if now := stateOf(t, lane).RV(); now < shown {
+			t.Errorf("readers are shown %d, and then %d", shown, now)
+		}
+		if state, err := lane.Recent(t.Context(), Full); err != nil || uint64(state.RV()) != r.RV() {
+			t.Errorf("not proven when all is over: %v", err)
+		}
+	})
+}
