@@ -117,8 +117,8 @@ func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State,
 	if !busy && patience != Full {
 		wait = shortGrace
 	}
-	if _, err := f.lane.Cache.WaitFor(ctx, rv, wait); err == nil {
-		return f.lane.Cache.State()
+	if state, err := f.lane.Cache.WaitFor(ctx, rv, wait); err == nil && f.holds(state, rv) {
+		return state, nil
 	}
 	if patience != Full {
 		return nil, ErrUnproven
@@ -166,6 +166,12 @@ func (f *freshness) current(ctx context.Context) (cache.RV, error) {
 		err = errRestored
 	}
 	return rv, err
+}
+
+// holds tells whether a State has every change up to rv. Of deletions at rv itself an uncached resource may have more than one
+// (semantics 4.4), and the next may be on its way.
+func (f *freshness) holds(s *cache.State, rv cache.RV) bool {
+	return s.RV() > rv || s.RV() == rv && !(f.lane.Uncached() && f.lane.reader.deletion.Load() >= uint64(rv))
 }
 
 // at tells whether the lane is complete up to rv.

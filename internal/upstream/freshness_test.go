@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -299,4 +301,49 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 			t.Errorf("%d probes for one who came later", n)
 		}
 	})
+}
+
+// When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the version of
+// a probe, and still has what is gone.
+func TestEventsOfALeaseGoTogether(t *testing.T) {
+	for _, how := range []string{"probe", "roll call"} {
+		t.Run(how, func(t *testing.T) {
+			inBubble(t, events, func(t *testing.T, r *rig) {
+				if how == "probe" {
+					r.noRollCalls()
+				}
+				r.Put("ns/a", "1")
+				r.Put("ns/b", "1")
+				lane := r.synced(t)
+				gone := r.RV() + 1
+				second := make(chan struct{})
+				frame := func(key string) string { return r.FrameText("DELETED", r.ObjectText(key, gone, "last"), gone, "null") }
+				r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+					_, _ = w.Write([]byte(frame("ns/a")))
+					_ = http.NewResponseController(w).Flush()
+					<-second
+					_, _ = w.Write([]byte(frame("ns/b")))
+					_ = http.NewResponseController(w).Flush()
+					<-request.Context().Done()
+				})
+				r.DropWatches()
+				r.Restore(gone) // the fake's own way to have nothing at a version
+				for len(contents(t, lane)) == 2 {
+					elapse(time.Millisecond)
+				}
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); !errors.Is(err, ErrUnproven) {
+					t.Errorf("proven with %d objects: %v", state.Len(), err)
+				}
+				close(second)
+				elapse(time.Millisecond)
+				if diff := cmp.Diff([]string{}, contents(t, lane)); diff != "" {
+					t.Error(diff)
+				}
+				r.Elsewhere()
+				if state, err := lane.Recent(t.Context(), time.Now(), Full); how == "roll call" && (err != nil || state.Len() != 0) {
+					t.Errorf("not proven when all are gone: %v", err)
+				}
+			})
+		})
+	}
 }

@@ -33,6 +33,8 @@ type reader struct {
 	shape   wire.Shape
 	dialect atomic.Pointer[dialect] // of this epoch; fences read it
 
+	deletion atomic.Uint64 // the version of the last deletion, stored before it is in the lane
+
 	extra    chan step     // steps of a fence, written by its goroutine, applied by the writer
 	restored chan struct{} // holds one when a probe found the upstream set back
 }
@@ -255,6 +257,9 @@ func (r *reader) write(st step) error {
 // advance makes a step of the lane; ErrOutOfOrder is one that the lane has made before.
 func (r *reader) advance(st step) error {
 	if st.kind == stepChange {
+		if st.change.Kind == cache.Delete {
+			r.deletion.Store(uint64(st.rv))
+		}
 		return r.lane.Cache.Apply(st.change)
 	}
 	at, err := r.lane.Cache.Position()

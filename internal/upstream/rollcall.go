@@ -112,7 +112,7 @@ func (f *freshness) attend(ctx context.Context, held cache.RV) (*cache.State, er
 		if err != nil {
 			return nil, err
 		}
-		if state.RV() >= call.rv {
+		if f.holds(state, call.rv) {
 			return state, nil
 		}
 		if call.matches(state) {

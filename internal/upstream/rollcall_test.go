@@ -158,7 +158,7 @@ func TestSetBackBelowARollCall(t *testing.T) {
 		for range 10 {
 			r.Elsewhere()
 		}
-		shown, err := lane.Recent(t.Context(), Full)
+		shown, err := lane.Recent(t.Context(), time.Now(), Full)
 		if err != nil || uint64(shown.RV()) != r.RV() {
 			t.Fatalf("shown is %v, %v", shown, err)
 		}
@@ -207,7 +207,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 		}
 		r.Elsewhere()
 		shown := cache.RV(0)
-		if state, err := lane.Recent(t.Context(), Full); err == nil {
+		if state, err := lane.Recent(t.Context(), time.Now(), Full); err == nil {
 			shown = state.RV()
 		}
 		r.Script(testkit.AskWatch, nil)
@@ -219,7 +219,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 		if now := stateOf(t, lane).RV(); now < shown {
 			t.Errorf("readers are shown %d, and then %d", shown, now)
 		}
-		if state, err := lane.Recent(t.Context(), Full); err != nil || uint64(state.RV()) != r.RV() {
+		if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || uint64(state.RV()) != r.RV() {
 			t.Errorf("not proven when all is over: %v", err)
 		}
 	})
