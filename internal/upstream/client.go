@@ -147,6 +147,16 @@ func (b *ownedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
+// oversizeError is an answer that is longer than whoever asked can use.
+type oversizeError struct {
+	path  string
+	limit int64 // bytes
+}
+
+func (e *oversizeError) Error() string {
+	return fmt.Sprintf("the upstream's answer to %s exceeds %d bytes", e.path, e.limit)
+}
+
 // read sends a GET and returns the whole body of a 200, which must not exceed limit bytes.
 func (c *Client) read(ctx context.Context, t target, accept string, limit int64) ([]byte, error) {
 	body, _, err := c.readWithHeader(ctx, t, accept, limit)
@@ -166,7 +176,7 @@ func (c *Client) readWithHeader(ctx context.Context, t target, accept string, li
 		return nil, nil, fmt.Errorf("read %s from the upstream: %w", t.path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, nil, fmt.Errorf("the upstream's answer to %s exceeds %d bytes", t.path, limit)
+		return nil, nil, &oversizeError{path: t.path, limit: limit}
 	}
 	return data, response.Header, nil
 }

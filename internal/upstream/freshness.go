@@ -56,7 +56,7 @@ type freshness struct {
 	membership *membership
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
-	mute       atomic.Bool               // the upstream does not know roll calls of this resource
+	mute       atomic.Bool               // the upstream does not know roll calls of this resource, or they are too long
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 
 	mu    sync.Mutex // guards fence

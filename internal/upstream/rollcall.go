@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,7 +18,8 @@ const (
 	rollCallObjects = 500
 	// rollCallAlone is up to how many when one does, who may want but a few of them.
 	rollCallAlone = 100
-	rollCallLimit = 64 << 20 // bytes
+	// rollCallLimit bounds an answer in bytes: 16 KiB of metadata for each object. What is longer costs more than it proves.
+	rollCallLimit = 8 << 20
 )
 
 // rollCall is the name and version of every object that the upstream had at rv: enough to tell whether a lane has the same,
@@ -97,7 +99,8 @@ func (f *freshness) callable() bool {
 // attend calls the roll and waits, a moment only, until the lane has what was called: its events are on their way.
 func (f *freshness) attend(ctx context.Context, held cache.RV) (*cache.State, error) {
 	call, err := f.rolls.get(ctx)
-	if hasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) {
+	var oversize *oversizeError
+	if hasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) || errors.As(err, &oversize) {
 		f.mute.Store(true)
 	}
 	if err != nil {

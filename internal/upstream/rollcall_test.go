@@ -224,3 +224,23 @@ func TestRollCallDuringARelist(t *testing.T) {
 		}
 	})
 }
+
+// Objects whose metadata alone is enormous are not called over a second time.
+func TestRollCallOfEnormousMetadata(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write(make([]byte, rollCallLimit+1))
+		})
+		for range 3 {
+			r.Elsewhere()
+			if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
+				t.Error(err)
+			}
+		}
+		if n := r.Asked(testkit.AskRoll); n != 1 {
+			t.Errorf("%d roll calls", n)
+		}
+	})
+}
