@@ -21,6 +21,8 @@ const (
 	widest = 40 * time.Millisecond
 	// credit is how much of the distance may be made up for after a time without questions.
 	credit = 10 * widest
+	// longest bounds how long a question is held back behind those of other lanes.
+	longest = 500 * time.Millisecond
 )
 
 // enter counts a reader in; the caller leaves.
@@ -51,7 +53,8 @@ func (p *pace) take(now time.Time) time.Duration {
 		p.next = oldest
 	}
 	wait := max(p.next.Sub(now), 0)
-	p.next = p.next.Add(min(time.Duration(max(p.company-1, 0))*spacing, widest))
+	distance := min(time.Duration(max(p.company-1, 0))*spacing, widest)
+	p.next = p.next.Add(min(distance, (longest-wait)/4)) // the longer the queue, the closer
 	return wait
 }
 

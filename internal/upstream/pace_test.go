@@ -42,3 +42,22 @@ func TestPaceOfOne(t *testing.T) {
 		t.Errorf("the one who stayed waits %s", wait)
 	}
 }
+
+// Readers of many resources have a question each, which nobody shares: the last of them is not starved by the others.
+func TestPaceOfManyQuestions(t *testing.T) {
+	p, now := &pace{}, time.Unix(1000, 0)
+	for range 500 {
+		p.enter()
+	}
+	last := time.Duration(0)
+	for range 500 {
+		wait := p.take(now)
+		if wait < last {
+			t.Fatalf("a question waits %s, the one before it %s", wait, last)
+		}
+		last = wait
+	}
+	if last > longest {
+		t.Errorf("the last question waits %s", last)
+	}
+}
