@@ -2,14 +2,20 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
 )
 
-// compareEvery is how long lies between two comparisons of the same resource with the shared store.
-const compareEvery = time.Second
+const (
+	// compareEvery is how long lies between two comparisons of the same resource with the shared store.
+	compareEvery = time.Second
+	// companyWait is how long one waits for a shared answer, which may be about a resource that the upstream does not answer for,
+	// before one asks alone.
+	companyWait = 2 * time.Second
+)
 
 // stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, so a lane
 // joins only when its own version was found between two of the shared store's, and again when that had moved on: counters
@@ -49,7 +55,7 @@ type membership struct {
 // below it comes from another counter, or from an upstream that was set back, which only the own store can tell apart.
 func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, error) {
 	if shared := m.home(); shared != nil {
-		answer, err := shared.current(ctx, m.resource)
+		answer, err := m.together(ctx, shared, m.resource)
 		switch {
 		case err == nil && answer.rv >= held && !shared.isBroken():
 			return answer.rv, nil
@@ -57,12 +63,21 @@ func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, erro
 			shared.doubt()
 		case ctx.Err() != nil || answer.asked == *m.resource:
 			return 0, err
-		} // else what is wrong with another resource need not be wrong with this one
+		case errors.Is(err, context.DeadlineExceeded):
+			shared.doubt() // so that nobody else waits for it
+		} // what is wrong with another resource need not be wrong with this one
 	} else if shared, ok := m.mayCompare(); ok {
 		return m.compare(ctx, shared)
 	}
 	answer, err := m.own.current(ctx, m.resource)
 	return answer.rv, err
+}
+
+// together asks a store as one among many.
+func (m *membership) together(ctx context.Context, shared *store, resource *Resource) (reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, companyWait)
+	defer cancel()
+	return shared.current(ctx, resource)
 }
 
 // home is the store that the resource is known to be in. Somebody has to be in the shared one first.
@@ -96,9 +111,12 @@ func (m *membership) mayCompare() (*store, bool) {
 
 // compare asks the shared store, the own and the shared again. The answer is the own store's.
 func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, error) {
-	before, beforeErr := shared.current(ctx, nil)
+	before, beforeErr := m.together(ctx, shared, nil)
 	own, err := m.own.current(ctx, m.resource)
-	after, afterErr := shared.current(ctx, nil)
+	after, afterErr := reading{}, beforeErr
+	if beforeErr == nil && err == nil {
+		after, afterErr = m.together(ctx, shared, nil)
+	}
 	if (beforeErr != nil || afterErr != nil) && ctx.Err() == nil {
 		shared.doubt() // nobody who still reads it vouches for it
 	}

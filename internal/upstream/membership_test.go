@@ -23,6 +23,7 @@ type counters struct {
 	mu     sync.Mutex
 	of     map[string]*cache.RV
 	probes map[string]int
+	silent string // the resource that is not answered for
 }
 
 // ServeHTTP answers probes, a millisecond after they were sent.
@@ -32,6 +33,11 @@ func (c *counters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer c.mu.Unlock()
 	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	c.probes[resource]++
+	if resource == c.silent {
+		c.mu.Unlock()
+		<-r.Context().Done()
+		c.mu.Lock()
+	}
 	_, _ = fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`, *c.of[resource])
 }
 
@@ -97,6 +103,9 @@ type inMemory struct{ http.Handler }
 func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	return w.Result(), nil
 }
 
@@ -198,4 +207,46 @@ func TestStoreBreaksUp(t *testing.T) {
 			t.Error("they still share a store")
 		}
 	})
+}
+
+// One resource that the upstream does not answer for holds up nobody who reads the others, or compares with it.
+func TestSilentResourceInAStore(t *testing.T) {
+	for _, founder := range []string{"widgets", "pods"} {
+		t.Run("founded by "+founder, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv := cache.RV(100)
+				of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "widgets": &rv, "nodes": &rv}
+				r := newCounterRig(t, of)
+				for range 3 {
+					r.current(t, founder)
+					for _, name := range []string{"pods", "leases", "widgets"} { // nodes are yet to be compared
+						r.current(t, name)
+						r.move(&rv, 1)
+					}
+					<-time.After(compareEvery)
+				}
+				r.mu.Lock()
+				r.silent = "widgets"
+				r.mu.Unlock()
+				var readers sync.WaitGroup
+				for range 3 {
+					readers.Go(func() {
+						if rv, err := r.members["widgets"].current(t.Context(), 0); err == nil {
+							t.Errorf("widgets are at %d", rv)
+						}
+					})
+					synctest.Wait()
+					began := time.Now()
+					for _, name := range []string{"pods", "leases", "nodes", "pods"} {
+						r.current(t, name)
+					}
+					if took := time.Since(began); took >= questionWait {
+						t.Errorf("the others waited %s", took)
+					}
+					<-time.After(compareEvery)
+				}
+				readers.Wait()
+			})
+		})
+	}
 }
