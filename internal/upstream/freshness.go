@@ -123,6 +123,11 @@ func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State,
 	if patience != Full {
 		return nil, ErrUnproven
 	}
+	if busy && f.callable() { // it no longer is: nothing came
+		if state, err := f.attend(ctx, before.RV()); err == nil || ctx.Err() != nil {
+			return state, err
+		}
+	}
 	if err := f.bring(ctx, rv); err != nil {
 		return nil, err
 	}

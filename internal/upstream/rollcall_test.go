@@ -244,3 +244,21 @@ func TestRollCallOfEnormousMetadata(t *testing.T) {
 		}
 	})
 }
+
+// A lane that changed all the time until now, and then no more, is not brought up to date by a fence either.
+func TestRollCallBehindABurst(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		for i := range 50 {
+			r.Put("ns/a", fmt.Sprint(i))
+			elapse(time.Millisecond)
+		}
+		now := cache.RV(r.Elsewhere())
+		if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != now {
+			t.Errorf("recent: %v", err)
+		}
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("%d fences", n)
+		}
+	})
+}
