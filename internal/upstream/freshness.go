@@ -56,6 +56,7 @@ type freshness struct {
 	membership *membership
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
+	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
 	mute       atomic.Bool               // the upstream does not know roll calls of this resource, or they are too long
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 
@@ -85,14 +86,25 @@ func (f *freshness) recent(ctx context.Context, arrived time.Time, patience Pati
 	if synced := f.synced.Load(); synced != nil && arrived.Before(*synced) {
 		return f.lane.Cache.State() // the request that made the lane start, and those that waited with it
 	}
-	f.pace.enter()
+	f.enter()
 	state, err := f.prove(ctx, patience)
 	if err != nil && patience != Full {
-		context.AfterFunc(ctx, f.pace.leave) // until the request is over the upstream is busy with it
+		context.AfterFunc(ctx, f.leave) // until the request is over the upstream is busy with it
 	} else {
-		f.pace.leave()
+		f.leave()
 	}
 	return state, err
+}
+
+// enter counts a reader in, as one of all lanes and as one of this; the caller leaves.
+func (f *freshness) enter() {
+	f.pace.enter()
+	f.readers.Add(1)
+}
+
+func (f *freshness) leave() {
+	f.readers.Add(-1)
+	f.pace.leave()
 }
 
 func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State, error) {
@@ -139,8 +151,8 @@ func (f *freshness) reach(ctx context.Context, want cache.RV, patience Patience)
 	if _, err := f.lane.Cache.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
 	}
-	f.pace.enter()
-	defer f.pace.leave()
+	f.enter()
+	defer f.leave()
 	rv, err := f.current(ctx)
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func readRoll(body []byte) (*rollCall, error) {
 // callable tells whether the lane is small enough to be called over, and its upstream able to.
 func (f *freshness) callable() bool {
 	most := rollCallObjects
-	if f.pace.alone() {
+	if f.readers.Load() <= 1 {
 		most = rollCallAlone
 	}
 	state, err := f.lane.Cache.State()

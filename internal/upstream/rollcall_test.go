@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -254,11 +255,34 @@ func TestRollCallBehindABurst(t *testing.T) {
 			elapse(time.Millisecond)
 		}
 		now := cache.RV(r.Elsewhere())
-		if state, err := lane.Recent(t.Context(), Full); err != nil || state.RV() != now {
+		if state, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || state.RV() != now {
 			t.Errorf("recent: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
 			t.Errorf("%d fences", n)
+		}
+	})
+}
+
+// Who reads another resource has nothing of a roll call of this one: one reader of many objects is alone all the same.
+func TestNoRollCallForReadersElsewhere(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		for i := range rollCallAlone + 1 {
+			r.Put(fmt.Sprintf("ns/%d", i), "1")
+		}
+		lane := r.synced(t)
+		r.lanes.proofs.pace.enter() // a reader of another lane
+		r.Elsewhere()
+		for _, patience := range []Patience{Shared, Brief} {
+			ctx, end := context.WithCancel(t.Context())
+			if _, err := lane.Recent(ctx, time.Now(), patience); !errors.Is(err, ErrUnproven) {
+				t.Errorf("patience %d: %v", patience, err)
+			}
+			end() // of the request
+			synctest.Wait()
+		}
+		if n := r.Asked(testkit.AskRoll); n != 0 {
+			t.Errorf("%d roll calls", n)
 		}
 	})
 }
