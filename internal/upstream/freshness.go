@@ -57,7 +57,7 @@ type freshness struct {
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
 	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
-	mute       atomic.Bool               // the upstream does not know roll calls of this resource, or they are too long
+	mute       atomic.Int64              // unix nanoseconds until when no roll is called, because one failed
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 
 	mu    sync.Mutex // guards fence

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -20,6 +21,8 @@ const (
 	rollCallAlone = 100
 	// rollCallLimit bounds an answer in bytes: 16 KiB of metadata for each object. What is longer costs more than it proves.
 	rollCallLimit = 8 << 20
+	// rollCallPause is how long no roll is called after one that failed.
+	rollCallPause = 30 * time.Second
 )
 
 // rollCall is the name and version of every object that the upstream had at rv: enough to tell whether a lane has the same,
@@ -93,17 +96,26 @@ func (f *freshness) callable() bool {
 		most = rollCallAlone
 	}
 	state, err := f.lane.Cache.State()
-	return err == nil && state.Len() <= most && !f.mute.Load()
+	return err == nil && state.Len() <= most && time.Now().UnixNano() >= f.mute.Load()
+}
+
+// spare keeps the next readers from what failed for this one: for some time, or for ever when it would fail again.
+func (f *freshness) spare(err error) {
+	until := time.Now().Add(rollCallPause).UnixNano()
+	var oversize *oversizeError
+	if hasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) || errors.As(err, &oversize) {
+		until = math.MaxInt64
+	}
+	f.mute.Store(until)
 }
 
 // attend calls the roll and waits, a moment only, until the lane has what was called: its events are on their way.
 func (f *freshness) attend(ctx context.Context, held cache.RV) (*cache.State, error) {
 	call, err := f.rolls.get(ctx)
-	var oversize *oversizeError
-	if hasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) || errors.As(err, &oversize) {
-		f.mute.Store(true)
-	}
 	if err != nil {
+		if ctx.Err() == nil {
+			f.spare(err)
+		}
 		return nil, err
 	}
 	if call.rv < held {

@@ -286,3 +286,36 @@ func TestNoRollCallForReadersElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// A roll call that fails, whichever way, is not what every reader waits for from then on; nor is it given up for ever.
+func TestRollCallFails(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"silence": func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() },
+		"busy":    testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"),
+		"pages":   text(`{"metadata":{"resourceVersion":"9","continue":"more"},"items":[]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Put("ns/a", "1")
+				lane := r.synced(t)
+				r.Script(testkit.AskRoll, answer)
+				for range 3 {
+					r.Elsewhere()
+					if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
+						t.Error(err)
+					}
+				}
+				if n := r.Asked(testkit.AskRoll); n != 1 {
+					t.Errorf("%d roll calls", n)
+				}
+				r.Script(testkit.AskRoll, nil)
+				elapse(rollCallPause)
+				r.Elsewhere()
+				before := r.Asked(testkit.AskFence)
+				if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil || r.Asked(testkit.AskFence) != before {
+					t.Errorf("not called over again: %v", err)
+				}
+			})
+		})
+	}
+}
