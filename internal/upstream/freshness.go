@@ -188,7 +188,10 @@ func (f *freshness) current(ctx context.Context) (cache.RV, error) {
 // holds tells whether a State has every change up to rv. Of deletions at rv itself an uncached resource may have more than one
 // (semantics 4.4), and the next may be on its way.
 func (f *freshness) holds(s *cache.State, rv cache.RV) bool {
-	return s.RV() > rv || s.RV() == rv && !(f.lane.Uncached() && f.lane.reader.deletion.Load() >= uint64(rv))
+	if s.RV() == rv && f.lane.Uncached() {
+		return f.lane.reader.deletion.Load() < uint64(rv)
+	}
+	return s.RV() >= rv
 }
 
 // at tells whether the lane is complete up to rv.
