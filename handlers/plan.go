@@ -155,15 +155,29 @@ func (s *Server) small(q *Request, lane *upstream.Lane, p plan) bool {
 // brought there; one that the upstream has not reached either is waited for (semantics 2.2). errForward says that the upstream
 // is asked rather than waited for: the caller's patience is brief, or nothing can be proven of the resource.
 func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
-	began := time.Now()
-	err := lane.Reach(ctx, rv, patience)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return nil, ctx.Err()
-	case errors.Is(err, upstream.ErrUnproven) && (patience == upstream.Brief || lane.Uncached()):
-		return nil, errForward
+	for deadline := time.Now().Add(freshWait); ; {
+		err := lane.Reach(ctx, rv, patience)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, upstream.ErrUnproven) && (patience == upstream.Brief || lane.Uncached()):
+			return nil, errForward
+		}
+		left := max(time.Until(deadline), 0)
+		state, err := lane.Cache.WaitFor(ctx, rv, min(left, askAgain))
+		if !isTooLarge(err) || left <= askAgain {
+			return state, err
+		}
 	}
-	return lane.Cache.WaitFor(ctx, rv, max(freshWait-time.Since(began), 0))
+}
+
+// askAgain is how long a version that the upstream had not reached is waited for before it is asked again: a quiet lane would not
+// hear that it has.
+const askAgain = 500 * time.Millisecond
+
+func isTooLarge(err error) bool {
+	var tooLarge *cache.TooLargeError
+	return errors.As(err, &tooLarge)
 }
 
 // ready is the lane's State if it may be shown.

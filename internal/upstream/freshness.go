@@ -121,6 +121,9 @@ func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State,
 			return state, err
 		}
 	}
+	if patience == Shared && !busy {
+		return nil, ErrUnproven // a probe tells of versions that a quiet lane has not heard of
+	}
 	rv, err := f.current(ctx)
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 	// credit is how much of the distance may be made up for after a time without questions.
 	credit = 10 * widest
 	// longest bounds how long a question is held back behind those of other lanes.
-	longest = 500 * time.Millisecond
+	longest = time.Second
 )
 
 // enter counts a reader in; the caller leaves.
