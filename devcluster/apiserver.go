@@ -2,9 +2,12 @@ package devcluster
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 	"github.com/listfacade/listfacade/devcluster/internal/ports"
 	"github.com/listfacade/listfacade/devcluster/internal/probe"
 	"github.com/listfacade/listfacade/devcluster/internal/process"
@@ -16,8 +19,27 @@ const frontProxyName = "front-proxy-client"
 // apiServerStart bounds the start of kube-apiserver: 3 seconds alone, a minute when a compiler has the machine.
 const apiServerStart = 2 * time.Minute
 
-func (c *Cluster) addAPIServer(port *ports.Reservation) error {
-	c.server = "https://" + port.Address()
+// addAPIServers adds as many as were asked for, all alike but for their ports. The first is the one that kubeconfigs name.
+func (c *Cluster) addAPIServers() error {
+	c.servers = make(map[string]string)
+	for i := range max(c.options.APIServers, 1) {
+		name := apiServerName
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d", apiServerName, i+1)
+		}
+		port, err := c.reserve()
+		if err != nil {
+			return err
+		}
+		c.servers[name] = "https://" + port.Address()
+		if err := c.addAPIServer(name, port); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Cluster) addAPIServer(name string, port *ports.Reservation) error {
 	client, err := probe.NewClient(c.certificates.ca.CertFile(), c.certificates.Users[Admin])
 	if err != nil {
 		return err
@@ -27,10 +49,10 @@ func (c *Cluster) addAPIServer(port *ports.Reservation) error {
 		// Nobody makes the default service accounts, without which this plugin refuses every pod.
 		args = append(args, "--disable-admission-plugins=ServiceAccount")
 	}
-	c.add(process.Spec{
-		Name:        apiServerName,
+	c.add(binaries.APIServer, process.Spec{
+		Name:        name,
 		Args:        append(args, c.options.APIServer...),
-		Ready:       func(ctx context.Context) error { return c.apiServerReady(ctx, client) },
+		Ready:       func(ctx context.Context) error { return apiServerReady(ctx, client, c.servers[name]) },
 		ReadyWithin: apiServerStart,
 	})
 	return nil
@@ -38,9 +60,9 @@ func (c *Cluster) addAPIServer(port *ports.Reservation) error {
 
 // apiServerReady is satisfied when the server says so and has made the namespaces that it makes by itself, which
 // /readyz does not wait for.
-func (c *Cluster) apiServerReady(ctx context.Context, client *probe.Client) error {
+func apiServerReady(ctx context.Context, client *probe.Client, server string) error {
 	for _, path := range []string{"/readyz", "/api/v1/namespaces/default", "/api/v1/namespaces/kube-system"} {
-		if err := client.Get(ctx, c.server+path); err != nil {
+		if err := client.Get(ctx, server+path); err != nil {
 			return err
 		}
 	}
@@ -49,7 +71,7 @@ func (c *Cluster) apiServerReady(ctx context.Context, client *probe.Client) erro
 
 func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 	pki := c.certificates
-	return []string{
+	args := []string{
 		"--etcd-servers=" + c.etcd.url,
 		"--etcd-cafile=" + pki.etcdCA.CertFile(),
 		"--etcd-certfile=" + pki.EtcdClient.CertFile,
@@ -76,4 +98,20 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		"--service-account-signing-key-file=" + pki.ServiceAccount.PrivateFile,
 		"--profiling=true",
 	}
+	if c.separate != nil {
+		args = append(args, "--etcd-servers-overrides="+overrides(c.options.SeparateEtcd, c.separate.url))
+	}
+	return args
+}
+
+// overrides says for each resource, "events" or "coordination.k8s.io/leases", that it lives elsewhere.
+func overrides(resources []string, url string) string {
+	all := make([]string, len(resources))
+	for i, resource := range resources {
+		if !strings.Contains(resource, "/") {
+			resource = "/" + resource // of the core group
+		}
+		all[i] = resource + "#" + url
+	}
+	return strings.Join(all, ",")
 }

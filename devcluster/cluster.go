@@ -20,11 +20,17 @@ const (
 	apiServerName = string(binaries.APIServer)
 )
 
+// separateEtcdName is the etcd of the resources that live apart.
+const separateEtcdName = etcdName + "-2"
+
 // furnishWithin bounds what is created after the servers are ready.
 const furnishWithin = time.Minute
 
 // maxNodes is how many nodes have addresses of their own.
 const maxNodes = 100 * 256
+
+// maxAPIServers is more than anybody has a use for on one machine.
+const maxAPIServers = 9
 
 // Cluster is a running control plane. Its methods may be called from any goroutine.
 type Cluster struct {
@@ -34,8 +40,9 @@ type Cluster struct {
 	programs     map[binaries.Program]string
 	certificates *Certificates
 	kubeconfigs  map[string]string
-	server       string
+	servers      map[string]string // the URL of each kube-apiserver, by the name of its process
 	etcd         *etcd
+	separate     *etcd // of the resources that live apart; nil when there are none
 
 	reservations []*ports.Reservation
 	spawner      *process.Spawner
@@ -53,6 +60,9 @@ type Cluster struct {
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Nodes < 0 || o.Nodes > maxNodes {
 		return nil, fmt.Errorf("%d nodes: must be from 0 to %d", o.Nodes, maxNodes)
+	}
+	if o.APIServers < 0 || o.APIServers > maxAPIServers {
+		return nil, fmt.Errorf("%d kube-apiservers: must be from 1 to %d", o.APIServers, maxAPIServers)
 	}
 	c := &Cluster{
 		options:   o,
@@ -135,25 +145,13 @@ func (c *Cluster) describe(context.Context) (err error) {
 	if c.certificates, err = MakeCertificates(c.path("pki"), nil); err != nil {
 		return err
 	}
-	client, err := c.reserve()
-	if err != nil {
+	if err := c.addEtcds(); err != nil {
 		return err
 	}
-	peer, err := c.reserve()
-	if err != nil {
+	if err := c.addAPIServers(); err != nil {
 		return err
 	}
-	if err := c.addEtcd(client, peer); err != nil {
-		return err
-	}
-	port, err := c.reserve()
-	if err != nil {
-		return err
-	}
-	if err := c.addAPIServer(port); err != nil {
-		return err
-	}
-	if c.kubeconfigs, err = c.certificates.WriteKubeconfigs(c.path("kubeconfigs"), c.server); err != nil {
+	if c.kubeconfigs, err = c.certificates.WriteKubeconfigs(c.path("kubeconfigs"), c.servers[apiServerName]); err != nil {
 		return err
 	}
 	if err := c.addControllers(c.reserve); err != nil {
@@ -162,7 +160,8 @@ func (c *Cluster) describe(context.Context) (err error) {
 	if !c.options.Has(Kwok) {
 		return nil
 	}
-	if port, err = c.reserve(); err != nil {
+	port, err := c.reserve()
+	if err != nil {
 		return err
 	}
 	return c.addKwok(port)
@@ -197,8 +196,8 @@ func (c *Cluster) furnish(ctx context.Context) error {
 }
 
 // add notes a server that run will start.
-func (c *Cluster) add(spec process.Spec) {
-	spec.Path = c.programs[binaries.Program(spec.Name)]
+func (c *Cluster) add(program binaries.Program, spec process.Spec) {
+	spec.Path = c.programs[program]
 	spec.LogFile = c.path(spec.Name + ".log")
 	c.order = append(c.order, spec.Name)
 	c.processes[spec.Name] = process.New(spec, c.spawner, func(err error) {

@@ -54,7 +54,7 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 		post(t, server+"explode", http.StatusNotFound)
 	})
 	t.Run("compact", func(t *testing.T) {
-		old := listVersion(t, cluster)
+		old := listVersion(t, cluster, "/api/v1/namespaces")
 		must(t, cluster, devcluster.Admin, "create", "configmap", "newer", "-n", "default")
 		post(t, "/compact", http.StatusOK)
 		// Events are not cached, so a list at an old version asks etcd.
@@ -71,12 +71,12 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 }
 
 // listVersion is the version of a list of everything in a resource.
-func listVersion(t *testing.T, cluster *devcluster.Cluster) string {
+func listVersion(t *testing.T, cluster *devcluster.Cluster, path string) string {
 	t.Helper()
 	var list struct {
 		Metadata struct{ ResourceVersion string }
 	}
-	if err := json.Unmarshal([]byte(must(t, cluster, devcluster.Admin, "get", "--raw", "/api/v1/namespaces")), &list); err != nil {
+	if err := json.Unmarshal([]byte(must(t, cluster, devcluster.Admin, "get", "--raw", path)), &list); err != nil {
 		t.Fatal(err)
 	}
 	return list.Metadata.ResourceVersion

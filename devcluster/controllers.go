@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 	"github.com/listfacade/listfacade/devcluster/internal/pki"
 	"github.com/listfacade/listfacade/devcluster/internal/ports"
 	"github.com/listfacade/listfacade/devcluster/internal/probe"
@@ -55,7 +56,7 @@ func (c *Cluster) addController(name string, port *ports.Reservation, further []
 		"--tls-private-key-file=" + c.certificates.Serving.KeyFile,
 		"--leader-elect=false", // it has no rival, and a paused cluster must not lose its lease
 	}
-	c.add(process.Spec{
+	c.add(binaries.Program(name), process.Spec{
 		Name:        name,
 		Args:        append(args, further...),
 		Ready:       func(ctx context.Context) error { return client.Get(ctx, "https://"+port.Address()+"/healthz") },

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/listfacade/listfacade/devcluster/internal/ports"
+	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 	"github.com/listfacade/listfacade/devcluster/internal/probe"
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
@@ -18,24 +18,51 @@ const progressEvery = 5 * time.Second
 // etcdStart bounds the start of etcd: half a second alone, much more while a compiler has the machine.
 const etcdStart = 30 * time.Second
 
-// etcd is the cluster's store as a client sees it.
+// etcd is one of the cluster's stores as a client sees it.
 type etcd struct {
 	url    string
 	client *probe.Client
 }
 
-func (c *Cluster) addEtcd(client, peer *ports.Reservation) error {
-	httpClient, err := probe.NewClient(c.certificates.etcdCA.CertFile(), c.certificates.EtcdClient)
-	if err != nil {
+// addEtcds adds the store of everything, and a second one if there are resources that live apart.
+func (c *Cluster) addEtcds() (err error) {
+	if c.etcd, err = c.addEtcd(etcdName); err != nil || len(c.options.SeparateEtcd) == 0 {
 		return err
 	}
-	c.etcd = &etcd{url: "https://" + client.Address(), client: httpClient}
-	peerURL := "http://" + peer.Address() // without TLS: it has no other member to talk to
+	c.separate, err = c.addEtcd(separateEtcdName)
+	return err
+}
+
+func (c *Cluster) addEtcd(name string) (*etcd, error) {
+	httpClient, err := probe.NewClient(c.certificates.etcdCA.CertFile(), c.certificates.EtcdClient)
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.reserve()
+	if err != nil {
+		return nil, err
+	}
+	peer, err := c.reserve()
+	if err != nil {
+		return nil, err
+	}
+	e := &etcd{url: "https://" + client.Address(), client: httpClient}
+	c.add(binaries.Etcd, process.Spec{
+		Name:        name,
+		Args:        append(c.etcdArgs(c.path(name), e.url, "http://"+peer.Address()), c.options.Etcd...),
+		Ready:       func(ctx context.Context) error { return httpClient.Get(ctx, e.url+"/readyz") },
+		ReadyWithin: etcdStart,
+	})
+	return e, nil
+}
+
+// etcdArgs are the flags of one etcd. Its peer address is without TLS: it has no other member to talk to.
+func (c *Cluster) etcdArgs(dir, url, peerURL string) []string {
 	args := []string{
 		"--name=devcluster",
-		"--data-dir=" + c.path("etcd"),
-		"--listen-client-urls=" + c.etcd.url,
-		"--advertise-client-urls=" + c.etcd.url,
+		"--data-dir=" + dir,
+		"--listen-client-urls=" + url,
+		"--advertise-client-urls=" + url,
 		"--listen-peer-urls=" + peerURL,
 		"--initial-advertise-peer-urls=" + peerURL,
 		"--initial-cluster=devcluster=" + peerURL,
@@ -49,13 +76,7 @@ func (c *Cluster) addEtcd(client, peer *ports.Reservation) error {
 	if c.options.Sync == Unsafe {
 		args = append(args, "--unsafe-no-fsync")
 	}
-	c.add(process.Spec{
-		Name:        etcdName,
-		Args:        append(args, c.options.Etcd...),
-		Ready:       func(ctx context.Context) error { return httpClient.Get(ctx, c.etcd.url+"/readyz") },
-		ReadyWithin: etcdStart,
-	})
-	return nil
+	return args
 }
 
 // compact makes etcd forget every revision before the current one and returns that one: from then on a watch or a list

@@ -8,7 +8,8 @@ import (
 // Info is everything that a user of the cluster has to know. Its JSON form is what "devcluster up --json" prints.
 type Info struct {
 	Dir         string                    `json:"dir"`
-	Server      string                    `json:"server"` // https://127.0.0.1:port
+	Server      string                    `json:"server"`  // https://127.0.0.1:port
+	Servers     map[string]string         `json:"servers"` // the same of each kube-apiserver, by the name of its process
 	CAFile      string                    `json:"caFile"`
 	Serving     pki.Pair                  `json:"serving"`     // of caFile, for localhost: a second server may use it
 	Kubeconfigs map[string]string         `json:"kubeconfigs"` // path by user
@@ -33,7 +34,8 @@ func (c *Cluster) Info() Info {
 	}
 	return Info{
 		Dir:         c.dir,
-		Server:      c.server,
+		Server:      c.servers[apiServerName],
+		Servers:     c.servers,
 		CAFile:      c.certificates.ca.CertFile(),
 		Serving:     c.certificates.Serving,
 		Kubeconfigs: c.kubeconfigs,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listfacade/listfacade/devcluster/internal/binaries"
 	"github.com/listfacade/listfacade/devcluster/internal/manifest"
 	"github.com/listfacade/listfacade/devcluster/internal/ports"
 	"github.com/listfacade/listfacade/devcluster/internal/process"
@@ -27,7 +28,7 @@ func (c *Cluster) addKwok(port *ports.Reservation) error {
 	if err := os.WriteFile(config, stages, 0o600); err != nil {
 		return fmt.Errorf("write kwok's configuration: %w", err)
 	}
-	c.add(process.Spec{
+	c.add(binaries.Kwok, process.Spec{
 		Name: string(Kwok),
 		Args: []string{
 			"--kubeconfig=" + c.kubeconfigs[string(Kwok)],

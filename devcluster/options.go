@@ -44,12 +44,15 @@ func ParseComponents(names []string) ([]Component, error) {
 type Options struct {
 	Components []Component // what runs beside etcd and kube-apiserver
 	Nodes      int         // how many nodes kwok plays, named node-0 and up; without kwok there are none
+	APIServers int         // how many kube-apiservers there are, up to 9, all of the same etcd; 0 is 1
 	Demo       Demo        // whether the cluster is furnished
 	Sync       Sync        // whether etcd waits for the disk
 	Dir        string      // where everything goes; empty: a fresh temporary directory
 	Keep       Keep        // what Close does with the directory
 	APIServer  []string    // further flags of kube-apiserver, after ours
 	Etcd       []string    // further flags of etcd, after ours
+	// SeparateEtcd are resources that live in a second etcd, as "events" or "coordination.k8s.io/leases".
+	SeparateEtcd []string
 
 	ModuleDir string    // where to build the binaries from; empty: looked for from the working directory upwards
 	CacheDir  string    // where built binaries are kept; empty: the user's cache directory

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type upFlags struct {
 	demo          bool
 	fsync         bool
 	exitWithStdin bool
+	eventsEtcd    bool
 }
 
 func newUp() *cobra.Command {
@@ -42,6 +44,9 @@ func newUp() *cobra.Command {
 	flags.StringVar(&o.Dir, "dir", "", "where everything goes; it is kept (default: a temporary directory)")
 	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "a further flag of kube-apiserver; may be repeated")
 	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "a further flag of etcd; may be repeated")
+	flags.IntVar(&o.APIServers, "apiservers", 1, "how many kube-apiservers run on the same etcd; the others are named kube-apiserver-2 and up")
+	flags.BoolVar(&f.eventsEtcd, "events-etcd", false, "events live in an etcd of their own, etcd-2: short for --separate-etcd events")
+	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil, "a resource that lives in etcd-2, as events or coordination.k8s.io/leases; may be repeated")
 	flags.BoolVar(&f.json, "json", false, "when ready, print one line of JSON")
 	flags.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	flags.BoolVar(&f.demo, "demo", false, "create a few objects")
@@ -63,6 +68,9 @@ func newUp() *cobra.Command {
 func (f *upFlags) apply(o *devcluster.Options) (err error) {
 	if o.Components, err = devcluster.ParseComponents(f.components); err != nil {
 		return err
+	}
+	if f.eventsEtcd && !slices.Contains(o.SeparateEtcd, "events") {
+		o.SeparateEtcd = append(o.SeparateEtcd, "events")
 	}
 	if f.keep {
 		o.Keep = devcluster.Preserve
