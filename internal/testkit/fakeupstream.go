@@ -182,3 +182,10 @@ func Refuse(code int, reason string) http.HandlerFunc {
 func StatusText(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"scripted","reason":%q,"code":%d}`, reason, code)
 }
+
+// TooLargeText is the Status about a resourceVersion that a kube-apiserver has not reached, with further members: the details, which
+// no two minor versions before 1.19 agree on.
+func TooLargeText(wanted, current uint64, details string) string {
+	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+		`"message":"Timeout: Too large resource version: %d, current: %d","reason":"Timeout"%s,"code":504}`+"\n", wanted, current, details)
+}

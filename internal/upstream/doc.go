@@ -18,6 +18,7 @@
 // goroutines of their lane, or of Lanes when lanes share them, so that a reader who leaves takes none along. Nothing is
 // started by a constructor.
 //
-// The package never answers a client by itself, except that the pass-through copies the upstream's own answer. The
-// package never changes anything upstream: it sends GETs, and the access reviews that internal/auth asks for.
+// The package never answers a client by itself, except that the pass-through copies the upstream's own answer, and names
+// the cause in it that old servers leave out (toolarge.go). The package never changes anything upstream: it sends GETs, and
+// the access reviews that internal/auth asks for.
 package upstream

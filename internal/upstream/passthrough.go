@@ -58,7 +58,7 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 			if response.StatusCode >= 300 && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
 				return p.redirect(response)
 			}
-			return nil
+			return nameCause(response)
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = &UnreachableError{Err: err} },
 	}

@@ -1,0 +1,83 @@
+package upstream
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const tooLargeNamed = `"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]`
+
+// The cause that an old upstream leaves out of its 504 is named; every other answer stays as it is.
+func TestPassThroughNamesCause(t *testing.T) {
+	body := func(details string) string { return testkit.TooLargeText(99, 5, details) }
+	modern := body(`,"details":{` + tooLargeNamed + `,"retryAfterSeconds":1}`)
+	other := testkit.StatusText(http.StatusGatewayTimeout, "Timeout")
+	long := body(`,"details":{"name":"` + strings.Repeat("x", maxErrorBody) + `"}`)
+	for name, c := range map[string]struct {
+		code            int    // 504 when 0
+		media, encoding string // JSON when empty; identity when empty
+		sent, want      string // the same when want is empty
+	}{
+		"1.16":                    {sent: body(`,"details":{"retryAfterSeconds":1}`), want: modern},
+		"1.17":                    {sent: body(`,"details":{"causes":[{"message":"Too large resource version"}],"retryAfterSeconds":1}`), want: modern},
+		"no details":              {sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
+		"with a charset":          {media: "application/json; charset=utf-8", sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
+		"another cause":           {sent: body(`,"details":{"causes":[{"message":"x"}]}`), want: body(`,"details":{"causes":[{"message":"x"},` + tooLargeNamed[len(`"causes":[`):] + `}`)},
+		"today":                   {sent: modern},
+		"today, in another order": {sent: `{ "apiVersion":"v1", "kind":"Status", "message":"Too large resource version: 1", "details":{` + tooLargeNamed + `, "new":1}}`},
+		"another timeout":         {sent: other},
+		"no JSON":                 {sent: "Too large resource version"},
+		"half of it":              {sent: body("")[:50]},
+		"protobuf":                {media: "application/vnd.kubernetes.protobuf", sent: body("")},
+		"compressed":              {encoding: "gzip", sent: body("")},
+		"another code":            {code: http.StatusConflict, sent: body("")},
+		"more than is read":       {sent: long},
+		"nothing":                 {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Type", cmp.Or(c.media, mediaJSON))
+					w.Header().Set("Retry-After", "1")
+					if c.encoding != "" {
+						w.Header().Set("Content-Encoding", c.encoding)
+					}
+					w.WriteHeader(cmp.Or(c.code, http.StatusGatewayTimeout))
+					_, _ = io.WriteString(w, c.sent)
+				})
+				response, got, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+				if want := cmp.Or(c.want, c.sent); got != want || err != nil {
+					t.Errorf("%v\n got %s\nwant %s", err, got, want)
+				}
+				if response.Header.Get("Retry-After") != "1" {
+					t.Errorf("the headers are %v", response.Header)
+				}
+				if length := response.Header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(got)) {
+					t.Errorf("Content-Length %s of %d bytes", length, len(got))
+				}
+			})
+		})
+	}
+}
+
+// A 504 of which only the beginning comes is no answer.
+func TestPassThroughBrokenTooLarge(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", mediaJSON)
+			w.WriteHeader(http.StatusGatewayTimeout)
+			_, _ = io.WriteString(w, `{"kind":"Status",`)
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		if response, body, _ := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"); response.StatusCode != http.StatusBadGateway {
+			t.Errorf("%d %q", response.StatusCode, body)
+		}
+	})
+}
