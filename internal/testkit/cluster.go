@@ -34,6 +34,7 @@ type Cluster struct {
 type Info struct {
 	Dir         string            `json:"dir"`
 	Server      string            `json:"server"`
+	Servers     map[string]string `json:"servers"` // of every kube-apiserver, by process
 	CAFile      string            `json:"caFile"`
 	Kubeconfigs map[string]string `json:"kubeconfigs"` // by user: admin, alice, node, reader
 	Binaries    map[string]string `json:"binaries"`

@@ -1,0 +1,366 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+var (
+	eventsGVR = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	leases    = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+)
+
+// TestSeparateEtcd stands before a kube-apiserver that keeps events and leases in an etcd of their own, whose revisions have nothing
+// to do with those of everything else: they are behind them at first, level with them for a moment, then ahead.
+func TestSeparateEtcd(t *testing.T) {
+	t.Parallel()
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--events-etcd", "--separate-etcd=coordination.k8s.io/leases")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	a := newApart(t, own)
+	truth := a.oracle.Upstream.MustRecord(t, testkit.Question{Path: collection(leases, "") + "?watch=1&allowWatchBookmarks=true"})
+	truth.Until(t, within, "the model has begun", begun)
+	begins := truth.SoFar().Reached()
+	watches := a.watches(t, begins)
+	crossing := a.crossing(t)
+	for _, phase := range []struct {
+		name string
+		move func(*testing.T)
+	}{
+		{"behind", func(t *testing.T) { a.isBehind(t) }},
+		{"level", func(t *testing.T) { a.catchUp(t, 0) }},
+		{"ahead", func(t *testing.T) { a.catchUp(t, 500) }},
+	} {
+		phase.move(t)
+		t.Run(phase.name, func(t *testing.T) {
+			t.Run("own writes", func(t *testing.T) { a.readsWrites(t, 20) })
+			t.Run("own writes, unheard", func(t *testing.T) { a.readsUnheard(t) })
+			t.Run("answers", func(t *testing.T) { a.answers(t) })
+			t.Run("from the cache", func(t *testing.T) { a.cacheAnswers(t) })
+			if phase.name == "level" {
+				t.Run("own writes, unheard from the start", func(t *testing.T) { newApart(t, own).readsUnheard(t) })
+			}
+		})
+	}
+	last := a.write(t, leases, "mark", "last")
+	crossing.same(t, last)
+	a.check(t, truth, watches, last)
+	if relists := a.relists(t); relists != "" {
+		t.Errorf("lanes were listed again:\n%s", relists)
+	}
+}
+
+// apart is a stage with a facade before it, through a balancer of one server.
+type apart struct {
+	*stage
+	run      *running
+	balancer *balancer
+	oracle   *testkit.Oracle
+	writes   int
+}
+
+func newApart(t *testing.T, own *testkit.Cluster) *apart {
+	t.Helper()
+	a := &apart{stage: newStage(t, own), balancer: newBalancer(t, own)}
+	a.run = launchFacade(t, a.balancer.kubeconfig, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond })
+	a.run.awaitReady(t)
+	a.oracle = a.stage.oracle(t, a.run)
+	for _, gvr := range a.resources() { // all lanes run, and hold every version from here on
+		reach(t, a.oracle, collection(gvr, a.namespace), a.write(t, gvr, "mark", "first"))
+	}
+	return a
+}
+
+// resources are two of the separate etcd and two of the other.
+func (a *apart) resources() []schema.GroupVersionResource {
+	return []schema.GroupVersionResource{leases, configMaps, eventsGVR, accounts}
+}
+
+// write creates an object, or changes it, and returns its resourceVersion.
+func (a *apart) write(t *testing.T, gvr schema.GroupVersionResource, name, value string) uint64 {
+	t.Helper()
+	rv, err := a.tryWrite(t, gvr, name, value)
+	if err != nil {
+		t.Fatalf("write %s %s: %v", gvr.Resource, name, err)
+	}
+	return rv
+}
+
+func (a *apart) tryWrite(t *testing.T, gvr schema.GroupVersionResource, name, value string) (uint64, error) {
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"value":%q}}}`, value)
+	stored, err := a.in(gvr).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		stored, err = a.in(gvr).Create(t.Context(), a.newMember(gvr, name, value), metav1.CreateOptions{})
+	}
+	if err != nil {
+		return 0, err
+	}
+	return rvOf(t, stored.GetResourceVersion()), nil
+}
+
+// newMember is an object of one of the resources.
+func (a *apart) newMember(gvr schema.GroupVersionResource, name, value string) *unstructured.Unstructured {
+	kind := map[schema.GroupVersionResource]string{leases: "Lease", configMaps: "ConfigMap", eventsGVR: "Event", accounts: "ServiceAccount"}[gvr]
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": gvr.GroupVersion().String(), "kind": kind,
+		"metadata": map[string]any{"name": name, "labels": map[string]any{"value": value}},
+	}}
+	if gvr == eventsGVR {
+		o.Object["involvedObject"] = map[string]any{"kind": "ConfigMap", "name": "mark", "namespace": a.namespace}
+	}
+	return o
+}
+
+// revisions are those of the separate etcd and of the other.
+func (a *apart) revisions(t *testing.T) (separate, other uint64) {
+	t.Helper()
+	return a.revision(t, leases), a.revision(t, configMaps)
+}
+
+func (a *apart) revision(t *testing.T, gvr schema.GroupVersionResource) uint64 {
+	t.Helper()
+	list, err := a.in(gvr).List(t.Context(), metav1.ListOptions{Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rvOf(t, list.GetResourceVersion())
+}
+
+// isBehind holds that the separate etcd is well behind: starting a cluster writes a few hundred objects into the other one.
+func (a *apart) isBehind(t *testing.T) {
+	t.Helper()
+	if separate, other := a.revisions(t); separate+100 > other {
+		t.Fatalf("the separate etcd is at %d, the other at %d", separate, other)
+	}
+}
+
+// catchUp writes into the separate etcd until it is as far as the other, and by so much further.
+func (a *apart) catchUp(t *testing.T, further uint64) {
+	t.Helper()
+	const pacers = 8
+	for i := range pacers {
+		a.write(t, leases, fmt.Sprintf("pace%d", i), "0")
+	}
+	for {
+		separate, other := a.revisions(t)
+		if separate >= other+further {
+			t.Logf("the separate etcd is at %d, the other at %d", separate, other)
+			break
+		}
+		var group errgroup.Group
+		group.SetLimit(pacers)
+		for i := range other + further - separate {
+			group.Go(func() error {
+				_, err := a.tryWrite(t, leases, fmt.Sprintf("pace%d", i%pacers), fmt.Sprint(i))
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for separate, other := a.revisions(t); further == 0 && separate > other; other++ { // a lease was renewed meanwhile
+		a.write(t, configMaps, "pace", fmt.Sprint(other))
+	}
+}
+
+// next writes what was not there before.
+func (a *apart) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
+	t.Helper()
+	a.writes++
+	return a.write(t, gvr, "mine", fmt.Sprint("v", a.writes))
+}
+
+// readsWrites writes to each resource in turn and reads in every way that promises the most recent state.
+func (a *apart) readsWrites(t *testing.T, times int) {
+	for range times {
+		for _, gvr := range a.resources() {
+			rv := a.next(t, gvr)
+			for _, query := range []string{"", "?limit=100", "/mine"} {
+				a.shows(t, collection(gvr, a.namespace)+query, rv)
+			}
+		}
+	}
+}
+
+// shows holds that an answer of the facade has an object at a version.
+func (a *apart) shows(t *testing.T, path string, rv uint64) {
+	t.Helper()
+	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if answer.Code != http.StatusOK || !bytes.Contains(answer.Body, inObject(rv)) {
+		t.Errorf("%s: %d, without the write at %d before it: %s", path, answer.Code, rv, answer.Body)
+	}
+}
+
+// inObject is how an object says its version.
+func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d"`, rv) }
+
+// readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for fresh.
+func (a *apart) readsUnheard(t *testing.T) {
+	a.readsWrites(t, 3) // whatever is learned about who shares an etcd with whom has been learned
+	separate, other := a.revisions(t)
+	t.Logf("the separate etcd is at %d, the other at %d", separate, other)
+	a.balancer.holdBack(isLanes)
+	defer a.balancer.holdBack(func(*http.Request) bool { return false })
+	for _, gvr := range a.resources() {
+		rv := a.next(t, gvr)
+		path := collection(gvr, a.namespace)
+		a.shows(t, path, rv)
+		if gvr == accounts {
+			continue // one of each etcd that takes a fence is enough
+		}
+		watch := a.oracle.Facade.MustRecord(t, testkit.Question{
+			Path: path + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+		})
+		rec := watch.Until(t, within, "initial events", begun)
+		if !slices.ContainsFunc(rec.Frames, func(f testkit.Frame) bool { return bytes.Contains(f.Line, inObject(rv)) }) {
+			t.Errorf("%s: initial events without the write at %d before them: %s", path, rv, rec)
+		}
+		watch.Close()
+	}
+}
+
+// answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes three
+// seconds, so everything is asked at once.
+func (a *apart) answers(t *testing.T) {
+	of := map[schema.GroupVersionResource]uint64{}
+	for _, gvr := range a.resources() {
+		of[gvr] = a.next(t, gvr)
+	}
+	var group, bulk errgroup.Group
+	bulk.SetLimit(6) // the facade passes on at most eight lists without a limit at a time
+	for gvr, elsewhere := range map[schema.GroupVersionResource]schema.GroupVersionResource{leases: configMaps, configMaps: leases, eventsGVR: accounts} {
+		queries := []string{"", "?limit=2", "?resourceVersion=0", "?resourceVersion=0&limit=1", "/mine", "/mine?resourceVersion=0"}
+		for _, rv := range []uint64{of[gvr], of[elsewhere]} {
+			at := fmt.Sprintf("?resourceVersion=%d", rv)
+			queries = append(queries, at, at+"&limit=1", at+"&resourceVersionMatch=Exact", at+"&resourceVersionMatch=NotOlderThan&limit=1", "/mine"+at)
+			if gvr != eventsGVR { // what is uncached answers with a random retryAfterSeconds
+				queries = append(queries,
+					at+"&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1")
+			}
+		}
+		for _, query := range queries {
+			q := testkit.Question{Path: collection(gvr, a.namespace) + query}
+			if strings.Contains(query, "limit") || strings.Contains(query, "mine") {
+				group.Go(func() error { return a.asks(t, q) })
+			} else {
+				bulk.Go(func() error { return a.asks(t, q) })
+			}
+		}
+	}
+	if err := errors.Join(group.Wait(), bulk.Wait()); err != nil {
+		t.Error(err)
+	}
+}
+
+// asks compares one answer.
+func (a *apart) asks(t *testing.T, q testkit.Question) (err error) {
+	t.Helper()
+	var diff string
+	if q.Watches() {
+		diff, err = a.oracle.StreamDifference(t.Context(), q)
+	} else {
+		_, diff = a.oracle.Difference(t, q)
+	}
+	if diff != "" {
+		err = fmt.Errorf("%s\n%s", q, diff)
+	}
+	return err
+}
+
+// cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to find out who
+// shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date.
+func (a *apart) cacheAnswers(t *testing.T) {
+	for _, gvr := range a.resources() {
+		testkit.Eventually(t, within, gvr.Resource+" are answered from the cache", func() error {
+			answered := a.oracle.Answered(t, "cache")
+			rv := a.next(t, gvr)
+			a.shows(t, collection(gvr, a.namespace), rv)
+			if a.oracle.Answered(t, "cache") == answered {
+				return fmt.Errorf("passed on to the upstream")
+			}
+			return nil
+		})
+	}
+}
+
+// crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then everything.
+func (a *apart) crossing(t *testing.T) pair {
+	t.Helper()
+	return watchBoth(t, a.oracle, testkit.Question{
+		Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", collection(leases, a.namespace), a.revision(t, configMaps)),
+	})
+}
+
+// watches of leases through the facade that see everything from a version on.
+func (a *apart) watches(t *testing.T, from uint64) (open []*testkit.Recorder) {
+	t.Helper()
+	for _, query := range []string{
+		fmt.Sprintf("&resourceVersion=%d", from),
+		fmt.Sprintf("&resourceVersion=%d&labelSelector=value=v3", from),
+		"&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
+	} {
+		open = append(open, a.oracle.Facade.MustRecord(t, testkit.Question{Path: collection(leases, "") + "?watch=1&allowWatchBookmarks=true" + query}))
+	}
+	return open
+}
+
+// check holds watches against what kube-apiserver told.
+func (a *apart) check(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
+	t.Helper()
+	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
+	var recordings []*testkit.Recording
+	for _, watch := range watches {
+		watch.Until(t, within, "an event or a bookmark tells of the last write", reached)
+		recordings = append(recordings, watch.Close())
+	}
+	after := a.write(t, leases, "mark", "after")
+	final := truth.Until(t, within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
+	model, err := testkit.NewModel(final)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range recordings {
+		if err := testkit.CheckWatch(r, model); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// relists are the metrics of lanes that were listed again; empty when there were none.
+func (a *apart) relists(t *testing.T) string { return relistsOf(t, a.oracle) }
+
+func relistsOf(t *testing.T, o *testkit.Oracle) string {
+	t.Helper()
+	answer, err := o.Facade.Ask(t.Context(), testkit.Question{Path: "/metrics"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for line := range strings.Lines(string(answer.Body)) {
+		if strings.HasPrefix(line, "listfacade_upstream_relists_total{") {
+			found = append(found, line)
+		}
+	}
+	return strings.Join(found, "")
+}
