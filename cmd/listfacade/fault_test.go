@@ -55,7 +55,13 @@ type theatre struct {
 func newTheatre(t *testing.T, own *testkit.Cluster, settings ...func(*config)) *theatre {
 	t.Helper()
 	settings = append([]func(*config){func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }}, settings...)
-	th := &theatre{stage: newStage(t, own), cluster: own, run: startFacade(t, own, settings...)}
+	return theatreOf(t, own, startFacade(t, own, settings...))
+}
+
+// theatreOf is a theatre with a facade that reads the cluster in some way.
+func theatreOf(t *testing.T, own *testkit.Cluster, run *running) *theatre {
+	t.Helper()
+	th := &theatre{stage: newStage(t, own), cluster: own, run: run}
 	th.oracle = th.stage.oracle(t, th.run)
 	th.client = newResuming(t, th.oracle.Facade, collection(configMaps, th.namespace))
 	th.informer = dynamicinformer.NewFilteredDynamicSharedInformerFactory(newClients(t, th.run.Config).dynamic, 0, th.namespace, nil).
@@ -84,7 +90,13 @@ func (th *theatre) write(t *testing.T) {
 // do sends a command to kube-apiserver.
 func (th *theatre) do(t *testing.T, command string) {
 	t.Helper()
-	if err := th.cluster.Do(t.Context(), "kube-apiserver", command); err != nil {
+	th.doTo(t, "kube-apiserver", command)
+}
+
+// doTo sends a command to one of several kube-apiservers.
+func (th *theatre) doTo(t *testing.T, server, command string) {
+	t.Helper()
+	if err := th.cluster.Do(t.Context(), server, command); err != nil {
 		t.Fatal(err)
 	}
 }

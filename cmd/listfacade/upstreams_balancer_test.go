@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -23,8 +26,8 @@ type balancer struct {
 	kubeconfig string
 	names      []string // of the servers, in their order
 
-	mu      sync.Mutex // guards what follows
-	turn    int
+	mu      sync.Mutex                 // guards what follows
+	turn    map[bool]int               // of watches and of everything else
 	route   func(*http.Request) string // the server of a request; "" is whose turn it is
 	hold    func(*http.Request) bool   // watches of which nothing gets through
 	changed chan struct{}              // closed and replaced when hold changes
@@ -35,7 +38,7 @@ type balancer struct {
 func newBalancer(t *testing.T, c *testkit.Cluster) *balancer {
 	t.Helper()
 	b := &balancer{
-		names: slices.Sorted(maps.Keys(c.Servers)), changed: make(chan struct{}), open: map[*heldBody]bool{}, served: map[string]int{},
+		names: slices.Sorted(maps.Keys(c.Servers)), turn: map[bool]int{}, changed: make(chan struct{}), open: map[*heldBody]bool{}, served: map[string]int{},
 		route: func(*http.Request) string { return "" }, hold: func(*http.Request) bool { return false },
 	}
 	config, err := c.Config("admin")
@@ -55,6 +58,7 @@ func newBalancer(t *testing.T, c *testkit.Cluster) *balancer {
 		}
 		proxy := httputil.NewSingleHostReverseProxy(target)
 		proxy.FlushInterval = -1
+		proxy.ErrorLog = log.New(io.Discard, "", 0) // servers are killed and watches cut
 		proxy.Transport = transport
 		proxy.ModifyResponse = func(response *http.Response) error { b.admit(name, response); return nil }
 		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
@@ -76,8 +80,8 @@ func (b *balancer) pick(r *http.Request) string {
 	if name := b.route(r); name != "" {
 		return name
 	}
-	b.turn++
-	return b.names[b.turn%len(b.names)]
+	b.turn[isWatch(r)]++
+	return b.names[b.turn[isWatch(r)]%len(b.names)]
 }
 
 // send gives requests to the server that route names from now on, "" being whose turn it is.
@@ -117,8 +121,16 @@ func (b *balancer) holdBack(hold func(*http.Request) bool) {
 	b.changed = make(chan struct{})
 }
 
-// cut ends the open watches cleanly, as a server does whose time for them is over.
-func (b *balancer) cut() {
+// cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that counts as
+// settled: one that ends sooner is resumed after a growing delay.
+func (b *balancer) cut(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, within, "a lane's watch has been open for long enough", func() error {
+		if age := b.oldest(); age < settled {
+			return fmt.Errorf("it is open for %s", age)
+		}
+		return nil
+	})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for body := range b.open {
@@ -126,6 +138,21 @@ func (b *balancer) cut() {
 		delete(b.open, body)
 		go func() { _ = body.ReadCloser.Close() }() // it may wait for the server
 	}
+}
+
+// settled is how long a watch must have been open to be resumed at once.
+const settled = 1100 * time.Millisecond
+
+// oldest is how long the lanes' watches have been open, the longest of them.
+func (b *balancer) oldest() (age time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for body := range b.open {
+		if isLanes(body.request) {
+			age = max(age, time.Since(body.since))
+		}
+	}
+	return age
 }
 
 // opened counts the watches that a server was given.
@@ -140,7 +167,7 @@ func (b *balancer) admit(name string, response *http.Response) {
 	if !isWatch(response.Request) || response.StatusCode != http.StatusOK {
 		return
 	}
-	body := &heldBody{ReadCloser: response.Body, balancer: b, request: response.Request, over: make(chan struct{})}
+	body := &heldBody{ReadCloser: response.Body, balancer: b, request: response.Request, since: time.Now(), over: make(chan struct{})}
 	response.Body = body
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -160,6 +187,7 @@ type heldBody struct {
 	io.ReadCloser
 	balancer *balancer
 	request  *http.Request
+	since    time.Time
 	over     chan struct{}
 }
 
