@@ -252,7 +252,7 @@ func TestUnready(t *testing.T) {
 			"/api/v1/configmaps?watch=1&timeoutSeconds=1": http.StatusTooManyRequests,
 			"/api/v1/configmaps?limit=5&labelSelector=a":  http.StatusTooManyRequests,
 			"/api/v1/configmaps?limit=5":                  http.StatusOK,
-			"/api/v1/namespaces/ns/configmaps/a":          http.StatusNotFound, // the fake's own answer
+			"/api/v1/namespaces/ns/configmaps/a":          http.StatusOK,
 		} {
 			response, body := f.get(t, target)
 			if response.StatusCode != want || want == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "1" {

@@ -41,6 +41,8 @@ type FakeUpstream struct {
 	FakeKind
 	network *memoryNet
 
+	ways Ways
+
 	mu      sync.Mutex // guards all below
 	scripts map[Ask]http.HandlerFunc
 	asked   map[Ask][]*http.Request
@@ -113,6 +115,10 @@ func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
 	case AskStreaming, AskWatch, AskFence:
 		f.watch(w, r, q)
 	default:
+		if key, ok := f.objectKey(string(q)); ok {
+			f.object(w, r, key)
+			return
+		}
 		f.document(w, string(q))
 	}
 }
@@ -181,11 +187,4 @@ func Refuse(code int, reason string) http.HandlerFunc {
 // StatusText is a Status as kube-apiserver writes it.
 func StatusText(code int, reason string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"scripted","reason":%q,"code":%d}`, reason, code)
-}
-
-// TooLargeText is the Status about a resourceVersion that a kube-apiserver has not reached, with further members: the details, which
-// no two minor versions before 1.19 agree on.
-func TooLargeText(wanted, current uint64, details string) string {
-	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
-		`"message":"Timeout: Too large resource version: %d, current: %d","reason":"Timeout"%s,"code":504}`+"\n", wanted, current, details)
 }

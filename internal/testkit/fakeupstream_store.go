@@ -118,7 +118,8 @@ func (f *FakeUpstream) ObjectText(key string, rv uint64, data string) string {
 	} else {
 		namespace = fmt.Sprintf(`"namespace":%q,`, namespace)
 	}
-	return fmt.Sprintf(`{%s,"metadata":{"name":%q,%s"resourceVersion":"%d"},"spec":{"v":%q}}`, f.typeMeta(), name, namespace, rv, data)
+	return fmt.Sprintf(`{%s,"metadata":{"name":%q,%s"resourceVersion":"%d"%s},"spec":{"v":%q}}`,
+		f.typeMeta(), name, namespace, rv, f.unset(",%s"), data)
 }
 
 func (f *FakeUpstream) typeMeta() string {
@@ -130,6 +131,11 @@ func (f *FakeUpstream) typeMeta() string {
 
 func (f *FakeUpstream) bookmarkText(rv uint64, initialEnd bool) string {
 	end, version := `"annotations":{"k8s.io/initial-events-end":"true"}`, fmt.Sprintf(`"resourceVersion":"%d"`, rv)
+	if f.Custom {
+		version = f.unset("%s,") + version
+	} else {
+		version += f.unset(",%s")
+	}
 	switch {
 	case initialEnd && f.Custom:
 		return fmt.Sprintf(`{%s,"metadata":{%s,%s}}`, f.typeMeta(), end, version)
@@ -172,6 +178,9 @@ func (f *FakeUpstream) listText(objects []string, rv uint64, next string, table 
 
 // list answers a list; a continue token is the number of objects before it.
 func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
+	if f.tooLarge(w, r) {
+		return
+	}
 	f.mu.Lock()
 	keys := slices.Sorted(maps.Keys(f.store.objects))
 	objects := make([]string, len(keys))
@@ -196,6 +205,10 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	query := r.URL.Query()
 	at, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
 	seconds, _ := strconv.Atoi(query.Get("timeoutSeconds"))
+	if q == AskStreaming && f.ways.Streaming == StreamingRefused {
+		Refuse(http.StatusUnprocessableEntity, "Invalid")(w, r)
+		return
+	}
 	end := time.NewTimer(time.Duration(max(seconds, 1)) * time.Second)
 	defer end.Stop()
 	w.Header().Set("Content-Type", "application/json")
@@ -205,6 +218,9 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 		columns = f.store.columns
 	}
 	send := func(e fakeEvent) {
+		if e.kind == "BOOKMARK" && f.ways.Silent {
+			return
+		}
 		_, _ = io.WriteString(w, f.FrameText(e.kind, e.text, e.rv, columns))
 		at = e.rv
 		if columns != "" {
@@ -216,7 +232,9 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 		for _, key := range slices.Sorted(maps.Keys(f.store.objects)) {
 			send(fakeEvent{kind: "ADDED", text: f.store.objects[key], rv: now})
 		}
-		send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, true), rv: now})
+		if at = now; f.ways.Streaming == StreamingKnown {
+			send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, true), rv: now})
+		}
 	}
 	f.mu.Unlock()
 	for {

@@ -16,7 +16,7 @@ const tooLargeNamed = `"causes":[{"reason":"ResourceVersionTooLarge","message":"
 // The cause that an old upstream leaves out of its 504 is named; every other answer stays as it is.
 func TestPassThroughNamesCause(t *testing.T) {
 	body := func(details string) string { return testkit.TooLargeText(99, 5, details) }
-	modern := body(`,"details":{` + tooLargeNamed + `,"retryAfterSeconds":1}`)
+	modern := body(testkit.TooLargeNow)
 	other := testkit.StatusText(http.StatusGatewayTimeout, "Timeout")
 	long := body(`,"details":{"name":"` + strings.Repeat("x", maxErrorBody) + `"}`)
 	for name, c := range map[string]struct {
@@ -24,8 +24,8 @@ func TestPassThroughNamesCause(t *testing.T) {
 		media, encoding string // JSON when empty; identity when empty
 		sent, want      string // the same when want is empty
 	}{
-		"1.16":                    {sent: body(`,"details":{"retryAfterSeconds":1}`), want: modern},
-		"1.17":                    {sent: body(`,"details":{"causes":[{"message":"Too large resource version"}],"retryAfterSeconds":1}`), want: modern},
+		"1.16":                    {sent: body(testkit.TooLarge116), want: modern},
+		"1.17":                    {sent: body(testkit.TooLarge117), want: modern},
 		"no details":              {sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
 		"with a charset":          {media: "application/json; charset=utf-8", sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
 		"another cause":           {sent: body(`,"details":{"causes":[{"message":"x"}]}`), want: body(`,"details":{"causes":[{"message":"x"},` + tooLargeNamed[len(`"causes":[`):] + `}`)},

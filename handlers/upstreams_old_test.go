@@ -1,0 +1,233 @@
+package handlers
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// oldWays are the upstreams of the past that do not give streaming lists or bookmarks.
+var oldWays = map[string]testkit.Ways{
+	"1.13":                   {Streaming: testkit.StreamingIgnored, Silent: true, NullTimes: true},
+	"1.18":                   {Streaming: testkit.StreamingIgnored, NullTimes: true},
+	"1.26":                   {Streaming: testkit.StreamingRefused, NullTimes: true},
+	"1.26 without bookmarks": {Streaming: testkit.StreamingRefused, Silent: true, NullTimes: true},
+	"1.33 without bookmarks": {Silent: true, NullTimes: true},
+}
+
+// inFrontOf runs a test in front of each of them.
+func inFrontOf(t *testing.T, test func(*testing.T, *facade, testkit.Ways)) {
+	for name, ways := range oldWays {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, f *facade) {
+				f.SetWays(ways)
+				f.Put("ns/a", "1")
+				f.get(t, reads[0]) // may be told to come back
+				synctest.Wait()
+				<-time.After(time.Minute)
+				test(t, f, ways)
+			})
+		})
+	}
+}
+
+// holds tells whether an answer has an object at a version.
+func holds(body string, rv uint64) bool {
+	return strings.Contains(body, fmt.Sprintf(`"resourceVersion":"%d"`, rv))
+}
+
+// Whatever the upstream knows, an answer from the cache is what it says, and a consistent read shows every write before it. What
+// cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
+func TestReadsFromOldUpstreams(t *testing.T) {
+	inFrontOf(t, func(t *testing.T, f *facade, _ testkit.Ways) {
+		for i := range smallResult + 1 { // so many that the upstream is not asked at once
+			f.Put(fmt.Sprint("big/", i), "1")
+		}
+		for _, quiet := range []bool{false, true} {
+			rv := f.Put("ns/a", "2")
+			now := rv
+			if quiet {
+				now = f.Elsewhere() // nothing tells the lane of it
+			}
+			for _, target := range []string{
+				"/api/v1/namespaces/ns/configmaps", "/api/v1/configmaps", "/api/v1/configmaps?limit=600", "/api/v1/namespaces/ns/configmaps/a",
+				fmt.Sprintf("/api/v1/namespaces/ns/configmaps?resourceVersion=%d", now),
+				fmt.Sprintf("/api/v1/namespaces/ns/configmaps/a?resourceVersion=%d", now),
+				fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", rv), "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0",
+			} {
+				began := time.Now()
+				response, body := f.get(t, target)
+				if response.StatusCode != http.StatusOK || !holds(body, rv) {
+					t.Errorf("quiet %t: %s: %d, without the write at %d: %s", quiet, target, response.StatusCode, rv, body[:min(len(body), 300)])
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("quiet %t: %s took %s", quiet, target, took)
+				}
+			}
+		}
+	})
+}
+
+// A watch tells everything once, whether the upstream's own watch ends or not, and its bookmarks are true.
+func TestWatchesOfOldUpstreams(t *testing.T) {
+	inFrontOf(t, func(t *testing.T, f *facade, ways testkit.Ways) {
+		start := f.RV()
+		frames := f.follow(t, fmt.Sprintf("/api/v1/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=%d", start))
+		var want []uint64
+		for i := range 5 {
+			want = append(want, f.Put("ns/a", fmt.Sprint(i)), f.Put(fmt.Sprint("ns/b", i), "1"), f.Delete(fmt.Sprint("ns/b", i)))
+			f.Elsewhere()
+			<-time.After(2 * time.Minute) // for a bookmark
+			f.DropWatches()
+			want = append(want, f.Put("ns/a", fmt.Sprint(i, "again")))
+			<-time.After(2 * time.Minute)
+		}
+		f.drain()
+		last, marked := start, 0
+		for frame := range frames {
+			e, err := testkit.Frame{Line: []byte(frame)}.Event()
+			switch {
+			case err != nil:
+				t.Fatal(err)
+			case e.Type == testkit.Bookmark && e.RV < last, e.Type == testkit.Bookmark && len(want) > 0 && e.RV >= want[0]:
+				t.Errorf("%s after %d, before %v", e, last, want)
+			case e.Type == testkit.Bookmark:
+				marked++
+			case len(want) == 0 || e.RV != want[0]:
+				t.Fatalf("%s, want one of %v next", e, want)
+			default:
+				want = want[1:]
+			}
+			last = e.RV
+		}
+		if len(want) > 0 || marked == 0 {
+			t.Errorf("%d bookmarks; not told of: %v", marked, want)
+		}
+	})
+}
+
+// follow opens a watch and sends its frames.
+func (f *facade) follow(t *testing.T, target string) <-chan string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := f.client.Do(request)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v, %v", target, response, err)
+	}
+	frames := make(chan string, 1000)
+	go func() {
+		defer close(frames)
+		defer response.Body.Close()
+		for body := bufio.NewScanner(response.Body); body.Scan(); {
+			frames <- body.Text()
+		}
+	}()
+	return frames
+}
+
+// Today's informers ask for a streaming list, and get one also where the upstream knows none.
+func TestInformersOfOldUpstreams(t *testing.T) {
+	inFrontOf(t, func(t *testing.T, f *facade, _ testkit.Ways) {
+		informer := dynamicinformer.NewDynamicSharedInformerFactory(f.dynamic(t), 0).ForResource(f.GVR).Informer()
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { informer.RunWithContext(ctx) })
+		defer func() { stop(); running.Wait() }()
+		for i := range 3 {
+			rv := f.Put("ns/a", fmt.Sprint(i))
+			<-time.After(time.Minute)
+			f.DropWatches()
+			if object, ok, err := informer.GetStore().GetByKey("ns/a"); err != nil || !ok || versionOf(t, object) != fmt.Sprint(rv) {
+				t.Errorf("the informer, synced %t, holds %v, %v, want ns/a at %d", informer.HasSynced(), object, err, rv)
+			}
+		}
+	})
+}
+
+func versionOf(t *testing.T, object any) string {
+	t.Helper()
+	accessor, err := meta.Accessor(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return accessor.GetResourceVersion()
+}
+
+// dynamic is an unmodified client of the facade.
+func (f *facade) dynamic(t *testing.T) dynamic.Interface {
+	t.Helper()
+	client, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "http://facade.test", QPS: -1}, f.client)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// A version that the upstream has not reached is an error that clients know by its cause, whatever the upstream says of it: 0.18 to
+// 0.20 look for nothing else.
+func TestTooLargeOfOldUpstreams(t *testing.T) {
+	for name, details := range map[string]string{"1.16": testkit.TooLarge116, "1.17": testkit.TooLarge117, "today": testkit.TooLargeNow} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, f *facade) {
+				f.SetWays(testkit.Ways{TooLarge: details})
+				f.Put("ns/a", "1")
+				f.get(t, reads[0])
+				client := f.dynamic(t).Resource(f.GVR).Namespace("ns")
+				const future = "9999"
+				_, err := client.List(t.Context(), metav1.ListOptions{ResourceVersion: future})
+				isTooLarge(t, "list", err)
+				_, err = client.List(t.Context(), metav1.ListOptions{ResourceVersion: future, Limit: 1})
+				isTooLarge(t, "list with a limit", err)
+				_, err = client.Get(t.Context(), "a", metav1.GetOptions{ResourceVersion: future})
+				isTooLarge(t, "get", err)
+				response, body := f.get(t, "/api/v1/namespaces/ns/configmaps?resourceVersion="+future)
+				if want := testkit.TooLargeText(9999, f.RV(), testkit.TooLargeNow); body != want || response.Header.Get("Retry-After") != "1" {
+					t.Errorf("%v\n got %s\nwant %s", response.Header, body, want)
+				}
+			})
+		})
+	}
+}
+
+func isTooLarge(t *testing.T, what string, err error) {
+	t.Helper()
+	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || !apierrors.IsTimeout(err) {
+		var status apierrors.APIStatus
+		errors.As(err, &status)
+		t.Errorf("%s: %v is not recognised: %+v", what, err, status)
+	}
+}
+
+// A time that is null in the upstream's bookmarks is so in the facade's.
+func TestNullTimes(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.SetWays(testkit.Ways{NullTimes: true})
+		rv := f.Put("ns/a", "1")
+		_, body := f.get(t, "/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1")
+		lines := strings.Split(strings.TrimSpace(body), "\n")
+		want := fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d",`+
+			`"creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}}`, rv)
+		if len(lines) != 2 || lines[1] != want || lines[0] != strings.TrimSpace(f.FrameText("ADDED", f.ObjectText("ns/a", rv, "1"), rv, "")) {
+			t.Errorf("the watch says\n%s\nwant\n%s", body, want)
+		}
+	})
+}
