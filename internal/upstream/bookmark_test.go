@@ -1,11 +1,14 @@
 package upstream
 
 import (
+	"net/http"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/bookmarks"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -22,4 +25,25 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 			t.Errorf("bookmark %s, want %s", got, want)
 		}
 	}
+}
+
+// A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream was slow for
+// once or is another one now.
+func TestBookmarkOutlivesStreamingLists(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.SetWays(testkit.Ways{NullTimes: true}) // so that it says more than the least
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.DropWatches()
+		elapse(time.Second)
+		if r.Asked(testkit.AskList) == 0 {
+			t.Fatal("the lane was not listed page by page")
+		}
+		const want = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","creationTimestamp":null}}`
+		if got := string(lane.Bookmark().Template.Append(nil, 7, bookmarks.Plain)); got != want {
+			t.Errorf("bookmark %s, want %s", got, want)
+		}
+	})
 }

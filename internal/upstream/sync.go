@@ -143,7 +143,9 @@ func (r *reader) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	r.lane.bookmark.Store(&Bookmark{Template: r.plainBookmark()})
+	if r.lane.Bookmark() == nil { // what a streaming list taught before says more
+		r.lane.bookmark.Store(&Bookmark{Template: r.plainBookmark()})
+	}
 	return r.publish(rv, objects)
 }
 
