@@ -52,11 +52,11 @@ func TestSeparateEtcd(t *testing.T) {
 		phase.move(t)
 		t.Run(phase.name, func(t *testing.T) {
 			t.Run("own writes", func(t *testing.T) { a.readsWrites(t, 20) })
-			t.Run("own writes, unheard", func(t *testing.T) { a.company(t); a.readsUnheard(t) })
+			t.Run("own writes, unheard", func(t *testing.T) { a.company(t); a.readsUnheard(t, phase.move) })
 			t.Run("answers", func(t *testing.T) { a.answers(t) })
 			t.Run("from the cache", func(t *testing.T) { a.cacheAnswers(t) })
 			if phase.name == "level" {
-				t.Run("own writes, unheard from the start", func(t *testing.T) { newApart(t, own).readsUnheard(t) })
+				t.Run("own writes, unheard from the start", func(t *testing.T) { newApart(t, own).readsUnheard(t, phase.move) })
 			}
 		})
 	}
@@ -200,14 +200,13 @@ func (a *apart) catchUp(t *testing.T, further uint64) {
 	for {
 		separate, other := a.revisions(t)
 		if separate >= other+further {
-			t.Logf("the separate etcd is at %d, the other at %d", separate, other)
 			break
 		}
 		var group errgroup.Group
 		group.SetLimit(pacers)
 		for i := range other + further - separate {
 			group.Go(func() error {
-				_, err := a.tryWrite(t, leases, fmt.Sprintf("pace%d", i%pacers), fmt.Sprint(i))
+				_, err := a.tryWrite(t, leases, fmt.Sprintf("pace%d", i%pacers), fmt.Sprintf("%d-%d", separate, i))
 				return err
 			})
 		}
@@ -215,7 +214,15 @@ func (a *apart) catchUp(t *testing.T, further uint64) {
 			t.Fatal(err)
 		}
 	}
-	for separate, other := a.revisions(t); further == 0 && separate > other; other++ { // a lease was renewed meanwhile
+	if further == 0 {
+		a.level(t) // a lease was renewed meanwhile
+	}
+}
+
+// level writes into the other etcd until it is as far as the separate one.
+func (a *apart) level(t *testing.T) {
+	t.Helper()
+	for separate, other := a.revisions(t); separate > other; other++ {
 		a.write(t, configMaps, "pace", fmt.Sprint(other))
 	}
 }
@@ -227,7 +234,8 @@ func (a *apart) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 	return a.write(t, gvr, "mine", fmt.Sprint("v", a.writes))
 }
 
-// readsWrites writes to each resource in turn and reads in every way that promises the most recent state.
+// readsWrites writes to each resource in turn and reads in every way that promises the most recent state. The separate etcd gets more
+// writes, so that the two are level by chance only.
 func (a *apart) readsWrites(t *testing.T, times int) {
 	for range times {
 		for _, gvr := range a.resources() {
@@ -235,6 +243,9 @@ func (a *apart) readsWrites(t *testing.T, times int) {
 			for _, query := range []string{"?labelSelector=mine", "?limit=300", "/mine"} {
 				a.shows(t, collection(gvr, a.namespace)+query, rv)
 			}
+		}
+		for range 2 {
+			a.next(t, leases)
 		}
 	}
 }
@@ -255,8 +266,10 @@ func (a *apart) shows(t *testing.T, path string, rv uint64) {
 func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d"`, rv) }
 
 // readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for fresh.
-func (a *apart) readsUnheard(t *testing.T) {
+// move brings the two etcds to where they are to be at that moment.
+func (a *apart) readsUnheard(t *testing.T, move func(*testing.T)) {
 	a.readsWrites(t, 2) // so that what can be learned about who shares an etcd with whom is learned
+	move(t)
 	separate, other := a.revisions(t)
 	t.Logf("the separate etcd is at %d, the other at %d", separate, other)
 	a.balancer.holdBack(isLanes)
