@@ -32,7 +32,7 @@ var oldWays = map[string]testkit.Ways{
 }
 
 // inFrontOf runs a test in front of each of them.
-func inFrontOf(t *testing.T, test func(*testing.T, *facade, testkit.Ways)) {
+func inFrontOf(t *testing.T, test func(*testing.T, *facade)) {
 	for name, ways := range oldWays {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -41,7 +41,7 @@ func inFrontOf(t *testing.T, test func(*testing.T, *facade, testkit.Ways)) {
 				f.get(t, reads[0]) // may be told to come back
 				synctest.Wait()
 				<-time.After(time.Minute)
-				test(t, f, ways)
+				test(t, f)
 			})
 		})
 	}
@@ -55,7 +55,7 @@ func holds(body string, rv uint64) bool {
 // Whatever the upstream knows, an answer from the cache is what it says, and a consistent read shows every write before it. What
 // cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
 func TestReadsFromOldUpstreams(t *testing.T) {
-	inFrontOf(t, func(t *testing.T, f *facade, _ testkit.Ways) {
+	inFrontOf(t, func(t *testing.T, f *facade) {
 		for i := range smallResult + 1 { // so many that the upstream is not asked at once
 			f.Put(fmt.Sprint("big/", i), "1")
 		}
@@ -86,7 +86,7 @@ func TestReadsFromOldUpstreams(t *testing.T) {
 
 // A watch tells everything once, whether the upstream's own watch ends or not, and its bookmarks are true.
 func TestWatchesOfOldUpstreams(t *testing.T) {
-	inFrontOf(t, func(t *testing.T, f *facade, ways testkit.Ways) {
+	inFrontOf(t, func(t *testing.T, f *facade) {
 		start := f.RV()
 		frames := f.follow(t, fmt.Sprintf("/api/v1/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=%d", start))
 		var want []uint64
@@ -146,7 +146,7 @@ func (f *facade) follow(t *testing.T, target string) <-chan string {
 
 // Today's informers ask for a streaming list, and get one also where the upstream knows none.
 func TestInformersOfOldUpstreams(t *testing.T) {
-	inFrontOf(t, func(t *testing.T, f *facade, _ testkit.Ways) {
+	inFrontOf(t, func(t *testing.T, f *facade) {
 		informer := dynamicinformer.NewDynamicSharedInformerFactory(f.dynamic(t), 0).ForResource(f.GVR).Informer()
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
