@@ -194,11 +194,11 @@ func TestTooLargeOfOldUpstreams(t *testing.T) {
 				client := f.dynamic(t).Resource(f.GVR).Namespace("ns")
 				const future = "9999"
 				_, err := client.List(t.Context(), metav1.ListOptions{ResourceVersion: future})
-				isTooLarge(t, "list", err)
+				saysTooLarge(t, "list", err)
 				_, err = client.List(t.Context(), metav1.ListOptions{ResourceVersion: future, Limit: 1})
-				isTooLarge(t, "list with a limit", err)
+				saysTooLarge(t, "list with a limit", err)
 				_, err = client.Get(t.Context(), "a", metav1.GetOptions{ResourceVersion: future})
-				isTooLarge(t, "get", err)
+				saysTooLarge(t, "get", err)
 				response, body := f.get(t, "/api/v1/namespaces/ns/configmaps?resourceVersion="+future)
 				if want := testkit.TooLargeText(9999, f.RV(), testkit.TooLargeNow); body != want || response.Header.Get("Retry-After") != "1" {
 					t.Errorf("%v\n got %s\nwant %s", response.Header, body, want)
@@ -208,7 +208,7 @@ func TestTooLargeOfOldUpstreams(t *testing.T) {
 	}
 }
 
-func isTooLarge(t *testing.T, what string, err error) {
+func saysTooLarge(t *testing.T, what string, err error) {
 	t.Helper()
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || !apierrors.IsTimeout(err) {
 		var status apierrors.APIStatus

@@ -20,9 +20,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// balancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless the test says which.
+// serverBalancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless the test says which.
 // It can hold back and end the watches that go through it.
-type balancer struct {
+type serverBalancer struct {
 	kubeconfig string
 	names      []string // of the servers, in their order
 
@@ -35,9 +35,9 @@ type balancer struct {
 	served  map[string]int // watches that were opened, by server
 }
 
-func newBalancer(t *testing.T, c *testkit.Cluster) *balancer {
+func newBalancer(t *testing.T, c *testkit.Cluster) *serverBalancer {
 	t.Helper()
-	b := &balancer{
+	b := &serverBalancer{
 		names: slices.Sorted(maps.Keys(c.Servers)), turn: map[bool]int{}, changed: make(chan struct{}), open: map[*heldBody]bool{}, served: map[string]int{},
 		route: func(*http.Request) string { return "" }, hold: func(*http.Request) bool { return false },
 	}
@@ -74,7 +74,7 @@ func newBalancer(t *testing.T, c *testkit.Cluster) *balancer {
 }
 
 // pick chooses the server of a request.
-func (b *balancer) pick(r *http.Request) string {
+func (b *serverBalancer) pick(r *http.Request) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if name := b.route(r); name != "" {
@@ -85,7 +85,7 @@ func (b *balancer) pick(r *http.Request) string {
 }
 
 // send gives requests to the server that route names from now on, "" being whose turn it is.
-func (b *balancer) send(route func(*http.Request) string) {
+func (b *serverBalancer) send(route func(*http.Request) string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.route = route
@@ -113,7 +113,7 @@ func watchesTo(watches, others string) func(*http.Request) string {
 }
 
 // holdBack lets nothing more through of the watches that hold selects, open ones included, until it is told otherwise.
-func (b *balancer) holdBack(hold func(*http.Request) bool) {
+func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.hold = hold
@@ -123,7 +123,7 @@ func (b *balancer) holdBack(hold func(*http.Request) bool) {
 
 // cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that counts as
 // settled: one that ends sooner is resumed after a growing delay.
-func (b *balancer) cut(t *testing.T) {
+func (b *serverBalancer) cut(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, within, "a lane's watch has been open for long enough", func() error {
 		if age := b.oldest(); age < settled {
@@ -144,7 +144,7 @@ func (b *balancer) cut(t *testing.T) {
 const settled = 1100 * time.Millisecond
 
 // oldest is how long the lanes' watches have been open, the longest of them.
-func (b *balancer) oldest() (age time.Duration) {
+func (b *serverBalancer) oldest() (age time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for body := range b.open {
@@ -156,14 +156,14 @@ func (b *balancer) oldest() (age time.Duration) {
 }
 
 // opened counts the watches that a server was given.
-func (b *balancer) opened(name string) int {
+func (b *serverBalancer) opened(name string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served[name]
 }
 
 // admit puts a watch under the balancer's hand.
-func (b *balancer) admit(name string, response *http.Response) {
+func (b *serverBalancer) admit(name string, response *http.Response) {
 	if !isWatch(response.Request) || response.StatusCode != http.StatusOK {
 		return
 	}
@@ -176,7 +176,7 @@ func (b *balancer) admit(name string, response *http.Response) {
 }
 
 // held tells whether a watch is held back, and what is closed when that may have changed.
-func (b *balancer) held(r *http.Request) (bool, <-chan struct{}) {
+func (b *serverBalancer) held(r *http.Request) (bool, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.hold(r), b.changed
@@ -185,7 +185,7 @@ func (b *balancer) held(r *http.Request) (bool, <-chan struct{}) {
 // heldBody is a watch's body that the balancer may hold back or end.
 type heldBody struct {
 	io.ReadCloser
-	balancer *balancer
+	balancer *serverBalancer
 	request  *http.Request
 	since    time.Time
 	over     chan struct{}

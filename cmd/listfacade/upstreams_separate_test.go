@@ -71,7 +71,7 @@ func TestSeparateEtcd(t *testing.T) {
 type apart struct {
 	*stage
 	run      *running
-	balancer *balancer
+	balancer *serverBalancer
 	oracle   *testkit.Oracle
 	writes   int
 }

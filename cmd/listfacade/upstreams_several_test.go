@@ -43,7 +43,7 @@ func TestSeveralServers(t *testing.T) {
 // several is a theatre whose facade reads from several servers, and what a client sees who asks for any age all the time.
 type several struct {
 	*theatre
-	balancer *balancer
+	balancer *serverBalancer
 }
 
 func newSeveral(t *testing.T, own *testkit.Cluster) *several {
