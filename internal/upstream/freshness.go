@@ -41,7 +41,7 @@ type proofs struct {
 
 func newProofs(client *Client, metrics Metrics, start func(func(context.Context)) bool) *proofs {
 	p := &proofs{pace: &pace{}}
-	p.stores = &stores{make: func() *store { return newStore(client, metrics, p.pace, start) }}
+	p.stores = &stores{layout: &layout{client: client}, make: func() *store { return newStore(client, metrics, p.pace, start) }}
 	return p
 }
 

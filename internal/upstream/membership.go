@@ -17,11 +17,12 @@ const (
 	companyWait = 2 * time.Second
 )
 
-// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, so a lane
-// joins only when its own version was found between two of the shared store's, and again when that had moved on: counters
-// that have nothing to do with each other do not agree so twice. It leaves at the first contradiction.
+// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, only whether.
+// So a lane joins only when it says that there is no other, and when the lane's own version was found between two of the shared
+// store's, and again when that had moved on. It leaves at the first contradiction.
 type stores struct {
-	make func() *store
+	make   func() *store
+	layout *layout
 
 	mu     sync.Mutex
 	shared *store
@@ -111,6 +112,13 @@ func (m *membership) mayCompare() (*store, bool) {
 
 // compare asks the shared store, the own and the shared again. The answer is the own store's.
 func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, error) {
+	if !m.stores.layout.oneEtcd(ctx) {
+		m.mu.Lock()
+		m.busy, m.again = false, time.Now().Add(layoutAge)
+		m.mu.Unlock()
+		answer, err := m.own.current(ctx, m.resource)
+		return answer.rv, err
+	}
 	before, beforeErr := m.together(ctx, shared, nil)
 	own, err := m.own.current(ctx, m.resource)
 	after, afterErr := reading{}, beforeErr

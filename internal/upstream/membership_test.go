@@ -23,6 +23,8 @@ type counters struct {
 	mu     sync.Mutex
 	of     map[string]*cache.RV
 	probes map[string]int
+	minor  string // version of Kubernetes
+	checks string // what /livez shows
 	silent string // the resource that is not answered for
 }
 
@@ -31,6 +33,14 @@ func (c *counters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-time.After(time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	switch r.URL.Path {
+	case "/version":
+		_, _ = fmt.Fprintf(w, `{"major":"1","minor":%q}`, c.minor)
+		return
+	case "/livez":
+		_, _ = fmt.Fprint(w, c.checks)
+		return
+	}
 	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
 	c.probes[resource]++
 	if resource == c.silent {
@@ -66,7 +76,7 @@ type counterRig struct {
 
 func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	t.Helper()
-	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}}, members: map[string]*membership{}}
+	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}, minor: "37", checks: "[+]ping ok\n[+]etcd ok\nlivez check passed\n"}, members: map[string]*membership{}}
 	client, err := NewClient(&rest.Config{Host: "http://counters", Transport: inMemory{rig.counters}})
 	if err != nil {
 		t.Fatal(err)
@@ -246,6 +256,34 @@ func TestSilentResourceInAStore(t *testing.T) {
 					<-time.After(compareEvery)
 				}
 				readers.Wait()
+			})
+		})
+	}
+}
+
+// Counters that rise in step cannot be told apart, so what kube-apiserver says of its etcds goes first.
+func TestStoresThatRiseInStep(t *testing.T) {
+	for name, set := range map[string]func(*counters){
+		"says so":            func(c *counters) { c.checks += "[+]etcd-override-0 ok\n" },
+		"too old to say":     func(c *counters) { c.minor = "32+" },
+		"does not tell":      func(c *counters) { c.checks = "ok" },
+		"of unknown version": func(c *counters) { c.minor = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv, leases := cache.RV(100), cache.RV(100)
+				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &leases})
+				set(r.counters)
+				for range 200 { // some minutes
+					r.current(t, "pods")
+					r.current(t, "leases")
+					r.move(&rv, 1)
+					r.move(&leases, 1)
+					<-time.After(compareEvery)
+				}
+				if m := r.members["leases"]; m.home() != nil && m.home() == r.members["pods"].home() {
+					t.Error("leases and pods share a store")
+				}
 			})
 		})
 	}
