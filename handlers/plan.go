@@ -153,14 +153,14 @@ func (s *Server) small(q *Request, lane *upstream.Lane, p plan) bool {
 
 // reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
 // brought there; one that the upstream has not reached either is waited for (semantics 2.2). errForward says that the upstream
-// is asked rather than waited for: the caller's patience is brief, or nothing can be proven of the resource.
+// is asked rather than waited for: it is there, and the lane cannot be brought there; or the caller's patience is brief.
 func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		err := lane.Reach(ctx, rv, patience)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, upstream.ErrUnproven) && (patience == upstream.Brief || lane.Uncached()):
+		case errors.Is(err, upstream.ErrUnproven), errors.Is(err, upstream.ErrAhead) && (patience == upstream.Brief || lane.Uncached()):
 			return nil, errForward
 		}
 		left := max(time.Until(deadline), 0)

@@ -51,36 +51,41 @@ func (f *freshness) guard(ctx context.Context, own *fence) {
 	ctx, cancel = context.WithTimeout(ctx, (fenceSeconds+1)*time.Second)
 	defer cancel()
 	f.metrics.Questioned("fence")
-	f.lane.reader.fence(ctx)
+	if !f.lane.reader.fence(ctx) && f.lane.life.Err() == nil {
+		f.silent.Store(time.Now().Add(fencePause).UnixNano())
+	}
 }
 
+// fencePause is how long no fence is opened after one that brought no bookmark: an upstream may know none at all.
+const fencePause = 10 * time.Second
+
 // fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It returns when the
-// writer has taken them, or when the context ends.
-func (r *reader) fence(ctx context.Context) {
+// writer has taken them, or when the context ends, and tells whether there was a bookmark.
+func (r *reader) fence(ctx context.Context) bool {
 	rv, err := r.lane.Cache.Position()
 	if err != nil {
-		return
+		return false
 	}
 	s, err := r.dialect.Load().watch(ctx, watchQuery(rv), fenceSeconds)
 	if err != nil {
-		return
+		return false
 	}
 	defer s.close()
 	for {
 		st, err := s.next()
 		if err != nil {
-			return
+			return false
 		}
 		proven := st.kind != stepChange
 		st.frame = wire.Frame{}
 		select {
 		case r.extra <- st:
 		case <-ctx.Done():
-			return
+			return false
 		}
 		if proven {
 			_, _ = r.lane.Cache.WaitFor(ctx, st.rv, time.Second) // the writer is about to apply it
-			return
+			return true
 		}
 	}
 }

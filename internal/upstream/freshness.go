@@ -10,8 +10,13 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion.
-var ErrUnproven = errors.New("the cache could not be proven fresh")
+var (
+	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which the
+	// upstream is or may be.
+	ErrUnproven = errors.New("the cache could not be proven fresh")
+	// ErrAhead says that the wanted resourceVersion lies above the upstream's.
+	ErrAhead = errors.New("the resourceVersion lies in the future")
+)
 
 // Patience is how much a caller invests in a proof.
 type Patience int
@@ -57,6 +62,7 @@ type freshness struct {
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
 	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
+	silent     atomic.Int64              // unix nanoseconds until when no fence is opened, because one brought no bookmark
 	mute       atomic.Int64              // unix nanoseconds until when no roll is called, because one failed
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 
@@ -161,7 +167,7 @@ func (f *freshness) reach(ctx context.Context, want cache.RV, patience Patience)
 		return err
 	}
 	if rv < want {
-		return ErrUnproven // the upstream has not been there either: only time can bring it
+		return ErrAhead // only time can bring it
 	}
 	if f.callable() {
 		if _, err := f.attend(ctx, 0); err == nil && f.lane.at(want) {
@@ -205,8 +211,8 @@ func (l *Lane) at(rv cache.RV) bool {
 
 // bring makes the lane reach rv by a fence.
 func (f *freshness) bring(ctx context.Context, rv cache.RV) error {
-	if f.lane.Uncached() {
-		return ErrUnproven // it has no bookmarks, so a fence would prove nothing
+	if f.lane.Uncached() || time.Now().UnixNano() < f.silent.Load() {
+		return ErrUnproven // without bookmarks a fence would prove nothing
 	}
 	for attempt := 0; attempt < 2; attempt++ {
 		select {

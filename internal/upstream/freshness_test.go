@@ -127,7 +127,7 @@ func TestFence(t *testing.T) {
 		if n := r.Asked(testkit.AskFence); n != 1 {
 			t.Errorf("%d fences", n)
 		}
-		if err := lane.Reach(t.Context(), now+1, Full); !errors.Is(err, ErrUnproven) {
+		if err := lane.Reach(t.Context(), now+1, Full); !errors.Is(err, ErrAhead) {
 			t.Errorf("reach what nobody has reached: %v", err)
 		}
 	})
