@@ -15,7 +15,7 @@ const (
 	askOldTable     = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
 	askMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	askMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-	askProtobuf     = "application/vnd.kubernetes.askProtobuf"
+	askProtobuf     = "application/vnd.kubernetes.protobuf"
 )
 
 var (
@@ -124,7 +124,7 @@ var readHeaders = []parameter{
 	{"User-Agent", 8, choices{good: []string{"curl/8.5.0", "Mozilla/5.0 (X11)", "kubectl/v1.37.1"}}},
 }
 
-// watchHeaders ask for no askProtobuf: the version of a bookmark cannot be masked in it.
+// watchHeaders ask for no protobuf: the version of a bookmark cannot be masked in it.
 var watchHeaders = []parameter{
 	{"Accept", 60, choices{
 		good: []string{"application/json", "*/*", "application/json;stream=watch", askTable, askOldTable, askMetadata, askTable + "," + askOldTable + ",application/json"},

@@ -1,0 +1,215 @@
+package testkit
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	scriptWrites  = 36 // at most, and half of them at least
+	scriptWatches = 14 // at most
+)
+
+// NewScript makes a script at random; the same seed makes the same script.
+func NewScript(seed uint64) Script {
+	w := &scriptWriter{Grammar: Grammar{random: rand.New(rand.NewPCG(seed, 1))}} //nolint:gosec // scripts are no secret
+	order := w.random.Perm(len(roles))
+	for _, i := range order[:2+w.random.IntN(3)] {
+		w.cast = append(w.cast, roles[i])
+	}
+	for _, r := range w.cast {
+		w.put(r)
+		w.put(r)
+		w.watch(r)
+	}
+	for range scriptWrites/2 + w.random.IntN(scriptWrites/2) {
+		r := w.role()
+		w.write(r)
+		switch n := w.random.IntN(100); {
+		case n < 25:
+			w.watch(w.role())
+		case n < 40:
+			w.ask(w.role())
+		case n < 45:
+			w.add(Resume, strconv.Itoa(1+w.random.IntN(w.watches)))
+		}
+	}
+	w.climax()
+	for _, r := range w.cast {
+		w.put(r)
+		w.watch(r)
+		w.ask(r)
+	}
+	return w.script
+}
+
+// scriptWriter is a script in the making.
+type scriptWriter struct {
+	Grammar
+	cast    []role
+	script  Script
+	watches int
+}
+
+func (w *scriptWriter) add(do Deed, words ...string) {
+	w.script = append(w.script, Step{Do: do, Words: words})
+}
+
+func (w *scriptWriter) role() role { return w.cast[w.random.IntN(len(w.cast))] }
+
+// name is one of few, so that most writes change what is there; what belongs to no namespace is told apart by the run.
+func (w *scriptWriter) name(r role) string {
+	if r.namespaced {
+		return w.choose(castNames)
+	}
+	return "{run}-" + w.choose(castNames)
+}
+
+func (w *scriptWriter) put(r role) {
+	w.add(Put, r.resource, w.name(r), w.choose(castLabels), w.choose(castValues))
+}
+
+// write does something to an object, now and then to a definition.
+func (w *scriptWriter) write(r role) {
+	if r.custom() && w.random.IntN(25) == 0 {
+		w.redefine(r)
+		return
+	}
+	switch deed := w.choose(deedNames()); Deed(deed) {
+	case Put:
+		w.put(r)
+	case Clear:
+		w.add(Clear, r.resource, w.choose(castLabels))
+	case Bind:
+		w.add(Bind, "pods", w.choose(castNames), w.choose(castNodes))
+	default:
+		w.add(Deed(deed), r.resource, w.name(r))
+	}
+}
+
+func deedNames() []string {
+	var names []string
+	for _, deed := range scriptDeeds {
+		names = append(names, string(deed))
+	}
+	return names
+}
+
+func (w *scriptWriter) redefine(r role) {
+	if w.random.IntN(4) == 0 {
+		w.add(Recreate, r.resource)
+	} else {
+		w.add(Redefine, r.resource, w.choose(redefinedParts))
+	}
+	w.put(r)
+	w.watch(r)
+}
+
+// climax is what happens to everything at once, in some scripts.
+func (w *scriptWriter) climax() {
+	if w.random.IntN(5) == 0 {
+		w.add(Destroy)
+	}
+	if i := slices.IndexFunc(w.cast, role.custom); i >= 0 && w.random.IntN(5) == 0 {
+		w.redefine(w.cast[i])
+	}
+}
+
+// watch adds one if there are not too many.
+func (w *scriptWriter) watch(r role) {
+	if w.watches == scriptWatches {
+		return
+	}
+	w.watches++
+	path, query := w.watchPath(r)
+	query = append(query, w.choose(scriptStarts))
+	if w.random.IntN(3) > 0 {
+		query = append(query, "allowWatchBookmarks="+w.choose([]string{"true", "true", "1"}))
+	}
+	if w.random.IntN(4) == 0 {
+		query = append(query, "timeoutSeconds="+w.choose([]string{"1", "2", "3", "4"}))
+	}
+	q := Question{Header: http.Header{"Accept": {w.choose(scriptAccepts)}}}
+	if strings.Contains(q.Header.Get("Accept"), "as=Table") {
+		query = append(query, w.choose([]string{"", "includeObject=Object", "includeObject=None", "includeObject=Metadata"}))
+	}
+	switch n := w.random.IntN(20); {
+	case n < 5:
+		q.Header.Set("Accept-Encoding", "gzip")
+	case n < 7:
+		q.Header.Set("Upgrade", "websocket")
+	case n < 8:
+		q.Header.Set("User-Agent", "curl/8.5.0")
+	}
+	query = append(query, w.selection(r)...)
+	q.Path = path + "?" + strings.Join(slices.DeleteFunc(query, func(part string) bool { return part == "" }), "&")
+	w.script = append(w.script, Step{Do: Watch, Question: q})
+}
+
+// watchPath is the collection's, or the deprecated one, which needs no parameter.
+func (w *scriptWriter) watchPath(r role) (path string, query []string) {
+	if w.random.IntN(10) == 0 {
+		r.root += "/watch"
+		query = []string{w.choose([]string{"", "watch=1"})}
+	} else {
+		query = []string{w.choose([]string{"watch=1", "watch=true"})}
+	}
+	wide := r.namespaced && w.random.IntN(3) == 0
+	path = r.root + "/" + r.resource
+	if r.namespaced && !wide {
+		path = r.root + "/namespaces/{namespace}/" + r.resource
+	}
+	return path, query
+}
+
+// selection is a query that chooses objects. Of what other workloads write, too, it chooses only this one's.
+func (w *scriptWriter) selection(r role) []string {
+	var labels, query []string
+	if r.shared {
+		labels = append(labels, "run={run}")
+	}
+	if w.random.IntN(2) == 0 {
+		labels = append(labels, w.choose(scriptSelections))
+	}
+	if len(labels) > 0 {
+		query = append(query, "labelSelector="+escapeBlanks(strings.Join(labels, ",")))
+	}
+	name := w.name(r)
+	fields := append([]string{"metadata.name=" + name, "metadata.name!=" + name}, r.fields...)
+	fields = append(fields, r.fields...)
+	if r.namespaced {
+		fields = append(fields, "metadata.namespace={namespace}", "metadata.namespace={namespace},metadata.name="+name)
+	}
+	if w.random.IntN(2) == 0 {
+		query = append(query, "fieldSelector="+escapeBlanks(w.choose(fields)))
+	}
+	return query
+}
+
+// escapeBlanks is a query's escaping that leaves blanks alone.
+func escapeBlanks(text string) string {
+	return strings.NewReplacer("%7B", "{", "%7D", "}", "%3A", ":").Replace(url.QueryEscape(text))
+}
+
+// ask adds the question for a collection, or an object of it.
+func (w *scriptWriter) ask(r role) {
+	path := r.root + "/" + r.resource
+	if r.namespaced {
+		path = r.root + "/namespaces/{namespace}/" + r.resource
+	}
+	query := []string{w.choose(scriptAges)}
+	accept := w.choose(scriptListAccepts)
+	if w.random.IntN(4) == 0 {
+		path, query = path+"/"+w.name(r), []string{w.choose([]string{"", "resourceVersion=0", "resourceVersion={version:0}"})}
+		accept = w.choose(scriptAccepts[4:])
+	} else {
+		query = append(query, w.selection(r)...)
+	}
+	query = slices.DeleteFunc(query, func(part string) bool { return part == "" })
+	q := Question{Path: path + "?" + strings.Join(query, "&"), Header: http.Header{"Accept": {accept}}}
+	w.script = append(w.script, Step{Do: Compare, Question: q})
+}
