@@ -31,6 +31,9 @@ func (e *BrokenError) Error() string {
 	return fmt.Sprintf("frame %d: %s; promised: %s", e.Frame, e.Detail, string(e.Guarantee))
 }
 
+// ErrStartUnknown says that a recording cannot be checked: neither its question nor its frames say where it starts.
+var ErrStartUnknown = errors.New("where the watch starts is not known")
+
 func broken(g Guarantee, frame int, format string, args ...any) error {
 	return &BrokenError{Guarantee: g, Frame: frame, Detail: fmt.Sprintf(format, args...)}
 }
@@ -79,12 +82,14 @@ func newStory(r *Recording, m *Model) (*story, error) {
 	}
 	if f.initial {
 		if s.live, s.started = s.initialEnd(); s.live == 0 {
-			return nil, fmt.Errorf("%s: where the watch starts is not known: its initial events have no end\n%s", r.Question, r)
+			return nil, fmt.Errorf("%s: %w: its initial events have no end\n%s", r.Question, ErrStartUnknown, r)
 		}
 	}
 	switch {
 	case s.started == 0:
-		return nil, fmt.Errorf("%s: where the watch starts is not known", r.Question)
+		return nil, fmt.Errorf("%s: %w", r.Question, ErrStartUnknown)
+	case !f.within(m.scope):
+		return nil, fmt.Errorf("%s: the watch may tell of what is not in the model", r.Question)
 	case s.started < m.from || s.reached > m.to:
 		return nil, fmt.Errorf("%s: the watch tells of %d to %d, the model only of %d to %d", r.Question, s.started, s.reached, m.from, m.to)
 	}

@@ -2,7 +2,7 @@ package testkit
 
 import (
 	"fmt"
-	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,50 +26,82 @@ type filter struct {
 	labels    labels.Selector
 	fields    fields.Selector
 	form      form
+	meta      string // the version of meta.k8s.io that shows metadata
 	bookmarks bool
 	initial   bool   // starts with everything that is there
+	marked    bool   // and tells where that ends
+	byPath    bool   // asked for by the deprecated path, not by a parameter
 	start     uint64 // else: starts behind this; 0 is a moment that the question does not tell
 }
 
 func newFilter(q Question) (*filter, error) {
-	u, err := url.Parse(q.Path)
-	if err != nil {
-		return nil, err
+	info, query := q.info()
+	if info == nil {
+		return nil, fmt.Errorf("%s: no question about a resource", q)
 	}
-	query := u.Query()
-	f := &filter{bookmarks: query.Get("allowWatchBookmarks") == "true"}
+	f := &filter{bookmarks: isTrue(query["allowWatchBookmarks"]), namespace: info.Namespace}
+	if info.Resource == "namespaces" {
+		f.namespace = "" // a namespace's own name is its namespace for the resolver
+	}
+	var err error
 	if f.labels, err = labels.Parse(query.Get("labelSelector")); err != nil {
 		return nil, err
 	}
 	if f.fields, err = fields.ParseSelector(query.Get("fieldSelector")); err != nil {
 		return nil, err
 	}
-	parts := strings.Split(u.Path, "/")
-	for i := 0; i+2 < len(parts); i++ {
-		if parts[i] == "namespaces" {
-			f.namespace = parts[i+1]
-		}
+	if info.Name != "" { // of the deprecated path
+		f.fields = fields.AndSelectors(f.fields, fields.OneTermEqualSelector("metadata.name", info.Name))
 	}
 	if rv := query.Get("resourceVersion"); rv != "" {
 		if f.start, err = strconv.ParseUint(rv, 10, 64); err != nil {
 			return nil, fmt.Errorf("resourceVersion: %w", err)
 		}
 	}
-	send := query.Get("sendInitialEvents")
-	f.initial = send == "true" || (send == "" && f.start == 0) // semantics 1.3
-	accept := q.Header.Get("Accept")
-	switch {
-	case strings.Contains(accept, "as=Table") && query.Get("includeObject") == "None":
-		f.form = cellsOnly
-	case strings.Contains(accept, "as=Table") && query.Get("includeObject") == "Object":
-	case strings.Contains(accept, "as="):
-		f.form = metadataOnly
-	}
+	f.byPath = strings.Contains(info.Path, "/watch/") && !isTrue(query["watch"])
+	f.initial = isTrue(query["sendInitialEvents"]) || (!query.Has("sendInitialEvents") && f.start == 0) // semantics 1.3
+	f.marked = f.initial && f.bookmarks && (!f.byPath || query.Has("sendInitialEvents"))
+	f.form, f.meta = formOf(q.Header.Get("Accept"), query.Get("includeObject"))
 	return f, nil
 }
 
-func (f *filter) everything() bool {
-	return f.namespace == "" && f.labels.Empty() && f.fields.Empty()
+// isTrue reads a parameter as kube-apiserver does (semantics 1.2).
+func isTrue(values []string) bool {
+	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
+}
+
+func formOf(accept, include string) (shown form, meta string) {
+	accept, _, _ = strings.Cut(accept, ",")
+	meta = "v1"
+	if strings.Contains(accept, "v=v1beta1") {
+		meta = "v1beta1"
+	}
+	switch {
+	case strings.Contains(accept, "as=Table") && include == "None":
+		return cellsOnly, meta
+	case strings.Contains(accept, "as=Table") && include == "Object":
+		return plain, meta
+	case strings.Contains(accept, "as="):
+		return metadataOnly, meta
+	}
+	return plain, meta
+}
+
+// within tells whether everything that f selects is selected by another filter, too, as far as that is easily seen.
+func (f *filter) within(other *filter) bool {
+	named, _ := f.fields.RequiresExactMatch("metadata.namespace")
+	if other.namespace != "" && other.namespace != f.namespace && other.namespace != named {
+		return false
+	}
+	wants, _ := other.labels.Requirements()
+	has, _ := f.labels.Requirements()
+	for _, want := range wants {
+		same := func(r labels.Requirement) bool { return r.String() == want.String() }
+		if !slices.ContainsFunc(has, same) {
+			return false
+		}
+	}
+	return other.fields.Empty()
 }
 
 // matches tells whether a version is selected; nil, the absence of the object, never is.
@@ -99,9 +131,15 @@ func (o fieldsOf) Has(path string) bool {
 	return ok
 }
 
-// Get implements fields.Fields; what is absent is empty.
+// absent are the values of fields that are left out of JSON when they have them.
+var absent = map[string]string{"spec.unschedulable": "false"}
+
+// Get implements fields.Fields; what is absent is empty, or what its absence means.
 func (o fieldsOf) Get(path string) string {
-	value, _ := o.find(path)
+	value, ok := o.find(path)
+	if !ok {
+		return absent[path]
+	}
 	return value
 }
 
@@ -126,7 +164,7 @@ func (o fieldsOf) find(path string) (string, bool) {
 func (f *filter) show(object []byte) ([]byte, error) {
 	switch f.form {
 	case metadataOnly:
-		return partial(object)
+		return partial(object, f.meta)
 	case cellsOnly:
 		return nil, nil
 	default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 
@@ -15,6 +16,7 @@ import (
 // Model is what happened to one resource, told by kube-apiserver itself: everything that was there at one resourceVersion
 // and every change since. It is plain and slow on purpose.
 type Model struct {
+	scope    *filter
 	from, to uint64
 	base     map[string]*version // what was there at from
 	changes  []change            // in order, above from
@@ -35,16 +37,18 @@ type change struct {
 	gone          []byte
 }
 
-// NewModel makes a model of an unfiltered watch with initial events and bookmarks, of all namespaces and in plain JSON.
+// NewModel makes a model of a watch with initial events and bookmarks, in plain JSON. It may be one of a namespace; of selectors,
+// only one for labels that no object ever gets or loses is of use, for what is not selected is not in the model.
 func NewModel(r *Recording) (*Model, error) {
-	if f, err := newFilter(r.Question); err != nil || !f.everything() {
-		return nil, fmt.Errorf("%s: a model needs a watch without selectors, of all namespaces (%w)", r.Question, err)
+	scope, err := newFilter(r.Question)
+	if err != nil || !scope.fields.Empty() || !scope.marked {
+		return nil, fmt.Errorf("%s: a model needs a watch with initial events and bookmarks, of all fields (%w)", r.Question, err)
 	}
 	events, err := r.Events()
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{base: map[string]*version{}}
+	m := &Model{scope: scope, base: map[string]*version{}}
 	now := m.base
 	for _, e := range events {
 		switch {
@@ -69,6 +73,30 @@ func NewModel(r *Recording) (*Model, error) {
 		return nil, errors.New("the model's watch has no end of initial events")
 	}
 	return m, nil
+}
+
+// Close says that what the model was told is all that happened since a version, whatever other resources did.
+func (m *Model) Close(since uint64) {
+	m.from = min(m.from, since)
+	m.to = math.MaxUint64
+}
+
+// Expected is how many events, other than bookmarks, a watch has to tell of what the model knows. A watch whose question does not
+// say where it starts began when the resource was at opened.
+func (m *Model) Expected(q Question, opened uint64) (int, error) {
+	f, err := newFilter(q)
+	if err != nil {
+		return 0, err
+	}
+	from := opened
+	if !f.initial && f.start > 0 {
+		from = f.start
+	}
+	n := len(m.after(f, from, m.to))
+	if f.initial {
+		n += len(m.initial(f, from))
+	}
+	return n, nil
 }
 
 func newVersion(e Event) (*version, error) {
@@ -147,11 +175,11 @@ func (v *version) at(rv uint64) []byte {
 }
 
 // partial is an object's PartialObjectMetadata.
-func partial(object []byte) ([]byte, error) {
+func partial(object []byte, meta string) ([]byte, error) {
 	var p metav1.PartialObjectMetadata
 	if err := json.Unmarshal(object, &p); err != nil {
 		return nil, err
 	}
-	p.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}
+	p.TypeMeta = metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/" + meta}
 	return json.Marshal(&p)
 }

@@ -190,12 +190,38 @@ func TestCheckWatchReadsEveryForm(t *testing.T) {
 
 func TestNewModelRefusesWhatIsNoModel(t *testing.T) {
 	for name, r := range map[string]*Recording{
-		"selected":           recording(fromStart, red()...),
+		"selected":           recording("fieldSelector=metadata.name%3Da", red()...),
+		"not all there was":  recording("sendInitialEvents=false&resourceVersionMatch=NotOlderThan", red()...),
 		"without an end":     recording("", red()[0]),
 		"contradicts itself": recording("", endMark(3), frame("MODIFIED", "ns/a", 5, "red")),
 	} {
 		if _, err := NewModel(r); err == nil {
 			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// TestModelOfALabel: a model may be of what has a label, but then it is of nothing else.
+func TestModelOfALabel(t *testing.T) {
+	model, err := NewModel(recording("labelSelector=color%3Dred", endMark(10)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Close(10)
+	if err := CheckWatch(recording("resourceVersion=10&labelSelector=size,color%3Dred", mark(20)), model); err != nil {
+		t.Error(err)
+	}
+	if err := CheckWatch(recording("resourceVersion=10&labelSelector=size", mark(20)), model); err == nil {
+		t.Error("a watch of everything is checked against a part of it")
+	}
+}
+
+func TestExpected(t *testing.T) {
+	for query, want := range map[string]int{
+		fromStart: 5, fromTen: 3, "resourceVersion=13": 2, "sendInitialEvents=false&resourceVersionMatch=NotOlderThan": 5, "fieldSelector=metadata.name%3Db": 2,
+	} {
+		if n, err := history(t).Expected(recording(query).Question, 10); n != want || err != nil {
+			t.Errorf("%s: %d %v, want %d", query, n, err, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"bufio"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -43,22 +44,55 @@ type Recorder struct {
 // Record opens a watch and records it; it returns when the answer's headers are there, whatever the code.
 func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	response, err := a.Open(ctx, q) //nolint:bodyclose // the goroutine below closes it
+	open := a.openStream
+	if q.Header.Get("Upgrade") != "" {
+		open = a.openSocket
+	}
+	rec, body, err := open(ctx, q)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	r := &Recorder{
-		cancel: cancel, done: make(chan struct{}), grown: make(chan struct{}),
-		rec: Recording{Question: q, Code: response.StatusCode, Header: response.Header},
-	}
+	r := &Recorder{cancel: cancel, done: make(chan struct{}), grown: make(chan struct{}), rec: rec}
 	go func() {
 		defer close(r.done)
-		defer response.Body.Close()
-		r.end(r.read(bufio.NewReader(response.Body)))
+		defer body.Close()
+		r.end(r.read(bufio.NewReader(body)))
 	}()
 	return r, nil
 }
+
+func (a *Asker) openStream(ctx context.Context, q Question) (Recording, io.ReadCloser, error) {
+	response, err := a.Open(ctx, q)
+	if err != nil {
+		return Recording{}, nil, err
+	}
+	body := response.Body
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		body = &inflated{body: body}
+	}
+	return Recording{Question: q, Code: response.StatusCode, Header: response.Header}, body, nil
+}
+
+// inflated reads a compressed stream. Its first bytes may be a while in coming, so they are not waited for before somebody reads.
+type inflated struct {
+	body io.ReadCloser
+	gzip *gzip.Reader
+}
+
+// Read implements io.Reader.
+func (i *inflated) Read(p []byte) (int, error) {
+	if i.gzip == nil {
+		var err error
+		if i.gzip, err = gzip.NewReader(bufio.NewReader(i.body)); err != nil {
+			return 0, err
+		}
+	}
+	return i.gzip.Read(p)
+}
+
+// Close implements io.Closer.
+func (i *inflated) Close() error { return i.body.Close() }
 
 // MustRecord is Record for a test that cannot go on without; the recorder is closed with the test.
 func (a *Asker) MustRecord(t testing.TB, q Question) *Recorder {
@@ -144,11 +178,16 @@ func (r *Recorder) Until(t testing.TB, within time.Duration, what string, enough
 
 // AwaitFrames waits for the first n frames, for the end, or for as long as within, and returns what there is then.
 func (r *Recorder) AwaitFrames(n int, within time.Duration) *Recording {
+	return r.Await(within, func(rec *Recording) bool { return len(rec.Frames) >= n })
+}
+
+// Await waits until the recording is long enough, for the end, or for as long as within, and returns what there is then.
+func (r *Recorder) Await(within time.Duration, enough func(*Recording) bool) *Recording {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	for {
 		rec, grown := r.look()
-		if len(rec.Frames) >= n {
+		if enough(rec) {
 			return rec
 		}
 		select {

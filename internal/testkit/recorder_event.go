@@ -129,6 +129,17 @@ func (r *Recording) Events() ([]Event, error) {
 	return events, nil
 }
 
+// Told is how many events are no bookmarks.
+func (r *Recording) Told() int {
+	n := 0
+	for _, frame := range r.Frames {
+		if e, err := frame.Event(); err == nil && e.Type != Bookmark {
+			n++
+		}
+	}
+	return n
+}
+
 // Reached is the highest resourceVersion that the frames tell; 0 when there are none.
 func (r *Recording) Reached() uint64 {
 	highest := uint64(0)

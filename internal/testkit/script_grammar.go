@@ -126,7 +126,11 @@ func (w *scriptWriter) watch(r role) {
 	}
 	w.watches++
 	path, query := w.watchPath(r)
-	query = append(query, w.choose(scriptStarts))
+	start := w.choose(scriptStarts)
+	if start == longAgo && !r.custom() {
+		start = "" // a young kube-apiserver, or etcd, still has what the facade never had
+	}
+	query = append(query, start)
 	if w.random.IntN(3) > 0 {
 		query = append(query, "allowWatchBookmarks="+w.choose([]string{"true", "true", "1"}))
 	}
@@ -162,6 +166,9 @@ func (w *scriptWriter) watchPath(r role) (path string, query []string) {
 	path = r.root + "/" + r.resource
 	if r.namespaced && !wide {
 		path = r.root + "/namespaces/{namespace}/" + r.resource
+	}
+	if strings.HasSuffix(r.root, "/watch") && !wide && w.random.IntN(3) == 0 {
+		path += "/" + w.name(r)
 	}
 	return path, query
 }

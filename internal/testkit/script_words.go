@@ -49,12 +49,13 @@ const askOldMetadata = "application/json;as=PartialObjectMetadata;v=v1beta1;g=me
 // performs a script lets both caches come up to its last write before.
 var scriptStarts = []string{
 	"", "", "resourceVersion=0", "resourceVersion=", "resourceVersion={version:0}", "resourceVersion={version:1}", "resourceVersion={version:3}",
-	"resourceVersion={version:8}", "resourceVersion={version:20}", "resourceVersion={version:+4}", "resourceVersion=9999999999", "resourceVersion=1",
+	"resourceVersion={version:8}", "resourceVersion={version:20}", "resourceVersion={version:+4}", "resourceVersion=9999999999", longAgo,
 	initialEvents, initialEvents, initialEvents + "&resourceVersion=0", initialEvents + "&resourceVersion={version:0}", initialEvents + "&resourceVersion={version:5}",
 	noInitialEvents, noInitialEvents + "&resourceVersion=0", noInitialEvents + "&resourceVersion={version:2}",
 }
 
 const (
+	longAgo         = "resourceVersion=1"
 	initialEvents   = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 	noInitialEvents = "sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 )

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const (
+	conformanceWorkloads = 6 // unless LISTFACADE_WORKLOADS says how many
+	conformanceLots      = 6 // workloads at a time
+	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
+)
+
+// TestConformanceWorkloads performs workloads made at random: each writes to kube-apiserver, and watches through both servers.
+// LISTFACADE_SEED performs those of an earlier run again; with LISTFACADE_WORKLOADS=1 only the one whose seed that is.
+func TestConformanceWorkloads(t *testing.T) {
+	first := uint64(setting(t, "LISTFACADE_SEED", int(time.Now().UnixNano()&(1<<40-1))))
+	n := setting(t, "LISTFACADE_WORKLOADS", conformanceWorkloads)
+	t.Logf("LISTFACADE_SEED=%d", first)
+	a := newArena(t)
+	deadline, limited := t.Deadline()
+	var next, performed, different atomic.Uint64
+	var workers sync.WaitGroup
+	for number := range min(n, conformanceLots) {
+		l := a.newLot(t, number)
+		workers.Go(func() {
+			for {
+				seed := first + next.Add(1) - 1
+				if seed >= first+uint64(n) || (limited && time.Until(deadline) < 2*conformanceMargin) {
+					return
+				}
+				performed.Add(1)
+				if !t.Run(fmt.Sprint(seed), func(t *testing.T) { l.performSeed(t, seed) }) {
+					different.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d workloads, %d answered differently", performed.Load(), different.Load())
+	if performed.Load() < uint64(n) {
+		t.Errorf("there was no time for %d of %d workloads", uint64(n)-performed.Load(), n)
+	}
+}
+
+func (l *lot) performSeed(t *testing.T, seed uint64) {
+	script := testkit.NewScript(seed)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("this is LISTFACADE_SEED=%d LISTFACADE_WORKLOADS=1; for testdata/conformance/workloads:\n%s", seed, script)
+		}
+	})
+	l.perform(t, runOf(seed), script)
+}
+
+// TestConformanceWorkloadRegressions performs workloads that were once answered differently.
+func TestConformanceWorkloadRegressions(t *testing.T) {
+	files, err := filepath.Glob(workloadFiles)
+	if err != nil || len(files) == 0 {
+		t.Skipf("no workloads: %v", err)
+	}
+	l := newArena(t).newLot(t, 0)
+	for i, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := testkit.ParseScript(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.perform(t, fmt.Sprintf("r%d", i), script)
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package testkit
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/websocket"
+)
+
+// openSocket asks for a watch over a websocket. A handshake that is refused is a recording of code 0 that ends with the refusal.
+func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadCloser, error) {
+	rec := Recording{Question: q, Code: http.StatusSwitchingProtocols}
+	config, err := websocket.NewConfig("wss"+strings.TrimPrefix(a.base, "https")+q.Path, a.base)
+	if err != nil {
+		return rec, nil, err
+	}
+	config.TlsConfig = a.tls
+	config.Header = q.Header.Clone()
+	config.Header.Del("Upgrade")
+	conn, err := config.DialContext(ctx)
+	if err != nil {
+		rec.Code = 0
+		var refused *websocket.DialError
+		if errors.As(err, &refused) {
+			err = refused.Err // without the address
+		}
+		return rec, refusal{err}, nil
+	}
+	socket := &socket{Conn: conn}
+	socket.stop = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	return rec, socket, nil
+}
+
+// refusal is the body of what was refused before it began.
+type refusal struct{ err error }
+
+// Read implements io.Reader.
+func (r refusal) Read([]byte) (int, error) { return 0, r.err }
+
+// Close implements io.Closer.
+func (refusal) Close() error { return nil }
+
+// socket is closed with the recorder's context.
+type socket struct {
+	*websocket.Conn
+	stop func() bool
+}
+
+// Close implements io.Closer.
+func (s *socket) Close() error {
+	s.stop()
+	return s.Conn.Close()
+}
