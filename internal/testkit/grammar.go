@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -46,12 +47,53 @@ func (g *Grammar) Question() Question {
 	case n < 50:
 		q.Path = g.object(subject) + "?" + g.query(getParameters)
 	default:
-		q.Path = g.collection(subject, subject.Root) + "?" + g.query(listParameters)
+		q.Path = g.collection(subject, subject.Root) + "?" + g.query(g.with(subject, listParameters))
 	}
-	if g.random.IntN(25) == 0 {
+	switch g.random.IntN(50) {
+	case 0, 1:
 		q.Method = http.MethodHead
+	case 2:
+		return g.noRead(subject)
 	}
 	return q
+}
+
+// noRead is a question with a method that no server has for the path. Custom resources and documents are left out: what they say is
+// a difference that docs/divergences.md lists.
+func (g *Grammar) noRead(subject Subject) Question {
+	q := Question{Method: http.MethodOptions, Header: g.header(readHeaders)}
+	if strings.HasPrefix(subject.Root, "/apis/ex.io/") {
+		q.Path = "/api/v1/configmaps"
+		return q
+	}
+	object := subject.Objects[0]
+	path := subject.Root
+	if object.Namespace != "" {
+		path += "/namespaces/" + object.Namespace
+	}
+	if path += "/" + subject.Resource; g.random.IntN(2) == 0 {
+		q.Method = g.choose([]string{http.MethodOptions, http.MethodPut, http.MethodPatch})
+	} else {
+		q.Method = g.choose([]string{http.MethodOptions, http.MethodPost})
+		path += "/" + object.Name
+	}
+	q.Path = path + "?" + g.query(getParameters)
+	return q
+}
+
+// with is the parameters with field selectors of the subject's own kind.
+func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
+	fields, ok := kindFields[subject.Resource]
+	if !ok || g.random.IntN(2) == 0 {
+		return parameters
+	}
+	own := slices.Clone(parameters)
+	for i := range own {
+		if own[i].name == byFields.name {
+			own[i] = parameter{byFields.name, 60, choices{good: fields}}
+		}
+	}
+	return own
 }
 
 // watch is a question for the events of a second, in one of ten cases at the deprecated path, which needs no parameter.
@@ -68,7 +110,7 @@ func (g *Grammar) watch(subject Subject) Question {
 	default:
 		path = g.collection(subject, subject.Root)
 	}
-	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(watchParameters), Header: g.header(watchHeaders)}
+	return Question{Path: path + "?" + word + "timeoutSeconds=1&" + g.query(g.with(subject, watchParameters)), Header: g.header(watchHeaders)}
 }
 
 // collection is a path of all objects, of those of a namespace, or now and then of the wrong scope.

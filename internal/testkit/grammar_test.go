@@ -38,7 +38,7 @@ func TestGrammarIsDeterministic(t *testing.T) {
 func TestGrammarCovers(t *testing.T) {
 	all := "\n" + strings.Join(made(1, 200_000), "\n") + "\n"
 	for _, words := range [][]string{oddNames, endings, documents, lostPaths, watchWords, junk, {
-		"\nHEAD /", "\nGET /api/v1/pods?", "/namespaces/nowhere/pods?", "/namespaces/oracle/pods/alpha?", "/apis/ex.io/v1/gadgets?", "/v1/gadgets/oracle-1?",
+		"\nHEAD /", "\nOPTIONS /", "\nPOST /", "\nPUT /", "\nPATCH /", "status.phase%3DPending%2Cspec.restartPolicy%3DAlways", "\nGET /api/v1/pods?", "/namespaces/nowhere/pods?", "/namespaces/oracle/pods/alpha?", "/apis/ex.io/v1/gadgets?", "/v1/gadgets/oracle-1?",
 		"/namespaces/oracle/gadgets?", "/api/v1/watch/pods?watch", "/api/v1/watch/pods?timeoutSeconds", "/watch/namespaces/oracle/pods/alpha?",
 	}} {
 		for _, word := range words {

@@ -16,6 +16,7 @@ const (
 	askMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	askMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 	askProtobuf     = "application/vnd.kubernetes.protobuf"
+	askDiscovery    = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 )
 
 var (
@@ -26,15 +27,40 @@ var (
 	junk       = []string{"%zz=1", "a;b=c", "&&=&=x", "unknown=1", "export=true", "shardSelector=x", "limit", "=", "resourceversion=1"}
 	documents  = []string{
 		"/api", "/apis", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/ex.io", "/apis/ex.io/v1", "/apis/ex.io/v1beta1", "/version", "/openapi/v3",
-		"/.well-known/openid-configuration", "/openid/v1/jwks", "/apis/batch/v1",
+		"/.well-known/openid-configuration", "/openid/v1/jwks", "/apis/batch/v1", "/", "/api/", "/apis/", "/apis/ex.io/v1/", "/openapi/v3/apis/ex.io/v1", "/livez/ping",
 	}
 	lostPaths = []string{
 		"/foo", "/api/v2/pods", "/api/v1/foos", "/api/v1/namespaces/oracle/foos/x", "/apis/nope.io", "/apis/nope.io/v1/things", "/apis/apps/v9/deployments",
 		"/apis/ex.io/v9/widgets", "/apis/ex.io/v1/foos", "/api/v1/configmaps/", "/apis/ex.io/v1/widgets/", "//api/v1/configmaps", "/api/v1//configmaps",
 		"/api/v1/namespaces/oracle/pods/alpha/nothing/x", "/api/v1/bindings", "/apis/ex.io/v1/namespaces/oracle/gadgets", "/api/v1/../v1/pods",
 		"/apis/apps/v1/namespaces//deployments", "/api/v1/namespaces/oracle/configmaps/alpha/x/y", "/api/v1/pods/x", "/apis/v1", "/api/v1/watch/foos",
+		"/api/v1/watch", "/apis/ex.io/v1/widgets/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha/status", "/api/v1/componentstatuses", "/%2e/api", "/openapi/v4",
 	}
 )
+
+// tokens are mostly those that the servers give, some changed by a client that may not.
+var tokens = []string{
+	blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankUpstreamToken, blankFacadeToken, blankFacadeToken, blankFacadeToken, blankFacadeToken,
+	blankLatestToken, blankLatestToken, blankMovedToken, blankCutToken, blankOutsideToken, blankFutureToken,
+}
+
+// kindFields are selectors that only one kind knows.
+var kindFields = map[string][]string{
+	"pods":                        {"spec.nodeName=", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
+	"nodes":                       {"spec.unschedulable=false", "spec.unschedulable=true", "metadata.namespace=x"},
+	"namespaces":                  {"status.phase=Active", "status.phase!=Active,metadata.name!=default", "name=oracle"},
+	"events":                      {"type=Normal", "reason!=x,involvedObject.kind=Pod", "source=", "regarding.kind=Pod", "reportingController=", "reportingComponent="},
+	"secrets":                     {"type=Opaque", "type!=Opaque"},
+	"services":                    {"spec.type=ClusterIP", "spec.clusterIP=None", "spec.clusterIP!=None,spec.type!=NodePort"},
+	"replicationcontrollers":      {"status.replicas=0", "status.replicas!=0"},
+	"jobs":                        {"status.successful=0", "status.successful!=1", "status.failed=0"},
+	"certificatesigningrequests":  {"spec.signerName=x", "spec.signerName!=x"},
+	"clustertrustbundles":         {"spec.signerName=", "spec.signerName!=x"},
+	"podcertificaterequests":      {"spec.podName!=x", "spec.nodeName!=x,spec.signerName!=x"},
+	"resourceslices":              {"spec.nodeName=", "spec.driver!=x,spec.pool.name!=x", "spec.nodeName!=x"},
+	"widgets":                     {"spec.color=red", "spec.color!=red", "spec.weight=12", "spec.weight=", "spec.size=small"},
+	"validatingadmissionpolicies": {"spec.paramKind=x"},
+}
 
 var versionsOfLists = choices{
 	good: []string{"", "0", "0", "0", "1", blankVersion, blankVersion},
@@ -79,7 +105,7 @@ var listParameters = []parameter{
 	{"resourceVersion", 60, versionsOfLists},
 	{"resourceVersionMatch", 20, matches},
 	{"limit", 30, choices{[]string{"0", "1", "2", "3", "500"}, []string{"abc", "", "-1", "1.5", "99999999999999999999", "9223372036854775807"}}},
-	{"continue", 12, choices{[]string{blankUpstreamToken, blankFacadeToken}, []string{
+	{"continue", 12, choices{tokens, []string{
 		"abc", "%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6LTEsInN0YXJ0IjoiYSJ9", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0", "",
 	}}},
 	{"watch", 4, choices{[]string{"0", "false"}, []string{"FALSE"}}},
@@ -112,7 +138,7 @@ var readHeaders = []parameter{
 	{"Accept", 55, choices{
 		good: []string{
 			"application/json", "*/*", askTable, askTable, askOldTable, askMetadata, askMetadataList, askTable + "," + askOldTable + ",application/json", "application/yaml", askProtobuf,
-			askProtobuf + ",application/json", "application/json;pretty=1", askMetadataList + ",application/json",
+			askProtobuf + ",application/json", "application/json;pretty=1", askMetadataList + ",application/json", askDiscovery + ",application/json",
 		},
 		odd: []string{
 			"text/html", "application/*", "*", "*/*;q=0", "application/json;q=0.1, application/yaml", "application/cbor", "application/json;charset=utf-8",
@@ -120,8 +146,10 @@ var readHeaders = []parameter{
 			"application/yaml;as=Table;v=v1;g=meta.k8s.io", askProtobuf + ";as=Table;v=v1;g=meta.k8s.io", "application/json;as=Table;v=v2;g=meta.k8s.io",
 		},
 	}},
-	{"Accept-Encoding", 20, choices{[]string{"gzip", "identity", "gzip, deflate", "br"}, []string{"GZIP", "gzip;q=0", "*", ""}}},
-	{"User-Agent", 8, choices{good: []string{"curl/8.5.0", "Mozilla/5.0 (X11)", "kubectl/v1.37.1"}}},
+	{"Accept-Encoding", 20, choices{
+		[]string{"gzip", "gzip", "identity", "gzip, deflate", "br"}, []string{"GZIP", "gzip;q=0", "gzip;q=1.0", "identity;q=1, gzip", "deflate;q=0.5 , gzip ", "*", ""},
+	}},
+	{"User-Agent", 8, choices{good: []string{"curl/8.5.0", "Mozilla/5.0 (X11)", "kubectl/v1.37.1", "Wget/1.21", "curly", "Mozilla/4.0"}}},
 }
 
 // watchHeaders ask for no protobuf: the version of a bookmark cannot be masked in it.

@@ -1,7 +1,9 @@
 package testkit
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -11,6 +13,12 @@ const (
 	blankVersion       = "{version}"        // the collection's resourceVersion, as the facade says
 	blankUpstreamToken = "{token:upstream}" // the continue token after the collection's first object, from kube-apiserver
 	blankFacadeToken   = "{token:facade}"   // the same from the facade
+	// What a client might make of kube-apiserver's token.
+	blankLatestToken  = "{token:latest}"  // of no version, as a 410 offers it
+	blankFutureToken  = "{token:future}"  // of a version far ahead
+	blankMovedToken   = "{token:moved}"   // of another key
+	blankOutsideToken = "{token:outside}" // of a key that is not below the collection
+	blankCutToken     = "{token:cut}"     // without its end
 )
 
 func isBlank(value string) bool { return strings.HasPrefix(value, "{") }
@@ -24,7 +32,40 @@ func (o *Oracle) Fill(t testing.TB, q Question) Question {
 			q.Path = strings.ReplaceAll(q.Path, blank, asker.know(t, q, blank))
 		}
 	}
+	for blank, forge := range forgeries {
+		if strings.Contains(q.Path, blank) {
+			q.Path = strings.ReplaceAll(q.Path, blank, forge(o.Upstream.know(t, q, blankUpstreamToken)))
+		}
+	}
 	return q
+}
+
+// forgeries make one token of another; what is no token stays as it is.
+var forgeries = map[string]func(string) string{
+	blankLatestToken: func(token string) string { return forge(token, `"rv":-1`, "") },
+	blankFutureToken: func(token string) string { return forge(token, `"rv":999999999999`, "") },
+	blankMovedToken:  func(token string) string { return forge(token, "", `"start":"/b\u0000"`) },
+	blankOutsideToken: func(token string) string {
+		return forge(token, "", `"start":"../../x"`)
+	},
+	blankCutToken: func(token string) string { return token[:len(token)*2/3] },
+}
+
+var tokenStart = regexp.MustCompile(`"start":".*"`)
+
+// forge replaces a token's version or start where one is given.
+func forge(token, version, start string) string {
+	content, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil || token == "" {
+		return token
+	}
+	if version != "" {
+		content = tokenVersion.ReplaceAllLiteral(content, []byte(version))
+	}
+	if start != "" {
+		content = tokenStart.ReplaceAllLiteral(content, []byte(start))
+	}
+	return base64.RawURLEncoding.EncodeToString(content)
 }
 
 // listPath is the path of what a question reads or, if it watches, of the collection: a watch starts at no object's version,

@@ -1,6 +1,9 @@
 package testkit
 
-import "testing"
+import (
+	"encoding/base64"
+	"testing"
+)
 
 func TestListPath(t *testing.T) {
 	for path, want := range map[string]string{
@@ -13,6 +16,26 @@ func TestListPath(t *testing.T) {
 	} {
 		if got := (Question{Path: path}).listPath(); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+func TestForgeries(t *testing.T) {
+	token := base64.RawURLEncoding.EncodeToString([]byte(`{"v":"meta.k8s.io/v1","rv":7,"start":"/a\u0000"}`))
+	for blank, want := range map[string]string{
+		blankLatestToken:  `{"v":"meta.k8s.io/v1","rv":-1,"start":"/a\u0000"}`,
+		blankFutureToken:  `{"v":"meta.k8s.io/v1","rv":999999999999,"start":"/a\u0000"}`,
+		blankMovedToken:   `{"v":"meta.k8s.io/v1","rv":7,"start":"/b\u0000"}`,
+		blankOutsideToken: `{"v":"meta.k8s.io/v1","rv":7,"start":"../../x"}`,
+	} {
+		got, err := base64.RawURLEncoding.DecodeString(forgeries[blank](token))
+		if string(got) != want || err != nil {
+			t.Errorf("%s: %s %v, want %s", blank, got, err, want)
+		}
+	}
+	for blank, forge := range forgeries {
+		if got := forge(""); got != "" {
+			t.Errorf("%s of nothing: %q", blank, got)
 		}
 	}
 }
