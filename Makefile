@@ -7,6 +7,7 @@ VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 20s
 PACKAGES ?= ./...
 QUESTIONS ?= 20000
+WORKLOADS ?= 200
 
 .PHONY: help
 help: ## list the targets
@@ -32,8 +33,8 @@ test: cluster ## everything, against a real kube-apiserver, with the race detect
 	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 20m $(PACKAGES)
 
 .PHONY: conformance
-conformance: cluster ## questions made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
-	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./cmd/listfacade
+conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
+	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./cmd/listfacade
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version

@@ -42,7 +42,11 @@ func TestConformance(t *testing.T) {
 		c.ask(t, asked, grammar.Question())
 	}
 	c.streams.Wait()
-	t.Logf("%d questions, %d of them for streams, %d answered differently; codes of kube-apiserver's other answers: %v", asked, c.opened, c.failures, c.codes)
+	t.Logf("%d questions, %d of them for streams, %d answered differently; of kube-apiserver's other answers %d were compressed, and their codes %v",
+		asked, c.opened, c.failures, c.compressed, c.codes)
+	if asked < n && !c.enough() {
+		t.Errorf("there was no time for %d of %d questions", n-asked, n)
+	}
 }
 
 // TestConformanceRegressions asks the questions that were once answered differently.
@@ -106,6 +110,8 @@ type conformance struct {
 	opened  int
 	codes   map[int]int // how many answers had each
 
+	compressed int // answers
+
 	mu       sync.Mutex
 	failures int
 }
@@ -120,6 +126,9 @@ func (c *conformance) ask(t *testing.T, number int, q testkit.Question) {
 	if !filled.Watches() {
 		answer, diff := c.oracle.Difference(t, filled)
 		c.codes[answer.Code]++
+		if answer.Header.Get("Content-Encoding") == "gzip" {
+			c.compressed++
+		}
 		c.report(t, number, q, diff)
 		return
 	}
@@ -167,6 +176,7 @@ func stir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bulky(t, client)
 	moving := map[string]dynamic.ResourceInterface{
 		"v1/ConfigMap":    client.Resource(configMaps).Namespace(secondNamespace),
 		"ex.io/v1/Widget": client.Resource(schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "widgets"}).Namespace(secondNamespace),
@@ -196,6 +206,26 @@ func stir(t *testing.T) {
 			_ = objects.Delete(context.Background(), "moving", metav1.DeleteOptions{}) // the cluster ends anyway
 		}
 	})
+}
+
+// bulky makes lists of config maps and of widgets long enough to be compressed, until the test ends.
+func bulky(t *testing.T, client dynamic.Interface) {
+	t.Helper()
+	text := strings.Repeat("not much, but often. ", gzipFrom/20)
+	for gvr, content := range map[schema.GroupVersionResource]map[string]any{
+		configMaps: {"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text}},
+		{Group: "ex.io", Version: "v1", Resource: "widgets"}: {
+			"apiVersion": "ex.io/v1", "kind": "Widget", "spec": map[string]any{"color": "red", "text": text},
+		},
+	} {
+		o := &unstructured.Unstructured{Object: content}
+		o.SetName("bulky")
+		objects := client.Resource(gvr).Namespace(secondNamespace)
+		if _, err := objects.Apply(t.Context(), "bulky", o, metav1.ApplyOptions{FieldManager: "conformance", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = objects.Delete(context.Background(), "bulky", metav1.DeleteOptions{}) }) // the cluster ends anyway
+	}
 }
 
 // move makes one change; every fourth removes the object.

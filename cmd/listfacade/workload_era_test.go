@@ -191,15 +191,18 @@ func (e *era) ended(t *testing.T, w *watching) {
 }
 
 func (w *watching) difference(want, got *testkit.Recording, ended bool) string {
-	switch failed := want.Failed() || got.Failed(); {
-	case failed && !w.cut, ended && !w.cut:
-		return testkit.DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64)) + testkit.DiffEnds(want, got)
-	case w.timed():
-		return testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got)
+	whole := func() string {
+		return testkit.DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64))
+	}
+	switch {
 	case w.cut:
 		return testkit.DiffBegun(want, got)
+	case w.timed():
+		return testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got)
+	case ended, want.Failed(), got.Failed():
+		return whole() + testkit.DiffEnds(want, got)
 	}
-	return testkit.DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64))
+	return whole()
 }
 
 // check holds one recording against what happened, if it did not fail and says where it starts.
