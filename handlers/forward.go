@@ -46,6 +46,11 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
 	if info.Verb == verbWatch {
 		stop := context.AfterFunc(s.Draining, cancel) // a watch would outlast the shutdown
 		defer stop()
+		if isUpgrade(r) {
+			if done, err := s.forwardSocket(w, r.WithContext(ctx)); done || err != nil {
+				return err
+			}
+		}
 	}
 	// The upstream's own headers are the answer; ours would stand beside them.
 	header, own := w.Header(), http.Header{}

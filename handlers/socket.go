@@ -1,14 +1,18 @@
 package handlers
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"golang.org/x/net/websocket"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).
@@ -21,19 +25,80 @@ func isUpgrade(r *http.Request) bool {
 func (s *Server) overSocket(ctx context.Context, w http.ResponseWriter, r *http.Request, stream *watchStream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	websocket.Handler(func(conn *websocket.Conn) {
-		gone := make(chan struct{})
-		go func() {
-			defer close(gone)
-			_, _ = io.Copy(io.Discard, conn)
-			cancel()
-		}()
-		_ = stream.run(ctx, &socketSink{conn: conn, timeout: s.WriteTimeout}) // nothing can be said to a client that is gone
-		_ = conn.Close()
-		<-gone
-	}).ServeHTTP(w, r)
+	s.upgrade(w, r, cancel, func(sink *socketSink) {
+		_ = stream.run(ctx, sink) // nothing can be said to a client that is gone
+	})
 	return nil
 }
+
+// upgrade shakes hands and lets talk send until it returns; gone is called when the client is.
+func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, gone func(), talk func(*socketSink)) {
+	websocket.Handler(func(conn *websocket.Conn) {
+		heard := make(chan struct{})
+		go func() {
+			defer close(heard)
+			_, _ = io.Copy(io.Discard, conn)
+			gone()
+		}()
+		talk(&socketSink{conn: conn, timeout: s.WriteTimeout})
+		_ = conn.Close()
+		<-heard
+	}).ServeHTTP(w, r)
+}
+
+// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent in messages, so
+// that no connection of a client's reaches through to the upstream. It is not done when the upstream has something else to say.
+func (s *Server) forwardSocket(w http.ResponseWriter, r *http.Request) (done bool, err error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	answer, err := s.Upstream.Open(r.WithContext(ctx))
+	if err != nil {
+		return false, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return false, nil
+	}
+	next := nextLine
+	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
+		next = nextPrefixed
+	}
+	body := bufio.NewReader(answer.Body)
+	s.upgrade(w, r, cancel, func(sink *socketSink) {
+		for {
+			message, err := next(body)
+			if err != nil || sink.message(message) != nil {
+				return
+			}
+		}
+	})
+	return true, nil
+}
+
+// frameLimit bounds a frame of the upstream's in bytes; etcd holds at most 1.5 MB of an object.
+const frameLimit = 64 << 20
+
+// nextLine is a frame of a stream in JSON, its newline included; it is text.
+func nextLine(body *bufio.Reader) (any, error) {
+	line, err := body.ReadString('\n')
+	return line, err
+}
+
+// nextPrefixed is a frame of a stream in protobuf, without the length that stands before it (semantics 4.6, 4.7).
+func nextPrefixed(body *bufio.Reader) (any, error) {
+	var length uint32
+	if err := binary.Read(body, binary.BigEndian, &length); err != nil {
+		return nil, err
+	}
+	if length > frameLimit {
+		return nil, errFrameTooLong
+	}
+	frame := make([]byte, length)
+	_, err := io.ReadFull(body, frame)
+	return frame, err
+}
+
+var errFrameTooLong = errors.New("a frame of the upstream's is too long")
 
 // socketSink sends each frame as a text message.
 type socketSink struct {
@@ -44,13 +109,18 @@ type socketSink struct {
 func (s *socketSink) begin() error { return nil }
 
 func (s *socketSink) send(frames []byte) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
-		return err
-	}
 	for frame := range bytes.Lines(frames) {
-		if err := websocket.Message.Send(s.conn, string(frame)); err != nil {
+		if err := s.message(string(frame)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// message sends a string as text, bytes as they are.
+func (s *socketSink) message(content any) error {
+	if err := s.conn.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
+		return err
+	}
+	return websocket.Message.Send(s.conn, content)
 }

@@ -20,7 +20,9 @@ func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadC
 	config.TlsConfig = a.tls
 	config.Header = q.Header.Clone()
 	config.Header.Del("Upgrade")
-	conn, err := config.DialContext(ctx)
+	dialing, stop := context.WithTimeout(ctx, answerWithin) // a server that answers with a stream would be read to its end
+	defer stop()
+	conn, err := config.DialContext(dialing)
 	if err != nil {
 		rec.Code = 0
 		var refused *websocket.DialError

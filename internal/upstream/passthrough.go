@@ -66,6 +66,19 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 	return failed
 }
 
+// Open sends the request on and returns the upstream's answer, uncompressed, for a caller that gives it another form; the caller
+// closes its body. It returns an *UnreachableError when there is no answer.
+func (p *PassThrough) Open(r *http.Request) (*http.Response, error) {
+	out := &httputil.ProxyRequest{In: r, Out: r.Clone(r.Context())}
+	p.rewrite(out)
+	out.Out.Header.Del("Accept-Encoding")
+	response, err := p.client.http.Transport.RoundTrip(out.Out)
+	if err != nil {
+		return nil, &UnreachableError{Err: err}
+	}
+	return response, nil
+}
+
 // rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same parameters
 // that were read here.
 func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
