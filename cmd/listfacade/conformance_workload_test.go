@@ -16,6 +16,7 @@ import (
 const (
 	conformanceWorkloads = 6 // unless LISTFACADE_WORKLOADS says how many
 	conformanceLots      = 6 // workloads at a time
+	differentWorkloads   = 8 // are enough
 	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
 )
 
@@ -38,7 +39,7 @@ func TestConformanceWorkloads(t *testing.T) {
 			}
 			for {
 				seed := first + next.Add(1) - 1
-				if seed >= first+uint64(n) || (limited && time.Until(deadline) < 2*conformanceMargin) {
+				if seed >= first+uint64(n) || different.Load() >= differentWorkloads || (limited && time.Until(deadline) < 2*conformanceMargin) {
 					return
 				}
 				performed.Add(1)
@@ -50,7 +51,7 @@ func TestConformanceWorkloads(t *testing.T) {
 	}
 	workers.Wait()
 	t.Logf("%d workloads, %d answered differently", performed.Load(), different.Load())
-	if performed.Load() < uint64(n) {
+	if performed.Load() < uint64(n) && different.Load() < differentWorkloads {
 		t.Errorf("there was no time for %d of %d workloads", uint64(n)-performed.Load(), n)
 	}
 }

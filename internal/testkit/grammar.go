@@ -21,8 +21,8 @@ type Object struct{ Namespace, Name string }
 // Grammar makes questions at random, most of them good, some wrong in one way or in several. The same seed and subjects make
 // the same questions: what depends on the cluster's state stands in them as a blank, for Oracle.Fill.
 //
-// It makes no question that docs/divergences.md answers: no methods that write, no connections into containers, no watches
-// that are over before they begin or that begin before the facade did.
+// It makes no question that docs/divergences.md answers: no methods that some server has an answer of its own for, no connections into
+// containers, no watches that are over before they begin or that begin before the facade did.
 type Grammar struct {
 	random   *rand.Rand
 	subjects []Subject

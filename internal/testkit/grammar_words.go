@@ -34,7 +34,7 @@ var (
 		"/apis/ex.io/v9/widgets", "/apis/ex.io/v1/foos", "/api/v1/configmaps/", "/apis/ex.io/v1/widgets/", "//api/v1/configmaps", "/api/v1//configmaps",
 		"/api/v1/namespaces/oracle/pods/alpha/nothing/x", "/api/v1/bindings", "/apis/ex.io/v1/namespaces/oracle/gadgets", "/api/v1/../v1/pods",
 		"/apis/apps/v1/namespaces//deployments", "/api/v1/namespaces/oracle/configmaps/alpha/x/y", "/api/v1/pods/x", "/apis/v1", "/api/v1/watch/foos",
-		"/api/v1/watch", "/apis/ex.io/v1/widgets/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha/status", "/api/v1/componentstatuses", "/%2e/api", "/openapi/v4",
+		"/apis/ex.io/v1/widgets/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha/status", "/%2e/api", "/openapi/v4",
 	}
 )
 

@@ -151,17 +151,22 @@ func (r *Recording) Reached() uint64 {
 	return highest
 }
 
-// String lists the frames, one a line, without their contents.
+// String lists the frames, one a line, without their contents. Of bookmarks that say the same one after the other, the first stands
+// there.
 func (r *Recording) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d frames", len(r.Frames))
+	last := ""
 	for _, frame := range r.Frames {
 		e, err := frame.Event()
+		line := e.String()
 		if err != nil || e.Type == "ERROR" {
-			fmt.Fprintf(&b, "\n  %s", frame.Line)
-			continue
+			line = string(frame.Line)
 		}
-		fmt.Fprintf(&b, "\n  %s", e)
+		if e.Type != Bookmark || line != last {
+			fmt.Fprintf(&b, "\n  %s", line)
+		}
+		last = line
 	}
 	return b.String()
 }
