@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -63,7 +64,7 @@ func (l *lot) performSeed(t *testing.T, seed uint64) {
 			t.Logf("this is LISTFACADE_SEED=%d LISTFACADE_WORKLOADS=1; for testdata/conformance/workloads:\n%s", seed, script)
 		}
 	})
-	l.perform(t, runOf(seed), script)
+	l.perform(t, "w"+strconv.FormatUint(seed, 36), script)
 }
 
 // performFiles performs workloads that were once answered differently.

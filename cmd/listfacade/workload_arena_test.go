@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -172,4 +173,12 @@ func (l *lot) undefine(t *testing.T, resource string) {
 		}
 		return nil
 	})
+}
+
+func countColumns(table []byte) int {
+	var content struct{ ColumnDefinitions []any }
+	if json.Unmarshal(table, &content) != nil {
+		return 0
+	}
+	return len(content.ColumnDefinitions)
 }

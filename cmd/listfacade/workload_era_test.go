@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,22 +124,18 @@ const patience = 15 * time.Second
 func (e *era) end(t *testing.T, act func()) {
 	t.Helper()
 	last := e.mark(t, e.resource)
-	truth := e.all.upstream.Until(t, within, "the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	e.all.upstream.Until(t, within, "the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	model := e.model(t)
 	for _, w := range e.watches {
-		e.await(t, w, truth)
+		e.await(t, w, model)
 	}
 	if act != nil {
 		act()
 		for _, w := range e.watches {
 			e.ended(t, w)
 		}
-		truth = e.all.upstream.SoFar()
+		model = e.model(t) // with what the act did
 	}
-	model, err := testkit.NewModel(truth)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model.Close(e.began)
 	for _, w := range e.watches {
 		want, got := w.upstream.Close(), w.facade.Close()
 		if diff := w.difference(want, got, act != nil); diff != "" {
@@ -151,8 +146,19 @@ func (e *era) end(t *testing.T, act func()) {
 	}
 }
 
+// model is what kube-apiserver has told of everything until now.
+func (e *era) model(t *testing.T) *testkit.Model {
+	t.Helper()
+	model, err := testkit.NewModel(e.all.upstream.SoFar())
+	if err != nil {
+		t.Fatal(err)
+	}
+	model.Close(e.began)
+	return model
+}
+
 // await waits until both servers have told what the model says, or the watch is over.
-func (e *era) await(t *testing.T, w *watching, truth *testkit.Recording) {
+func (e *era) await(t *testing.T, w *watching, model *testkit.Model) {
 	t.Helper()
 	if w.cut {
 		return
@@ -161,11 +167,6 @@ func (e *era) await(t *testing.T, w *watching, truth *testkit.Recording) {
 		e.ended(t, w)
 		return
 	}
-	model, err := testkit.NewModel(truth)
-	if err != nil {
-		t.Fatal(err)
-	}
-	model.Close(e.began)
 	n, err := model.Expected(w.q, w.opened)
 	if err != nil {
 		n = math.MaxInt // it is refused, and ends
@@ -215,6 +216,3 @@ func (w *watching) check(t *testing.T, server string, r *testkit.Recording, mode
 		t.Errorf("%s: %v", server, err)
 	}
 }
-
-// runOf is the name of a seed's performance.
-func runOf(seed uint64) string { return "w" + url.PathEscape(strconv.FormatUint(seed, 36)) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -219,12 +218,4 @@ func (p *play) build(t *testing.T) {
 		}
 		return err
 	})
-}
-
-func countColumns(table []byte) int {
-	var content struct{ ColumnDefinitions []any }
-	if json.Unmarshal(table, &content) != nil {
-		return 0
-	}
-	return len(content.ColumnDefinitions)
 }
