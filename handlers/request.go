@@ -134,6 +134,10 @@ func (q *Request) keyPrefix() string {
 	return q.Predicate.Namespace() + "/"
 }
 
+// strays tells of a continued list whose field selector names a namespace. kube-apiserver reads its token from the root of the
+// whole collection, even one that it gave out for the namespace, and so may begin again.
+func (q *Request) strays() bool { return q.Options.Continue != "" && q.keyPrefix() != q.prefix() }
+
 // pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics 2.1).
 func (q *Request) pinned(scope selectors.Scope) bool {
 	return q.Predicate.Name() != "" && q.Options.Continue == "" &&

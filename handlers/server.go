@@ -117,6 +117,9 @@ func isRead(info *request.RequestInfo) bool {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
 	switch q.Verb {
 	case verbList:
+		if q.strays() {
+			return errForward
+		}
 		return s.list(w, r, q, lane)
 	case verbWatch:
 		return s.watch(w, r, q, lane)
