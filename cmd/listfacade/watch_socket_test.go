@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"testing"
 
@@ -39,7 +38,7 @@ func TestWatchSockets(t *testing.T) {
 			p := watchBoth(t, o, testkit.Question{Path: path + "?" + query, Header: upgrading})
 			want, got := p.upstream.Ended(t, within), p.facade.Ended(t, within)
 			if diff := testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got); diff != "" {
-				t.Error(fmt.Sprintf("%s?%s\n%s", path, query, diff))
+				t.Errorf("%s?%s\n%s", path, query, diff)
 			}
 		}
 	}

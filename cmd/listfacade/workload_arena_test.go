@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -99,11 +100,11 @@ func (l *lot) servedAs(ctx context.Context, resource string, d definition) error
 		return err
 	}
 	if err := list("v1beta1", metav1.ListOptions{}); (err == nil) != d.version {
-		return fmt.Errorf("v1beta1: %w", err)
+		return fmt.Errorf("v1beta1 is served: %t", err == nil)
 	}
 	err := list("v1", metav1.ListOptions{FieldSelector: "spec.value=x"})
 	if selectable := resource == "gadgets" && !d.unselectable; (err == nil) != selectable {
-		return fmt.Errorf("spec.value as a selector: %w", err)
+		return fmt.Errorf("spec.value can be selected by: %t", err == nil)
 	}
 	table, err := l.upstream.Ask(ctx, testkit.Question{Path: collection(gvr, ""), Header: accepting(acceptTable)})
 	if err != nil {
@@ -168,10 +169,14 @@ func (l *lot) undefine(t *testing.T, resource string) {
 					[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // it may be gone by now
 			}
 		}
-		if _, err := client.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("it is there (%v)", err)
+		_, err := client.Get(t.Context(), name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			return errors.New("it is there")
+		case apierrors.IsNotFound(err):
+			return nil
 		}
-		return nil
+		return err
 	})
 }
 

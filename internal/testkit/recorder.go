@@ -63,7 +63,7 @@ func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 }
 
 func (a *Asker) openStream(ctx context.Context, q Question) (Recording, io.ReadCloser, error) {
-	response, err := a.Open(ctx, q)
+	response, err := a.Open(ctx, q) //nolint:bodyclose // the recorder closes it
 	if err != nil {
 		return Recording{}, nil, err
 	}
