@@ -208,7 +208,11 @@ func (w *scriptWriter) ask(r role) {
 	if r.namespaced {
 		path = r.root + "/namespaces/{namespace}/" + r.resource
 	}
-	query := []string{w.choose(scriptAges)}
+	age := w.choose(scriptAges)
+	if r.resource == "pods" && strings.Contains(age, "limit=1") {
+		age = "limit=1" // docs/divergences.md has what an index means for a page of the past
+	}
+	query := []string{age}
 	accept := w.choose(scriptListAccepts)
 	if w.random.IntN(4) == 0 {
 		path, query = path+"/"+w.name(r), []string{w.choose([]string{"", "resourceVersion=0", "resourceVersion={version:0}"})}
