@@ -58,12 +58,8 @@ func TestScriptsCover(t *testing.T) {
 			expected = append(expected, escapeBlanks(field))
 		}
 	}
-	for _, start := range scriptStarts {
-		expected = append(expected, start)
-	}
-	for _, age := range scriptAges {
-		expected = append(expected, age)
-	}
+	expected = append(expected, scriptStarts...)
+	expected = append(expected, scriptAges...)
 	for _, accept := range append(scriptAccepts, scriptListAccepts...) {
 		expected = append(expected, "Accept: "+accept)
 	}
