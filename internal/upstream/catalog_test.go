@@ -115,7 +115,7 @@ func TestCatalogAsksOnceASecond(t *testing.T) {
 					wait.Wait()
 					elapse(10 * time.Millisecond)
 				}
-				if n := r.Asked(apiServices); n < 9 || n > 11 {
+				if n := r.Asked(apiServices); n < 9 || n > 13 {
 					t.Errorf("asked %d times in ten seconds", n)
 				}
 				r.Script(apiServices, nil)
