@@ -52,6 +52,8 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		{"kubernetes itself", "cmd/listfacade/a.go", `import "k8s.io/kubernetes/pkg/apis/core"`, "only [] and tests may"},
 		{"devcluster", "handlers/a.go", `import "` + module + `/devcluster"`, "it is another module"},
 		{"devcluster in a test", "handlers/a_test.go", `import "` + module + `/devcluster/internal/pki"`, "it is another module"},
+		{"a client in a test", "handlers/a_test.go", `import "` + module + `/test/clients/informer"`, "it is another module"},
+		{"a client knows us", "test/clients/old/a.go", `import "` + module + `/cache"`, "test/clients/old/a.go:2: imports " + module + "/cache: it is another module"},
 		{"devcluster knows us", "devcluster/a.go", `import "` + module + `/cache"`, "devcluster/a.go:2: imports " + module + "/cache: it is another module"},
 		{"a Status elsewhere", "handlers/list.go", "import metav1 " + status + "\nvar s = &metav1.Status{}", "handlers/list.go:3: writes a metav1.Status"},
 		{"a Status in a slice", "handlers/list.go", "import m " + status + "\nvar s = []any{m.Status{}}", "handlers/list.go:3: writes a metav1.Status"},
@@ -113,6 +115,7 @@ func goodTree() fstest.MapFS {
 		"internal/testkit/deep/doc.go": documentedFile("p", ""),
 		"bench/main.go":                documentedFile("main", `import ("`+module+`/internal/testkit"; "k8s.io/client-go/rest")`),
 		"devcluster/cluster.go":        file(`import ("` + module + `/devcluster/internal/pki"; "k8s.io/client-go/rest")`),
+		"test/clients/old/main.go":     file(`import ("` + module + `/test/clients/informer"; "k8s.io/client-go/rest")`),
 		"cache/testdata/bad.go":        &fstest.MapFile{Data: []byte("no Go at all")},
 		".hidden/bad.go":               &fstest.MapFile{Data: []byte("no Go at all")},
 	}

@@ -16,13 +16,13 @@ func check(tree fs.FS) ([]string, error) {
 	}
 	var breaches []string
 	for dir, files := range byDir(sources) {
-		if within(dir, devcluster) {
+		if withinAny(dir, otherModules) {
 			continue
 		}
 		breaches = append(breaches, checkPackage(dir, files)...)
 	}
 	for _, s := range sources {
-		if within(s.dir(), devcluster) {
+		if withinAny(s.dir(), otherModules) {
 			breaches = append(breaches, checkOtherModule(s)...)
 			continue
 		}
@@ -83,7 +83,7 @@ func checkImports(s *source) []string {
 func refusal(s *source, home *room, target string) string {
 	dir, ours := ownDir(target)
 	switch {
-	case ours && within(dir, devcluster):
+	case ours && withinAny(dir, otherModules):
 		return "it is another module"
 	case s.test || home == nil: // a package without a room is a breach already
 		return ""
@@ -104,11 +104,11 @@ func refusal(s *source, home *room, target string) string {
 	return ""
 }
 
-// checkOtherModule holds the devcluster module to importing nothing of the main one.
+// checkOtherModule holds another module to importing nothing of the main one.
 func checkOtherModule(s *source) []string {
 	var breaches []string
 	for _, i := range s.imports {
-		if dir, ours := ownDir(i.path); ours && !within(dir, devcluster) {
+		if dir, ours := ownDir(i.path); ours && !withinAny(dir, otherModules) {
 			breaches = append(breaches, fmt.Sprintf("%s:%d: imports %s: it is another module", s.path, i.line, i.path))
 		}
 	}

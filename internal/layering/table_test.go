@@ -63,8 +63,8 @@ var confined = []struct {
 	{"go.etcd.io", nil},
 }
 
-// devcluster is a module of its own; it and the main module meet over HTTP only, tests included.
-const devcluster = "devcluster"
+// otherModules are directories with modules of their own; they and the main module meet over HTTP only, tests included.
+var otherModules = []string{"devcluster", "test/clients"}
 
 // statusFile is the only place where a metav1.Status is written down, so that every error text has one home.
 const statusFile = "handlers/errors.go"
