@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -43,6 +44,7 @@ type running struct {
 	Config  *rest.Config // for clients of the facade: no credentials, its certificate trusted
 	facade  *facade
 	logs    *observer.ObservedLogs // warnings and errors
+	drain   context.CancelFunc
 	stop    context.CancelFunc
 	stopped chan error
 }
@@ -58,6 +60,14 @@ func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*conf
 // launchFacade is startFacade for an upstream that may be in no state to get ready with.
 func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *running {
 	t.Helper()
+	run := wireFacade(t, kubeconfig, settings...)
+	run.listen(t)
+	return run
+}
+
+// wireFacade makes a facade that does not listen yet.
+func wireFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *running {
+	t.Helper()
 	c := defaults()
 	c.kubeconfig, c.certDir, c.port = kubeconfig, t.TempDir(), 0
 	for _, set := range settings {
@@ -70,7 +80,6 @@ func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *r
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
 	draining, drain := context.WithCancel(context.Background())
 	core, logs := observer.New(zap.WarnLevel)
 	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) })
@@ -78,18 +87,24 @@ func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *r
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(c.bindAddress.String(), "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "https://" + listener.Addr().String()
-	run := &running{
-		URL: url, facade: f, logs: logs, stop: stop, stopped: make(chan error, 1),
-		Config: &rest.Config{Host: url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.certDir, "listfacade.crt")}, QPS: -1},
-	}
-	go func() { run.stopped <- f.serve(ctx, listener, drain) }()
-	t.Cleanup(func() { run.close(t) })
-	return run
+	return &running{facade: f, logs: logs, drain: drain, stopped: make(chan error, 1)}
+}
+
+// listen serves until the test ends. A port that another facade had a moment ago may be in use for a while yet.
+func (r *running) listen(t *testing.T) {
+	t.Helper()
+	c := r.facade.config
+	var listener net.Listener
+	testkit.Eventually(t, within, "the port is free", func() (err error) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(c.bindAddress.String(), strconv.Itoa(c.port)))
+		return err
+	})
+	r.URL = "https://" + listener.Addr().String()
+	r.Config = &rest.Config{Host: r.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.certDir, "listfacade.crt")}, QPS: -1}
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() { r.stopped <- r.facade.serve(ctx, listener, r.drain) }()
+	t.Cleanup(func() { r.close(t) })
 }
 
 // close drains the facade; it may be called more than once.

@@ -26,8 +26,13 @@ type Kubectl struct {
 // NewKubectl makes a kubectl for the server of a client configuration, with a discovery cache of its own.
 func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
 	t.Helper()
-	dir := t.TempDir()
-	k := &Kubectl{binary: binary, kubeconfig: filepath.Join(dir, "kubeconfig"), cache: filepath.Join(dir, "cache")}
+	return &Kubectl{binary: binary, kubeconfig: WriteKubeconfig(t, config), cache: t.TempDir()}
+}
+
+// WriteKubeconfig writes a client configuration to a file that lives as long as the test, and returns its path.
+func WriteKubeconfig(t testing.TB, config *rest.Config) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
 	const name = "server"
 	file := api.NewConfig()
 	file.Clusters[name] = &api.Cluster{
@@ -42,10 +47,10 @@ func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
 	file.AuthInfos[name] = user
 	file.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
 	file.CurrentContext = name
-	if err := clientcmd.WriteToFile(*file, k.kubeconfig); err != nil {
+	if err := clientcmd.WriteToFile(*file, path); err != nil {
 		t.Fatal(err)
 	}
-	return k
+	return path
 }
 
 func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {
