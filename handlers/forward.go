@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // connectSubresources are reads in name only: a GET of them opens a connection into a node or a container.
@@ -41,10 +43,10 @@ func (s *Server) forward(w http.ResponseWriter, r *http.Request) error {
 		defer s.bulk.Release(1)
 	}
 	trailOf(r).source = sourceUpstream
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	if info.Verb == verbWatch {
-		stop := context.AfterFunc(s.Draining, cancel) // a watch would outlast the shutdown
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	if info.Verb == verbWatch { // which would outlast the shutdown; a client resumes what ended, and lists again what broke off
+		stop := context.AfterFunc(s.Draining, func() { cancel(upstream.ErrEnd) })
 		defer stop()
 		if isUpgrade(r) {
 			if done, err := s.forwardSocket(w, r.WithContext(ctx)); done || err != nil {

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log"
@@ -33,6 +34,9 @@ func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Er
 // Unwrap returns the transport's error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
+// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a whole one.
+var ErrEnd = errors.New("the answer ends here")
+
 // PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot prove.
 type PassThrough struct {
 	client *Client
@@ -43,7 +47,7 @@ func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: c
 
 // Serve sends the request on and copies the answer. It returns an *UnreachableError when there is no answer to copy; then
 // nothing was written. An answer that breaks off in the middle aborts the client's connection, so that half a body is
-// never taken for a whole one.
+// never taken for a whole one; only ErrEnd lets it end there.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
@@ -55,6 +59,7 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 			for _, name := range withheldHeaders {
 				response.Header.Del(name)
 			}
+			response.Body = &endingBody{ReadCloser: response.Body, ctx: response.Request.Context()}
 			if response.StatusCode >= 300 && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
 				return p.redirect(response)
 			}
@@ -77,6 +82,21 @@ func (p *PassThrough) Open(r *http.Request) (*http.Response, error) {
 		return nil, &UnreachableError{Err: err}
 	}
 	return response, nil
+}
+
+// endingBody is an answer's body that may be told to end.
+type endingBody struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+// Read implements io.Reader.
+func (b *endingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && errors.Is(context.Cause(b.ctx), ErrEnd) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 // rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same parameters
