@@ -22,12 +22,18 @@ build: ## compile listfacade and the devcluster command into bin/
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time)
 	bin/devcluster build --module-dir devcluster
 
+.PHONY: clients
+clients: ## compile the informers of test/clients, each with the client-go of its age (minutes, the first time)
+	@set -e; for module in test/clients/client-go-*; do \
+		echo "$$module"; (cd $$module && go vet ./... && go build -o ../../../bin/ .); \
+	done
+
 .PHONY: run
 run: cluster ## a real cluster with Running pods, the facade in front of it, and the kubectl line to try
 	deploy/local/run.sh
 
 .PHONY: test
-test: cluster ## everything, against a real kube-apiserver, with the race detector
+test: cluster clients ## everything, against a real kube-apiserver, with the race detector
 	go vet ./...
 	cd devcluster && go vet ./... && go test -count=1 ./...
 	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 20m $(PACKAGES)

@@ -19,6 +19,11 @@ import (
 
 func newKubectls(t *testing.T) (*testkit.Kubectls, *rest.Config) {
 	t.Helper()
+	return kubectlsOf(t, cluster.Binaries["kubectl"])
+}
+
+func kubectlsOf(t *testing.T, binary string) (*testkit.Kubectls, *rest.Config) {
+	t.Helper()
 	if err := furnished(); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +31,6 @@ func newKubectls(t *testing.T) (*testkit.Kubectls, *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary := cluster.Binaries["kubectl"]
 	return &testkit.Kubectls{
 		Upstream: testkit.NewKubectl(t, binary, config),
 		Facade:   testkit.NewKubectl(t, binary, startFacade(t, cluster).Config),
@@ -108,6 +112,11 @@ type follower struct{ upstream, facade <-chan string }
 // TestKubectlWatches lets pairs of watches see an object appear, change twice and disappear.
 func TestKubectlWatches(t *testing.T) {
 	kubectls, config := newKubectls(t)
+	followWidgets(t, kubectls, config)
+}
+
+func followWidgets(t *testing.T, kubectls *testkit.Kubectls, config *rest.Config) {
+	t.Helper()
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -136,6 +145,7 @@ func TestKubectlWatches(t *testing.T) {
 			}
 		})
 	}
+	paint(t, widgets, "last", "") // it is to appear in the next test, too
 }
 
 // paint makes or changes a widget; without a color it is deleted.
