@@ -100,11 +100,11 @@ func (a *audience) admit(t *testing.T, programs []program) {
 	for _, s := range a.spectators {
 		s.syncs(t, manyObjects)
 	}
-	a.agree(t, within)
+	a.agree(t)
 }
 
 // agree waits until every client holds exactly what the upstream has; nobody writes meanwhile.
-func (a *audience) agree(t *testing.T, patience time.Duration) {
+func (a *audience) agree(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	want := a.present(t, configMaps, metav1.ListOptions{})
@@ -121,7 +121,7 @@ func (a *audience) agree(t *testing.T, patience time.Duration) {
 func (a *audience) allWatch(t *testing.T) {
 	t.Helper()
 	for _, s := range a.spectators {
-		testkit.Eventually(t, within, s.name+" watches", func() error {
+		testkit.Eventually(t, patience, s.name+" watches", func() error {
 			if a.door.watching(s.agent) == 0 {
 				return errors.New("it does not")
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,7 @@ type door struct {
 
 func newDoor() *door { return &door{inside: map[string]int{}} }
 
-// visit is one request: who asked, what for, and the beginning of the answer.
+// visit is one request: who asked, what for, and the end of the answer.
 type visit struct {
 	agent, asked string
 	code         int
@@ -60,7 +61,7 @@ func (d *door) watching(agent string) int {
 	return d.inside[agent]
 }
 
-// told counts by client how often an answer, or an event at the beginning of a watch, had a code.
+// told counts by client how often an answer, or the last event of a watch, had a code.
 func (d *door) told(code int) map[string]int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,15 +79,15 @@ func (d *door) print(t *testing.T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, v := range d.visits {
-		t.Logf("%s asked %s and was told %d %.200s", v.agent, v.asked, v.code, v.said)
+		t.Logf("%s asked %s and was told %d ... %s", v.agent, v.asked, v.code, v.said[max(len(v.said)-200, 0):])
 	}
 }
 
-// hearing passes an answer on and keeps its beginning.
+// hearing passes an answer on and keeps its end.
 type hearing struct {
 	http.ResponseWriter
 	code int
-	head bytes.Buffer
+	tail []byte
 }
 
 // hearingLimit is more than any Status has, in bytes.
@@ -103,19 +104,23 @@ func (h *hearing) WriteHeader(code int) {
 
 // Write implements io.Writer.
 func (h *hearing) Write(p []byte) (int, error) {
-	h.head.Write(p[:min(len(p), hearingLimit-h.head.Len())])
+	h.tail = append(h.tail, p[max(len(p)-hearingLimit, 0):]...)
+	h.tail = slices.Delete(h.tail, 0, max(len(h.tail)-hearingLimit, 0))
 	return h.ResponseWriter.Write(p)
 }
 
-// text is the beginning of the answer as the client reads it.
+// gzipMagic begins every member of a compressed stream.
+var gzipMagic = []byte{0x1f, 0x8b, 8}
+
+// text is the end of the answer as the client reads it.
 func (h *hearing) text() string {
 	if h.Header().Get("Content-Encoding") != "gzip" {
-		return h.head.String()
+		return string(h.tail)
 	}
-	reader, err := gzip.NewReader(&h.head)
+	reader, err := gzip.NewReader(bytes.NewReader(h.tail[max(bytes.LastIndex(h.tail, gzipMagic), 0):]))
 	if err != nil {
 		return err.Error()
 	}
-	text, _ := io.ReadAll(reader) // what was kept may break off anywhere
+	text, _ := io.ReadAll(reader) // the upstream's streams have one member only, of which the beginning is gone
 	return string(text)
 }
