@@ -188,9 +188,9 @@ func difference(want, got map[string]string) string {
 
 // digest sums up a state as the programs do.
 func digest(state map[string]string) string {
-	sum := sha256.New()
+	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(state)) {
-		fmt.Fprintf(sum, "%s %s\n", key, state[key])
+		b.WriteString(key + " " + state[key] + "\n")
 	}
-	return fmt.Sprintf("%x", sum.Sum(nil))
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(b.String())))
 }
