@@ -36,7 +36,7 @@ run: cluster ## a real cluster with Running pods, the facade in front of it, and
 test: cluster clients ## everything, against a real kube-apiserver, with the race detector
 	go vet ./...
 	cd devcluster && go vet ./... && go test -count=1 ./...
-	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 20m $(PACKAGES)
+	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 30m $(PACKAGES)
 
 .PHONY: conformance
 conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
