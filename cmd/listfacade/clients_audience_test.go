@@ -109,7 +109,7 @@ func (a *audience) agree(t *testing.T) {
 	began := time.Now()
 	want := a.present(t, configMaps, metav1.ListOptions{})
 	for _, s := range a.spectators {
-		testkit.Eventually(t, patience, s.name+" holds what the upstream has", func() error { return s.holds(want) })
+		testkit.Eventually(t, clientPatience, s.name+" holds what the upstream has", func() error { return s.holds(want) })
 		if wrong := s.errors(); len(wrong) > 0 {
 			t.Fatalf("%s was told %d events that do not fit, as %s", s.name, len(wrong), wrong[0])
 		}
@@ -121,7 +121,7 @@ func (a *audience) agree(t *testing.T) {
 func (a *audience) allWatch(t *testing.T) {
 	t.Helper()
 	for _, s := range a.spectators {
-		testkit.Eventually(t, patience, s.name+" watches", func() error {
+		testkit.Eventually(t, clientPatience, s.name+" watches", func() error {
 			if a.door.watching(s.agent) == 0 {
 				return errors.New("it does not")
 			}

@@ -120,7 +120,7 @@ func (s *spectator) take(line string) error {
 // syncs waits until the informer has what is there.
 func (s *spectator) syncs(t *testing.T, objects int) {
 	t.Helper()
-	testkit.Eventually(t, patience, s.name+" is synced", func() error {
+	testkit.Eventually(t, clientPatience, s.name+" is synced", func() error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.synced != objects {

@@ -11,9 +11,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// patience bounds every wait for clients. The longest is for those that are told 504: before an informer hears of it, its REST
+// clientPatience bounds every wait for clients. The longest is for those that are told 504: before an informer hears of it, its REST
 // client has asked eleven times, with three seconds for each answer and one between them.
-const patience = 5 * time.Minute
+const clientPatience = 5 * time.Minute
 
 // TestClients has informers of many ages, each with the libraries of its time, follow ten thousand ConfigMaps through a facade that
 // is restarted, loses its window, and is replaced by two replicas of which one lags. What they print is held against the upstream.
