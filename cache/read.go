@@ -46,13 +46,15 @@ func (s *State) Select(p *selectors.Predicate, from string) iter.Seq[*Object] {
 type Chunk struct {
 	Objects []*Object
 	More    bool // candidates are left behind the last object (semantics 2.6)
+	Indexed bool // the candidates are those of an index: others may be left
 }
 
 // Chunk returns the first limit objects that p matches from the key from on. It costs O(limit) when p selects
 // everything in its namespace. The limit is at least 1.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
-	var c Chunk
-	for o := range s.Candidates(p, from) {
+	t, in := s.narrow(p, from)
+	c := Chunk{Indexed: t != &s.objects}
+	for o := range flat(t.runs(in)) {
 		if len(c.Objects) == limit {
 			c.More = true
 			break

@@ -44,9 +44,9 @@ var tokens = []string{
 	blankLatestToken, blankLatestToken, blankMovedToken, blankCutToken, blankOutsideToken, blankFutureToken,
 }
 
-// kindFields are selectors that only one kind knows. None is served by an index: docs/divergences.md has what that means for pages.
+// kindFields are selectors that only one kind knows. kube-apiserver has an index for spec.nodeName, which shows in pages.
 var kindFields = map[string][]string{
-	"pods":                        {"spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
+	"pods":                        {"spec.nodeName=", "spec.nodeName=oracle-1", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
 	"nodes":                       {"spec.unschedulable=false", "spec.unschedulable=true", "metadata.namespace=x"},
 	"namespaces":                  {"status.phase=Active", "status.phase!=Active,metadata.name!=default", "name=oracle"},
 	"events":                      {"type=Normal", "reason!=x,involvedObject.kind=Pod", "source=", "regarding.kind=Pod", "reportingController=", "reportingComponent="},

@@ -209,9 +209,6 @@ func (w *scriptWriter) ask(r role) {
 		path = r.root + "/namespaces/{namespace}/" + r.resource
 	}
 	age := w.choose(scriptAges)
-	if r.resource == "pods" && strings.Contains(age, "limit=1") {
-		age = "limit=1" // docs/divergences.md has what an index means for a page of the past
-	}
 	query := []string{age}
 	accept := w.choose(scriptListAccepts)
 	if w.random.IntN(4) == 0 {
