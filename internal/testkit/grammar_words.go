@@ -46,7 +46,7 @@ var tokens = []string{
 
 // kindFields are selectors that only one kind knows. kube-apiserver has an index for spec.nodeName, which shows in pages.
 var kindFields = map[string][]string{
-	"pods":                        {"spec.nodeName=", "spec.nodeName=oracle-1", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
+	"pods":                        {"spec.nodeName=", "spec.nodeName=node-1", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
 	"nodes":                       {"spec.unschedulable=false", "spec.unschedulable=true", "metadata.namespace=x"},
 	"namespaces":                  {"status.phase=Active", "status.phase!=Active,metadata.name!=default", "name=oracle"},
 	"events":                      {"type=Normal", "reason!=x,involvedObject.kind=Pod", "source=", "regarding.kind=Pod", "reportingController=", "reportingComponent="},
@@ -57,7 +57,7 @@ var kindFields = map[string][]string{
 	"certificatesigningrequests":  {"spec.signerName=x", "spec.signerName!=x"},
 	"clustertrustbundles":         {"spec.signerName=", "spec.signerName!=x"},
 	"podcertificaterequests":      {"spec.podName!=x", "spec.nodeName!=x,spec.signerName!=x"},
-	"resourceslices":              {"spec.driver!=x,spec.pool.name!=x", "spec.nodeName!=x"},
+	"resourceslices":              {"spec.driver!=x,spec.pool.name!=x", "spec.nodeName!=x", "spec.nodeName=node-0"},
 	"widgets":                     {"spec.color=red", "spec.color!=red", "spec.weight=12", "spec.weight=", "spec.size=small"},
 	"validatingadmissionpolicies": {"spec.paramKind=x"},
 }
