@@ -81,6 +81,10 @@ func (s *Server) resource(w http.ResponseWriter, r *http.Request) error {
 		return s.forward(w, r)
 	}
 	trailOf(r).describe(info)
+	if info.Verb == verbWatch && s.Draining.Err() != nil {
+		w.Header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection
+		return upstream.ErrStopped            // a watch that ends at once would make its client list everything again
+	}
 	lane, err := s.open(r.Context(), info)
 	if err != nil {
 		return s.forwardIf(w, r, err)

@@ -300,6 +300,14 @@ func TestDraining(t *testing.T) {
 		if took := time.Since(began); took != time.Minute {
 			t.Errorf("the watch lasted %s", took)
 		}
+		// A client that asks again on the same connection is to find another server, not a watch that ends at once.
+		response, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2")
+		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !response.Close {
+			t.Errorf("%d %v %q", response.StatusCode, response.Header, body)
+		}
+		if response, body := f.get(t, reads[0]); response.StatusCode != http.StatusOK {
+			t.Errorf("a list while it drains: %d %s", response.StatusCode, body)
+		}
 	})
 }
 
