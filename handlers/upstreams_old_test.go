@@ -69,7 +69,7 @@ func TestReadsFromOldUpstreams(t *testing.T) {
 				"/api/v1/namespaces/ns/configmaps", "/api/v1/configmaps", "/api/v1/configmaps?limit=600", "/api/v1/namespaces/ns/configmaps/a",
 				fmt.Sprintf("/api/v1/namespaces/ns/configmaps?resourceVersion=%d", now),
 				fmt.Sprintf("/api/v1/namespaces/ns/configmaps/a?resourceVersion=%d", now),
-				fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", rv), "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0",
+				fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", rv), fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", now), "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0",
 			} {
 				began := time.Now()
 				response, body := f.get(t, target)
