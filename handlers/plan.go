@@ -153,14 +153,15 @@ func (s *Server) small(q *Request, lane *upstream.Lane, p plan) bool {
 
 // reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
 // brought there; one that the upstream has not reached either is waited for (semantics 2.2). errForward says that the upstream
-// is asked rather than waited for: it is there, and the lane cannot be brought there; or the caller's patience is brief.
+// is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A lane that lags is waited for: large
+// lists are what the upstream must not be asked for by all who wait.
 func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		err := lane.Reach(ctx, rv, patience)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, upstream.ErrUnproven), errors.Is(err, upstream.ErrAhead) && (patience == upstream.Brief || lane.Uncached()):
+		case errors.Is(err, upstream.ErrUnproven) && !lane.Marked(), isUnreached(err) && (patience == upstream.Brief || lane.Uncached()):
 			return nil, errForward
 		}
 		left := max(time.Until(deadline), 0)
@@ -174,6 +175,10 @@ func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, 
 // askAgain is how long a version that the upstream had not reached is waited for before it is asked again: a quiet lane would not
 // hear that it has.
 const askAgain = 500 * time.Millisecond
+
+func isUnreached(err error) bool {
+	return errors.Is(err, upstream.ErrUnproven) || errors.Is(err, upstream.ErrAhead)
+}
 
 func isTooLarge(err error) bool {
 	var tooLarge *cache.TooLargeError

@@ -27,6 +27,7 @@ type Lane struct {
 	failure      atomic.Pointer[Failure]
 	disconnected atomic.Int64 // unix nanoseconds since when no stream is open; 0 while one is
 	used         atomic.Int64 // unix nanoseconds of the last request
+	marked       atomic.Bool  // the upstream was seen to send a bookmark
 
 	mu      sync.Mutex    // guards changed and stopped
 	changed chan struct{} // closed and replaced when kind or failure change
@@ -63,6 +64,10 @@ func (l *Lane) Kind() *selectors.Kind { return l.kind.Load() }
 
 // Bookmark is what a bookmark of this kind looks like; never nil once the lane is synced.
 func (l *Lane) Bookmark() *Bookmark { return l.bookmark.Load() }
+
+// Marked tells whether the upstream has sent a bookmark of the resource. Without them a lane does not hear of versions that
+// other resources move to.
+func (l *Lane) Marked() bool { return l.marked.Load() }
 
 // Warnings are the Warning headers that the upstream puts on answers for this resource, because its API is deprecated.
 func (l *Lane) Warnings() []string {

@@ -262,6 +262,7 @@ func (r *reader) advance(st step) error {
 		}
 		return r.lane.Cache.Apply(st.change)
 	}
+	r.lane.marked.Store(true)
 	at, err := r.lane.Cache.Position()
 	if err != nil {
 		return err

@@ -105,6 +105,7 @@ func (r *reader) initial(s *stream, patience *time.Timer) error {
 		}
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
+			r.lane.marked.Store(true)
 			r.learnBookmark(st.frame)
 			return r.publish(st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
