@@ -34,8 +34,8 @@ func (f *freshness) join(rv cache.RV) <-chan struct{} {
 	return f.fence.done
 }
 
-// guard runs one fence. An error only means that nothing was proven. A probe of this very resource comes first: kube-apiserver
-// brings its cache up to date for it, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
+// guard runs one fence. An error only means that nothing was proven. Meanwhile it probes this very resource: kube-apiserver brings
+// its cache up to date for that, and its bookmark, a second later, would lie below what is wanted otherwise (semantics 10.2).
 func (f *freshness) guard(ctx context.Context, own *fence) {
 	defer close(own.done)
 	defer func() {
@@ -43,13 +43,13 @@ func (f *freshness) guard(ctx context.Context, own *fence) {
 		defer f.mu.Unlock()
 		f.fence = nil
 	}()
-	ctx, cancel := context.WithTimeout(ctx, questionWait)
-	defer cancel()
-	if _, err := f.membership.own.current(ctx, f.membership.resource); err != nil {
-		return
-	}
-	ctx, cancel = context.WithTimeout(ctx, (fenceSeconds+1)*time.Second)
-	defer cancel()
+	ctx, cancel := context.WithTimeout(ctx, (fenceSeconds+1)*time.Second)
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		_, _ = f.membership.own.current(ctx, f.membership.resource) // without it the bookmark proves less, and is looked at
+	}()
+	defer func() { cancel(); <-probed }()
 	f.metrics.Questioned("fence")
 	if !f.lane.reader.fence(ctx) && f.lane.life.Err() == nil {
 		f.silent.Store(time.Now().Add(fencePause).UnixNano())

@@ -34,7 +34,7 @@ const (
 const (
 	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are under 5 ms.
 	grace = 20 * time.Millisecond
-	// shortGrace is that for who can have an answer elsewhere, of a lane that changes seldom.
+	// shortGrace is that of a lane that changes seldom: only its last change may be on its way.
 	shortGrace = 5 * time.Millisecond
 )
 
@@ -135,7 +135,7 @@ func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State,
 		return nil, err
 	}
 	wait := grace
-	if !busy && patience != Full {
+	if !busy {
 		wait = shortGrace
 	}
 	if state, err := f.lane.Cache.WaitFor(ctx, rv, wait); err == nil && f.holds(state, rv) {
