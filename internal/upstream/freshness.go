@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -62,12 +61,10 @@ type freshness struct {
 	rolls      *groupCommit[*rollCall]
 	rhythm     rhythm
 	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
-	silent     atomic.Int64              // unix nanoseconds until when no fence is opened, because one brought no bookmark
+	silent     atomic.Int64              // unix nanoseconds until when no fence is opened, because one brought nothing
 	mute       atomic.Int64              // unix nanoseconds until when no roll is called, because one failed
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
-
-	mu    sync.Mutex // guards fence
-	fence *fence     // the fence under way
+	patrol     patrol
 }
 
 func newFreshness(lane *Lane, client *Client, metrics Metrics, shared *proofs) *freshness {
@@ -207,22 +204,4 @@ func (f *freshness) holds(s *cache.State, rv cache.RV) bool {
 func (l *Lane) at(rv cache.RV) bool {
 	state, err := l.Cache.State()
 	return err == nil && state.RV() >= rv
-}
-
-// bring makes the lane reach rv by a fence.
-func (f *freshness) bring(ctx context.Context, rv cache.RV) error {
-	if f.lane.Uncached() || time.Now().UnixNano() < f.silent.Load() {
-		return ErrUnproven // without bookmarks a fence would prove nothing
-	}
-	for attempt := 0; attempt < 2; attempt++ {
-		select {
-		case <-f.join(rv):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if f.lane.at(rv) {
-			return nil
-		}
-	}
-	return ErrUnproven
 }

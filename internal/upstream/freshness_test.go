@@ -347,3 +347,24 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 		})
 	}
 }
+
+// Fences go on for a while after one was needed, so that the next reader finds one that is about to end; then they stop.
+func TestPatrol(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		lane := r.synced(t)
+		r.Elsewhere()
+		if _, err := lane.Recent(t.Context(), time.Now(), Full); err != nil {
+			t.Fatal(err)
+		}
+		elapse(patrolFor + 5*time.Second)
+		walked := r.Asked(testkit.AskFence)
+		if rounds := int(patrolFor / patrolEvery); walked < rounds || walked > rounds+1 {
+			t.Errorf("%d fences", walked)
+		}
+		elapse(time.Hour)
+		if n := r.Asked(testkit.AskFence); n != walked {
+			t.Errorf("%d more fences, which nobody wants", n-walked)
+		}
+	})
+}
