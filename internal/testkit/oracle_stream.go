@@ -15,8 +15,9 @@ func (q Question) Watches() bool {
 	return info != nil && info.Verb == "watch"
 }
 
-// streamTries is how often two streams may differ because the cluster moved while they were open.
-const streamTries = 5
+// streamTries is how often two streams may differ because the cluster moved while they were open, or because kube-apiserver leaves
+// it to chance: a watch whose time is over before it has something to tell may or may not tell it (semantics 4.2).
+const streamTries = 20
 
 // StreamDifference asks both at once for a watch that ends by itself, and returns the difference of what they told. Bookmarks
 // that a timer sends are left out.
