@@ -33,6 +33,9 @@ func (l *layout) oneEtcd(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock() // whoever waits for it would ask the same
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
+		// The answer is for all, so the reader who happens to ask must not take it along when he leaves.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), companyWait)
+		defer cancel()
 		l.one, l.asked = l.ask(ctx), time.Now()
 	}
 	return l.one
