@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -13,6 +12,8 @@ import (
 
 	"golang.org/x/net/websocket"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).
@@ -59,14 +60,13 @@ func (s *Server) forwardSocket(w http.ResponseWriter, r *http.Request) (done boo
 	if answer.StatusCode != http.StatusOK {
 		return false, nil
 	}
-	next := nextLine
+	next := lines(answer.Body)
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
-		next = nextPrefixed
+		next = prefixed(answer.Body)
 	}
-	body := bufio.NewReader(answer.Body)
 	s.upgrade(w, r, cancel, func(sink *socketSink) {
 		for {
-			message, err := next(body)
+			message, err := next()
 			if err != nil || sink.message(message) != nil {
 				return
 			}
@@ -78,27 +78,31 @@ func (s *Server) forwardSocket(w http.ResponseWriter, r *http.Request) (done boo
 // frameLimit bounds a frame of the upstream's in bytes; etcd holds at most 1.5 MB of an object.
 const frameLimit = 64 << 20
 
-// nextLine is a frame of a stream in JSON, its newline included; it is text.
-func nextLine(body *bufio.Reader) (any, error) {
-	line, err := body.ReadString('\n')
-	return line, err
+// lines gives the frames of a stream in JSON, each with its newline; they are text.
+func lines(body io.Reader) func() (any, error) {
+	frames := wire.NewFrameReader(body, frameLimit)
+	return func() (any, error) {
+		line, err := frames.Next()
+		return string(line) + "\n", err
+	}
 }
 
-// nextPrefixed is a frame of a stream in protobuf, without the length that stands before it (semantics 4.6, 4.7).
-func nextPrefixed(body *bufio.Reader) (any, error) {
-	var length uint32
-	if err := binary.Read(body, binary.BigEndian, &length); err != nil {
-		return nil, err
+// prefixed gives the frames of a stream in protobuf, without the length that stands before each (semantics 4.6, 4.7).
+func prefixed(body io.Reader) func() (any, error) {
+	frames := bufio.NewReader(body)
+	return func() (any, error) {
+		var length uint32
+		if err := binary.Read(frames, binary.BigEndian, &length); err != nil {
+			return nil, err
+		}
+		if length > frameLimit {
+			return nil, &wire.FrameTooLargeError{Limit: frameLimit}
+		}
+		frame := make([]byte, length)
+		_, err := io.ReadFull(frames, frame)
+		return frame, err
 	}
-	if length > frameLimit {
-		return nil, errFrameTooLong
-	}
-	frame := make([]byte, length)
-	_, err := io.ReadFull(body, frame)
-	return frame, err
 }
-
-var errFrameTooLong = errors.New("a frame of the upstream's is too long")
 
 // socketSink sends each frame as a text message.
 type socketSink struct {
