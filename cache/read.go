@@ -45,6 +45,7 @@ func (s *State) Select(p *selectors.Predicate, from string) iter.Seq[*Object] {
 // Chunk is one page of a client's list with a limit.
 type Chunk struct {
 	Objects []*Object
+	Looked  int  // candidates whose attributes were compared
 	More    bool // candidates are left behind the last object (semantics 2.6)
 	Indexed bool // the candidates are those of an index: others may be left
 }
@@ -59,6 +60,7 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 			c.More = true
 			break
 		}
+		c.Looked++
 		if p.Matches(&o.Attributes) {
 			c.Objects = append(c.Objects, o)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // tokenVersion is the only version of continue tokens that kube-apiserver knows.
@@ -54,7 +55,7 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	var t token
 	err = json.Unmarshal(data, &t)
 	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
-		return "", 0, errForward // the words name kube-apiserver's own Go types
+		return "", 0, forwardFor(observe.OwnWords) // the words name kube-apiserver's own Go types
 	}
 	if err != nil {
 		return fail(err.Error())

@@ -1,9 +1,13 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // documentHeaders are the headers of the upstream that belong to a document rather than to one answer of it.
@@ -25,31 +29,31 @@ func conditional(header http.Header) bool {
 }
 
 // document answers for discovery, OpenAPI and the version from a kept copy of the upstream's answer.
-func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
-	if r.Method != http.MethodGet || conditional(r.Header) {
-		return s.forward(w, r) // rare; the upstream knows how to answer it
+func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *upstream.Lane) error {
+	if q.method != http.MethodGet || conditional(q.header) {
+		return forwardFor(observe.Document) // rare; the upstream knows how to answer it
 	}
-	document, err := s.Documents.Get(r.Context(), r.URL.Path, r.URL.Query(), r.Header)
+	document, err := s.documents.Get(ctx, q.url.Path, q.query, q.header)
 	if err != nil {
 		return err
 	}
 	if document.Code != http.StatusOK {
-		return s.forward(w, r) // an error or a redirect is not kept; it is the upstream's to say
+		return forwardFor(observe.OwnWords) // an error or a redirect is not kept; it is the upstream's to say
 	}
-	trailOf(r).source = sourceCache
-	header := w.Header()
+	q.Event.Source = observe.FromCache
+	header := out.header()
 	for _, name := range documentHeaders {
 		if values := document.Header.Values(name); len(values) > 0 {
 			header[name] = values
 		}
 	}
-	if tag := document.Header.Get("Etag"); tag != "" && r.Header.Get("If-None-Match") == tag {
+	if tag := document.Header.Get("Etag"); tag != "" && q.header.Get("If-None-Match") == tag {
 		for _, name := range bodyHeaders {
 			header.Del(name)
 		}
-		w.WriteHeader(http.StatusNotModified)
+		out.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	_, err = w.Write(document.Body)
+	_, err = out.w.Write(document.Body)
 	return err
 }

@@ -1,15 +1,24 @@
-// Package handlers is the front door: it reads each request once into an immutable Request, asks the authorizer, and answers
-// GET, LIST and WATCH from the cache as kube-apiserver would have answered, to the byte.
+// Package handlers is the front door. Every request takes the same road, station by station, each in a file of its name:
+//
+//	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
+//	authenticate  says who asks
+//	limit         says whether it may go on now
+//	authorize     asks the authorizer, and only then opens a lane
+//	cache, discovery, health or forward
+//	              give the answer: from a lane, from a kept document, about the facade itself, or the upstream's own
+//	reply         writes it, piece by piece, each in time
 //
 // It promises:
-//   - one parse: path, query and headers become a Request with kube-apiserver's own decoders (RequestInfoFactory, the
-//     ListOptions codec, its content negotiation), and nothing below looks at the *http.Request again;
+//   - one parse: nothing behind resolve reads the *http.Request;
 //   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what is
-//     asked (grant.go is the only way to a lane);
-//   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed;
+//     asked: the gate of authorize.go is the only holder of the set of lanes;
+//   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What a
+//     resourceVersion means stands in plan.go, how it is waited for and proven in prove.go;
 //   - only reads are served; everything else gets kube-apiserver's 405;
-//   - metav1.Status is built in errors.go and nowhere else.
+//   - metav1.Status is built in errors.go and nowhere else;
+//   - each request fills one observe.Event, which the sinks are told of when it is over.
 //
-// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A watch ends when its client goes away, its time is
-// over, the lane says so, or the server drains; then nothing of it is left behind.
+// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A watch
+// ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is left
+// behind.
 package handlers

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +33,18 @@ var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
 }}
+
+// errTimeUp is a request whose time was over before its first byte.
+var errTimeUp = errors.New("the request's time is over")
+
+// errDraining refuses what would only begin to end: the server shuts down.
+var errDraining = errors.New("the server is shutting down")
+
+// errBusy stands for more bulk lists than are passed through at a time.
+var errBusy = errors.New("too many lists at once")
+
+// errUnfilled stands for why a lane is not filled; the cause's own words, with addresses in them, are for the log.
+var errUnfilled = errors.New("the upstream cannot be read at the moment")
 
 // invalidRVError is a resourceVersion that GET and WATCH cannot parse; kube-apiserver answers 500 without a reason
 // (semantics 1.5).
@@ -84,7 +95,7 @@ func statusOf(err error) *metav1.Status {
 		return unavailable(stale.Error())
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
-	case errors.Is(err, upstream.ErrStopped), errors.Is(err, cache.ErrClosed):
+	case errors.Is(err, errDraining), errors.Is(err, upstream.ErrStopped), errors.Is(err, cache.ErrClosed):
 		return unavailable("the server is shutting down")
 	default:
 		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)
@@ -120,26 +131,29 @@ func statusJSON(err error) []byte {
 
 // writeError answers a request with an error. Errors are negotiated anew without transformations: what only accepts a
 // Table gets indented JSON (semantics 6.3).
-func (s *Server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() != nil {
-		writeDeadline(w)
+func (o *reply) writeError(err error) {
+	if errors.Is(err, errTimeUp) {
+		writeDeadline(o.w)
 		return
 	}
 	status := statusOf(err)
 	if status.Code >= http.StatusInternalServerError {
-		s.log.Info("request failed", zap.String("path", r.URL.Path), zap.Error(err))
+		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.String("uri", o.event.URI), zap.Error(err))
+	}
+	if errors.Is(err, errDraining) {
+		o.header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection
 	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+		o.header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	mediaType, body, err := encodeStatus(r, status)
+	mediaType, body, err := encodeStatus(o.r, status)
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		http.Error(o.w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", mediaType)
-	w.WriteHeader(int(status.Code))
-	_, _ = w.Write(body) // the client may be gone
+	o.header().Set("Content-Type", mediaType)
+	o.w.WriteHeader(int(status.Code))
+	_, _ = o.w.Write(body) // the client may be gone
 }
 
 func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, body []byte, err error) {
@@ -164,6 +178,11 @@ func writeDeadline(w http.ResponseWriter) {
 // notFound is the 404 of an object; kind is the resource name of the request (semantics 3).
 func notFound(resource schema.GroupResource, name string) error {
 	return apierrors.NewNotFound(resource, name)
+}
+
+// forbidden is the 403 of a path that is no resource's.
+func forbidden(q *Request) error {
+	return apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("User %q cannot %s path %q", q.User, q.Attributes.Verb, q.url.Path))
 }
 
 func badRequest(message string) error { return apierrors.NewBadRequest(message) }

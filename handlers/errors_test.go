@@ -2,7 +2,6 @@ package handlers
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,7 +26,7 @@ func fails(err error, accept, path string) *httptest.ResponseRecorder {
 		r.Header.Set("Accept", accept)
 	}
 	w := httptest.NewRecorder()
-	(&Server{log: zap.NewNop()}).writeError(w, r, err)
+	newReply(w, r, zap.NewNop(), time.Minute).fail(err)
 	return w
 }
 
@@ -107,11 +106,7 @@ func TestErrors(t *testing.T) {
 
 // A request that ran out of time before its first byte (semantics 1.1).
 func TestDeadline(t *testing.T) {
-	ctx, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
-	defer cancel()
-	r := httptest.NewRequest(http.MethodGet, "/api/v1/pods", nil).WithContext(ctx)
-	w := httptest.NewRecorder()
-	(&Server{log: zap.NewNop()}).writeError(w, r, fmt.Errorf("wrapped: %w", ctx.Err()))
+	w := fails(fmt.Errorf("wrapped: %w", errTimeUp), "", "/api/v1/pods")
 	const want = `{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}` + "\n"
 	if w.Code != http.StatusGatewayTimeout || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Body.String() != want {
 		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)

@@ -42,16 +42,16 @@ type bodySink struct {
 	gzip bool
 }
 
-// newBodySink prepares a watch's answer.
-func (s *Server) newBodySink(w http.ResponseWriter, r *http.Request, q *Request) *bodySink {
-	sink := &bodySink{out: &timedWriter{w: w, control: http.NewResponseController(w), timeout: s.WriteTimeout}}
-	header := w.Header()
+// frames prepares a watch's answer.
+func (o *reply) frames(q *Request) *bodySink {
+	sink := &bodySink{out: o.pieces()}
+	header := o.header()
 	header.Set("Content-Type", "application/json")
-	if r.ProtoMajor == 1 {
+	if o.r.ProtoMajor == 1 {
 		header.Set("Transfer-Encoding", "chunked")
 	}
 	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
-	if sendsInitialEvents(q) && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(r.Header.Get("Accept-Encoding")) {
+	if q.sendsInitialEvents() && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(o.acceptEncoding()) {
 		sink.gzip = true
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")

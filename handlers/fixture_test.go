@@ -2,9 +2,11 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +32,27 @@ type facade struct {
 	drain  func()
 	allow  func(auth.Attributes) bool // what the upstream's authorizer says
 	deny   Authorizer                 // asked instead, once it is there
+	events eventRecorder
+}
+
+// eventRecorder keeps the Event of each request.
+type eventRecorder struct {
+	mu  sync.Mutex
+	all []observe.Event
+}
+
+// Done implements observe.Sink.
+func (r *eventRecorder) Done(e *observe.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, *e)
+}
+
+// last is the Event of the request that ended last.
+func (r *eventRecorder) last() observe.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.all[len(r.all)-1]
 }
 
 // inBubble runs a test with a facade of config maps.
@@ -63,7 +86,7 @@ func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Upstream: upstream.NewPassThrough(client),
-		Authorizer: scriptedAuthorizer{f}, Metrics: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authorizer: scriptedAuthorizer{f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {
@@ -110,4 +133,10 @@ func (f *facade) try(t *testing.T, method, target string) (*http.Response, strin
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	return response, string(body), err
+}
+
+// isForward tells whether err lets the upstream answer.
+func isForward(err error) bool {
+	var forward *forwardError
+	return errors.As(err, &forward)
 }

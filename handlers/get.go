@@ -1,59 +1,46 @@
 package handlers
 
 import (
-	"net/http"
+	"context"
 	"strings"
 	"time"
 
-	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the upstream as
 // much as the object itself, so it has to be one that is shared, or the upstream answers.
-func (s *Server) get(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
 	// A name that no object can have is refused in words of its own.
 	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
-		return errForward
+		return forwardFor(observe.OwnWords)
 	}
-	state, err := s.stateAt(r, q, lane)
+	p, err := planGet(q, lane)
 	if err != nil {
 		return err
 	}
+	q.Event.Plan = p.kind.String()
+	patience := upstream.Brief
+	if p.kind == mostRecent {
+		patience = upstream.Shared
+	}
+	state, err := s.stateFor(ctx, q, lane, p, patience)
+	if err != nil {
+		return err
+	}
+	q.Event.Looked = 1
 	object, ok := state.Get(q.prefix() + q.Name)
 	if !ok {
 		return notFound(q.GVR.GroupResource(), q.Name)
 	}
-	out := s.newBody(w, r, q.media)
-	if err := writeObject(out, q.media, state.Shape(), object.Item); err != nil {
+	q.Event.Returned = 1
+	body := out.body(q.media)
+	if err := writeObject(body, q.media, state.Shape(), object.Item); err != nil {
 		return err
 	}
-	return out.Close()
-}
-
-// stateAt is a State with everything written before the request for version "", of any age for "0", else one at least that new.
-func (s *Server) stateAt(r *http.Request, q *Request, lane *upstream.Lane) (*cache.State, error) {
-	version := q.query.Get("resourceVersion")
-	if version == "" {
-		state, err := lane.Recent(r.Context(), q.arrived, upstream.Shared)
-		if err != nil {
-			return nil, errForward
-		}
-		return state, nil
-	}
-	rv, err := parseRV(version)
-	if err != nil && lane.Uncached() {
-		return nil, badRequest("invalid resource version: " + rvMessage(version)) // read from etcd, which says it as a list does
-	}
-	if err != nil {
-		return nil, err
-	}
-	state, err := s.ready(lane)
-	if err != nil || rv == 0 {
-		return state, err
-	}
-	return s.reached(r.Context(), lane, rv, upstream.Brief)
+	return body.Close()
 }
 
 func writeObject(out *body, m media, shape *wire.Shape, item wire.Item) error {

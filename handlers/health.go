@@ -1,13 +1,15 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
 	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // Check is one condition of health.
@@ -19,41 +21,43 @@ type Check struct {
 	Healthy func() error
 }
 
-// health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check.
-func (s *Server) health(probe string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		only := chi.URLParam(r, "check")
+// health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check. A
+// path below the probe's names a single check.
+func (s *Server) health(probe string) answer {
+	return func(_ context.Context, out *reply, q *Request, _ *upstream.Lane) error {
+		header := out.header()
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+		only := strings.TrimPrefix(strings.TrimPrefix(q.url.Path, "/"+probe), "/")
 		if only == "" {
-			w.Header().Set("X-Content-Type-Options", "nosniff") // kube-apiserver leaves it out for a single check that holds
+			header.Set("X-Content-Type-Options", "nosniff") // kube-apiserver leaves it out for a single check that holds
 		}
-		checks, err := s.checks(probe, only, r.URL.Query()["exclude"])
+		checks, err := s.chosen(probe, only, q.query["exclude"])
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusNotFound)
-			return
+			http.Error(out.w, err.Error(), http.StatusNotFound)
+			return nil
 		}
 		lines, healthy := s.run(probe, checks)
 		if only != "" && !healthy {
-			http.Error(w, "internal server error: reason withheld", http.StatusInternalServerError)
-			return
+			http.Error(out.w, "internal server error: reason withheld", http.StatusInternalServerError)
+			return nil
 		}
-		_, verbose := r.URL.Query()["verbose"]
 		switch {
 		case !healthy:
-			w.WriteHeader(http.StatusInternalServerError)
-			_, _ = fmt.Fprintf(w, "%s%s check failed\n", lines, probe)
-		case verbose:
-			_, _ = fmt.Fprintf(w, "%s%s check passed\n", lines, probe)
+			out.w.WriteHeader(http.StatusInternalServerError)
+			_, err = fmt.Fprintf(out.w, "%s%s check failed\n", lines, probe)
+		case q.query.Has("verbose"):
+			_, err = fmt.Fprintf(out.w, "%s%s check passed\n", lines, probe)
 		default:
-			_, _ = fmt.Fprint(w, "ok")
+			_, err = fmt.Fprint(out.w, "ok")
 		}
+		return err
 	}
 }
 
-// checks selects the checks of a probe, or the one that is named.
-func (s *Server) checks(probe, only string, excluded []string) ([]Check, error) {
+// chosen selects the checks of a probe, or the one that is named.
+func (s *Server) chosen(probe, only string, excluded []string) ([]Check, error) {
 	var chosen []Check
-	for _, check := range s.Checks {
+	for _, check := range s.checks {
 		if slices.Contains(check.Probes, probe) && (only == "" || check.Name == only) && !slices.Contains(excluded, check.Name) {
 			chosen = append(chosen, check)
 		}

@@ -1,32 +1,34 @@
 package handlers
 
 import (
-	"net/http"
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
 // list answers for a collection (semantics 2).
-func (s *Server) list(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
 	p, err := planList(q, lane)
 	if err != nil {
 		return err
 	}
-	if q.media.yaml && !s.small(q, lane, p) {
-		return errForward // it would have to be decoded as a whole
+	q.Event.Plan = p.kind.String()
+	if q.media.yaml && !isSmall(q, lane, p) {
+		return forwardFor(observe.TooLargeYAML) // it would have to be decoded as a whole
 	}
-	state, err := s.stateFor(r.Context(), q, lane, p)
+	state, err := s.stateFor(ctx, q, lane, p, patience(q, lane, p))
 	if err != nil {
 		return err
 	}
-	out := s.newBody(w, r, q.media)
-	list := newList(out, q.media, state.Shape())
+	body := out.body(q.media)
+	list := newList(body, q.media, state.Shape())
 	if p.limit > 0 {
 		err = writeChunk(list, q, lane, state, p)
 	} else {
@@ -35,7 +37,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, q *Request, lane *
 	if err != nil {
 		return err
 	}
-	return out.Close()
+	return body.Close()
 }
 
 // newList is the writer of the list form that was negotiated.
@@ -54,7 +56,12 @@ func writeAll(list wire.ListWriter, q *Request, state *cache.State, p plan) erro
 	if err := list.Begin(wire.ListMeta{ResourceVersion: state.RV().String()}); err != nil {
 		return err
 	}
-	for object := range state.Select(q.Predicate, p.from) {
+	for object := range state.Candidates(q.Predicate, p.from) {
+		q.Event.Looked++
+		if !q.Predicate.Matches(&object.Attributes) {
+			continue
+		}
+		q.Event.Returned++
 		if err := list.Item(object.Item); err != nil {
 			return err
 		}
@@ -65,6 +72,7 @@ func writeAll(list wire.ListWriter, q *Request, state *cache.State, p plan) erro
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
 func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
+	q.Event.Looked, q.Event.Returned = chunk.Looked, len(chunk.Objects)
 	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
 	if goesOn(q, lane, state, p, chunk) {
 		last := chunk.Objects[len(chunk.Objects)-1].Key

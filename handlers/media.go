@@ -59,18 +59,6 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-// printedTogether are the kinds whose Table is not a row for each object by itself: flowschemas are sorted by precedence,
-// and one storageclass of those in the answer is marked as the default.
-var printedTogether = map[schema.GroupResource]bool{
-	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}: true,
-	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,
-}
-
-// printable tells whether the cache's rows of a kind make the Table that kube-apiserver would print.
-func printable(resource schema.GroupResource, shape *wire.Shape) bool {
-	return shape.RawColumns != nil && !printedTogether[resource] && len(shape.Ages.Frozen()) == 0
-}
-
 // negotiate finds the form that kube-apiserver would answer in; ok is false when it is none of the cache's, or none at all.
 func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	accept := r.Header.Get("Accept")

@@ -5,8 +5,10 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -113,7 +115,7 @@ func FuzzNegotiate(f *testing.F) {
 			t.Errorf("a transformed answer without a version: %+v", m)
 		}
 		w := httptest.NewRecorder()
-		(&Server{}).writeError(w, r, badRequest("x"))
+		newReply(w, r, zap.NewNop(), time.Minute).fail(badRequest("x"))
 		if w.Code != http.StatusBadRequest || w.Body.Len() == 0 {
 			t.Errorf("an error is answered with %d", w.Code)
 		}

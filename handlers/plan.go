@@ -1,47 +1,59 @@
 package handlers
 
 import (
-	"context"
 	"errors"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-const (
-	// freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
-	freshWait = 3 * time.Second
-	// smallResult is how many objects the upstream is asked for rather than made to prove a quiet lane fresh: that many
-	// take it a few milliseconds, a fence about a second.
-	smallResult = 500
-)
-
-// errForward says that the upstream has to answer this one: the cache could not, or could not prove that it may.
-var errForward = errors.New("to be answered by the upstream")
-
-// readKind is what a client asks of the age of a list (semantics 2.1).
+// readKind is what a client asks of the age of what it reads (semantics 2.1).
 type readKind int
 
 const (
 	mostRecent   readKind = iota // everything that was written before the request
 	anyAge                       // whatever is there
 	notOlderThan                 // at least rv
-	exactly                      // rv
+	exactly                      // rv; of a watch, what comes after it
 )
 
-// plan is what resourceVersion, resourceVersionMatch, limit and continue mean together; nothing below looks at them again.
+// String returns the kind's name in logs.
+func (k readKind) String() string {
+	return [...]string{"MostRecent", "Any", "NotOlderThan", "Exact"}[k]
+}
+
+// plan is what resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents mean together. It is made in
+// this file for get, list and watch, and nothing behind it looks at them again.
 type plan struct {
 	kind  readKind
 	rv    cache.RV
-	from  string // the key to start at
-	limit int    // 0: everything
+	from  string // of a list: the key to start at
+	limit int    // of a list; 0: everything
+	// initial: a watch begins with the objects that are there.
+	initial bool
 }
 
-// planList derives a plan; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5, 2.5).
+// planGet is the plan of a get (semantics 3). Its errors are kube-apiserver's for malformed versions (semantics 1.5).
+func planGet(q *Request, lane *upstream.Lane) (plan, error) {
+	version := q.query.Get("resourceVersion")
+	if version == "" {
+		return plan{kind: mostRecent}, nil
+	}
+	rv, err := parseRV(version)
+	if err != nil && lane.Uncached() {
+		return plan{}, invalidVersion(version) // read from etcd, which says it as a list does
+	}
+	if err != nil || rv == 0 {
+		return plan{kind: anyAge}, err
+	}
+	return plan{kind: notOlderThan, rv: rv}, nil
+}
+
+// planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5, 2.5).
 func planList(q *Request, lane *upstream.Lane) (plan, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
@@ -50,7 +62,7 @@ func planList(q *Request, lane *upstream.Lane) (plan, error) {
 	}
 	rv, err := cache.ParseRV(opts.ResourceVersion)
 	if opts.ResourceVersion != "" && err != nil {
-		return p, badRequest("invalid resource version: " + rvMessage(opts.ResourceVersion))
+		return p, invalidVersion(opts.ResourceVersion)
 	}
 	p.rv = rv
 	switch {
@@ -69,8 +81,8 @@ func planList(q *Request, lane *upstream.Lane) (plan, error) {
 	if opts.ResourceVersion != "" && rv == 0 && !lane.Uncached() {
 		p.limit = 0
 	}
-	if q.pinned(lane.Resource.Scope) && (p.kind == exactly) {
-		return p, errForward // one key at an exact version is always read from etcd
+	if q.pinned(lane.Resource.Scope) && p.kind == exactly {
+		return p, forwardFor(observe.ReadFromEtcd) // one key at an exact version is always read from etcd
 	}
 	return p, nil
 }
@@ -97,115 +109,44 @@ func (p *plan) resume(q *Request, lane *upstream.Lane) error {
 	return nil
 }
 
-// stateFor finds the State that a plan reads, and the resourceVersion that its answer carries. errForward says that the
-// upstream has to answer.
-func (s *Server) stateFor(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	state, err := s.ready(lane)
+// planWatch is the plan of a watch: the table of semantics 4.1.
+func planWatch(q *Request) (plan, error) {
+	rv, err := parseRV(q.Options.ResourceVersion)
+	p := plan{kind: exactly, rv: rv, initial: q.sendsInitialEvents()}
+	switch {
+	case err != nil:
+		return p, err
+	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
+		p.kind, p.initial = anyAge, true // without a bookmark at their end
+	case q.Options.ResourceVersion == "":
+		p.kind = mostRecent
+	case rv == 0:
+		p.kind = anyAge
+	case p.initial:
+		p.kind = notOlderThan
+	}
+	return p, nil
+}
+
+// parseRV reads a resourceVersion that a get or a watch names; "" and "0" are 0.
+func parseRV(s string) (cache.RV, error) {
+	if s == "" || s == "0" {
+		return 0, nil
+	}
+	rv, err := cache.ParseRV(s)
 	if err != nil {
-		return nil, err
+		return 0, &invalidRVError{text: versionMessage(s)}
 	}
-	switch p.kind {
-	case anyAge:
-		return state, nil
-	case mostRecent:
-		return s.recent(ctx, q, lane, p)
-	case notOlderThan:
-		return s.reached(ctx, lane, p.rv, s.patience(q, lane, p))
-	default:
-		if _, err := s.reached(ctx, lane, p.rv, s.patience(q, lane, p)); err != nil {
-			return nil, err
-		}
-		state, err := lane.Cache.At(ctx, p.rv, 0)
-		if inStream(err) {
-			// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the same at
-			// a later version, but not yet to have been at this one.
-			return nil, errForward
-		}
-		return state, err
-	}
+	return rv, nil
 }
 
-// recent is a State that holds everything written before the request (semantics 10.5).
-func (s *Server) recent(ctx context.Context, q *Request, lane *upstream.Lane, p plan) (*cache.State, error) {
-	state, err := lane.Recent(ctx, q.arrived, s.patience(q, lane, p))
-	if err != nil {
-		return nil, errForward
-	}
-	return state, nil
+// invalidVersion is a list's error for a resourceVersion that is no number (semantics 1.5).
+func invalidVersion(s string) error {
+	return badRequest("invalid resource version: " + versionMessage(s))
 }
 
-// patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.
-func (s *Server) patience(q *Request, lane *upstream.Lane, p plan) upstream.Patience {
-	if s.small(q, lane, p) {
-		return upstream.Brief
-	}
-	return upstream.Full
-}
-
-// small tells whether the answer is cheap for the upstream.
-func (s *Server) small(q *Request, lane *upstream.Lane, p plan) bool {
-	if p.limit > 0 && p.limit <= smallResult {
-		return true
-	}
-	state, err := lane.Cache.State()
-	return err != nil || state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from}) <= smallResult
-}
-
-// reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
-// brought there; one that the upstream has not reached either is waited for (semantics 2.2). errForward says that the upstream
-// is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A lane that lags is waited for: large
-// lists are what the upstream must not be asked for by all who wait.
-func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
-	for deadline := time.Now().Add(freshWait); ; {
-		err := lane.Reach(ctx, rv, patience)
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return nil, ctx.Err()
-		case errors.Is(err, upstream.ErrUnproven) && !lane.Marked(), isUnreached(err) && (patience == upstream.Brief || lane.Uncached()):
-			return nil, errForward
-		}
-		left := max(time.Until(deadline), 0)
-		state, err := lane.Cache.WaitFor(ctx, rv, min(left, askAgain))
-		if !isTooLarge(err) || left <= askAgain {
-			return state, err
-		}
-	}
-}
-
-// askAgain is how long a version that the upstream had not reached is waited for before it is asked again: a quiet lane would not
-// hear that it has.
-const askAgain = 500 * time.Millisecond
-
-func isUnreached(err error) bool {
-	return errors.Is(err, upstream.ErrUnproven) || errors.Is(err, upstream.ErrAhead)
-}
-
-func isTooLarge(err error) bool {
-	var tooLarge *cache.TooLargeError
-	return errors.As(err, &tooLarge)
-}
-
-// ready is the lane's State if it may be shown.
-func (s *Server) ready(lane *upstream.Lane) (*cache.State, error) {
-	state, err := lane.Cache.State()
-	if err != nil {
-		cause := error(nil)
-		if failure := lane.Failure(); failure != nil {
-			cause = errUnfilled
-		}
-		return nil, &notReadyError{cause: cause}
-	}
-	if s.maxStaleness > 0 && lane.StaleFor() > s.maxStaleness {
-		return nil, staleError{}
-	}
-	return state, nil
-}
-
-// errUnfilled stands for a reader's error; its own words, with addresses in them, are for the log.
-var errUnfilled = errors.New("the upstream cannot be read at the moment")
-
-// rvMessage is how kube-apiserver words a resourceVersion that is no number.
-func rvMessage(s string) string {
+// versionMessage is how kube-apiserver words a resourceVersion that is no number.
+func versionMessage(s string) string {
 	_, err := cache.ParseRV(s)
 	return field.Invalid(field.NewPath("resourceVersion"), s, errors.Unwrap(err).Error()).Error()
 }

@@ -1,7 +1,6 @@
 package handlers
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -25,17 +24,15 @@ var (
 func read(t *testing.T, resource upstream.Resource, target string) (*Request, error) {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, target, nil)
-	info, err := resolver.NewRequestInfo(r)
+	info, err := paths.NewRequestInfo(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := &Request{Verb: info.Verb, Namespace: info.Namespace, Name: info.Name, query: r.URL.Query()}
-	kind := selectors.ForBuiltin(resource.GVK, resource.Scope)
-	if err := q.readOptions(kind); err != nil {
+	q := &Request{info: info, Namespace: info.Namespace, Name: info.Name, query: r.URL.Query()}
+	if q.Options, err = readOptions(info.Verb, q.query); err != nil {
 		return nil, err
 	}
-	q.Predicate = kind.Predicate(q.Namespace, q.Options.LabelSelector, q.Options.FieldSelector)
-	return q, nil
+	return q, q.selectBy(selectors.ForBuiltin(resource.GVK, resource.Scope))
 }
 
 // The table of semantics 2.1: what the four parameters mean together.
@@ -121,7 +118,7 @@ func TestPlanOfAPinnedName(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := planList(q, &upstream.Lane{Resource: c.resource})
-		if errors.Is(err, errForward) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
+		if isForward(err) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
 			t.Errorf("%s: %+v, %v", c.target, got, err)
 		}
 	}

@@ -1,40 +1,68 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// routes is every path that the facade answers.
+// routes is every path that the facade answers. All of them take the same road.
 func (s *Server) routes() http.Handler {
+	resource, document := s.road(aboutResource, s.cache), s.road(aboutDocument, s.document)
+	anything := s.road(aboutAnything, s.pass)
 	r := chi.NewRouter()
-	r.Use(s.observe, s.recover, s.headers)
-	r.MethodNotAllowed(func(w http.ResponseWriter, r *http.Request) { s.writeError(w, r, errMethod) }) // methods that chi does not know
-	r.Get("/metrics", s.Metrics.Handler().ServeHTTP)
+	r.MethodNotAllowed(anything) // methods that chi does not know
+	r.Handle("/metrics", s.road(aboutFacade, serve(s.metrics)))
 	for _, probe := range []string{"healthz", "livez", "readyz"} {
-		r.HandleFunc("/"+probe, s.health(probe))
-		r.HandleFunc("/"+probe+"/{check}", s.health(probe))
+		health := s.road(aboutHealth, s.health(probe))
+		r.Handle("/"+probe, health)
+		r.Handle("/"+probe+"/{check}", health)
 	}
-	reads := r.With(s.readOnly, s.deadline)
-	reads.Handle("/api/*", s.answer(s.resourceOrDocument))
-	reads.Handle("/apis/*", s.answer(s.resourceOrDocument))
-	reads.Handle("/*", s.answer(s.other))
+	if s.profiles != nil {
+		r.Handle("/debug/pprof/*", s.road(aboutFacade, serve(s.profiles)))
+	}
+	either := func(rest http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			if isDocument(r.URL.Path) {
+				document(w, r)
+				return
+			}
+			rest(w, r)
+		}
+	}
+	r.Handle("/api/*", either(resource))
+	r.Handle("/apis/*", either(resource))
+	r.Handle("/*", either(anything))
 	return r
 }
 
-// resourceOrDocument tells discovery documents from objects below /api and /apis.
-func (s *Server) resourceOrDocument(w http.ResponseWriter, r *http.Request) error {
-	if isDocument(r.URL.Path) {
-		return s.document(w, r)
-	}
-	return s.resource(w, r)
+// pass leaves the answer to the upstream.
+func (s *Server) pass(context.Context, *reply, *Request, *upstream.Lane) error {
+	return forwardFor(observe.NotARead)
 }
 
-// other answers everything outside /api and /apis.
-func (s *Server) other(w http.ResponseWriter, r *http.Request) error {
-	if isDocument(r.URL.Path) {
-		return s.document(w, r)
+// serve answers with a library's handler.
+func serve(handler http.Handler) answer {
+	return func(_ context.Context, out *reply, _ *Request, _ *upstream.Lane) error {
+		out.hand(handler)
+		return nil
 	}
-	return s.forward(w, r)
+}
+
+// isDocument tells the paths that are answered from kept copies of the upstream's answers.
+func isDocument(path string) bool {
+	switch path {
+	case "/api", "/apis", "/version", "/version/", "/openapi/v2", "/openapi/v3", "/api/", "/apis/":
+		return true
+	}
+	if strings.HasPrefix(path, "/openapi/v3/") {
+		return true
+	}
+	parts := strings.Split(strings.Trim(path, "/"), "/")
+	return (parts[0] == "api" && len(parts) == 2) || (parts[0] == "apis" && len(parts) <= 3)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // reads are one of each: what is asked of the authorizer and of the upstream is different for each.
@@ -98,6 +99,14 @@ func (d denier) Authorize(context.Context, auth.Attributes) (auth.Grant, error) 
 	return auth.Grant{}, d.err
 }
 
+// allower grants whatever needs no review.
+type allower struct{}
+
+// Authorize implements Authorizer.
+func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+	return auth.NewSelf(nil, 0).Authorize(ctx, a)
+}
+
 // otherGrant gives a real grant, for another namespace.
 type otherGrant struct{}
 
@@ -148,12 +157,12 @@ func TestPanic(t *testing.T) {
 
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), Config: Config{Metrics: observe.NewMetrics(func() []observe.LaneStats { return nil })}}
-		client := testkit.ServeInMemory(t, s.observe(s.recover(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, `{"items":[`)
-			_ = http.NewResponseController(w).Flush()
+		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, limiter: newLimiter(t.Context()), gate: gate{authorizer: allower{}}}
+		client := testkit.ServeInMemory(t, s.road(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *upstream.Lane) error {
+			_, _ = io.WriteString(out.w, `{"items":[`)
+			_ = http.NewResponseController(out.w).Flush()
 			panic("a bug")
-		}))))
+		}))
 		response, err := client.Get("http://facade.test/")
 		if err != nil {
 			t.Fatal(err)

@@ -16,43 +16,38 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).
-func isUpgrade(r *http.Request) bool {
-	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") && strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
-}
-
 // overSocket runs a watch over a websocket. The handshake wants an Origin, as kube-apiserver's does; what the client sends
 // is not read for its meaning, only to learn that it is gone.
-func (s *Server) overSocket(ctx context.Context, w http.ResponseWriter, r *http.Request, stream *watchStream) error {
+func (o *reply) overSocket(ctx context.Context, stream *watchStream) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.upgrade(w, r, cancel, func(sink *socketSink) {
+	o.shakeHands(cancel, func(sink *socketSink) {
 		_ = stream.run(ctx, sink) // nothing can be said to a client that is gone
 	})
-	return nil
 }
 
-// upgrade shakes hands and lets talk send until it returns; gone is called when the client is.
-func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, gone func(), talk func(*socketSink)) {
-	websocket.Handler(func(conn *websocket.Conn) {
+// shakeHands opens a websocket and lets talk send until it returns; gone is called when the client is.
+func (o *reply) shakeHands(gone func(), talk func(*socketSink)) {
+	o.hand(websocket.Handler(func(conn *websocket.Conn) {
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
 			_, _ = io.Copy(io.Discard, conn)
 			gone()
 		}()
-		talk(&socketSink{conn: conn, timeout: s.WriteTimeout})
+		talk(&socketSink{conn: conn, timeout: o.timeout})
 		_ = conn.Close()
 		<-heard
-	}).ServeHTTP(w, r)
+	}))
 }
 
-// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent in messages, so
-// that no connection of a client's reaches through to the upstream. It is not done when the upstream has something else to say.
-func (s *Server) forwardSocket(w http.ResponseWriter, r *http.Request) (done bool, err error) {
-	ctx, cancel := context.WithCancel(r.Context())
+// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent in
+// messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream has
+// something else to say.
+func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (done bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := s.Upstream.Open(r.WithContext(ctx))
+	answer, err := s.upstream.Open(q.outgoing(ctx))
 	if err != nil {
 		return false, err
 	}
@@ -64,7 +59,7 @@ func (s *Server) forwardSocket(w http.ResponseWriter, r *http.Request) (done boo
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
 		next = prefixed(answer.Body)
 	}
-	s.upgrade(w, r, cancel, func(sink *socketSink) {
+	out.shakeHands(cancel, func(sink *socketSink) {
 		for {
 			message, err := next()
 			if err != nil || sink.message(message) != nil {

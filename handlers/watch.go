@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/listfacade/listfacade/bookmarks"
@@ -14,15 +13,15 @@ import (
 )
 
 // watch answers with a stream of events (semantics 4).
-func (s *Server) watch(w http.ResponseWriter, r *http.Request, q *Request, lane *upstream.Lane) error {
+func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
 	life := s.watchLife(q)
 	began := time.Now()
-	ctx, cancel := context.WithCancel(r.Context())
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(s.Draining, cancel)
+	stop := context.AfterFunc(s.draining, cancel)
 	defer stop()
 	if life < 0 {
-		return s.newBodySink(w, r, q).begin() // over before it began, which is not an error
+		return out.frames(q).begin() // over before it began, which is not an error
 	}
 	stream, err := s.openStream(ctx, q, lane, life) // waits for a version longer than a short life, as kube-apiserver does
 	if err != nil {
@@ -31,12 +30,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, q *Request, lane 
 	defer stream.close()
 	ctx, end := context.WithDeadline(ctx, began.Add(life))
 	defer end()
-	if isUpgrade(r) {
-		err = s.overSocket(ctx, w, r, stream)
+	if q.upgrade {
+		out.overSocket(ctx, stream)
 	} else {
-		err = stream.run(ctx, s.newBodySink(w, r, q))
+		err = stream.run(ctx, out.frames(q))
 	}
-	s.Metrics.Sent(q.GVR.Resource, stream.events.sent)
+	q.Event.Returned = stream.events.sent
 	return err
 }
 
@@ -47,7 +46,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane
 	if err != nil {
 		return nil, err
 	}
-	watcher, floor, err := s.startWatch(ctx, q, lane, state)
+	watcher, floor, err := s.startWatch(ctx, q, lane)
 	if err != nil && !inStream(err) {
 		return nil, err
 	}
@@ -60,14 +59,14 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane
 	}
 	if lane.Uncached() { // several of its events may share a version, so only initial events have an end
 		stream.endOnly = true
-		stream.bookmarking = stream.bookmarking && sendsInitialEvents(q)
+		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
 	initial := bookmarks.NotOwed
-	if sendsInitialEvents(q) {
+	if q.sendsInitialEvents() {
 		initial = bookmarks.Owed
 	}
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
-		Start: began, Deadline: began.Add(life), Interval: s.BookmarkInterval, InitialEvents: initial,
+		Start: began, Deadline: began.Add(life), Interval: s.times.bookmarks, InitialEvents: initial,
 		Floor: uint64(floor),
 	})
 	return stream, nil
@@ -79,58 +78,40 @@ func (s *Server) watchLife(q *Request) time.Duration {
 		// A day is longer than any connection; more would overflow a duration.
 		return time.Duration(max(min(*seconds, 24*60*60), -1)) * time.Second
 	}
-	return time.Duration(float64(s.MinWatch) * (1 + rand.Float64()))
+	return time.Duration(float64(s.times.minWatch) * (1 + rand.Float64()))
 }
 
-func sendsInitialEvents(q *Request) bool {
-	return q.Options.SendInitialEvents != nil && *q.Options.SendInitialEvents
-}
-
-// inStream tells whether kube-apiserver says an error inside a stream that began well (semantics 4.1).
-func inStream(err error) bool {
-	var expired *cache.ExpiredError
-	var tooLarge *cache.TooLargeError
-	return errors.As(err, &expired) || errors.As(err, &tooLarge)
-}
-
-// startWatch opens the watcher that a request asks for (the table of semantics 4.1), and returns the version that bookmarks must
-// lie above: what the client knows already, or need not know.
-func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane, state *cache.State) (*cache.Watcher, cache.RV, error) {
-	rv, err := parseRV(q.Options.ResourceVersion)
+// startWatch opens the watcher that a request asks for, and returns the version that bookmarks must lie above: what the
+// client knows already, or need not know.
+func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane) (*cache.Watcher, cache.RV, error) {
+	p, err := planWatch(q)
 	if err != nil {
 		return nil, 0, err
 	}
-	consistent := q.Options.ResourceVersion == ""
-	start := cache.AfterRV(rv)
+	q.Event.Plan = p.kind.String()
+	var start cache.Start
 	switch {
-	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
-		start = cache.InitialEvents(state) // of any age, and without a bookmark at their end
-	case sendsInitialEvents(q) && consistent:
-		if state, err = lane.Recent(ctx, q.arrived, upstream.Full); err != nil {
-			return nil, 0, errForward
-		}
-		start = cache.InitialEvents(state)
-	case sendsInitialEvents(q):
-		if rv > 0 {
-			if state, err = s.reached(ctx, lane, rv, upstream.Full); err != nil {
-				return nil, 0, err
-			}
-		}
-		start = cache.InitialEvents(state)
-	case consistent:
-		now, err := lane.Now(ctx)
+	case p.initial:
+		state, err := s.stateFor(ctx, q, lane, p, upstream.Full)
 		if err != nil {
-			return nil, 0, errForward
+			return nil, 0, err
 		}
-		rv, start = now, cache.AfterRV(now) // events on their way there are dropped
-	case rv == 0:
+		start = cache.InitialEvents(state)
+	case p.kind == mostRecent:
+		if p.rv, err = s.now(ctx, q, lane); err != nil {
+			return nil, 0, err
+		}
+		start = cache.AfterRV(p.rv) // events on their way there are dropped
+	case p.kind == anyAge:
 		start = cache.FromNow()
+	default:
+		start = cache.AfterRV(p.rv)
 	}
 	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start})
 	if err != nil {
 		return nil, 0, err
 	}
-	return watcher, max(rv, watcher.Progress()), nil
+	return watcher, max(p.rv, watcher.Progress()), nil
 }
 
 // flushAt is how many bytes of events are collected before they are sent although more are there.

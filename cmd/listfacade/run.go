@@ -93,7 +93,8 @@ func wire(draining context.Context, c *config, config *rest.Config, log *zap.Log
 	f.preload = &preload{names: c.preload, catalog: f.catalog, lanes: f.lanes, log: log}
 	handler := handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(client), Upstream: upstream.NewPassThrough(client),
-		Authorizer: auth.NewSelf(client.Post, c.maxStaleness), Metrics: metrics, Log: log, Checks: f.checks(draining),
+		Authorizer: auth.NewSelf(client.Post, c.maxStaleness), Sink: observe.Sinks{metrics, observe.NewRequestLog(log)},
+		Metrics: metrics.Handler(), Profiles: profiles(c), Log: log, Checks: f.checks(draining),
 		Uncached: groupResources(c.uncached), MaxStaleness: c.maxStaleness, RequestTimeout: c.requestTimeout, MinWatch: c.minWatch,
 		BookmarkInterval: c.bookmarkInterval, WriteTimeout: c.writeTimeout, Draining: draining,
 	})
@@ -109,20 +110,24 @@ func groupResources(names []string) map[schema.GroupResource]bool {
 	return set
 }
 
+// profiles answers below /debug/pprof/; nil when they are not served.
+func profiles(c *config) http.Handler {
+	if !c.profiling {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
 // newServer sets the limits of connections (kube-apiserver's, tightened where real clients stay far below them).
 func newServer(c *config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	tlsConfig, err := tlsConfig(c)
 	if err != nil {
 		return nil, err
-	}
-	if c.profiling {
-		mux := http.NewServeMux()
-		mux.HandleFunc("/debug/pprof/", pprof.Index)
-		mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-		mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-		mux.Handle("/", handler)
-		handler = mux
 	}
 	return &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,

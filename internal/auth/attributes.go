@@ -10,22 +10,27 @@ import (
 // Attributes are what an authorizer decides on: the parsed request, selectors included, because kube-apiserver's Node
 // authorizer and every CEL authorizer may allow a list only with its selector (KEP-4601).
 type Attributes struct {
-	Verb                     string // get, list or watch
+	User                     string // who asks
+	Verb                     string // get, list or watch; of a path that is no resource's, the method in lower case
+	Path                     string // of what is no resource; empty for resources
 	Group, Version, Resource string
+	Subresource              string
 	Namespace                string // "" is all namespaces; never narrowed by a metadata.namespace selector
 	Name                     string // also when a field selector pins metadata.name
 	Labels                   labels.Requirements
 	Fields                   fields.Requirements
+	// PassedThrough: the cache is not looked at, the upstream answers.
+	PassedThrough bool
 }
 
 // key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may hold
 // any byte: no part can be taken for two.
 func (a Attributes) key() string {
 	var b []byte
-	for _, part := range []string{a.Verb, a.Group, a.Version, a.Resource, a.Namespace, a.Name} {
+	for _, part := range []string{a.User, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
 		b = strconv.AppendQuote(b, part)
 	}
-	b = append(b, '|')
+	b = append(strconv.AppendBool(b, a.PassedThrough), '|')
 	for _, r := range a.Fields {
 		b = strconv.AppendQuote(strconv.AppendQuote(strconv.AppendQuote(b, r.Field), string(r.Operator)), r.Value)
 	}
@@ -36,8 +41,8 @@ func (a Attributes) key() string {
 	return string(b)
 }
 
-// Grant is the authorizer's proof that one read is allowed. Only this package can make one that allows anything: the zero
-// value covers nothing.
+// Grant is the authorizer's proof that one request is allowed. Only this package can make one that allows anything: the
+// zero value covers nothing.
 type Grant struct {
 	key string
 }

@@ -24,6 +24,11 @@ func variations(t testing.TB) []Attributes {
 		vary(func(a *Attributes) { a.Group = group })
 	}
 	vary(func(a *Attributes) { a.Version = "v2" })
+	vary(func(a *Attributes) { a.User = "list" })
+	vary(func(a *Attributes) { a.User, a.Verb = "list", "" })
+	vary(func(a *Attributes) { a.Path = "/metrics" })
+	vary(func(a *Attributes) { a.Subresource = "log" })
+	vary(func(a *Attributes) { a.PassedThrough = true })
 	vary(func(a *Attributes) { a.Version, a.Resource = "v1\x00deployments", "" })
 	vary(func(a *Attributes) { a.Resource = "deployment" })
 	vary(func(a *Attributes) { a.Resource = "deployments/status" })
@@ -92,7 +97,7 @@ func FuzzKey(f *testing.F) {
 		one, two := Attributes{Resource: r1, Namespace: ns1, Name: n1}, Attributes{Resource: r2, Namespace: ns2, Name: n2}
 		same := r1 == r2 && ns1 == ns2 && n1 == n2
 		if got := (Grant{key: one.key()}).Covers(two); got != same {
-			t.Errorf("%q covers %q: %t", one, two, got)
+			t.Errorf("%+v covers %+v: %t", one, two, got)
 		}
 	})
 }

@@ -19,51 +19,58 @@ type LaneStats struct {
 type LaneSource func() []LaneStats
 
 type laneCollector struct {
-	lanes  LaneSource
-	gauges []laneGauge
+	lanes   LaneSource
+	metrics []laneMetric
 }
 
-type laneGauge struct {
+type laneMetric struct {
 	desc *prometheus.Desc
+	kind prometheus.ValueType
 	read func(LaneStats) float64
 }
 
 func newLaneCollector(lanes LaneSource) *laneCollector {
-	labels := []string{"group", "version", "resource"}
-	gauge := func(name, help string, read func(LaneStats) float64) laneGauge {
-		return laneGauge{desc: prometheus.NewDesc("listfacade_lane_"+name, help, labels, nil), read: read}
-	}
-	return &laneCollector{lanes: lanes, gauges: []laneGauge{
-		gauge("synced", "1 when the lane answers.", func(s LaneStats) float64 {
-			if s.Synced {
-				return 1
-			}
-			return 0
-		}),
-		gauge("stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open.", func(s LaneStats) float64 { return s.StaleSeconds }),
-		gauge("resource_version", "The resourceVersion that the lane is complete up to.", func(s LaneStats) float64 { return float64(s.ResourceVersion) }),
-		gauge("objects", "Objects held.", func(s LaneStats) float64 { return float64(s.Objects) }),
-		gauge("object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) }),
-		gauge("history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) }),
-		gauge("feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) }),
-		gauge("applied_events", "Upstream events applied since the lane started.", func(s LaneStats) float64 { return float64(s.Applied) }),
-		gauge("expired_watches", "Watches that history lost since the lane started.", func(s LaneStats) float64 { return float64(s.Expired) }),
-		gauge("watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) }),
-	}}
+	c := &laneCollector{lanes: lanes}
+	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
+	c.add(gauge, "synced", "1 when the lane answers.", func(s LaneStats) float64 {
+		if s.Synced {
+			return 1
+		}
+		return 0
+	})
+	c.add(gauge, "stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open.",
+		func(s LaneStats) float64 { return s.StaleSeconds })
+	c.add(gauge, "resource_version", "The resourceVersion that the lane is complete up to.",
+		func(s LaneStats) float64 { return float64(s.ResourceVersion) })
+	c.add(gauge, "objects", "Objects held.", func(s LaneStats) float64 { return float64(s.Objects) })
+	c.add(gauge, "object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
+	c.add(gauge, "history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
+	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
+	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })
+	c.add(counter, "applied_events_total", "Upstream events applied since the lane started.",
+		func(s LaneStats) float64 { return float64(s.Applied) })
+	c.add(counter, "expired_watches_total", "Watches that history lost since the lane started.",
+		func(s LaneStats) float64 { return float64(s.Expired) })
+	return c
+}
+
+func (c *laneCollector) add(kind prometheus.ValueType, name, help string, read func(LaneStats) float64) {
+	desc := prometheus.NewDesc("listfacade_lane_"+name, help, []string{"group", "version", "resource"}, nil)
+	c.metrics = append(c.metrics, laneMetric{desc: desc, kind: kind, read: read})
 }
 
 // Describe implements prometheus.Collector.
 func (c *laneCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, gauge := range c.gauges {
-		out <- gauge.desc
+	for _, metric := range c.metrics {
+		out <- metric.desc
 	}
 }
 
 // Collect implements prometheus.Collector.
 func (c *laneCollector) Collect(out chan<- prometheus.Metric) {
 	for _, lane := range c.lanes() {
-		for _, gauge := range c.gauges {
-			out <- prometheus.MustNewConstMetric(gauge.desc, prometheus.GaugeValue, gauge.read(lane), lane.Group, lane.Version, lane.Resource)
+		for _, m := range c.metrics {
+			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(lane), lane.Group, lane.Version, lane.Resource)
 		}
 	}
 }

@@ -44,10 +44,10 @@ type rig struct {
 }
 
 // Relisted implements Metrics.
-func (r *rig) Relisted(string) { r.relisted.Add(1) }
+func (r *rig) Relisted(string, string) { r.relisted.Add(1) }
 
 // Reconnected implements Metrics.
-func (r *rig) Reconnected(string) { r.reconnected.Add(1) }
+func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
 
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}

@@ -20,9 +20,9 @@ var ErrStopped = errors.New("the lanes are stopped")
 
 // Metrics is what the package reports about its work; implementations must be safe for concurrent use.
 type Metrics interface {
-	Relisted(resource string)    // a lane lost the upstream's window and was listed again
-	Reconnected(resource string) // a lane's watch ended and was resumed
-	Questioned(kind string)      // the upstream was asked something to prove a lane fresh: "probe", "rollcall" or "fence"
+	Relisted(group, resource string)    // a lane lost the upstream's window and was listed again
+	Reconnected(group, resource string) // a lane's watch ended and was resumed
+	Questioned(kind string)             // the upstream was asked something to prove a lane fresh: "probe", "rollcall" or "fence"
 }
 
 // LaneConfig is what every lane is made with.

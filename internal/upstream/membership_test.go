@@ -123,10 +123,10 @@ func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 type nobodyCounts struct{}
 
 // Relisted implements Metrics.
-func (*nobodyCounts) Relisted(string) {}
+func (*nobodyCounts) Relisted(string, string) {}
 
 // Reconnected implements Metrics.
-func (*nobodyCounts) Reconnected(string) {}
+func (*nobodyCounts) Reconnected(string, string) {}
 
 // Questioned implements Metrics.
 func (*nobodyCounts) Questioned(string) {}

@@ -62,7 +62,7 @@ func (r *reader) run(ctx context.Context) {
 			return
 		}
 		if endsEpoch(err) {
-			r.metrics.Relisted(r.lane.Resource.GVR.Resource)
+			r.metrics.Relisted(r.lane.Resource.GVR.Group, r.lane.Resource.GVR.Resource)
 			r.log.Info("the lane is listed again", zap.Error(err))
 		} else {
 			r.log.Warn("the lane is not being filled", zap.Error(err))
@@ -110,7 +110,7 @@ func (r *reader) follow(ctx context.Context, open *stream) error {
 				return err
 			}
 			r.lane.lost()
-			r.metrics.Reconnected(r.lane.Resource.GVR.Resource)
+			r.metrics.Reconnected(r.lane.Resource.GVR.Group, r.lane.Resource.GVR.Resource)
 			r.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {

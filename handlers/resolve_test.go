@@ -22,7 +22,7 @@ func TestViaWatchPath(t *testing.T) {
 		"/apis/ex.io/watch/things":                      false,
 		"/api/v1/pods?watch=1":                          false,
 	} {
-		info, err := resolver.NewRequestInfo(httptest.NewRequest(http.MethodGet, path, nil))
+		info, err := paths.NewRequestInfo(httptest.NewRequest(http.MethodGet, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,11 +47,11 @@ func TestAttributes(t *testing.T) {
 		"/api/v1/pods?watch=false":                                               "list /v1/pods ns= name= f= l=",
 		"/api/v1/pods?watch":                                                     "watch /v1/pods ns= name= f= l=",
 	} {
-		info, err := resolver.NewRequestInfo(httptest.NewRequest(http.MethodGet, path, nil))
+		info, err := paths.NewRequestInfo(httptest.NewRequest(http.MethodGet, path, nil))
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := attributesOf(info)
+		a := attributesOf(&Request{info: info})
 		got := a.Verb + " " + a.Group + "/" + a.Version + "/" + a.Resource + " ns=" + a.Namespace + " name=" + a.Name + " f="
 		for i, r := range a.Fields {
 			if i > 0 {

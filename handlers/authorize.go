@@ -1,0 +1,63 @@
+package handlers
+
+import (
+	"context"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// Authorizer says whether a request is allowed. auth.ErrDenied and every other error mean that it is not.
+type Authorizer interface {
+	Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error)
+}
+
+// gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for exactly
+// what is asked.
+type gate struct {
+	authorizer Authorizer
+	catalog    *upstream.Catalog
+	lanes      *upstream.Lanes
+}
+
+// open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A *forwardError
+// says that the upstream has to answer: also when the request is denied, since it is asked in the same name and words the
+// refusal.
+func (g *gate) open(ctx context.Context, q *Request) (*upstream.Lane, error) {
+	switch granted := g.granted(ctx, q); {
+	case !granted && q.subject.own():
+		return nil, forbidden(q)
+	case !granted:
+		return nil, forwardFor(observe.Denied)
+	case q.reason != "":
+		return nil, forwardFor(q.reason)
+	case q.subject != aboutResource:
+		return nil, nil
+	}
+	defer q.Event.Waited(observe.Syncing, time.Now())
+	lane, err := g.lanes.Get(q.resource)
+	if err != nil {
+		return nil, err
+	}
+	lane.AwaitSync(ctx, syncGrace)
+	if failure := lane.Failure(); failure != nil && failure.Refused {
+		if failure.Gone() {
+			g.catalog.Forget(q.GVR)
+		}
+		return nil, forwardFor(observe.Refused)
+	}
+	return lane, nil
+}
+
+// granted tells whether the authorizer said yes to this very request.
+func (g *gate) granted(ctx context.Context, q *Request) bool {
+	defer q.Event.Waited(observe.Authorizing, time.Now())
+	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
+	return err == nil && grant.Covers(q.Attributes)
+}
+
+// syncGrace is how long a request waits for a lane that it has just started: most resources sync in a few milliseconds,
+// and answering them at once spares their clients the retry that a 429 asks for.
+const syncGrace = time.Second

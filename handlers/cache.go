@@ -1,0 +1,99 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// cache answers a read from its lane.
+func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+	state, err := s.ready(lane)
+	if err != nil {
+		return unready(q, err)
+	}
+	form := q.forms[0]
+	if state.Shape().Custom {
+		form = q.forms[1]
+	}
+	if !form.ok {
+		return forwardFor(observe.MediaType)
+	}
+	q.media = form.media
+	if q.media.transform == asTable && !printable(q.GVR.GroupResource(), state.Shape()) {
+		return forwardFor(observe.MediaType)
+	}
+	warn(out.header(), lane) // on refusals too
+	q.Event.Source = observe.FromCache
+	err = s.read(ctx, out, q, lane)
+	var forward *forwardError
+	if errors.As(err, &forward) {
+		out.header().Del("Warning")
+	}
+	return err
+}
+
+// read tells the verbs apart.
+func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+	if q.malformed != nil {
+		return q.malformed
+	}
+	if q.verb() == verbGet {
+		return s.get(ctx, out, q, lane)
+	}
+	if err := q.selectBy(lane.Kind()); err != nil {
+		return err
+	}
+	if q.verb() == verbWatch {
+		return s.watch(ctx, out, q, lane)
+	}
+	if q.strays() {
+		return forwardFor(observe.OwnWords)
+	}
+	return s.list(ctx, out, q, lane)
+}
+
+// unready answers for a lane that has nothing to show, as an uninitialised cache of kube-apiserver does: what costs the
+// upstream little goes there, everything else comes back later (semantics 2.1).
+func unready(q *Request, why error) error {
+	limit := q.query.Get("limit")
+	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
+	if q.verb() == verbGet || q.verb() == verbList && paged {
+		return forwardFor(observe.NotReady)
+	}
+	return why
+}
+
+// warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.
+const warnAfter = 5 * time.Second
+
+// warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer that
+// may be old.
+func warn(header http.Header, lane *upstream.Lane) {
+	for _, warning := range lane.Warnings() {
+		header.Add("Warning", warning)
+	}
+	if stale := lane.StaleFor(); stale > warnAfter {
+		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not been heard for %s\"", stale.Round(time.Second)))
+	}
+}
+
+// printedTogether are the kinds whose Table is not a row for each object by itself: flowschemas are sorted by precedence,
+// and one storageclass of those in the answer is marked as the default.
+var printedTogether = map[schema.GroupResource]bool{
+	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}: true,
+	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,
+}
+
+// printable tells whether the cache's rows of a kind make the Table that kube-apiserver would print.
+func printable(resource schema.GroupResource, shape *wire.Shape) bool {
+	return shape.RawColumns != nil && !printedTogether[resource] && len(shape.Ages.Frozen()) == 0
+}

@@ -1,0 +1,55 @@
+package handlers
+
+import (
+	"net/url"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metainternalversionscheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// readOptions decodes, defaults and validates, in this order: which of several mistakes is told depends on it
+// (semantics 1.2). Its errors are kube-apiserver's. What only a kind can tell is left to selectBy.
+func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
+	var options metainternalversion.ListOptions
+	if verb == verbGet {
+		return options, checkGet(query)
+	}
+	if err := metainternalversionscheme.ParameterCodec.DecodeParameters(query, metav1.SchemeGroupVersion, &options); err != nil {
+		return options, badRequest(err.Error())
+	}
+	metainternalversion.SetListOptionsDefaults(&options, true)
+	if errs := validation.ValidateListOptions(&options, true); len(errs) > 0 {
+		return options, apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "ListOptions"}, "", errs)
+	}
+	return options, nil
+}
+
+// checkGet refuses what kube-apiserver refuses of a get (semantics 3).
+func checkGet(query url.Values) error {
+	if export := query.Get("export"); export != "" && export != "false" {
+		return badRequest("the export parameter, deprecated since v1.14, is no longer supported")
+	}
+	return nil
+}
+
+// selectBy compiles what a list or watch selects by the fields that its kind has. Its errors are kube-apiserver's
+// (semantics 5.3, 5.5).
+func (q *Request) selectBy(kind *selectors.Kind) error {
+	var err error
+	if q.Options.FieldSelector, err = kind.ConvertFields(q.Options.FieldSelector); err != nil {
+		return badRequest(err.Error())
+	}
+	if q.Name != "" {
+		if q.Options.FieldSelector, err = selectors.PinName(q.Options.FieldSelector, q.Name); err != nil {
+			return badRequest(err.Error())
+		}
+	}
+	q.Predicate = kind.Predicate(q.Namespace, q.Options.LabelSelector, q.Options.FieldSelector)
+	return nil
+}

@@ -1,0 +1,142 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+const (
+	// freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
+	freshWait = 3 * time.Second
+	// smallResult is how many objects the upstream is asked for rather than made to prove a quiet lane fresh: that many
+	// take it a few milliseconds, a fence about a second.
+	smallResult = 500
+)
+
+// stateFor finds the State that a plan reads; patience is what may be invested in proving it. A *forwardError says that
+// the upstream has to answer.
+func (s *Server) stateFor(
+	ctx context.Context, q *Request, lane *upstream.Lane, p plan, patience upstream.Patience,
+) (*cache.State, error) {
+	defer q.Event.Waited(observe.Proving, time.Now())
+	state, err := s.ready(lane)
+	if err != nil {
+		return nil, err
+	}
+	switch p.kind {
+	case anyAge:
+		return state, nil
+	case mostRecent: // a State that holds everything written before the request (semantics 10.5)
+		if state, err = lane.Recent(ctx, q.arrived, patience); err != nil {
+			return nil, forwardFor(observe.Unproven)
+		}
+		return state, nil
+	case notOlderThan:
+		return s.reached(ctx, lane, p.rv, patience)
+	default:
+		return s.at(ctx, lane, p.rv, patience)
+	}
+}
+
+// at is the State of exactly this version.
+func (s *Server) at(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
+	if _, err := s.reached(ctx, lane, rv, patience); err != nil {
+		return nil, err
+	}
+	state, err := lane.Cache.At(ctx, rv, 0)
+	if inStream(err) {
+		// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the same at
+		// a later version, but not yet to have been at this one.
+		return nil, forwardFor(observe.OutsideWindow)
+	}
+	return state, err
+}
+
+// now is the upstream's version of now, for a watch of what comes after it.
+func (s *Server) now(ctx context.Context, q *Request, lane *upstream.Lane) (cache.RV, error) {
+	defer q.Event.Waited(observe.Proving, time.Now())
+	rv, err := lane.Now(ctx)
+	if err != nil {
+		return 0, forwardFor(observe.Unproven)
+	}
+	return rv, nil
+}
+
+// patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.
+func patience(q *Request, lane *upstream.Lane, p plan) upstream.Patience {
+	if isSmall(q, lane, p) {
+		return upstream.Brief
+	}
+	return upstream.Full
+}
+
+// isSmall tells whether a list is cheap for the upstream.
+func isSmall(q *Request, lane *upstream.Lane, p plan) bool {
+	if p.limit > 0 && p.limit <= smallResult {
+		return true
+	}
+	state, err := lane.Cache.State()
+	return err != nil || state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from}) <= smallResult
+}
+
+// reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
+// brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says that the
+// upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A lane that lags
+// is waited for: large lists are what the upstream must not be asked for by all who wait.
+func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
+	for deadline := time.Now().Add(freshWait); ; {
+		err := lane.Reach(ctx, rv, patience)
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case errors.Is(err, upstream.ErrUnproven) && !lane.Marked(),
+			isUnreached(err) && (patience == upstream.Brief || lane.Uncached()):
+			return nil, forwardFor(observe.Unproven)
+		}
+		left := max(time.Until(deadline), 0)
+		state, err := lane.Cache.WaitFor(ctx, rv, min(left, askAgain))
+		if !isTooLarge(err) || left <= askAgain {
+			return state, err
+		}
+	}
+}
+
+// askAgain is how long a version that the upstream had not reached is waited for before it is asked again: a quiet lane
+// would not hear that it has.
+const askAgain = 500 * time.Millisecond
+
+func isUnreached(err error) bool {
+	return errors.Is(err, upstream.ErrUnproven) || errors.Is(err, upstream.ErrAhead)
+}
+
+func isTooLarge(err error) bool {
+	var tooLarge *cache.TooLargeError
+	return errors.As(err, &tooLarge)
+}
+
+// inStream tells whether kube-apiserver says an error inside a stream that began well (semantics 4.1).
+func inStream(err error) bool {
+	var expired *cache.ExpiredError
+	return errors.As(err, &expired) || isTooLarge(err)
+}
+
+// ready is the lane's State if it may be shown.
+func (s *Server) ready(lane *upstream.Lane) (*cache.State, error) {
+	state, err := lane.Cache.State()
+	if err != nil {
+		cause := error(nil)
+		if failure := lane.Failure(); failure != nil {
+			cause = errUnfilled
+		}
+		return nil, &notReadyError{cause: cause}
+	}
+	if s.times.maxStaleness > 0 && lane.StaleFor() > s.times.maxStaleness {
+		return nil, staleError{}
+	}
+	return state, nil
+}

@@ -1,0 +1,94 @@
+package handlers
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5/middleware"
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// reply is the way of one answer to its client, the last station. It alone knows the connection: every piece must be
+// accepted in time, so that a client who does not read holds no goroutine for ever.
+type reply struct {
+	w       middleware.WrapResponseWriter
+	r       *http.Request // for the handshake of a websocket, and the form of an error
+	event   *observe.Event
+	log     *zap.Logger
+	timeout time.Duration // for each piece
+}
+
+// newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
+func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout time.Duration) *reply {
+	id := auditIDOf(r.Header)
+	r.Header.Set("Audit-Id", id) // for the upstream, if it is asked
+	w.Header().Set("Audit-Id", id)
+	w.Header().Set("Cache-Control", "no-cache, private")
+	return &reply{
+		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout,
+		event: &observe.Event{
+			AuditID: id, Client: r.RemoteAddr, UserAgent: r.UserAgent(), Method: r.Method, URI: r.URL.RequestURI(),
+			Source: observe.FromFacade, Began: time.Now(),
+		},
+	}
+}
+
+// finish completes the Event.
+func (o *reply) finish() *observe.Event {
+	e := o.event
+	e.Code, e.Bytes, e.Took = o.w.Status(), int64(o.w.BytesWritten()), time.Since(e.Began)
+	return e
+}
+
+// header is what the answer begins with.
+func (o *reply) header() http.Header { return o.w.Header() }
+
+// acceptEncoding is what the client takes.
+func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding") }
+
+// pieces writes to the client, each piece in time.
+func (o *reply) pieces() *timedWriter {
+	return &timedWriter{w: o.w, control: http.NewResponseController(o.w), timeout: o.timeout}
+}
+
+// hand lets a handler of a library answer, which knows nothing of the road.
+func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.w, o.r) }
+
+// fail ends a request that went wrong.
+func (o *reply) fail(err error) {
+	if o.w.Status() != 0 {
+		panic(http.ErrAbortHandler) // a body that broke off must not look whole
+	}
+	o.writeError(err)
+}
+
+// timedWriter gives the client a new deadline for each piece. The deadline must be lifted when nothing is being written:
+// HTTP/2 resets a stream whose deadline passes although it is only quiet.
+type timedWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+}
+
+// Write implements io.Writer.
+func (t *timedWriter) Write(p []byte) (int, error) {
+	if err := t.control.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
+		return 0, err
+	}
+	return t.w.Write(p)
+}
+
+// Flush sends what was written and lifts the deadline.
+func (t *timedWriter) Flush() error {
+	if err := t.control.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
+		return err
+	}
+	if err := t.control.Flush(); err != nil {
+		return err
+	}
+	return t.release()
+}
+
+func (t *timedWriter) release() error { return t.control.SetWriteDeadline(time.Time{}) }

@@ -1,0 +1,210 @@
+package handlers
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// paths is kube-apiserver's own reading of paths, so that what is authorized here is what would be authorized there.
+var paths = &request.RequestInfoFactory{
+	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
+}
+
+// resolver is the first station: it reads a request once.
+type resolver struct {
+	catalog  *upstream.Catalog
+	uncached map[schema.GroupResource]bool
+	timeout  time.Duration
+}
+
+// resolve reads all that is to be known of a request. Nothing is looked up but what discovery says, which is no object's
+// content. Its errors are what kube-apiserver says before it asks who it is.
+func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
+	q := &Request{
+		Event: e, subject: about, method: r.Method, url: r.URL, query: r.URL.Query(), header: r.Header, arrived: e.Began,
+		upgrade: isUpgrade(r),
+	}
+	info, err := paths.NewRequestInfo(r)
+	if err != nil {
+		info, q.reason = &request.RequestInfo{}, observe.Unreadable // the upstream says what is wrong with it
+	}
+	q.info = info
+	describe(e, info)
+	if q.timeout, err = v.timeoutOf(q); err != nil {
+		return q, err
+	}
+	if !q.allowsMethod() {
+		return q, errMethod
+	}
+	switch {
+	case about == aboutResource && q.reason == "":
+		v.resolveRead(q, r)
+	case about == aboutAnything:
+		q.reason = observe.NotARead
+	}
+	q.Attributes = attributesOf(q)
+	return q, nil
+}
+
+// describe writes down what the path says.
+func describe(e *observe.Event, info *request.RequestInfo) {
+	e.Verb, e.Group, e.Version, e.Resource = info.Verb, info.APIGroup, info.APIVersion, info.Resource
+	e.Subresource, e.Namespace, e.Name = info.Subresource, info.Namespace, info.Name
+	switch {
+	case !info.IsResourceRequest:
+	case info.Name != "":
+		e.Scope = "resource"
+	case info.Namespace != "":
+		e.Scope = "namespace"
+	default:
+		e.Scope = "cluster"
+	}
+}
+
+// timeoutOf bounds every request but those that run long by the server's request timeout, or by a shorter one that the
+// client names (semantics 1.1). It is looked at before the method is, as kube-apiserver does.
+func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
+	if q.isWatch() || q.info.Subresource == "log" || q.subject == aboutFacade {
+		return 0, nil
+	}
+	asked := q.query.Get("timeout")
+	if asked == "" {
+		return v.timeout, nil
+	}
+	wanted, err := time.ParseDuration(asked)
+	if err != nil {
+		return 0, badRequest("invalid timeout specified in the request URL - " + err.Error())
+	}
+	if wanted <= 0 {
+		return v.timeout, nil
+	}
+	return min(v.timeout, wanted), nil
+}
+
+// connectSubresources are reads in name only: a GET of them opens a connection into a node or a container.
+var connectSubresources = sets.New("exec", "attach", "portforward", "proxy")
+
+// allowsMethod tells whether a request is a read. Health is told whatever the method, as kube-apiserver does.
+func (q *Request) allowsMethod() bool {
+	switch {
+	case q.subject == aboutHealth:
+		return true
+	case q.subject == aboutFacade:
+		return q.method == http.MethodGet
+	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == "proxy":
+		return false
+	default:
+		return q.method == http.MethodGet || q.method == http.MethodHead
+	}
+}
+
+// resolveRead reads what a request for objects asks, or says why the cache is not asked.
+func (v *resolver) resolveRead(q *Request, r *http.Request) {
+	if !isRead(q.info) || q.method != http.MethodGet {
+		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics 8.5).
+		q.reason = observe.NotARead
+		return
+	}
+	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
+	q.Namespace, q.Name, q.byPath = q.info.Namespace, q.info.Name, viaWatchPath(q.info)
+	resource, known, err := v.catalog.Lookup(r.Context(), q.GVR)
+	q.Event.Discovered = known
+	switch {
+	case err != nil || !known:
+		q.reason = observe.Undiscovered
+		return
+	case !resource.Cacheable || v.uncached[q.GVR.GroupResource()]:
+		q.reason = observe.NotCached
+		return
+	case !scopeFits(resource, q.info):
+		q.reason = observe.Unreadable
+		return
+	}
+	q.resource = resource
+	if resource.Scope == selectors.Cluster {
+		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
+	}
+	for i, custom := range []bool{false, true} {
+		q.forms[i].media, q.forms[i].ok = negotiate(r, q.info.Verb, custom)
+	}
+	if !q.forms[0].ok && !q.forms[1].ok {
+		q.reason = observe.MediaType
+		return
+	}
+	q.Options, q.malformed = readOptions(q.info.Verb, q.query)
+}
+
+// isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it, and a
+// path may name a verb of its own ("/api/v1/proxy").
+func isRead(info *request.RequestInfo) bool {
+	verb := info.Verb == verbGet || info.Verb == verbList || info.Verb == verbWatch
+	return verb && info.IsResourceRequest && info.Subresource == "" && (info.APIPrefix == "api") == (info.APIGroup == "")
+}
+
+// scopeFits tells whether a path addresses a resource as its scope wants: a namespaced resource's objects are below a
+// namespace, a cluster-scoped resource knows none. What does not fit has 404s of several kinds, all the upstream's.
+func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
+	if resource.Scope == selectors.Cluster {
+		// A namespace is below itself for RequestInfo; namespaces below a namespace are not.
+		return info.Namespace == "" || info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
+	}
+	return info.Namespace != "" || info.Verb != verbGet
+}
+
+// isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).
+func isUpgrade(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") &&
+		strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
+}
+
+// viaWatchPath tells whether the deprecated /watch/ form of a path was used.
+func viaWatchPath(info *request.RequestInfo) bool {
+	parts := strings.Split(strings.Trim(info.Path, "/"), "/")
+	if parts[0] == "api" {
+		return len(parts) > 2 && parts[2] == "watch"
+	}
+	return len(parts) > 3 && parts[3] == "watch"
+}
+
+// attributesOf is what the authorizer is asked, as kube-apiserver builds it: selectors that do not parse are left out, which
+// only widens the question.
+func attributesOf(q *Request) auth.Attributes {
+	info := q.info
+	if !info.IsResourceRequest {
+		return auth.Attributes{Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
+	}
+	a := auth.Attributes{
+		Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+		Namespace: info.Namespace, Name: info.Name, PassedThrough: q.reason != "",
+	}
+	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {
+		a.Fields = f.Requirements()
+	}
+	if l, err := selectors.ParseLabels(info.LabelSelector); err == nil {
+		a.Labels, _ = l.Requirements()
+	}
+	return a
+}
+
+// auditID is what a client may choose as the id of its request; kube-apiserver takes anything, but ids are logged.
+var auditID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// auditIDOf is the client's id, or a new one.
+func auditIDOf(header http.Header) string {
+	if id := header.Get("Audit-Id"); auditID.MatchString(id) {
+		return id
+	}
+	return uuid.NewString()
+}

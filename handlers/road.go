@@ -1,0 +1,79 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// answer is the station behind the authorizer: the cache, a document, health ... lane is what may be read, nil where there
+// is none to read. A *forwardError lets the upstream answer.
+type answer func(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error
+
+// road takes every request through the same stations, in the same order, and ends with its Event. about says what the
+// route's paths are about, answer who gives the answer.
+func (s *Server) road(about subject, answer answer) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		out := newReply(w, r, s.log, s.times.write)
+		defer func() { s.sink.Done(out.finish()) }()
+		defer s.recover(out)
+		if err := s.travel(out, r, about, answer); err != nil {
+			out.fail(err)
+		}
+	}
+}
+
+// travel is the way from station to station.
+func (s *Server) travel(out *reply, r *http.Request, about subject, answer answer) error {
+	q, err := s.resolver.resolve(r, about, out.event)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := q.bounded(r.Context())
+	defer cancel()
+	authenticate(q)
+	if err := s.limiter.admit(q); err != nil {
+		return err
+	}
+	lane, err := s.gate.open(ctx, q)
+	if err == nil {
+		err = answer(ctx, out, q, lane)
+	}
+	var forward *forwardError
+	if errors.As(err, &forward) {
+		q.Event.Reason = forward.reason
+		err = s.forward(ctx, out, q)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+		return errTimeUp
+	}
+	return err
+}
+
+// recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already; the
+// process lives, and the stack is in the log.
+func (s *Server) recover(out *reply) {
+	reason := recover()
+	if reason == nil {
+		return
+	}
+	if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(reason) // a body that broke off: net/http aborts the connection
+	}
+	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
+		zap.String("uri", out.event.URI), zap.Stack("stack"))
+	out.fail(fmt.Errorf("panic: %v", reason))
+}
+
+// forwardError says that the upstream has to answer this one: the cache could not, or could not prove that it may.
+type forwardError struct{ reason observe.Reason }
+
+func (e *forwardError) Error() string { return "to be answered by the upstream: " + string(e.reason) }
+
+func forwardFor(reason observe.Reason) error { return &forwardError{reason: reason} }

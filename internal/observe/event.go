@@ -1,0 +1,79 @@
+package observe
+
+import "time"
+
+// Source says who gave an answer.
+type Source string
+
+// The sources. What is neither the cache's nor the upstream's is the facade's own: a refusal, its health, its metrics.
+const (
+	FromCache    Source = "cache"
+	FromUpstream Source = "upstream"
+	FromFacade   Source = "facade"
+)
+
+// Step is a part of a request's way on which it may have to wait.
+type Step int
+
+// The steps at which a request waits for somebody else.
+const (
+	Authorizing Step = iota // for the authorizer
+	Syncing                 // for a lane that has just been started
+	Queueing                // for a place among the requests that are passed through
+	Proving                 // for the proof that the cache is fresh, or for the version that was asked for
+	Asking                  // for the upstream's answer, passed through
+	steps
+)
+
+// String returns the step's name in logs.
+func (s Step) String() string {
+	return [steps]string{"authorizing", "syncing", "queueing", "proving", "asking"}[s]
+}
+
+// Event is all that is known of one request when it is over. It is filled as the request goes on, by the goroutine that
+// answers it.
+type Event struct {
+	AuditID   string // in the answer's Audit-Id, and sent to the upstream with what is passed through
+	Client    string // address and port
+	UserAgent string
+	User      string // in whose name the upstream is read; empty until authenticated
+
+	Method, URI              string
+	Verb                     string // of RequestInfo; empty when the path could not be read
+	Group, Version, Resource string // as the path names them
+	Subresource              string
+	Scope                    string // resource (one object), namespace or cluster, as in kube-apiserver's metrics
+	Namespace, Name          string
+	// Discovered: the upstream's discovery knows the resource, so that its name may become a label.
+	Discovered bool
+
+	Plan     string // what the resourceVersion means: MostRecent, Any, NotOlderThan, Exact ...
+	Source   Source
+	Reason   Reason // why the upstream answered; empty when it did not
+	Looked   int    // objects whose facts were compared with what was asked for
+	Returned int    // objects or watch events sent, bookmarks included
+
+	Code  int
+	Bytes int64 // of the body, after compression
+	Began time.Time
+	Took  time.Duration
+	Waits [steps]time.Duration
+}
+
+// Waited adds the time since a step began.
+func (e *Event) Waited(step Step, since time.Time) { e.Waits[step] += time.Since(since) }
+
+// Sink is told of each request when it is over. It must not keep the Event, and must be safe for concurrent use.
+type Sink interface {
+	Done(e *Event)
+}
+
+// Sinks tells several sinks.
+type Sinks []Sink
+
+// Done implements Sink.
+func (s Sinks) Done(e *Event) {
+	for _, sink := range s {
+		sink.Done(e)
+	}
+}
