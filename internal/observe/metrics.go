@@ -87,7 +87,9 @@ func verbLabel(verb string) string {
 func (m *Metrics) Relisted(group, resource string) { m.relists.WithLabelValues(group, resource).Inc() }
 
 // Reconnected counts a lane's watch that was resumed.
-func (m *Metrics) Reconnected(group, resource string) { m.reconnects.WithLabelValues(group, resource).Inc() }
+func (m *Metrics) Reconnected(group, resource string) {
+	m.reconnects.WithLabelValues(group, resource).Inc()
+}
 
 // Questioned counts a question that proves the cache fresh.
 func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }

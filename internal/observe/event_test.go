@@ -1,0 +1,57 @@
+package observe
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// sinkFunc is a Sink.
+type sinkFunc func(*Event)
+
+// Done implements Sink.
+func (f sinkFunc) Done(e *Event) { f(e) }
+
+// Every sink is told of every request.
+func TestSinks(t *testing.T) {
+	told := map[string]string{}
+	sinks := Sinks{
+		sinkFunc(func(e *Event) { told["one"] = e.AuditID }), sinkFunc(func(e *Event) { told["two"] = e.AuditID }),
+	}
+	sinks.Done(&Event{AuditID: "x"})
+	if told["one"] != "x" || told["two"] != "x" {
+		t.Errorf("told: %v", told)
+	}
+}
+
+// A step may be waited for more than once.
+func TestWaited(t *testing.T) {
+	var e Event
+	e.Waited(Proving, time.Now().Add(-time.Hour))
+	e.Waited(Proving, time.Now().Add(-time.Hour))
+	if got := e.Waits[Proving].Round(time.Minute); got != 2*time.Hour {
+		t.Errorf("waited %s", got)
+	}
+}
+
+// The log names the waits that there were, and is silent above its level.
+func TestRequestLog(t *testing.T) {
+	e := &Event{AuditID: "x", Source: FromUpstream, Reason: Unproven}
+	e.Waits[Asking] = time.Second
+	core, logs := observer.New(zap.DebugLevel)
+	NewRequestLog(zap.New(core)).Done(e)
+	if logs.Len() != 1 {
+		t.Fatalf("%d lines", logs.Len())
+	}
+	fields := logs.All()[0].ContextMap()
+	if fields["auditID"] != "x" || fields["reason"] != "unproven" || fields["asking"] != time.Second || fields["proving"] != nil {
+		t.Errorf("%v", fields)
+	}
+	core, logs = observer.New(zap.InfoLevel)
+	NewRequestLog(zap.New(core)).Done(e)
+	if logs.Len() != 0 {
+		t.Errorf("%v", logs.All())
+	}
+}
