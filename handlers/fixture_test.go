@@ -48,8 +48,9 @@ func (r *eventRecorder) Done(e *observe.Event) {
 	r.all = append(r.all, *e)
 }
 
-// last is the Event of the request that ended last.
+// last is the Event of the request that ended last. A client may have its answer a moment before.
 func (r *eventRecorder) last() observe.Event {
+	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.all[len(r.all)-1]

@@ -1,0 +1,124 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// Each request leaves one Event that says who asked what, who answered, why, and at what cost.
+func TestEvents(t *testing.T) {
+	core := func(verb string) observe.Event {
+		return observe.Event{
+			User: kubeconfigUser, Method: "GET", Verb: verb, Version: "v1", Resource: "configmaps", Scope: "cluster",
+			Discovered: true, Source: observe.FromCache, Code: http.StatusOK,
+		}
+	}
+	with := func(e observe.Event, change func(*observe.Event)) observe.Event { change(&e); return e }
+	for target, want := range map[string]observe.Event{
+		"/api/v1/configmaps?resourceVersion=0": with(core("list"), func(e *observe.Event) {
+			e.Plan, e.Looked, e.Returned = "Any", 3, 3
+		}),
+		"/api/v1/configmaps?resourceVersion=0&labelSelector=a": with(core("list"), func(e *observe.Event) {
+			e.Plan, e.Looked = "Any", 3
+		}),
+		"/api/v1/configmaps?limit=2": with(core("list"), func(e *observe.Event) {
+			e.Plan, e.Looked, e.Returned = "MostRecent", 2, 2
+		}),
+		"/api/v1/namespaces/ns/configmaps/a?resourceVersion=0": with(core("get"), func(e *observe.Event) {
+			e.Plan, e.Looked, e.Returned, e.Scope, e.Namespace, e.Name = "Any", 1, 1, "resource", "ns", "a"
+		}),
+		"/api/v1/namespaces/ns/configmaps/x?resourceVersion=0": with(core("get"), func(e *observe.Event) {
+			e.Plan, e.Looked, e.Code, e.Scope, e.Namespace, e.Name = "Any", 1, http.StatusNotFound, "resource", "ns", "x"
+		}),
+		"/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=1&resourceVersion=0": with(core("watch"), func(e *observe.Event) {
+			e.Plan, e.Returned, e.Scope, e.Namespace = "Any", 3, "namespace", "ns"
+		}),
+		"/api/v1/namespaces/ns/configmaps/a": with(core("get"), func(e *observe.Event) {
+			e.Plan, e.Source, e.Reason = "MostRecent", observe.FromUpstream, observe.Unproven
+			e.Scope, e.Namespace, e.Name = "resource", "ns", "a"
+		}),
+		"/api/v1/namespaces/ns/configmaps/a/status": with(core("get"), func(e *observe.Event) {
+			e.Discovered, e.Subresource, e.Source, e.Reason, e.Code = false, "status", observe.FromUpstream, observe.NotARead, 404
+			e.Scope, e.Namespace, e.Name = "resource", "ns", "a"
+		}),
+		"/api/v1/unknowns": with(core("list"), func(e *observe.Event) {
+			e.Discovered, e.Resource, e.Source, e.Reason, e.Code = false, "unknowns", observe.FromUpstream, observe.Undiscovered, 404
+		}),
+		"/api/v1": {User: kubeconfigUser, Method: "GET", Verb: "get", Source: observe.FromCache, Code: http.StatusOK},
+		"/livez":  {User: kubeconfigUser, Method: "GET", Verb: "get", Source: observe.FromFacade, Code: http.StatusOK},
+		"/api/v1/configmaps?timeout=x": with(core("list"), func(e *observe.Event) {
+			e.User, e.Discovered, e.Source, e.Code = "", false, observe.FromFacade, http.StatusBadRequest
+		}),
+	} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			for _, key := range []string{"ns/a", "ns/b", "ns/c"} {
+				f.Put(key, "1")
+			}
+			f.get(t, reads[0])
+			response, body := f.get(t, target)
+			got := f.events.last()
+			want.URI = target
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(observe.Event{}, "AuditID", "Client", "UserAgent", "Bytes", "Began",
+				"Took", "Waits")); diff != "" {
+				t.Errorf("%s: %s", target, diff)
+			}
+			if got.Source != observe.FromUpstream && got.AuditID != response.Header.Get("Audit-Id") || got.Bytes != int64(len(body)) || got.Client == "" ||
+				got.UserAgent == "" || got.Began.IsZero() {
+				t.Errorf("%s: %+v", target, got)
+			}
+		}, func(c *Config) { c.BookmarkInterval = time.Hour })
+	}
+}
+
+// An Event knows what the request waited for.
+func TestWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		f.allow = func(auth.Attributes) bool { <-time.After(time.Second); return true }
+		f.get(t, reads[1])
+		if waited := f.events.last().Waits[observe.Authorizing]; waited != time.Second {
+			t.Errorf("the authorizer took %s", waited)
+		}
+	})
+}
+
+// Who reads the log finds a client's request by the id that its answer has (docs/divergences.md: ids are logged).
+func TestIDsAreLogged(t *testing.T) {
+	core, logs := observer.New(zap.DebugLevel)
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		ids := map[string]string{}
+		for _, target := range []string{reads[0], "/api/v1/configmaps?resourceVersion=abc&watch=1"} {
+			response, _ := f.get(t, target)
+			ids[response.Header.Get("Audit-Id")] = target
+		}
+		f.allow = func(auth.Attributes) bool { panic("a bug") }
+		response, _ := f.get(t, reads[1])
+		ids[response.Header.Get("Audit-Id")] = reads[1]
+		synctest.Wait()
+		for id, target := range ids {
+			lines := logs.FilterField(zap.String("auditID", id)).Len()
+			want := 1
+			if target != reads[0] {
+				want++ // what failed has a line of its own, at a level that is on by default
+			}
+			if target == reads[1] {
+				want++ // and so has its stack
+			}
+			if id == "" || lines != want {
+				t.Errorf("%s: %d lines name %q, want %d", target, lines, id, want)
+			}
+		}
+	}, func(c *Config) { c.Log, c.Sink = zap.New(core), observe.NewRequestLog(zap.New(core)) })
+}

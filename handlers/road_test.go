@@ -1,0 +1,96 @@
+package handlers
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// Whatever a request is about, it takes at most the time that it may: HEAD and what is passed through as well.
+func TestTimeLimit(t *testing.T) {
+	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for _, c := range []struct {
+		method, target string
+		limit          time.Duration
+	}{
+		{"HEAD", "/api/v1/namespaces/ns/configmaps/a", time.Minute},
+		{"HEAD", "/api/v1/namespaces/ns/configmaps/a?timeout=2s", 2 * time.Second},
+		{"HEAD", "/anything", time.Minute},
+		{"GET", "/anything?timeout=2s", 2 * time.Second},
+		{"GET", "/api/v1/namespaces/ns/configmaps/a?timeout=2s", 2 * time.Second},
+	} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			f.Put("ns/a", "1")
+			f.get(t, reads[0])
+			f.Script("/api/v1/namespaces/ns/configmaps/a", hangs)
+			f.Script("/anything", hangs)
+			began := time.Now()
+			response, body, err := f.try(t, c.method, c.target)
+			if err != nil || response.StatusCode != http.StatusGatewayTimeout || time.Since(began) != c.limit {
+				t.Errorf("%s %s: %v after %s: %v", c.method, c.target, response, time.Since(began), err)
+			}
+			if c.method == "GET" && !strings.Contains(body, "request did not complete within the allotted timeout") {
+				t.Errorf("%s: %s", c.target, body)
+			}
+		})
+	}
+}
+
+// A malformed timeout is told before the method is looked at.
+func TestTimeoutBeforeMethod(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		response, body, err := f.try(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps?timeout=1")
+		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(body, "missing unit in duration") {
+			t.Errorf("%v %s", err, body)
+		}
+	})
+}
+
+// What the facade tells about itself passes the authorizer, too, and is never asked of the upstream.
+func TestOwnPathsAreAuthorized(t *testing.T) {
+	var asked []auth.Attributes
+	deny := false
+	authorizer := authorizerFunc(func(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+		asked = append(asked, a)
+		if deny {
+			return auth.Grant{}, auth.ErrDenied
+		}
+		return allower{}.Authorize(ctx, a)
+	})
+	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	handler := New(Config{
+		Log: zap.NewNop(), Sink: observe.Sinks{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
+	})
+	for _, path := range []string{"/metrics", "/debug/pprof/heap", "/healthz", "/livez/ping"} {
+		for _, deny = range []bool{false, true} {
+			asked = nil
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+			if len(asked) != 1 || asked[0].Path != path || asked[0].Verb != "get" || asked[0].User == "" {
+				t.Errorf("%s: the authorizer was asked %+v", path, asked)
+			}
+			if denied := w.Code == http.StatusForbidden; denied != deny {
+				t.Errorf("%s, denied %t: %d %s", path, deny, w.Code, w.Body)
+			}
+			if w.Header().Get("Audit-Id") == "" {
+				t.Errorf("%s: no Audit-Id", path)
+			}
+		}
+	}
+}
+
+// authorizerFunc is an Authorizer.
+type authorizerFunc func(context.Context, auth.Attributes) (auth.Grant, error)
+
+// Authorize implements Authorizer.
+func (f authorizerFunc) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+	return f(ctx, a)
+}
