@@ -14,17 +14,17 @@ type Authorizer interface {
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error)
 }
 
-// gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for exactly
-// what is asked.
+// gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for
+// exactly what is asked.
 type gate struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
 	lanes      *upstream.Lanes
 }
 
-// open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A *forwardError
-// says that the upstream has to answer: also when the request is denied, since it is asked in the same name and words the
-// refusal.
+// open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A
+// *forwardError says that the upstream has to answer: also when the request is denied, since it is asked in the same
+// name and words the refusal.
 func (g *gate) open(ctx context.Context, q *Request) (*upstream.Lane, error) {
 	switch granted := g.granted(ctx, q); {
 	case !granted && q.subject.own():

@@ -75,8 +75,8 @@ func unready(q *Request, why error) error {
 // warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.
 const warnAfter = 5 * time.Second
 
-// warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer that
-// may be old.
+// warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer
+// that may be old.
 func warn(header http.Header, lane *upstream.Lane) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
@@ -86,8 +86,8 @@ func warn(header http.Header, lane *upstream.Lane) {
 	}
 }
 
-// printedTogether are the kinds whose Table is not a row for each object by itself: flowschemas are sorted by precedence,
-// and one storageclass of those in the answer is marked as the default.
+// printedTogether are the kinds whose Table is not a row for each object by itself: flowschemas are sorted by
+// precedence, and one storageclass of those in the answer is marked as the default.
 var printedTogether = map[schema.GroupResource]bool{
 	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}: true,
 	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,

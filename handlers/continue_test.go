@@ -86,7 +86,8 @@ func TestTokenOfAnotherType(t *testing.T) {
 	}
 }
 
-// Whatever a client sends: it is taken exactly when kube-apiserver takes it, means the same, and never leads out of the prefix.
+// Whatever a client sends: it is taken exactly when kube-apiserver takes it, means the same, and never leads out of the
+// prefix.
 func FuzzDecodeToken(f *testing.F) {
 	f.Add(encodeToken(1, "ns/a", "ns/", cacheStyle), "ns/")
 	f.Add(encodeToken(1, "ns/a", "ns/", etcdStyle), "")

@@ -1,4 +1,5 @@
-// Package handlers is the front door. Every request takes the same road, station by station, each in a file of its name:
+// Package handlers is the front door. Every request takes the same road, station by station, each in a file of its
+// name:
 //
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
 //	authenticate  says who asks
@@ -10,15 +11,15 @@
 //
 // It promises:
 //   - one parse: nothing behind resolve reads the *http.Request;
-//   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what is
-//     asked: the gate of authorize.go is the only holder of the set of lanes;
-//   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What a
-//     resourceVersion means stands in plan.go, how it is waited for and proven in prove.go;
+//   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what
+//     is asked: the gate of authorize.go is the only holder of the set of lanes;
+//   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What
+//     a resourceVersion means stands in plan.go, how it is waited for and proven in prove.go;
 //   - only reads are served; everything else gets kube-apiserver's 405;
 //   - metav1.Status is built in errors.go and nowhere else;
 //   - each request fills one observe.Event, which the sinks are told of when it is over.
 //
-// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A watch
-// ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is left
-// behind.
+// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A
+// watch ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is
+// left behind.
 package handlers

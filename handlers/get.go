@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the upstream as
-// much as the object itself, so it has to be one that is shared, or the upstream answers.
+// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the
+// upstream as much as the object itself, so it has to be one that is shared, or the upstream answers.
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
 	// A name that no object can have is refused in words of its own.
 	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {

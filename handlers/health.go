@@ -21,8 +21,8 @@ type Check struct {
 	Healthy func() error
 }
 
-// health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check. A
-// path below the probe's names a single check.
+// health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check.
+// A path below the probe's names a single check.
 func (s *Server) health(probe string) answer {
 	return func(_ context.Context, out *reply, q *Request, _ *upstream.Lane) error {
 		header := out.header()

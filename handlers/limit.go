@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// bulkForwards is how many lists without a limit the upstream is asked for at a time. A storm of them is what the cache is
-// there to keep away from it, also when the cache cannot answer.
+// bulkForwards is how many lists without a limit the upstream is asked for at a time. A storm of them is what the cache
+// is there to keep away from it, also when the cache cannot answer.
 const bulkForwards = 8
 
 // bulkWait is how long one waits for its turn: most are small and take milliseconds.
@@ -26,8 +26,8 @@ func newLimiter(draining context.Context) *limiter {
 	return &limiter{draining: draining, bulk: semaphore.NewWeighted(bulkForwards)}
 }
 
-// admit lets a request in. A watch that would end at once, because the server shuts down, is refused: its client would list
-// everything again.
+// admit lets a request in. A watch that would end at once, because the server shuts down, is refused: its client would
+// list everything again.
 func (l *limiter) admit(q *Request) error {
 	if q.isWatch() && isRead(q.info) && l.draining.Err() != nil {
 		return errDraining

@@ -98,8 +98,8 @@ func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *ca
 	return list.End()
 }
 
-// goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them in an index
-// of its own, as it does in the newest state of two kinds (semantics 2.6).
+// goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them
+// in an index of its own, as it does in the newest state of two kinds (semantics 2.6).
 func goesOn(q *Request, lane *upstream.Lane, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || len(chunk.Objects) < p.limit || p.kind != exactly && indexedUpstream(lane.Resource.GVR.GroupResource(), q.Predicate) {
 		return chunk.More

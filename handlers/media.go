@@ -23,8 +23,8 @@ const (
 	asPartialList // PartialObjectMetadataList, of lists
 )
 
-// media is the form of an answer that the cache can give: JSON, and what can be made of it. Every other form is the upstream's
-// to give.
+// media is the form of an answer that the cache can give: JSON, and what can be made of it. Every other form is the
+// upstream's to give.
 type media struct {
 	yaml      bool
 	transform transform
@@ -59,7 +59,8 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-// negotiate finds the form that kube-apiserver would answer in; ok is false when it is none of the cache's, or none at all.
+// negotiate finds the form that kube-apiserver would answer in; ok is false when it is none of the cache's, or none at
+// all.
 func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	accept := r.Header.Get("Accept")
 	if hasWildcard(accept) {
@@ -107,8 +108,8 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	}
 }
 
-// hasWildcard tells whether a clause is "*" or "application/*". Built-in routes compare whole media types first and refuse
-// these (semantics 6.2); custom resources do not.
+// hasWildcard tells whether a clause is "*" or "application/*". Built-in routes compare whole media types first and
+// refuse these (semantics 6.2); custom resources do not.
 func hasWildcard(accept string) bool {
 	for clause := range strings.SplitSeq(accept, ",") {
 		mediaType, _, _ := strings.Cut(clause, ";")

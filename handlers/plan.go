@@ -26,8 +26,8 @@ func (k readKind) String() string {
 	return [...]string{"MostRecent", "Any", "NotOlderThan", "Exact"}[k]
 }
 
-// plan is what resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents mean together. It is made in
-// this file for get, list and watch, and nothing behind it looks at them again.
+// plan is what resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents mean together. It is made
+// in this file for get, list and watch, and nothing behind it looks at them again.
 type plan struct {
 	kind  readKind
 	rv    cache.RV
@@ -53,7 +53,8 @@ func planGet(q *Request, lane *upstream.Lane) (plan, error) {
 	return plan{kind: notOlderThan, rv: rv}, nil
 }
 
-// planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5, 2.5).
+// planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5,
+// 2.5).
 func planList(q *Request, lane *upstream.Lane) (plan, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}

@@ -84,10 +84,10 @@ func isSmall(q *Request, lane *upstream.Lane, p plan) bool {
 	return err != nil || state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from}) <= smallResult
 }
 
-// reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it is
-// brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says that the
-// upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A lane that lags
-// is waited for: large lists are what the upstream must not be asked for by all who wait.
+// reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it
+// is brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says
+// that the upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A
+// lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait.
 func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		err := lane.Reach(ctx, rv, patience)

@@ -64,8 +64,8 @@ func (o *reply) fail(err error) {
 	o.writeError(err)
 }
 
-// timedWriter gives the client a new deadline for each piece. The deadline must be lifted when nothing is being written:
-// HTTP/2 resets a stream whose deadline passes although it is only quiet.
+// timedWriter gives the client a new deadline for each piece. The deadline must be lifted when nothing is being
+// written: HTTP/2 resets a stream whose deadline passes although it is only quiet.
 type timedWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

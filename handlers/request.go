@@ -36,8 +36,8 @@ const (
 // own tells what the facade answers about itself and never passes on.
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
-// Request is one request, resolved once: nothing behind the resolve station reads the *http.Request again. Immutable, but
-// for what a later station adds (User, Predicate) and the Event, which is filled on the way.
+// Request is one request, resolved once: nothing behind the resolve station reads the *http.Request again. Immutable,
+// but for what a later station adds (User, Predicate) and the Event, which is filled on the way.
 type Request struct {
 	Event      *observe.Event
 	User       string // who asks; set by the authenticate station
@@ -105,8 +105,8 @@ func (q *Request) prefix() string {
 	return q.Namespace + "/"
 }
 
-// keyPrefix is how the keys that a list or watch can return begin: a field selector on metadata.namespace narrows a request
-// for all namespaces (semantics 5.4), and tokens are relative to the narrowed prefix.
+// keyPrefix is how the keys that a list or watch can return begin: a field selector on metadata.namespace narrows a
+// request for all namespaces (semantics 5.4), and tokens are relative to the narrowed prefix.
 func (q *Request) keyPrefix() string {
 	if q.Predicate.Namespace() == "" {
 		return ""
@@ -114,11 +114,12 @@ func (q *Request) keyPrefix() string {
 	return q.Predicate.Namespace() + "/"
 }
 
-// strays tells of a continued list whose field selector names a namespace. kube-apiserver reads its token from the root of
-// the whole collection, even one that it gave out for the namespace, and so may begin again.
+// strays tells of a continued list whose field selector names a namespace. kube-apiserver reads its token from the root
+// of the whole collection, even one that it gave out for the namespace, and so may begin again.
 func (q *Request) strays() bool { return q.Options.Continue != "" && q.keyPrefix() != q.prefix() }
 
-// pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics 2.1).
+// pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics
+// 2.1).
 func (q *Request) pinned(scope selectors.Scope) bool {
 	return q.Predicate.Name() != "" && q.Options.Continue == "" &&
 		(scope == selectors.Cluster || q.Predicate.Namespace() != "")

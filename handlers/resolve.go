@@ -29,8 +29,8 @@ type resolver struct {
 	timeout  time.Duration
 }
 
-// resolve reads all that is to be known of a request. Nothing is looked up but what discovery says, which is no object's
-// content. Its errors are what kube-apiserver says before it asks who it is.
+// resolve reads all that is to be known of a request. Nothing is looked up but what discovery says, which is no
+// object's content. Its errors are what kube-apiserver says before it asks who it is.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: r.URL, query: r.URL.Query(), header: r.Header, arrived: e.Began,
@@ -146,8 +146,8 @@ func (v *resolver) resolveRead(q *Request, r *http.Request) {
 	q.Options, q.malformed = readOptions(q.info.Verb, q.query)
 }
 
-// isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it, and a
-// path may name a verb of its own ("/api/v1/proxy").
+// isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it,
+// and a path may name a verb of its own ("/api/v1/proxy").
 func isRead(info *request.RequestInfo) bool {
 	verb := info.Verb == verbGet || info.Verb == verbList || info.Verb == verbWatch
 	return verb && info.IsResourceRequest && info.Subresource == "" && (info.APIPrefix == "api") == (info.APIGroup == "")
@@ -178,8 +178,8 @@ func viaWatchPath(info *request.RequestInfo) bool {
 	return len(parts) > 3 && parts[3] == "watch"
 }
 
-// attributesOf is what the authorizer is asked, as kube-apiserver builds it: selectors that do not parse are left out, which
-// only widens the question.
+// attributesOf is what the authorizer is asked, as kube-apiserver builds it: selectors that do not parse are left out,
+// which only widens the question.
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {

@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// answer is the station behind the authorizer: the cache, a document, health ... lane is what may be read, nil where there
-// is none to read. A *forwardError lets the upstream answer.
+// answer is the station behind the authorizer: the cache, a document, health ... lane is what may be read, nil where
+// there is none to read. A *forwardError lets the upstream answer.
 type answer func(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error
 
 // road takes every request through the same stations, in the same order, and ends with its Event. about says what the
@@ -56,8 +56,8 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	return err
 }
 
-// recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already; the
-// process lives, and the stack is in the log.
+// recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already;
+// the process lives, and the stack is in the log.
 func (s *Server) recover(out *reply) {
 	reason := recover()
 	if reason == nil {

@@ -44,8 +44,8 @@ func TestReadsComeFromTheCache(t *testing.T) {
 	})
 }
 
-// Before the authorizer has said yes to exactly this read, no lane is started and none is looked at: whoever is denied gets
-// the upstream's own words, and learns nothing from how long they take or what they are.
+// Before the authorizer has said yes to exactly this read, no lane is started and none is looked at: whoever is denied
+// gets the upstream's own words, and learns nothing from how long they take or what they are.
 func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 	refusal := testkit.Refuse(http.StatusForbidden, "Forbidden")
 	denials := map[string]Authorizer{
@@ -251,7 +251,8 @@ func TestMalformedResourceVersion(t *testing.T) {
 	})
 }
 
-// A lane that is not filled says so as an uninitialised cache does; what costs the upstream little goes there (semantics 2.1).
+// A lane that is not filled says so as an uninitialised cache does; what costs the upstream little goes there
+// (semantics 2.1).
 func TestUnready(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// overSocket runs a watch over a websocket. The handshake wants an Origin, as kube-apiserver's does; what the client sends
-// is not read for its meaning, only to learn that it is gone.
+// overSocket runs a watch over a websocket. The handshake wants an Origin, as kube-apiserver's does; what the client
+// sends is not read for its meaning, only to learn that it is gone.
 func (o *reply) overSocket(ctx context.Context, stream *watchStream) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -41,9 +41,9 @@ func (o *reply) shakeHands(gone func(), talk func(*socketSink)) {
 	}))
 }
 
-// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent in
-// messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream has
-// something else to say.
+// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
+// in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
+// has something else to say.
 func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

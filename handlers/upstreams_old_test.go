@@ -52,8 +52,8 @@ func holds(body string, rv uint64) bool {
 	return strings.Contains(body, fmt.Sprintf(`"resourceVersion":"%d"`, rv))
 }
 
-// Whatever the upstream knows, an answer from the cache is what it says, and a consistent read shows every write before it. What
-// cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
+// Whatever the upstream knows, an answer from the cache is what it says, and a consistent read shows every write before
+// it. What cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
 func TestReadsFromOldUpstreams(t *testing.T) {
 	inFrontOf(t, func(t *testing.T, f *facade) {
 		for i := range smallResult + 1 { // so many that the upstream is not asked at once
@@ -84,8 +84,8 @@ func TestReadsFromOldUpstreams(t *testing.T) {
 	})
 }
 
-// A lane of an upstream without bookmarks cannot hear that other resources have reached a version: the upstream is asked for lists
-// of any size, which are right, instead of letting everybody wait for nothing.
+// A lane of an upstream without bookmarks cannot hear that other resources have reached a version: the upstream is
+// asked for lists of any size, which are right, instead of letting everybody wait for nothing.
 func TestVersionsOfOthersWithoutBookmarks(t *testing.T) {
 	for _, name := range []string{"1.13", "1.26 without bookmarks"} {
 		t.Run(name, func(t *testing.T) {
@@ -204,8 +204,8 @@ func (f *facade) dynamic(t *testing.T) dynamic.Interface {
 	return client
 }
 
-// A version that the upstream has not reached is an error that clients know by its cause, whatever the upstream says of it: 0.18 to
-// 0.20 look for nothing else.
+// A version that the upstream has not reached is an error that clients know by its cause, whatever the upstream says of
+// it: 0.18 to 0.20 look for nothing else.
 func TestTooLargeOfOldUpstreams(t *testing.T) {
 	for name, details := range map[string]string{"1.16": testkit.TooLarge116, "1.17": testkit.TooLarge117, "today": testkit.TooLargeNow} {
 		t.Run(name, func(t *testing.T) {

@@ -197,8 +197,8 @@ func (s *watchStream) add(event cache.Event) error {
 	return s.events.bookmark(event.RV, form)
 }
 
-// bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the upstream
-// is not heard, nothing is promised.
+// bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the
+// upstream is not heard, nothing is promised.
 func (s *watchStream) bookmark() error {
 	if due, ok := s.due(); !ok || time.Now().Before(due) {
 		return nil

@@ -23,8 +23,8 @@ type Attributes struct {
 	PassedThrough bool
 }
 
-// key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may hold
-// any byte: no part can be taken for two.
+// key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may
+// hold any byte: no part can be taken for two.
 func (a Attributes) key() string {
 	var b []byte
 	for _, part := range []string{a.User, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {

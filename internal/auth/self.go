@@ -60,9 +60,9 @@ func NewSelf(post Poster, staleAllow time.Duration) *Self {
 	return &Self{post: post, staleAllow: staleAllow, decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// Authorize returns a grant for the attributes, ErrDenied, or an *UnavailableError. Two questions need no review: what is
-// passed through, the upstream authorizes itself, asked in the same name; and what the facade tells about itself (its
-// health, metrics, profiles) is for whoever may use its kubeconfig.
+// Authorize returns a grant for the attributes, ErrDenied, or an *UnavailableError. Two questions need no review: what
+// is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells about itself
+// (its health, metrics, profiles) is for whoever may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" {

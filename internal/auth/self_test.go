@@ -193,7 +193,8 @@ func TestDecisionsAreKept(t *testing.T) {
 	}
 }
 
-// While nobody can be asked an allowance holds on, for as long as was configured and no longer; a denial never turns into one.
+// While nobody can be asked an allowance holds on, for as long as was configured and no longer; a denial never turns
+// into one.
 func TestStaleAllowance(t *testing.T) {
 	const stale = time.Minute
 	for name, c := range map[string]struct {

@@ -2,8 +2,8 @@
 // ends in. Every metric of the facade is defined and registered here, and nowhere else.
 //
 // Other packages declare the small interface that they report to; the types here implement them. Labels of metrics come
-// from closed sets (verbs, resources that discovery named, status codes, reasons), never from a client's text, so that no
-// client can grow the number of series.
+// from closed sets (verbs, resources that discovery named, status codes, reasons), never from a client's text, so that
+// no client can grow the number of series.
 //
 // The package starts no goroutine and imports nothing else of this module. An Event belongs to the goroutine of its
 // request until the request is over; then the sinks read it, one after the other, and keep nothing of it.

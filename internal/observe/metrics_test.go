@@ -29,7 +29,8 @@ func filled() *Metrics {
 	return m
 }
 
-// The names are an interface: dashboards and alerts are made of them. A change here is one that operators have to be told.
+// The names are an interface: dashboards and alerts are made of them. A change here is one that operators have to be
+// told.
 func TestNames(t *testing.T) {
 	const want = `
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
