@@ -78,7 +78,7 @@ func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *ca
 		last := chunk.Objects[len(chunk.Objects)-1].Key
 		prefix := q.keyPrefix()
 		style := cacheStyle
-		if lane.Uncached() {
+		if lane.Resource.ReadFromEtcd() {
 			style = etcdStyle
 		}
 		meta.Continue = encodeToken(state.RV(), last, prefix, style)

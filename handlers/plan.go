@@ -44,7 +44,7 @@ func planGet(q *Request, lane *upstream.Lane) (plan, error) {
 		return plan{kind: mostRecent}, nil
 	}
 	rv, err := parseRV(version)
-	if err != nil && lane.Uncached() {
+	if err != nil && lane.Resource.ReadFromEtcd() {
 		return plan{}, invalidVersion(version) // read from etcd, which says it as a list does
 	}
 	if err != nil || rv == 0 {
@@ -79,10 +79,10 @@ func planList(q *Request, lane *upstream.Lane) (plan, error) {
 		p.kind = exactly
 	}
 	// kube-apiserver's cache ignores the limit at version 0; what it reads from etcd has it (semantics 2.1).
-	if opts.ResourceVersion != "" && rv == 0 && !lane.Uncached() {
+	if opts.ResourceVersion != "" && rv == 0 && !lane.Resource.ReadFromEtcd() {
 		p.limit = 0
 	}
-	if q.pinned(lane.Resource.Scope) && p.kind == exactly {
+	if q.pinned(lane.Resource) && p.kind == exactly {
 		return p, forwardFor(observe.ReadFromEtcd) // one key at an exact version is always read from etcd
 	}
 	return p, nil
@@ -98,7 +98,7 @@ func (p *plan) resume(q *Request, lane *upstream.Lane) error {
 	if version != "" && version != "0" {
 		return badRequest("specifying resource version is not allowed when using continue")
 	}
-	if version == "0" && !lane.Uncached() {
+	if version == "0" && !lane.Resource.ReadFromEtcd() {
 		p.limit = 0
 	}
 	p.from = start

@@ -15,9 +15,9 @@ import (
 
 // resources by which plans differ: namespaced, cluster-scoped, without a watch cache.
 var (
-	configMaps   = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Scope: selectors.Namespaced}
-	nodes        = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Scope: selectors.Cluster}
-	eventObjects = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Scope: selectors.Namespaced}
+	configMaps   = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
+	nodes        = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}}
+	eventObjects = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Namespaced: true}
 )
 
 // read parses a path with its query as a read of a resource.
@@ -32,7 +32,11 @@ func read(t *testing.T, resource upstream.Resource, target string) (*Request, er
 	if q.Options, err = readOptions(info.Verb, q.query); err != nil {
 		return nil, err
 	}
-	return q, q.selectBy(selectors.ForBuiltin(resource.GVK, resource.Scope))
+	scope := selectors.Cluster
+	if resource.Namespaced {
+		scope = selectors.Namespaced
+	}
+	return q, q.selectBy(selectors.ForBuiltin(resource.GVK, scope))
 }
 
 // The table of semantics 2.1: what the four parameters mean together.

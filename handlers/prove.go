@@ -95,7 +95,7 @@ func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, 
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, upstream.ErrUnproven) && !lane.Marked(),
-			isUnreached(err) && (patience == upstream.Brief || lane.Uncached()):
+			isUnreached(err) && (patience == upstream.Brief || lane.Resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven)
 		}
 		left := max(time.Until(deadline), 0)

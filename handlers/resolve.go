@@ -133,7 +133,7 @@ func (v *resolver) resolveRead(q *Request, r *http.Request) {
 		return
 	}
 	q.resource = resource
-	if resource.Scope == selectors.Cluster {
+	if !resource.Namespaced {
 		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
 	}
 	for i, custom := range []bool{false, true} {
@@ -156,7 +156,7 @@ func isRead(info *request.RequestInfo) bool {
 // scopeFits tells whether a path addresses a resource as its scope wants: a namespaced resource's objects are below a
 // namespace, a cluster-scoped resource knows none. What does not fit has 404s of several kinds, all the upstream's.
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
-	if resource.Scope == selectors.Cluster {
+	if !resource.Namespaced {
 		// A namespace is below itself for RequestInfo; namespaces below a namespace are not.
 		return info.Namespace == "" || info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}

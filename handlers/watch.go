@@ -57,7 +57,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane
 	if err != nil {
 		return stream, nil
 	}
-	if lane.Uncached() { // several of its events may share a version, so only initial events have an end
+	if lane.Resource.ReadFromEtcd() { // several of its events may share a version, so only initial events have an end
 		stream.endOnly = true
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}

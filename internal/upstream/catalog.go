@@ -14,23 +14,11 @@ import (
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
-
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm of requests for a
 // resource that does not exist costs the upstream one discovery per period.
 const catalogMinAge = time.Second
-
-// Resource is one resource that the upstream serves, as its discovery describes it.
-type Resource struct {
-	GVR   schema.GroupVersionResource
-	GVK   schema.GroupVersionKind
-	Scope selectors.Scope
-	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each caller
-	// differently (some filter by what the caller may see), so their answers must not be shared.
-	Cacheable bool
-}
 
 // Catalog knows which resources the upstream serves. It is filled by discovery, and asked again when a resource is
 // unknown (a CRD may have appeared a moment ago).
@@ -162,12 +150,8 @@ func (c *Catalog) refresh(ctx context.Context) error {
 			if strings.Contains(r.Name, "/") {
 				continue
 			}
-			scope := selectors.Cluster
-			if r.Namespaced {
-				scope = selectors.Namespaced
-			}
 			content.resources[gv.WithResource(r.Name)] = Resource{
-				GVR: gv.WithResource(r.Name), GVK: gv.WithKind(r.Kind), Scope: scope,
+				GVR: gv.WithResource(r.Name), GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
 				Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign(gv),
 			}
 		}
@@ -181,8 +165,8 @@ func (c *Catalog) refresh(ctx context.Context) error {
 
 // foreignGroups returns a test for the group versions that another server answers behind the upstream's aggregation layer.
 func (c *Catalog) foreignGroups(ctx context.Context) (func(schema.GroupVersion) bool, error) {
-	body, err := c.client.read(ctx, target{path: "/apis/apiregistration.k8s.io/v1/apiservices"}, mediaJSON, 64<<20)
-	if hasCode(err, 401, 403, 404) {
+	body, err := c.client.Get(ctx, Target{Path: "/apis/apiregistration.k8s.io/v1/apiservices"}, mediaJSON, 64<<20)
+	if HasCode(err, 401, 403, 404) {
 		// Who may not read APIServices cannot tell which are foreign: believe only the names that Kubernetes keeps to itself.
 		return func(gv schema.GroupVersion) bool {
 			return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")

@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/discovery"
 
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 const apiServices = testkit.Ask("/apis/apiregistration.k8s.io/v1/apiservices")
@@ -70,12 +69,12 @@ func TestCatalog(t *testing.T) {
 		serve(r, "ex.io")
 		got, ok := lookup(t, c, things("ex.io"))
 		want := Resource{
-			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Scope: selectors.Namespaced, Cacheable: true,
+			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Namespaced: true, Cacheable: true,
 		}
 		if !ok || got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		if reviews, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("reviews")); !ok || reviews.Cacheable || reviews.Scope != selectors.Cluster {
+		if reviews, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("reviews")); !ok || reviews.Cacheable || reviews.Namespaced {
 			t.Errorf("what can only be created: %+v", reviews)
 		}
 		if _, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("things/status")); ok {

@@ -11,15 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 )
 
-const (
-	mediaJSON  = "application/json"
-	mediaTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
-)
+const mediaJSON = "application/json"
 
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
@@ -61,41 +57,16 @@ func (c *Client) Host() string { return c.base.Host }
 // CloseIdle closes the connections that no request uses.
 func (c *Client) CloseIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
 
-// StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
-type StatusError struct {
-	Code   int
-	Header http.Header
-	Body   []byte
+// Target is a path with its query below the upstream's base address.
+type Target struct {
+	Path  string
+	Query url.Values
 }
 
-func (e *StatusError) Error() string {
-	return fmt.Sprintf("the upstream answered %d: %s", e.Code, strings.TrimSpace(string(e.Body[:min(len(e.Body), 512)])))
-}
-
-// hasCode tells whether err is an answer of the upstream with one of these codes.
-func hasCode(err error, codes ...int) bool {
-	var status *StatusError
-	if !errors.As(err, &status) {
-		return false
-	}
-	for _, code := range codes {
-		if status.Code == code {
-			return true
-		}
-	}
-	return false
-}
-
-// target is a path with its query below the upstream's base address.
-type target struct {
-	path  string
-	query url.Values
-}
-
-func (c *Client) request(ctx context.Context, t target, accept string) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Request, error) {
 	u := *c.base
-	u.Path = strings.TrimSuffix(u.Path, "/") + t.path
-	u.RawQuery = t.query.Encode()
+	u.Path = strings.TrimSuffix(u.Path, "/") + t.Path
+	u.RawQuery = t.Query.Encode()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return nil, fmt.Errorf("address the upstream: %w", err)
@@ -105,8 +76,9 @@ func (c *Client) request(ctx context.Context, t target, accept string) (*http.Re
 	return request, nil
 }
 
-// open sends a GET and returns the answer, with an open body, when it is a 200; any other answer is a *StatusError.
-func (c *Client) open(ctx context.Context, t target, accept string) (*http.Response, error) {
+// Open sends a GET and returns the answer, with an open body that the caller closes, when it is a 200; any other answer is a
+// *StatusError. Headers that take longer than 90 s are an error.
+func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Response, error) {
 	request, err := c.request(ctx, t, accept)
 	if err != nil {
 		return nil, err
@@ -147,60 +119,35 @@ func (b *ownedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// oversizeError is an answer that is longer than whoever asked can use.
-type oversizeError struct {
-	path  string
-	limit int64 // bytes
-}
-
-func (e *oversizeError) Error() string {
-	return fmt.Sprintf("the upstream's answer to %s exceeds %d bytes", e.path, e.limit)
-}
-
-// read sends a GET and returns the whole body of a 200, which must not exceed limit bytes.
-func (c *Client) read(ctx context.Context, t target, accept string, limit int64) ([]byte, error) {
-	body, _, err := c.readWithHeader(ctx, t, accept, limit)
+// Get sends a GET and returns the whole body of a 200, within 90 s. Any other answer is a *StatusError, a body of more than limit
+// bytes an *OversizeError.
+func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) ([]byte, error) {
+	body, _, err := c.getWithHeader(ctx, t, accept, limit)
 	return body, err
 }
 
-func (c *Client) readWithHeader(ctx context.Context, t target, accept string, limit int64) ([]byte, http.Header, error) {
+func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, limit int64) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
-	response, err := c.open(ctx, t, accept)
+	response, err := c.Open(ctx, t, accept)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %s from the upstream: %w", t.path, err)
+		return nil, nil, fmt.Errorf("read %s from the upstream: %w", t.Path, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, nil, &oversizeError{path: t.path, limit: limit}
+		return nil, nil, &OversizeError{Path: t.Path, Limit: limit}
 	}
 	return data, response.Header, nil
-}
-
-// collectionPath is the path of all objects of a resource, or of one namespace's when namespace is not empty.
-func collectionPath(gvr schema.GroupVersionResource, namespace string) string {
-	var b strings.Builder
-	if gvr.Group == "" {
-		b.WriteString("/api/")
-	} else {
-		b.WriteString("/apis/" + gvr.Group + "/")
-	}
-	b.WriteString(gvr.Version + "/")
-	if namespace != "" {
-		b.WriteString("namespaces/" + namespace + "/")
-	}
-	b.WriteString(gvr.Resource)
-	return b.String()
 }
 
 // Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review. It
 // returns the answer's code and at most 64 KiB of its body.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	request, err := c.request(ctx, target{path: path}, mediaJSON)
+	request, err := c.request(ctx, Target{Path: path}, mediaJSON)
 	if err != nil {
 		return 0, nil, err
 	}

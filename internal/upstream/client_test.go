@@ -23,8 +23,8 @@ func TestClientKeepsTheDefaultClientAsItIs(t *testing.T) {
 func TestClientFollowsNoRedirect(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/from", http.RedirectHandler("/to", http.StatusFound).ServeHTTP)
-		_, err := r.client.read(t.Context(), target{path: "/from"}, mediaJSON, 1<<10)
-		if !hasCode(err, http.StatusFound) || r.Asked("/to") != 0 {
+		_, err := r.client.Get(t.Context(), Target{Path: "/from"}, mediaJSON, 1<<10)
+		if !HasCode(err, http.StatusFound) || r.Asked("/to") != 0 {
 			t.Errorf("the redirect was followed: %v", err)
 		}
 	})
@@ -33,17 +33,17 @@ func TestClientFollowsNoRedirect(t *testing.T) {
 func TestClientLimits(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/exact", text(strings.Repeat("x", 1000)))
-		if body, err := r.client.read(t.Context(), target{path: "/exact"}, mediaJSON, 1000); err != nil || len(body) != 1000 {
+		if body, err := r.client.Get(t.Context(), Target{Path: "/exact"}, mediaJSON, 1000); err != nil || len(body) != 1000 {
 			t.Errorf("a body of the limit: %d bytes, %v", len(body), err)
 		}
-		if _, err := r.client.read(t.Context(), target{path: "/exact"}, mediaJSON, 999); err == nil {
+		if _, err := r.client.Get(t.Context(), Target{Path: "/exact"}, mediaJSON, 999); err == nil {
 			t.Error("a body over the limit is taken")
 		}
 		r.Script("/refused", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(strings.Repeat("x", 1<<20)))
 		})
-		_, err := r.client.read(t.Context(), target{path: "/refused"}, mediaJSON, 1<<30)
+		_, err := r.client.Get(t.Context(), Target{Path: "/refused"}, mediaJSON, 1<<30)
 		var status *StatusError
 		if !errors.As(err, &status) || len(status.Body) != maxErrorBody || len(status.Error()) > 600 {
 			t.Errorf("an error's body is kept whole: %v", err)

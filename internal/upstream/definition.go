@@ -23,10 +23,10 @@ type definition struct {
 
 // define reads the CRD of a custom resource. Who may not read CRDs gets an empty definition: reads that need more are
 // passed through.
-func (c *Client) define(ctx context.Context, r Resource) (definition, error) {
+func define(ctx context.Context, c *Client, r Resource) (definition, error) {
 	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + r.GVR.Resource + "." + r.GVR.Group
-	body, err := c.read(ctx, target{path: path}, mediaJSON, definitionLimit)
-	if hasCode(err, 401, 403, 404) {
+	body, err := c.Get(ctx, Target{Path: path}, mediaJSON, definitionLimit)
+	if HasCode(err, 401, 403, 404) {
 		return definition{}, nil
 	}
 	if err != nil {
@@ -77,7 +77,14 @@ func (d definition) columnPaths(columns []wire.Column) []string {
 // kindOf is how objects of a resource are selected.
 func kindOf(r Resource, shape *wire.Shape, d definition) *selectors.Kind {
 	if shape.Custom {
-		return selectors.ForCustom(r.GVK, r.Scope, d.selectable)
+		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
 	}
-	return selectors.ForBuiltin(r.GVK, r.Scope)
+	return selectors.ForBuiltin(r.GVK, scopeOf(r))
+}
+
+func scopeOf(r Resource) selectors.Scope {
+	if r.Namespaced {
+		return selectors.Namespaced
+	}
+	return selectors.Cluster
 }

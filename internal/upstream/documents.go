@@ -3,7 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,7 +66,7 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 	done := d.flight.DoChan(key, func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), documentWait)
 		defer cancel()
-		return d.fetch(detached, key, target{path: path, query: query}, header, kept)
+		return d.fetch(detached, key, Target{Path: path, Query: query}, header, kept)
 	})
 	var late <-chan time.Time
 	if kept != nil {
@@ -124,7 +123,7 @@ func (d *Documents) lookup(key string) *Document {
 	return d.kept[key]
 }
 
-func (d *Documents) fetch(ctx context.Context, key string, t target, header http.Header, kept *Document) (*Document, error) {
+func (d *Documents) fetch(ctx context.Context, key string, t Target, header http.Header, kept *Document) (*Document, error) {
 	request, err := d.client.request(ctx, t, "")
 	if err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func (d *Documents) fetch(ctx context.Context, key string, t target, header http
 		return nil, &UnreachableError{Err: err}
 	}
 	if len(body) > documentLimit {
-		return nil, fmt.Errorf("the upstream's document %s exceeds %d bytes", t.path, documentLimit)
+		return nil, fmt.Errorf("the upstream's document %s exceeds %d bytes", t.Path, documentLimit)
 	}
 	document := &Document{Code: response.StatusCode, Header: response.Header, Body: bytes.Clone(body), read: time.Now()}
 	if response.StatusCode == http.StatusOK {
@@ -178,9 +177,3 @@ func (d *Documents) keep(key string, document *Document) {
 
 // size is about what a kept document costs in bytes.
 func (d *Document) size(key string) int { return len(d.Body) + len(key) + documentOverhead }
-
-// IsUnreachable tells whether err says that the upstream gave no answer.
-func IsUnreachable(err error) bool {
-	var unreachable *UnreachableError
-	return errors.As(err, &unreachable)
-}

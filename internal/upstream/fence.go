@@ -73,7 +73,7 @@ func (f *freshness) walk(ctx context.Context) {
 // bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up to date for
 // that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
 func (f *freshness) bring(ctx context.Context, rv cache.RV) error {
-	if f.lane.Uncached() || time.Now().UnixNano() < f.silent.Load() {
+	if f.lane.Resource.ReadFromEtcd() || time.Now().UnixNano() < f.silent.Load() {
 		return ErrUnproven // without bookmarks a fence would prove nothing
 	}
 	if !f.want() {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -87,11 +86,7 @@ func newRig(t *testing.T, kind testkit.FakeKind, config LaneConfig) *rig {
 }
 
 func (r *rig) resource() Resource {
-	scope := selectors.Cluster
-	if r.Namespaced {
-		scope = selectors.Namespaced
-	}
-	return Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Scope: scope, Cacheable: true}
+	return Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Cacheable: true}
 }
 
 // lane gets the rig's lane, which starts it.

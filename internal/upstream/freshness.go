@@ -194,7 +194,7 @@ func (f *freshness) current(ctx context.Context) (cache.RV, error) {
 // holds tells whether a State has every change up to rv. Of deletions at rv itself an uncached resource may have more than one
 // (semantics 4.4), and the next may be on its way.
 func (f *freshness) holds(s *cache.State, rv cache.RV) bool {
-	if s.RV() == rv && f.lane.Uncached() {
+	if s.RV() == rv && f.lane.Resource.ReadFromEtcd() {
 		return f.lane.reader.deletion.Load() < uint64(rv)
 	}
 	return s.RV() >= rv

@@ -56,7 +56,7 @@ type Failure struct {
 
 // Gone tells whether the upstream does not know the resource as the lane does: discovery has to be read again.
 func (f *Failure) Gone() bool {
-	return f.Refused && (hasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
+	return f.Refused && (HasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
 }
 
 // Kind is how the lane's objects are selected; nil until the upstream was asked.
@@ -75,13 +75,6 @@ func (l *Lane) Warnings() []string {
 		return *warnings
 	}
 	return nil
-}
-
-// Uncached tells whether kube-apiserver keeps no watch cache of the resource and reads it from etcd: its limit then counts
-// at resourceVersion 0, and its watches get no bookmarks but the one after initial events (semantics 2.1, 4.1).
-func (l *Lane) Uncached() bool {
-	gvr := l.Resource.GVR
-	return gvr.Resource == "events" && (gvr.Group == "" || gvr.Group == "events.k8s.io")
 }
 
 // Failure is why the lane is not filled; nil when nothing is wrong.

@@ -38,8 +38,8 @@ type LaneConfig struct {
 
 // options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
 func (c LaneConfig) options(r Resource) cache.Options {
-	o := cache.Options{Scope: r.Scope, HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
-	for i, field := range selectors.ForBuiltin(r.GVK, r.Scope).Fields() {
+	o := cache.Options{Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
+	for i, field := range selectors.ForBuiltin(r.GVK, scopeOf(r)).Fields() {
 		if slices.Contains(c.FieldIndexes, field.Label) {
 			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
 		}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 func TestLanesStartOnce(t *testing.T) {
@@ -317,7 +316,7 @@ func TestResourceOfAnotherScope(t *testing.T) {
 		r.DropWatches()
 		elapse(time.Second)
 		other := r.resource()
-		other.Scope = selectors.Cluster
+		other.Namespaced = false
 		if again, err := r.lanes.Get(other); err != nil || again == lane || again.Resource != other {
 			t.Errorf("the lane of the old resource was given out: %v", err)
 		}

@@ -42,7 +42,7 @@ func (l *layout) oneEtcd(ctx context.Context) bool {
 }
 
 func (l *layout) ask(ctx context.Context) bool {
-	text, err := l.client.read(ctx, target{path: "/version"}, mediaJSON, maxErrorBody)
+	text, err := l.client.ServerVersion(ctx)
 	var version struct{ Major, Minor string }
 	if err != nil || json.Unmarshal(text, &version) != nil {
 		return false
@@ -51,6 +51,6 @@ func (l *layout) ask(ctx context.Context) bool {
 	if err != nil || version.Major != "1" || minor < overridesSince {
 		return false
 	}
-	checks, err := l.client.read(ctx, target{path: "/livez", query: map[string][]string{"verbose": {""}}}, "*/*", maxErrorBody)
+	checks, err := l.client.HealthChecks(ctx)
 	return err == nil && bytes.Contains(checks, []byte("[+]etcd ok")) && !bytes.Contains(checks, []byte("etcd-override"))
 }

@@ -30,28 +30,16 @@ type lesson struct {
 
 // study asks what lists of the resource look like and which fields select.
 func (r *reader) study(ctx context.Context) (lesson, error) {
-	body, header, err := r.client.readWithHeader(ctx, probeTarget(r.lane.Resource), mediaJSON, maxErrorBody)
+	list, err := r.client.EmptyList(ctx, r.lane.Resource)
 	if err != nil {
 		return lesson{}, err
 	}
-	l := lesson{warnings: header.Values("Warning")}
-	if l.rv, err = listVersion(body); err != nil {
-		return lesson{}, err
-	}
-	if l.listed, err = wire.LearnList(body); err != nil || !l.listed.Custom {
+	l := lesson{listed: list.Shape, warnings: list.Warnings}
+	if l.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !l.listed.Custom {
 		return l, err
 	}
-	l.define, err = r.client.define(ctx, r.lane.Resource)
+	l.define, err = define(ctx, r.client, r.lane.Resource)
 	return l, err
-}
-
-// listVersion is the resourceVersion of a list's body.
-func listVersion(body []byte) (cache.RV, error) {
-	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
-	if err != nil {
-		return 0, err
-	}
-	return cache.ParseRV(list.ResourceVersion)
 }
 
 // sameAs tells whether what the lane was made for still holds.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // counters is an upstream with several stores: each resource's versions come from the counter that it is given.
@@ -86,7 +85,7 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	start := func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
 	shared := newProofs(client, &nobodyCounts{}, start)
 	for name := range of {
-		resource := &Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: name}, Scope: selectors.Namespaced}
+		resource := &Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: name}, Namespaced: true}
 		rig.members[name] = &membership{
 			resource: resource, stores: shared.stores, own: newStore(client, &nobodyCounts{}, shared.pace, start),
 		}

@@ -26,17 +26,6 @@ var withheldHeaders = []string{"Alt-Svc", "Set-Cookie", "Strict-Transport-Securi
 
 var discarded = log.New(io.Discard, "", 0)
 
-// UnreachableError says that the upstream gave no answer to a request that was passed through.
-type UnreachableError struct{ Err error }
-
-func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Err.Error() }
-
-// Unwrap returns the transport's error.
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a whole one.
-var ErrEnd = errors.New("the answer ends here")
-
 // PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot prove.
 type PassThrough struct {
 	client *Client

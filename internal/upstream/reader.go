@@ -159,7 +159,7 @@ func (r *reader) resume(ctx context.Context) (*stream, error) {
 // events in one transaction, at one version: a stream may have broken off among them (semantics 4.4). What comes twice is
 // dropped.
 func (r *reader) resumeAt(rv cache.RV) cache.RV {
-	if r.lane.Uncached() && rv > 1 {
+	if r.lane.Resource.ReadFromEtcd() && rv > 1 {
 		return rv - 1
 	}
 	return rv

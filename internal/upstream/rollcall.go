@@ -49,7 +49,7 @@ func (c *rollCall) matches(s *cache.State) bool {
 func (f *freshness) callRoll(ctx context.Context) (*rollCall, error) {
 	f.metrics.Questioned("rollcall")
 	resource := f.lane.Resource
-	body, err := f.client.read(ctx, target{path: collectionPath(resource.GVR, "")}, mediaPartialList, rollCallLimit)
+	body, err := f.client.Get(ctx, Target{Path: resource.Path("")}, mediaPartialList, rollCallLimit)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
@@ -102,8 +102,8 @@ func (f *freshness) callable() bool {
 // spare keeps the next readers from what failed for this one: for some time, or for ever when it would fail again.
 func (f *freshness) spare(err error) {
 	until := time.Now().Add(rollCallPause).UnixNano()
-	var oversize *oversizeError
-	if hasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) || errors.As(err, &oversize) {
+	var oversize *OversizeError
+	if HasCode(err, http.StatusNotAcceptable, http.StatusBadRequest) || errors.As(err, &oversize) {
 		until = math.MaxInt64
 	}
 	f.mute.Store(until)

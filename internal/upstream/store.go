@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"sync"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells the
@@ -66,11 +64,11 @@ func (s *store) probe(ctx context.Context) (reading, error) {
 		return reading{}, errNobody
 	}
 	s.metrics.Questioned("probe")
-	body, err := s.client.read(ctx, probeTarget(*resource), mediaJSON, maxErrorBody)
+	version, err := s.client.ResourceVersion(ctx, *resource)
 	if err != nil {
 		return reading{asked: *resource}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 	}
-	rv, err := listVersion(body)
+	rv, err := cache.ParseRV(version)
 	if err != nil {
 		return reading{asked: *resource}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 	}
@@ -108,18 +106,3 @@ func (s *store) found() bool {
 
 // errNobody says that no resource of a store was read yet.
 var errNobody = errors.New("no resource of the store is known")
-
-// probeTarget is the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
-func probeTarget(r Resource) target {
-	namespace := ""
-	if r.Scope == selectors.Namespaced {
-		namespace = "default"
-	}
-	return target{
-		path:  collectionPath(r.GVR, namespace),
-		query: url.Values{"fieldSelector": {"metadata.name=" + nowhere}, "limit": {"1"}},
-	}
-}
-
-// nowhere is a name that no object has; it need not be a valid name, only a valid path segment.
-const nowhere = "listfacade.probe"

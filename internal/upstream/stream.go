@@ -68,7 +68,7 @@ const lateEnd = 30 * time.Second
 func (d *dialect) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
-	response, err := d.client.open(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept) //nolint:bodyclose // the stream closes it
+	response, err := d.client.Open(ctx, Target{Path: d.resource.Path(""), Query: query}, d.accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err
@@ -118,11 +118,11 @@ func (s *stream) next() (step, error) {
 	default:
 		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
 	}
-	st.change.Object, err = newObject(s.extractor, s.resource.Scope, frame.Row)
+	st.change.Object, err = newObject(s.extractor, s.resource, frame.Row)
 	return st, err
 }
 
-func newObject(e *wire.Extractor, scope selectors.Scope, row wire.Row) (*cache.Object, error) {
+func newObject(e *wire.Extractor, r Resource, row wire.Row) (*cache.Object, error) {
 	item, facts, err := e.Scan(row)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func newObject(e *wire.Extractor, scope selectors.Scope, row wire.Row) (*cache.O
 	if err != nil {
 		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
 	}
-	if facts.Name == "" || (scope == selectors.Namespaced) != (facts.Namespace != "") {
+	if facts.Name == "" || r.Namespaced != (facts.Namespace != "") {
 		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
 	}
 	key := facts.Name
@@ -161,7 +161,7 @@ func statusOf(status []byte) error {
 }
 
 // isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
-func isLost(err error) bool { return hasCode(err, http.StatusGone) }
+func isLost(err error) bool { return HasCode(err, http.StatusGone) }
 
 // endsEpoch tells whether the lane has to be listed again.
 func endsEpoch(err error) bool {
@@ -170,6 +170,6 @@ func endsEpoch(err error) bool {
 
 // isRefused tells whether the upstream will not let the facade read the resource as it asked.
 func isRefused(err error) bool {
-	return hasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+	return HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
 		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
 }

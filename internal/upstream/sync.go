@@ -17,6 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
+const mediaTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
 const (
 	// pageObjects is how many objects one page of a paginated list holds: 500 pods are 8 MB.
 	pageObjects = 500
@@ -39,7 +41,7 @@ var errEndless = errors.New("the streaming list does not end its initial events"
 func (r *reader) sync(ctx context.Context) (*stream, error) {
 	for {
 		open, err := r.syncOnce(ctx)
-		if d := *r.dialect.Load(); hasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
+		if d := *r.dialect.Load(); HasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
 			r.log.Info("the upstream does not print this resource as a Table; reading plain objects")
 			d.accept = mediaJSON
 			r.dialect.Store(&d)
@@ -52,7 +54,7 @@ func (r *reader) sync(ctx context.Context) (*stream, error) {
 func (r *reader) syncOnce(ctx context.Context) (*stream, error) {
 	if r.streaming {
 		open, err := r.stream(ctx)
-		refused := hasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
+		refused := HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
 		// An upstream may also be slow for once: only a refusal is for ever.
 		if !refused && !errors.Is(err, errEndless) {
 			return open, err
@@ -157,7 +159,7 @@ func (r *reader) page(ctx context.Context, token string, objects map[string]*cac
 		query.Set("continue", token)
 	}
 	d, before := r.dialect.Load(), len(objects)
-	body, err := r.client.read(ctx, target{path: collectionPath(d.resource.GVR, ""), query: query}, d.accept, pageLimit)
+	body, err := r.client.Get(ctx, Target{Path: d.resource.Path(""), Query: query}, d.accept, pageLimit)
 	if err != nil {
 		return wire.List{}, err
 	}
@@ -186,7 +188,7 @@ func (r *reader) listed(row wire.Row) (*cache.Object, error) {
 	if r.dialect.Load().accept == mediaJSON && !r.shape.Custom {
 		row.Object = r.shape.WithTypeMeta(row.Object)
 	}
-	return newObject(r.dialect.Load().extractor, r.lane.Resource.Scope, row)
+	return newObject(r.dialect.Load().extractor, r.lane.Resource, row)
 }
 
 func (r *reader) setColumns(raw []byte) {

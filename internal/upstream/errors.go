@@ -1,0 +1,56 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a whole one.
+var ErrEnd = errors.New("the answer ends here")
+
+// StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
+type StatusError struct {
+	Code   int
+	Header http.Header
+	Body   []byte
+}
+
+func (e *StatusError) Error() string {
+	return fmt.Sprintf("the upstream answered %d: %s", e.Code, strings.TrimSpace(string(e.Body[:min(len(e.Body), 512)])))
+}
+
+// HasCode tells whether err is an answer of the upstream with one of these codes.
+func HasCode(err error, codes ...int) bool {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	return slices.Contains(codes, status.Code)
+}
+
+// OversizeError is an answer that is longer than whoever asked can use.
+type OversizeError struct {
+	Path  string
+	Limit int64 // bytes
+}
+
+func (e *OversizeError) Error() string {
+	return fmt.Sprintf("the upstream's answer to %s exceeds %d bytes", e.Path, e.Limit)
+}
+
+// UnreachableError says that the upstream gave no answer to a request that was passed through.
+type UnreachableError struct{ Err error }
+
+func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Err.Error() }
+
+// Unwrap returns the transport's error.
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// IsUnreachable tells whether err says that the upstream gave no answer.
+func IsUnreachable(err error) bool {
+	var unreachable *UnreachableError
+	return errors.As(err, &unreachable)
+}

@@ -1,0 +1,53 @@
+package upstream
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// nowhere is a name that no object has; it need not be a valid name, only a valid path segment.
+const nowhere = "listfacade.probe"
+
+// probe sends the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
+func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
+	namespace := ""
+	if r.Namespaced {
+		namespace = "default"
+	}
+	query := url.Values{"fieldSelector": {"metadata.name=" + nowhere}, "limit": {"1"}}
+	return c.getWithHeader(ctx, Target{Path: r.Path(namespace), Query: query}, mediaJSON, maxErrorBody)
+}
+
+// ResourceVersion asks for the resource's resourceVersion at some moment after the call began.
+func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error) {
+	body, _, err := c.probe(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
+	return list.ResourceVersion, err
+}
+
+// EmptyList is a list of a resource with no object in it: how its lists look.
+type EmptyList struct {
+	ResourceVersion string // of some moment after it was asked for
+	Shape           wire.Shape
+	Warnings        []string // Warning headers, which the upstream puts on every answer for a deprecated API
+}
+
+// EmptyList asks for a list without objects.
+func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
+	body, header, err := c.probe(ctx, r)
+	if err != nil {
+		return EmptyList{}, err
+	}
+	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
+	if err != nil {
+		return EmptyList{}, err
+	}
+	shape, err := wire.LearnList(body)
+	return EmptyList{ResourceVersion: list.ResourceVersion, Shape: shape, Warnings: header.Values("Warning")}, err
+}
