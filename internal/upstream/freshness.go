@@ -2,19 +2,10 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-)
-
-var (
-	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which the
-	// upstream is or may be.
-	ErrUnproven = errors.New("the cache could not be proven fresh")
-	// ErrAhead says that the wanted resourceVersion lies above the upstream's.
-	ErrAhead = errors.New("the resourceVersion lies in the future")
 )
 
 // Patience is how much a caller invests in a proof.
@@ -37,97 +28,116 @@ const (
 	shortGrace = 5 * time.Millisecond
 )
 
-// proofs is what the lanes of one upstream share to prove themselves fresh.
-type proofs struct {
-	pace   *pace
-	stores *stores
+// Provers makes the provers of one upstream's lanes, and holds what they share.
+type Provers struct {
+	metrics ProofMetrics
+	pace    *pace
+	stores  *stores
 }
 
-func newProofs(client *Client, metrics Metrics, start func(func(context.Context)) bool) *proofs {
-	p := &proofs{pace: &pace{}}
-	p.stores = &stores{layout: &layout{client: client}, make: func() *store { return newStore(client, metrics, p.pace, start) }}
+// NewProvers makes provers for lanes of one upstream. start runs work for all of them in the background, and returns false when
+// that is over.
+func NewProvers(upstream Upstream, metrics ProofMetrics, start func(work func(context.Context)) bool) *Provers {
+	p := &Provers{metrics: metrics, pace: &pace{}}
+	p.stores = &stores{layout: &layout{upstream: upstream}, make: func() *store { return newStore(metrics, p.pace, start) }}
 	return p
 }
 
-// freshness proves for one lane what the upstream's current resourceVersion is and that the lane has reached it
-// (semantics 10.5). There are three proofs, each shared by all who wait: a probe, when the lane turns out to be there or gets
-// there by events that come anyway; a roll call, for a lane of few objects; and a fence.
-type freshness struct {
-	lane       *Lane
-	client     *Client
-	metrics    Metrics
+// Options are what a Prover is made with. Every field is needed.
+type Options struct {
+	Lane   *cache.Lane
+	Source Source
+	Filler Filler
+	// ReadFromEtcd: the upstream keeps no watch cache of the resource. So there are no bookmarks of it, and several deletions
+	// may be at one resourceVersion (semantics 4.1, 4.4).
+	ReadFromEtcd bool
+}
+
+// Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics 10.5).
+// What fills the lane tells it what happens there: Deleting, Changed, Synced.
+type Prover struct {
+	Options
+	metrics    ProofMetrics
 	pace       *pace
 	membership *membership
-	rolls      *groupCommit[*rollCall]
-	rhythm     rhythm
+	rolls      rolls
+	fences     fences
+	rate       rate
 	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
-	silent     atomic.Int64              // unix nanoseconds until when no fence is opened, because one brought nothing
-	mute       atomic.Int64              // unix nanoseconds until when no roll is called, because one failed
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
-	patrol     patrol
+	deletion   atomic.Uint64             // the version of the last deletion, known before it is in the lane
 }
 
-func newFreshness(lane *Lane, client *Client, metrics Metrics, shared *proofs) *freshness {
-	start := func(work func(context.Context)) bool { return lane.start(func() { work(lane.life) }) }
-	f := &freshness{lane: lane, client: client, metrics: metrics, pace: shared.pace}
-	f.membership = &membership{
-		resource: &lane.Resource, stores: shared.stores, own: newStore(client, metrics, shared.pace, start),
+// Prover makes the prover of a lane.
+func (p *Provers) Prover(o Options) *Prover {
+	prover := &Prover{Options: o, metrics: p.metrics, pace: p.pace}
+	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, p.pace, o.Filler.Start)}
+	prover.rolls.questions = newGroupCommit(p.pace, o.Filler.Start, prover.callRoll)
+	return prover
+}
+
+// Deleting says that a deletion is about to be written to the lane.
+func (p *Prover) Deleting(rv cache.RV) { p.deletion.Store(uint64(rv)) }
+
+// Changed says that a change was written to the lane. One goroutine calls it.
+func (p *Prover) Changed() { p.rate.note(time.Now()) }
+
+// Synced says that the lane holds a list that was read consistently and asked for at that time.
+func (p *Prover) Synced(asked time.Time) { p.synced.Store(&asked) }
+
+// Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
+func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
+	p.pace.begin()
+	defer p.pace.end()
+	return p.current(ctx)
+}
+
+// Recent is a State with every write that was finished before the request arrived. ErrUnproven means that this could not be shown
+// with that much patience. ctx is the request's: unless the patience is full, the upstream is taken to be busy with the answer
+// instead until it ends.
+func (p *Prover) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
+	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
+		return p.Lane.State() // the request that made the lane start, and those that waited with it
 	}
-	f.rolls = newGroupCommit(shared.pace, start, f.callRoll)
-	return f
-}
-
-// now is current on behalf of a reader.
-func (f *freshness) now(ctx context.Context) (cache.RV, error) {
-	f.pace.enter()
-	defer f.pace.leave()
-	return f.current(ctx)
-}
-
-// recent is a State with every write that was finished before the request arrived.
-func (f *freshness) recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
-	if synced := f.synced.Load(); synced != nil && arrived.Before(*synced) {
-		return f.lane.Cache.State() // the request that made the lane start, and those that waited with it
-	}
-	f.enter()
-	state, err := f.prove(ctx, patience)
+	p.begin()
+	state, err := p.prove(ctx, patience)
 	if err != nil && patience != Full {
-		context.AfterFunc(ctx, f.leave) // until the request is over the upstream is busy with it
+		context.AfterFunc(ctx, p.end) // until the request is over the upstream is busy with it
 	} else {
-		f.leave()
+		p.end()
 	}
 	return state, err
 }
 
-// enter counts a reader in, as one of all lanes and as one of this; the caller leaves.
-func (f *freshness) enter() {
-	f.pace.enter()
-	f.readers.Add(1)
+// begin counts a reader in, as one of all lanes and as one of this; the caller calls end.
+func (p *Prover) begin() {
+	p.pace.begin()
+	p.readers.Add(1)
 }
 
-func (f *freshness) leave() {
-	f.readers.Add(-1)
-	f.pace.leave()
+func (p *Prover) end() {
+	p.readers.Add(-1)
+	p.pace.end()
 }
 
-func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State, error) {
-	before, err := f.lane.Cache.State()
+func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, error) {
+	before, err := p.Lane.State()
 	if err != nil {
 		return nil, err
 	}
-	busy := f.rhythm.busy(time.Now())
-	if patience == Shared && !busy && f.pace.alone() {
+	busy := p.rate.busy(time.Now())
+	if patience == Shared && !busy && p.pace.alone() {
 		return nil, ErrUnproven
 	}
-	if !busy && f.callable() {
-		if state, err := f.attend(ctx, before.RV()); err == nil || ctx.Err() != nil {
+	if !busy && p.mayCallRoll() {
+		if state, err := p.proveByRollCall(ctx, before.RV()); err == nil || ctx.Err() != nil {
 			return state, err
 		}
 	}
 	if patience == Shared && !busy {
 		return nil, ErrUnproven // a probe tells of versions that a quiet lane has not heard of
 	}
-	rv, err := f.current(ctx)
+	rv, err := p.current(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -135,73 +145,74 @@ func (f *freshness) prove(ctx context.Context, patience Patience) (*cache.State,
 	if !busy {
 		wait = shortGrace
 	}
-	if state, err := f.lane.Cache.WaitFor(ctx, rv, wait); err == nil && f.holds(state, rv) {
+	if state, err := p.Lane.WaitFor(ctx, rv, wait); err == nil && p.holds(state, rv) {
 		return state, nil
 	}
 	if patience != Full {
 		return nil, ErrUnproven
 	}
-	if busy && f.callable() { // it no longer is: nothing came
-		if state, err := f.attend(ctx, before.RV()); err == nil || ctx.Err() != nil {
+	if busy && p.mayCallRoll() { // it no longer is: nothing came
+		if state, err := p.proveByRollCall(ctx, before.RV()); err == nil || ctx.Err() != nil {
 			return state, err
 		}
 	}
-	if err := f.bring(ctx, rv); err != nil {
+	if err := p.bring(ctx, rv); err != nil {
 		return nil, err
 	}
-	return f.lane.Cache.State()
+	return p.Lane.State()
 }
 
-// reach brings the lane to want.
-func (f *freshness) reach(ctx context.Context, want cache.RV, patience Patience) error {
-	if _, err := f.lane.Cache.WaitFor(ctx, want, grace); err == nil {
+// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns when the
+// lane is there; ErrAhead when the upstream is not, ErrUnproven when it could not be shown with that much patience.
+func (p *Prover) Reach(ctx context.Context, want cache.RV, patience Patience) error {
+	if _, err := p.Lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
 	}
-	f.enter()
-	defer f.leave()
-	rv, err := f.current(ctx)
+	p.begin()
+	defer p.end()
+	rv, err := p.current(ctx)
 	if err != nil {
 		return err
 	}
 	if rv < want {
 		return ErrAhead // only time can bring it
 	}
-	if f.callable() {
-		if _, err := f.attend(ctx, 0); err == nil && f.lane.at(want) {
+	if p.mayCallRoll() {
+		if _, err := p.proveByRollCall(ctx, 0); err == nil && p.at(want) {
 			return nil
 		}
 	}
 	if patience != Full {
 		return ErrUnproven
 	}
-	return f.bring(ctx, want)
+	return p.bring(ctx, want)
 }
 
 // current is the upstream's resourceVersion at some moment after the call began.
-func (f *freshness) current(ctx context.Context) (cache.RV, error) {
-	before, err := f.lane.Cache.State()
+func (p *Prover) current(ctx context.Context) (cache.RV, error) {
+	before, err := p.Lane.State()
 	if err != nil {
 		return 0, err
 	}
-	rv, err := f.membership.current(ctx, before.RV())
+	rv, err := p.membership.current(ctx, before.RV())
 	if err == nil && rv < before.RV() {
-		f.lane.reader.setBack()
-		err = errRestored
+		p.Filler.SetBack()
+		err = errSetBack
 	}
 	return rv, err
 }
 
-// holds tells whether a State has every change up to rv. Of deletions at rv itself an uncached resource may have more than one
-// (semantics 4.4), and the next may be on its way.
-func (f *freshness) holds(s *cache.State, rv cache.RV) bool {
-	if s.RV() == rv && f.lane.Resource.ReadFromEtcd() {
-		return f.lane.reader.deletion.Load() < uint64(rv)
+// holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd may have
+// more than one (semantics 4.4), and the next may be on its way.
+func (p *Prover) holds(s *cache.State, rv cache.RV) bool {
+	if s.RV() == rv && p.ReadFromEtcd {
+		return p.deletion.Load() < uint64(rv)
 	}
 	return s.RV() >= rv
 }
 
 // at tells whether the lane is complete up to rv.
-func (l *Lane) at(rv cache.RV) bool {
-	state, err := l.Cache.State()
+func (p *Prover) at(rv cache.RV) bool {
+	state, err := p.Lane.State()
 	return err == nil && state.RV() >= rv
 }

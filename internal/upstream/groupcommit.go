@@ -35,7 +35,7 @@ func (g *groupCommit[T]) get(ctx context.Context) (T, error) {
 	var nothing T
 	q, ok := g.join()
 	if !ok {
-		return nothing, ErrStopped
+		return nothing, errOver
 	}
 	select {
 	case <-q.done:
@@ -66,10 +66,10 @@ func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
 		if g.pace.await(ctx) != nil {
-			q.err = ErrStopped
+			q.err = errOver
 		}
 	case <-ctx.Done():
-		q.err = ErrStopped
+		q.err = errOver
 	}
 	g.mu.Lock()
 	g.next = nil

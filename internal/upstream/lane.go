@@ -19,7 +19,7 @@ type Lane struct {
 	Resource Resource
 
 	reader *reader
-	fresh  *freshness
+	prover *Prover
 
 	kind         atomic.Pointer[selectors.Kind]
 	bookmark     atomic.Pointer[Bookmark]
@@ -117,16 +117,16 @@ func (l *Lane) AwaitSync(ctx context.Context, wait time.Duration) {
 // means that this could not be shown with that much patience. ctx is the request's: unless the patience is full, the upstream is
 // taken to be busy with the answer instead until it ends.
 func (l *Lane) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
-	return l.fresh.recent(ctx, arrived, patience)
+	return l.prover.Recent(ctx, arrived, patience)
 }
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
-func (l *Lane) Now(ctx context.Context) (cache.RV, error) { return l.fresh.now(ctx) }
+func (l *Lane) Now(ctx context.Context) (cache.RV, error) { return l.prover.Now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
 // when the lane is there; ErrUnproven when the upstream itself is not, or when it could not be shown in time.
 func (l *Lane) Reach(ctx context.Context, rv cache.RV, patience Patience) error {
-	return l.fresh.reach(ctx, rv, patience)
+	return l.prover.Reach(ctx, rv, patience)
 }
 
 func (l *Lane) touch() { l.used.Store(time.Now().UnixNano()) }
@@ -170,15 +170,21 @@ func (l *Lane) overdue(now Resource) bool {
 	return l.Resource != now || errors.Is(f.Err, errRedefined) || time.Since(f.When) > refusedFor
 }
 
-// start runs work in the background of the lane; it is not started when the lane is stopping.
-func (l *Lane) start(work func()) bool {
+// Start implements Filler.
+func (l *Lane) Start(work func(context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.stopped {
-		l.background.Go(work)
+		l.background.Go(func() { work(l.life) })
 	}
 	return !l.stopped
 }
+
+// Fence implements Filler.
+func (l *Lane) Fence(ctx context.Context) { l.reader.fence(ctx) }
+
+// SetBack implements Filler.
+func (l *Lane) SetBack() { l.reader.setBack() }
 
 // stop ends the lane's work and returns when its goroutines have ended.
 func (l *Lane) stop() {

@@ -22,7 +22,7 @@ var ErrStopped = errors.New("the lanes are stopped")
 type Metrics interface {
 	Relisted(group, resource string)    // a lane lost the upstream's window and was listed again
 	Reconnected(group, resource string) // a lane's watch ended and was resumed
-	Questioned(kind string)             // the upstream was asked something to prove a lane fresh: "probe", "rollcall" or "fence"
+	ProofMetrics
 }
 
 // LaneConfig is what every lane is made with.
@@ -61,14 +61,14 @@ type Lanes struct {
 	lanes map[schema.GroupVersionResource]*Lane
 	life  context.Context // nil until Run and after it
 
-	proofs     *proofs
+	provers    *Provers
 	background sync.WaitGroup // questions for all lanes, and lanes that are being stopped because others took their places
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
 func NewLanes(client *Client, config LaneConfig, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{client: client, config: config, metrics: metrics, log: log, lanes: map[schema.GroupVersionResource]*Lane{}}
-	l.proofs = newProofs(client, metrics, l.shared)
+	l.provers = NewProvers(client, metrics, l.shared)
 	return l
 }
 
@@ -144,11 +144,13 @@ func (l *Lanes) start(r Resource) *Lane {
 	life, cancel := context.WithCancel(l.life)
 	lane := &Lane{Resource: r, changed: make(chan struct{}), life: life, cancel: cancel, done: make(chan struct{})}
 	lane.Cache = cache.NewLane(l.config.options(r))
-	lane.fresh = newFreshness(lane, l.client, l.metrics, l.proofs)
+	lane.prover = l.provers.Prover(Options{
+		Lane: lane.Cache, Source: source{client: l.client, resource: r}, Filler: lane, ReadFromEtcd: r.ReadFromEtcd(),
+	})
 	lane.lost()
 	lane.reader = newReader(l.client, lane, l.metrics,
 		l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)))
-	lane.start(func() { lane.reader.run(life) })
+	lane.Start(lane.reader.run)
 	return lane
 }
 

@@ -12,7 +12,7 @@ import (
 
 // layout is what the upstream says about where its resources live.
 type layout struct {
-	client *Client
+	upstream Upstream
 
 	mu    sync.Mutex // guards the rest
 	one   bool       // the last answer
@@ -34,7 +34,7 @@ func (l *layout) oneEtcd(ctx context.Context) bool {
 	defer l.mu.Unlock() // whoever waits for it would ask the same
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
 		// The answer is for all, so the reader who happens to ask must not take it along when he leaves.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), companyWait)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
 		defer cancel()
 		l.one, l.asked = l.ask(ctx), time.Now()
 	}
@@ -42,7 +42,7 @@ func (l *layout) oneEtcd(ctx context.Context) bool {
 }
 
 func (l *layout) ask(ctx context.Context) bool {
-	text, err := l.client.ServerVersion(ctx)
+	text, err := l.upstream.ServerVersion(ctx)
 	var version struct{ Major, Minor string }
 	if err != nil || json.Unmarshal(text, &version) != nil {
 		return false
@@ -51,6 +51,6 @@ func (l *layout) ask(ctx context.Context) bool {
 	if err != nil || version.Major != "1" || minor < overridesSince {
 		return false
 	}
-	checks, err := l.client.HealthChecks(ctx)
+	checks, err := l.upstream.HealthChecks(ctx)
 	return err == nil && bytes.Contains(checks, []byte("[+]etcd ok")) && !bytes.Contains(checks, []byte("etcd-override"))
 }

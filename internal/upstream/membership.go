@@ -12,9 +12,9 @@ import (
 const (
 	// compareEvery is how long lies between two comparisons of the same resource with the shared store.
 	compareEvery = time.Second
-	// companyWait is how long one waits for a shared answer, which may be about a resource that the upstream does not answer for,
+	// sharedWait is how long one waits for a shared answer, which may be about a resource that the upstream does not answer for,
 	// before one asks alone.
-	companyWait = 2 * time.Second
+	sharedWait = 2 * time.Second
 )
 
 // stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, only whether.
@@ -40,9 +40,9 @@ func (s *stores) get() *store {
 
 // membership is which store a lane's resource is in, as far as it is known.
 type membership struct {
-	resource *Resource
-	stores   *stores
-	own      *store // probes of this resource alone: right whatever the store
+	source Source
+	stores *stores
+	own    *store // probes of this resource alone: right whatever the store
 
 	mu       sync.Mutex // guards the rest; not held while the upstream is asked
 	joined   *store     // nil until comparisons agreed
@@ -55,41 +55,41 @@ type membership struct {
 // current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an answer
 // below it comes from another counter, or from an upstream that was set back, which only the own store can tell apart.
 func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, error) {
-	if shared := m.home(); shared != nil {
-		answer, err := m.together(ctx, shared, m.resource)
+	if shared := m.known(); shared != nil {
+		answer, err := m.askShared(ctx, shared, m.source)
 		switch {
 		case err == nil && answer.rv >= held && !shared.isBroken():
 			return answer.rv, nil
 		case err == nil:
-			shared.doubt()
-		case ctx.Err() != nil || answer.asked == *m.resource:
+			shared.breakUp()
+		case ctx.Err() != nil || answer.asked == m.source:
 			return 0, err
 		case errors.Is(err, context.DeadlineExceeded):
-			shared.doubt() // so that nobody else waits for it
+			shared.breakUp() // so that nobody else waits for it
 		} // what is wrong with another resource need not be wrong with this one
 	} else if shared, ok := m.mayCompare(); ok {
 		return m.compare(ctx, shared)
 	}
-	answer, err := m.own.current(ctx, m.resource)
+	answer, err := m.own.current(ctx, m.source)
 	return answer.rv, err
 }
 
-// together asks a store as one among many.
-func (m *membership) together(ctx context.Context, shared *store, resource *Resource) (reading, error) {
-	ctx, cancel := context.WithTimeout(ctx, companyWait)
+// askShared asks a store that answers for many, and so waits no longer than they may.
+func (m *membership) askShared(ctx context.Context, shared *store, source Source) (reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
-	return shared.current(ctx, resource)
+	return shared.current(ctx, source)
 }
 
-// home is the store that the resource is known to be in. Somebody has to be in the shared one first.
-func (m *membership) home() *store {
+// known is the store that the resource is known to be in. Somebody has to be in the shared one first.
+func (m *membership) known() *store {
 	shared := m.stores.get()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.joined != shared {
 		m.joined = nil
 	}
-	if m.joined == nil && shared.found() {
+	if m.joined == nil && shared.isFirst() {
 		m.joined = shared
 	}
 	return m.joined
@@ -116,17 +116,17 @@ func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, erro
 		m.mu.Lock()
 		m.busy, m.again = false, time.Now().Add(layoutAge)
 		m.mu.Unlock()
-		answer, err := m.own.current(ctx, m.resource)
+		answer, err := m.own.current(ctx, m.source)
 		return answer.rv, err
 	}
-	before, beforeErr := m.together(ctx, shared, nil)
-	own, err := m.own.current(ctx, m.resource)
+	before, beforeErr := m.askShared(ctx, shared, nil)
+	own, err := m.own.current(ctx, m.source)
 	after, afterErr := reading{}, beforeErr
 	if beforeErr == nil && err == nil {
-		after, afterErr = m.together(ctx, shared, nil)
+		after, afterErr = m.askShared(ctx, shared, nil)
 	}
 	if (beforeErr != nil || afterErr != nil) && ctx.Err() == nil {
-		shared.doubt() // nobody who still reads it vouches for it
+		shared.breakUp() // nobody who still reads it vouches for it
 	}
 	agree := beforeErr == nil && err == nil && afterErr == nil && before.rv <= own.rv && own.rv <= after.rv
 	m.mu.Lock()

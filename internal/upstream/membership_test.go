@@ -3,16 +3,10 @@ package upstream
 import (
 	"context"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/cache"
 )
@@ -27,28 +21,45 @@ type counters struct {
 	silent string // the resource that is not answered for
 }
 
-// ServeHTTP answers probes, a millisecond after they were sent.
-func (c *counters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServerVersion implements Upstream.
+func (c *counters) ServerVersion(context.Context) ([]byte, error) {
 	<-time.After(time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch r.URL.Path {
-	case "/version":
-		_, _ = fmt.Fprintf(w, `{"major":"1","minor":%q}`, c.minor)
-		return
-	case "/livez":
-		_, _ = fmt.Fprint(w, c.checks)
-		return
-	}
-	resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
-	c.probes[resource]++
-	if resource == c.silent {
-		c.mu.Unlock()
-		<-r.Context().Done()
-		c.mu.Lock()
-	}
-	_, _ = fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`, *c.of[resource])
+	return fmt.Appendf(nil, `{"major":"1","minor":%q}`, c.minor), nil
 }
+
+// HealthChecks implements Upstream.
+func (c *counters) HealthChecks(context.Context) ([]byte, error) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []byte(c.checks), nil
+}
+
+// counter is one resource of counters.
+type counter struct {
+	*counters
+	name string
+}
+
+// ResourceVersion implements Source: it answers a millisecond after it was asked.
+func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes[c.name]++
+	if c.name == c.silent {
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return 0, ctx.Err()
+	}
+	return *c.of[c.name], nil
+}
+
+// CallRoll implements Source.
+func (c counter) CallRoll(context.Context) (*RollCall, error) { return nil, ErrUnsupported }
 
 func (c *counters) move(rv *cache.RV, by cache.RV) {
 	c.mu.Lock()
@@ -76,18 +87,13 @@ type counterRig struct {
 func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	t.Helper()
 	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}, minor: "37", checks: "[+]ping ok\n[+]etcd ok\nlivez check passed\n"}, members: map[string]*membership{}}
-	client, err := NewClient(&rest.Config{Host: "http://counters", Transport: inMemory{rig.counters}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
 	start := func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
-	shared := newProofs(client, &nobodyCounts{}, start)
+	shared := NewProvers(rig.counters, nobodyCounts{}, start)
 	for name := range of {
-		resource := &Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: name}, Namespaced: true}
 		rig.members[name] = &membership{
-			resource: resource, stores: shared.stores, own: newStore(client, &nobodyCounts{}, shared.pace, start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, shared.pace, start),
 		}
 	}
 	return rig
@@ -105,30 +111,11 @@ func (r *counterRig) current(t *testing.T, name string) {
 	}
 }
 
-// inMemory answers requests without a network.
-type inMemory struct{ http.Handler }
-
-// RoundTrip implements http.RoundTripper.
-func (m inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
-	m.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return w.Result(), nil
-}
-
 // nobodyCounts is Metrics for tests that do not look at them.
 type nobodyCounts struct{}
 
-// Relisted implements Metrics.
-func (*nobodyCounts) Relisted(string, string) {}
-
-// Reconnected implements Metrics.
-func (*nobodyCounts) Reconnected(string, string) {}
-
 // Questioned implements Metrics.
-func (*nobodyCounts) Questioned(string) {}
+func (nobodyCounts) Questioned(string) {}
 
 // Resources of one etcd are found to be so, and from then on one probe serves all who ask at a time.
 func TestOneStore(t *testing.T) {
@@ -155,7 +142,7 @@ func TestOneStore(t *testing.T) {
 			t.Errorf("%d probes", n)
 		}
 		for name, m := range r.members {
-			if m.home() != m.stores.get() {
+			if m.known() != m.stores.get() {
 				t.Errorf("%s is not in the shared store", name)
 			}
 		}
@@ -178,7 +165,7 @@ func TestSeveralStores(t *testing.T) {
 					r.move(&events, 7)
 					<-time.After(compareEvery)
 				}
-				if m := r.members["events"]; m.home() == r.members["pods"].home() && m.home() != nil {
+				if m := r.members["events"]; m.known() == r.members["pods"].known() && m.known() != nil {
 					t.Error("events and pods share a store")
 				}
 			})
@@ -199,7 +186,7 @@ func TestStoreBreaksUp(t *testing.T) {
 			r.move(&rv, 1)
 			<-time.After(compareEvery)
 		}
-		if r.members["leases"].home() != r.members["pods"].home() {
+		if r.members["leases"].known() != r.members["pods"].known() {
 			t.Fatal("they never shared a store")
 		}
 		r.mu.Lock()
@@ -212,7 +199,7 @@ func TestStoreBreaksUp(t *testing.T) {
 			r.move(&other, 1)
 			<-time.After(compareEvery)
 		}
-		if r.members["leases"].home() == r.members["pods"].home() {
+		if r.members["leases"].known() == r.members["pods"].known() {
 			t.Error("they still share a store")
 		}
 	})
@@ -280,7 +267,7 @@ func TestStoresThatRiseInStep(t *testing.T) {
 					r.move(&leases, 1)
 					<-time.After(compareEvery)
 				}
-				if m := r.members["leases"]; m.home() != nil && m.home() == r.members["pods"].home() {
+				if m := r.members["leases"]; m.known() != nil && m.known() == r.members["pods"].known() {
 					t.Error("leases and pods share a store")
 				}
 			})

@@ -10,7 +10,7 @@ import (
 // longer a question is held back for others to join it, so that a thousand readers cost the upstream hardly more than one.
 type pace struct {
 	mu      sync.Mutex
-	company int       // readers whose proof is under way, or whom the upstream answers because there was none
+	readers int       // whose proof is under way, or whom the upstream answers because there was none
 	next    time.Time // when the next question may be sent
 }
 
@@ -25,24 +25,24 @@ const (
 	longest = time.Second
 )
 
-// enter counts a reader in; the caller leaves.
-func (p *pace) enter() {
+// begin counts a reader in; the caller calls end.
+func (p *pace) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.company++
+	p.readers++
 }
 
-func (p *pace) leave() {
+func (p *pace) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.company--
+	p.readers--
 }
 
-// alone tells a reader who has entered that nobody else has.
+// alone tells whether no more than one reader was counted in.
 func (p *pace) alone() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.company <= 1
+	return p.readers <= 1
 }
 
 // take reserves the moment for one question and returns how far away it is.
@@ -53,7 +53,7 @@ func (p *pace) take(now time.Time) time.Duration {
 		p.next = oldest
 	}
 	wait := max(p.next.Sub(now), 0)
-	distance := min(time.Duration(max(p.company-1, 0))*spacing, widest)
+	distance := min(time.Duration(max(p.readers-1, 0))*spacing, widest)
 	p.next = p.next.Add(min(distance, (longest-wait)/4)) // the longer the queue, the closer
 	return wait
 }

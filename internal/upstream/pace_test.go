@@ -9,7 +9,7 @@ import (
 func TestPaceOfACrowd(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
 	for range 200 {
-		p.enter()
+		p.begin()
 	}
 	asked := 0
 	for end := now.Add(10 * time.Second); now.Before(end); asked++ {
@@ -23,7 +23,7 @@ func TestPaceOfACrowd(t *testing.T) {
 // Who is alone never waits, also just after a crowd.
 func TestPaceOfOne(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
-	p.enter()
+	p.begin()
 	if !p.alone() {
 		t.Error("one is not alone")
 	}
@@ -33,11 +33,11 @@ func TestPaceOfOne(t *testing.T) {
 		}
 		now = now.Add(time.Millisecond)
 	}
-	p.enter()
+	p.begin()
 	if p.alone() {
 		t.Error("two are alone")
 	}
-	p.leave()
+	p.end()
 	if wait := p.take(now.Add(widest)); wait != 0 {
 		t.Errorf("the one who stayed waits %s", wait)
 	}
@@ -47,7 +47,7 @@ func TestPaceOfOne(t *testing.T) {
 func TestPaceOfManyQuestions(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
 	for range 500 {
-		p.enter()
+		p.begin()
 	}
 	last := time.Duration(0)
 	for range 500 {

@@ -33,8 +33,6 @@ type reader struct {
 	shape   wire.Shape
 	dialect atomic.Pointer[dialect] // of this epoch; fences read it
 
-	deletion atomic.Uint64 // the version of the last deletion, stored before it is in the lane
-
 	extra    chan step     // steps of a fence, written by its goroutine, applied by the writer
 	restored chan struct{} // holds one when a probe found the upstream set back
 }
@@ -248,7 +246,7 @@ func (r *reader) write(st step) error {
 		return fmt.Errorf("apply an event: %w", err)
 	}
 	if st.kind == stepChange {
-		r.lane.fresh.rhythm.beat(time.Now())
+		r.lane.prover.Changed()
 	}
 	r.lane.connected()
 	return nil
@@ -258,7 +256,7 @@ func (r *reader) write(st step) error {
 func (r *reader) advance(st step) error {
 	if st.kind == stepChange {
 		if st.change.Kind == cache.Delete {
-			r.deletion.Store(uint64(st.rv))
+			r.lane.prover.Deleting(st.rv)
 		}
 		return r.lane.Cache.Apply(st.change)
 	}

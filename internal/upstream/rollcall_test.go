@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -131,25 +130,6 @@ func TestNoRollCall(t *testing.T) {
 	})
 }
 
-func TestReadRoll(t *testing.T) {
-	call, err := readRoll([]byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"items":[` +
-		`{"kind":"PartialObjectMetadata","metadata":{"name":"a","namespace":"ns","resourceVersion":"7"}},{"metadata":{"name":"n","resourceVersion":"8"}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]cache.RV{"ns/a": 7, "n": 8}, call.versions); call.rv != 9 || diff != "" {
-		t.Errorf("at %d: %s", call.rv, diff)
-	}
-	for _, body := range []string{
-		``, `[]`, `{}`, `{"metadata":{"resourceVersion":"0"},"items":[]}`, `{"metadata":{"resourceVersion":"x"}}`,
-		`{"metadata":{"resourceVersion":"9","continue":"more"},"items":[]}`, `{"metadata":{"resourceVersion":"9"},"items":[{}]}`,
-	} {
-		if _, err := readRoll([]byte(body)); err == nil {
-			t.Errorf("%s is read", body)
-		}
-	}
-}
-
 // An upstream that is set back below what was shown, though not below what was written, has lost a version that clients know:
 // who watches from there would miss what the versions in between mean now.
 func TestSetBackBelowARollCall(t *testing.T) {
@@ -260,29 +240,6 @@ func TestRollCallBehindABurst(t *testing.T) {
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
 			t.Errorf("%d fences", n)
-		}
-	})
-}
-
-// Who reads another resource has nothing of a roll call of this one: one reader of many objects is alone all the same.
-func TestNoRollCallForReadersElsewhere(t *testing.T) {
-	inBubble(t, configMaps, func(t *testing.T, r *rig) {
-		for i := range rollCallAlone + 1 {
-			r.Put(fmt.Sprintf("ns/%d", i), "1")
-		}
-		lane := r.synced(t)
-		r.lanes.proofs.pace.enter() // a reader of another lane
-		r.Elsewhere()
-		for _, patience := range []Patience{Shared, Brief} {
-			ctx, end := context.WithCancel(t.Context())
-			if _, err := lane.Recent(ctx, time.Now(), patience); !errors.Is(err, ErrUnproven) {
-				t.Errorf("patience %d: %v", patience, err)
-			}
-			end() // of the request
-			synctest.Wait()
-		}
-		if n := r.Asked(testkit.AskRoll); n != 0 {
-			t.Errorf("%d roll calls", n)
 		}
 	})
 }

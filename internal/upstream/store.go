@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -10,16 +9,15 @@ import (
 )
 
 // store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells the
-// current resourceVersion of all of them. Which resources share one is found out by comparison (stores.compare).
+// current resourceVersion of all of them. Which resources share one is found out by comparison (membership.compare).
 type store struct {
-	client  *Client
-	metrics Metrics
+	metrics ProofMetrics
 	probes  *groupCommit[reading]
 
 	mu        sync.Mutex // guards the rest
 	founded   bool       // somebody is in it
-	asked     *Resource  // whose collection the last probe read; nil before the first
-	candidate *Resource  // whose the next one reads
+	asked     Source     // what the last probe was sent to; nil before the first
+	candidate Source     // what the next one is sent to
 	last      cache.RV   // the last answer
 	broken    bool       // its answers contradict each other: they are not from one counter
 }
@@ -27,63 +25,66 @@ type store struct {
 // reading is the answer to a probe.
 type reading struct {
 	rv    cache.RV
-	asked Resource
+	asked Source
 }
 
-func newStore(client *Client, metrics Metrics, p *pace, start func(func(context.Context)) bool) *store {
-	s := &store{client: client, metrics: metrics}
+func newStore(metrics ProofMetrics, p *pace, start func(func(context.Context)) bool) *store {
+	s := &store{metrics: metrics}
 	s.probes = newGroupCommit(p, start, s.probe)
 	return s
 }
 
-// current is the store's resourceVersion at some moment after the call began. The resource is one of the store's; probes go round
-// among those that are read, so that a counter of its own would show.
-func (s *store) current(ctx context.Context, resource *Resource) (reading, error) {
-	s.propose(resource)
+// current is the store's resourceVersion at some moment after the call began. The source is of one of the store's resources; probes go
+// round among those that are read, so that a counter of its own would show.
+func (s *store) current(ctx context.Context, source Source) (reading, error) {
+	s.propose(source)
 	return s.probes.get(ctx)
 }
 
-func (s *store) propose(resource *Resource) {
+// propose makes a source the next to be probed, unless another is waiting for that which was not probed last.
+func (s *store) propose(source Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if resource != nil && (s.candidate == nil || s.asked != nil && *s.candidate == *s.asked) {
-		s.candidate = resource
+	if source != nil && (s.candidate == nil || s.candidate == s.asked) {
+		s.candidate = source
 	}
 }
 
-// probe reads the upstream's resourceVersion. It is never below what the upstream sent before the question.
+// probe reads the upstream's resourceVersion.
 func (s *store) probe(ctx context.Context) (reading, error) {
-	s.mu.Lock()
-	resource := s.candidate
-	if resource == nil {
-		resource = s.asked
-	}
-	s.candidate = nil
-	s.mu.Unlock()
-	if resource == nil {
-		return reading{}, errNobody
+	source := s.next()
+	if source == nil {
+		return reading{}, errNoResource
 	}
 	s.metrics.Questioned("probe")
-	version, err := s.client.ResourceVersion(ctx, *resource)
+	rv, err := source.ResourceVersion(ctx)
 	if err != nil {
-		return reading{asked: *resource}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
-	}
-	rv, err := cache.ParseRV(version)
-	if err != nil {
-		return reading{asked: *resource}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
+		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// Of one resource, it means that the upstream was restored, which its lane finds out by itself.
-	if s.asked != nil && *s.asked != *resource && rv < s.last {
+	if s.asked != nil && s.asked != source && rv < s.last {
 		s.broken = true
 	}
-	s.asked, s.last = resource, rv
-	return reading{rv: rv, asked: *resource}, nil
+	s.asked, s.last = source, rv
+	return reading{rv: rv, asked: source}, nil
 }
 
-// doubt breaks the store up: its resources have to be compared anew.
-func (s *store) doubt() {
+// next is what to probe now; nil when nothing is known.
+func (s *store) next() Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	source := s.candidate
+	if source == nil {
+		source = s.asked
+	}
+	s.candidate = nil
+	return source
+}
+
+// breakUp makes the resources of the store be compared anew.
+func (s *store) breakUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = true
@@ -95,14 +96,11 @@ func (s *store) isBroken() bool {
 	return s.broken
 }
 
-// found is true once.
-func (s *store) found() bool {
+// isFirst is true once: for the first resource, which there is nothing to compare with.
+func (s *store) isFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first := !s.founded
 	s.founded = true
 	return first
 }
-
-// errNobody says that no resource of a store was read yet.
-var errNobody = errors.New("no resource of the store is known")

@@ -82,7 +82,7 @@ func (r *reader) stream(ctx context.Context) (*stream, error) {
 	err = r.initial(s, patience)
 	inTime := patience.Stop()
 	if err == nil {
-		r.lane.fresh.synced.Store(&asked)
+		r.lane.prover.Synced(asked)
 		s.ordered = true
 		return s, nil
 	}
