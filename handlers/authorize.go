@@ -6,6 +6,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -19,13 +20,13 @@ type Authorizer interface {
 type gate struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
-	lanes      *upstream.Lanes
+	lanes      *reflector.Set
 }
 
 // open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A
 // *forwardError says that the upstream has to answer: also when the request is denied, since it is asked in the same
 // name and words the refusal.
-func (g *gate) open(ctx context.Context, q *Request) (*upstream.Lane, error) {
+func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
 	switch granted := g.granted(ctx, q); {
 	case !granted && q.subject.own():
 		return nil, forbidden(q)

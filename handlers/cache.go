@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // cache answers a read from its lane.
-func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	state, err := s.ready(lane)
 	if err != nil {
 		return unready(q, err)
@@ -42,7 +42,7 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *upstre
 }
 
 // read tells the verbs apart.
-func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if q.malformed != nil {
 		return q.malformed
 	}
@@ -77,7 +77,7 @@ const warnAfter = 5 * time.Second
 
 // warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer
 // that may be old.
-func warn(header http.Header, lane *upstream.Lane) {
+func warn(header http.Header, lane *reflector.Reflector) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
 	}

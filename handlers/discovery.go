@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // documentHeaders are the headers of the upstream that belong to a document rather than to one answer of it.
@@ -29,7 +29,7 @@ func conditional(header http.Header) bool {
 }
 
 // document answers for discovery, OpenAPI and the version from a kept copy of the upstream's answer.
-func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *upstream.Lane) error {
+func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	if q.method != http.MethodGet || conditional(q.header) {
 		return forwardFor(observe.Document) // rare; the upstream knows how to answer it
 	}

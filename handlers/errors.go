@@ -16,6 +16,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -95,7 +96,7 @@ func statusOf(err error) *metav1.Status {
 		return unavailable(stale.Error())
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
-	case errors.Is(err, errDraining), errors.Is(err, upstream.ErrStopped), errors.Is(err, cache.ErrClosed):
+	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):
 		return unavailable("the server is shutting down")
 	default:
 		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -78,7 +79,7 @@ func TestErrors(t *testing.T) {
 			`"the upstream kube-apiserver cannot be reached","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"stopped": {
-			upstream.ErrStopped, 503, "1", `"the server is shutting down","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			reflector.ErrStopped, 503, "1", `"the server is shutting down","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"closed": {
 			cache.ErrClosed, 503, "1", `"the server is shutting down","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,

@@ -6,7 +6,7 @@ import (
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -25,14 +25,14 @@ type frameSink interface {
 type events struct {
 	sink   frameSink
 	framer *wire.Framer
-	shape  *upstream.Bookmark
+	shape  *reflector.Bookmark
 	frames bytes.Buffer
 	text   []byte // a bookmark on its way
 	sent   int
 }
 
 // newEvents prepares a watch's events; they need a sink to be sent.
-func newEvents(q *Request, lane *upstream.Lane, shape *wire.Shape) *events {
+func newEvents(q *Request, lane *reflector.Reflector, shape *wire.Shape) *events {
 	return &events{framer: wire.NewFramer(shape, frameOptions(q.media)), shape: lane.Bookmark()}
 }
 

@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the
 // upstream as much as the object itself, so it has to be one that is shared, or the upstream answers.
-func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	// A name that no object can have is refused in words of its own.
 	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
 		return forwardFor(observe.OwnWords)
@@ -22,9 +23,9 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *upstream
 		return err
 	}
 	q.Event.Plan = p.kind.String()
-	patience := upstream.Brief
+	patience := fresh.Brief
 	if p.kind == mostRecent {
-		patience = upstream.Shared
+		patience = fresh.Shared
 	}
 	state, err := s.stateFor(ctx, q, lane, p, patience)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // Check is one condition of health.
@@ -24,7 +24,7 @@ type Check struct {
 // health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check.
 // A path below the probe's names a single check.
 func (s *Server) health(probe string) answer {
-	return func(_ context.Context, out *reply, q *Request, _ *upstream.Lane) error {
+	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 		header := out.header()
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 		only := strings.TrimPrefix(strings.TrimPrefix(q.url.Path, "/"+probe), "/")

@@ -8,13 +8,13 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
 // list answers for a collection (semantics 2).
-func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	p, err := planList(q, lane)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func writeAll(list wire.ListWriter, q *Request, state *cache.State, p plan) erro
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
-func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *cache.State, p plan) error {
+func writeChunk(list wire.ListWriter, q *Request, lane *reflector.Reflector, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, len(chunk.Objects)
 	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
@@ -100,7 +100,7 @@ func writeChunk(list wire.ListWriter, q *Request, lane *upstream.Lane, state *ca
 
 // goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them
 // in an index of its own, as it does in the newest state of two kinds (semantics 2.6).
-func goesOn(q *Request, lane *upstream.Lane, state *cache.State, p plan, chunk cache.Chunk) bool {
+func goesOn(q *Request, lane *reflector.Reflector, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || len(chunk.Objects) < p.limit || p.kind != exactly && indexedUpstream(lane.Resource.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // readKind is what a client asks of the age of what it reads (semantics 2.1).
@@ -38,7 +38,7 @@ type plan struct {
 }
 
 // planGet is the plan of a get (semantics 3). Its errors are kube-apiserver's for malformed versions (semantics 1.5).
-func planGet(q *Request, lane *upstream.Lane) (plan, error) {
+func planGet(q *Request, lane *reflector.Reflector) (plan, error) {
 	version := q.query.Get("resourceVersion")
 	if version == "" {
 		return plan{kind: mostRecent}, nil
@@ -55,7 +55,7 @@ func planGet(q *Request, lane *upstream.Lane) (plan, error) {
 
 // planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5,
 // 2.5).
-func planList(q *Request, lane *upstream.Lane) (plan, error) {
+func planList(q *Request, lane *reflector.Reflector) (plan, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
 	if opts.Continue != "" {
@@ -89,7 +89,7 @@ func planList(q *Request, lane *upstream.Lane) (plan, error) {
 }
 
 // resume makes the plan of a continued list.
-func (p *plan) resume(q *Request, lane *upstream.Lane) error {
+func (p *plan) resume(q *Request, lane *reflector.Reflector) error {
 	start, rv, err := decodeToken(q.Options.Continue, q.keyPrefix())
 	if err != nil {
 		return err

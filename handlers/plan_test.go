@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -82,11 +83,11 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %v", query.Encode(), err)
 			continue
 		}
-		got, err := planList(q, &upstream.Lane{Resource: configMaps})
+		got, err := planList(q, &reflector.Reflector{Resource: configMaps})
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", query.Encode(), err, diff)
 		}
-		got, err = planList(q, &upstream.Lane{Resource: eventObjects})
+		got, err = planList(q, &reflector.Reflector{Resource: eventObjects})
 		if c.rv == "0" && c.limit != "" {
 			c.want.limit = 5 // etcd honours the limit at version 0
 		}
@@ -121,7 +122,7 @@ func TestPlanOfAPinnedName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := planList(q, &upstream.Lane{Resource: c.resource})
+		got, err := planList(q, &reflector.Reflector{Resource: c.resource})
 		if isForward(err) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
 			t.Errorf("%s: %+v, %v", c.target, got, err)
 		}
@@ -151,7 +152,7 @@ func TestPlanRefusals(t *testing.T) {
 	} {
 		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query)
 		if err == nil {
-			_, err = planList(q, &upstream.Lane{Resource: configMaps})
+			_, err = planList(q, &reflector.Reflector{Resource: configMaps})
 		}
 		if err == nil {
 			t.Errorf("%s is accepted", query)

@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 const (
@@ -21,7 +22,7 @@ const (
 // stateFor finds the State that a plan reads; patience is what may be invested in proving it. A *forwardError says that
 // the upstream has to answer.
 func (s *Server) stateFor(
-	ctx context.Context, q *Request, lane *upstream.Lane, p plan, patience upstream.Patience,
+	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, patience fresh.Patience,
 ) (*cache.State, error) {
 	defer q.Event.Waited(observe.Proving, time.Now())
 	state, err := s.ready(lane)
@@ -44,7 +45,7 @@ func (s *Server) stateFor(
 }
 
 // at is the State of exactly this version.
-func (s *Server) at(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
+func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, patience fresh.Patience) (*cache.State, error) {
 	if _, err := s.reached(ctx, lane, rv, patience); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (s *Server) at(ctx context.Context, lane *upstream.Lane, rv cache.RV, patie
 }
 
 // now is the upstream's version of now, for a watch of what comes after it.
-func (s *Server) now(ctx context.Context, q *Request, lane *upstream.Lane) (cache.RV, error) {
+func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, error) {
 	defer q.Event.Waited(observe.Proving, time.Now())
 	rv, err := lane.Now(ctx)
 	if err != nil {
@@ -68,15 +69,15 @@ func (s *Server) now(ctx context.Context, q *Request, lane *upstream.Lane) (cach
 }
 
 // patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.
-func patience(q *Request, lane *upstream.Lane, p plan) upstream.Patience {
+func patience(q *Request, lane *reflector.Reflector, p plan) fresh.Patience {
 	if isSmall(q, lane, p) {
-		return upstream.Brief
+		return fresh.Brief
 	}
-	return upstream.Full
+	return fresh.Full
 }
 
 // isSmall tells whether a list is cheap for the upstream.
-func isSmall(q *Request, lane *upstream.Lane, p plan) bool {
+func isSmall(q *Request, lane *reflector.Reflector, p plan) bool {
 	if p.limit > 0 && p.limit <= smallResult {
 		return true
 	}
@@ -88,14 +89,14 @@ func isSmall(q *Request, lane *upstream.Lane, p plan) bool {
 // is brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says
 // that the upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A
 // lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait.
-func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, patience upstream.Patience) (*cache.State, error) {
+func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, patience fresh.Patience) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		err := lane.Reach(ctx, rv, patience)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, upstream.ErrUnproven) && !lane.Marked(),
-			isUnreached(err) && (patience == upstream.Brief || lane.Resource.ReadFromEtcd()):
+		case errors.Is(err, fresh.ErrUnproven) && !lane.Marked(),
+			isUnreached(err) && (patience == fresh.Brief || lane.Resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven)
 		}
 		left := max(time.Until(deadline), 0)
@@ -111,7 +112,7 @@ func (s *Server) reached(ctx context.Context, lane *upstream.Lane, rv cache.RV, 
 const askAgain = 500 * time.Millisecond
 
 func isUnreached(err error) bool {
-	return errors.Is(err, upstream.ErrUnproven) || errors.Is(err, upstream.ErrAhead)
+	return errors.Is(err, fresh.ErrUnproven) || errors.Is(err, fresh.ErrAhead)
 }
 
 func isTooLarge(err error) bool {
@@ -126,7 +127,7 @@ func inStream(err error) bool {
 }
 
 // ready is the lane's State if it may be shown.
-func (s *Server) ready(lane *upstream.Lane) (*cache.State, error) {
+func (s *Server) ready(lane *reflector.Reflector) (*cache.State, error) {
 	state, err := lane.Cache.State()
 	if err != nil {
 		cause := error(nil)

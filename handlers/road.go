@@ -9,12 +9,12 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // answer is the station behind the authorizer: the cache, a document, health ... lane is what may be read, nil where
 // there is none to read. A *forwardError lets the upstream answer.
-type answer func(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error
+type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error
 
 // road takes every request through the same stations, in the same order, and ends with its Event. about says what the
 // route's paths are about, answer who gives the answer.

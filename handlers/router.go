@@ -8,7 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // routes is every path that the facade answers. All of them take the same road.
@@ -42,13 +42,13 @@ func (s *Server) routes() http.Handler {
 }
 
 // pass leaves the answer to the upstream.
-func (s *Server) pass(context.Context, *reply, *Request, *upstream.Lane) error {
+func (s *Server) pass(context.Context, *reply, *Request, *reflector.Reflector) error {
 	return forwardFor(observe.NotARead)
 }
 
 // serve answers with a library's handler.
 func serve(handler http.Handler) answer {
-	return func(_ context.Context, out *reply, _ *Request, _ *upstream.Lane) error {
+	return func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 		out.hand(handler)
 		return nil
 	}

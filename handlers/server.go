@@ -9,13 +9,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // Config is what a Server is made of. Every field is needed unless it says otherwise.
 type Config struct {
 	Catalog    *upstream.Catalog
-	Lanes      *upstream.Lanes
+	Lanes      *reflector.Set
 	Documents  *upstream.Documents
 	Upstream   *upstream.PassThrough
 	Authorizer Authorizer

@@ -15,8 +15,8 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // reads are one of each: what is asked of the authorizer and of the upstream is different for each.
@@ -158,7 +158,7 @@ func TestPanic(t *testing.T) {
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
 		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, limiter: newLimiter(t.Context()), gate: gate{authorizer: allower{}}}
-		client := testkit.ServeInMemory(t, s.road(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *upstream.Lane) error {
+		client := testkit.ServeInMemory(t, s.road(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()
 			panic("a bug")

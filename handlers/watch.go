@@ -9,11 +9,12 @@ import (
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // watch answers with a stream of events (semantics 4).
-func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *upstream.Lane) error {
+func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	life := s.watchLife(q)
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -40,7 +41,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *upstre
 }
 
 // openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
-func (s *Server) openStream(ctx context.Context, q *Request, lane *upstream.Lane, life time.Duration) (*watchStream, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, life time.Duration) (*watchStream, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Server) watchLife(q *Request) time.Duration {
 
 // startWatch opens the watcher that a request asks for, and returns the version that bookmarks must lie above: what the
 // client knows already, or need not know.
-func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane) (*cache.Watcher, cache.RV, error) {
+func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Reflector) (*cache.Watcher, cache.RV, error) {
 	p, err := planWatch(q)
 	if err != nil {
 		return nil, 0, err
@@ -92,7 +93,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *upstream.Lane
 	var start cache.Start
 	switch {
 	case p.initial:
-		state, err := s.stateFor(ctx, q, lane, p, upstream.Full)
+		state, err := s.stateFor(ctx, q, lane, p, fresh.Full)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend it.
@@ -32,7 +32,7 @@ func (f *facade) checks(draining context.Context) []handlers.Check {
 }
 
 // laneStats are the lanes in numbers, for a scrape.
-func laneStats(lanes *upstream.Lanes) []observe.LaneStats {
+func laneStats(lanes *reflector.Set) []observe.LaneStats {
 	if lanes == nil {
 		return nil
 	}

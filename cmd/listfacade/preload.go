@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -16,7 +17,7 @@ import (
 type preload struct {
 	names   []string
 	catalog *upstream.Catalog
-	lanes   *upstream.Lanes
+	lanes   *reflector.Set
 	log     *zap.Logger
 	synced  atomic.Bool
 }

@@ -1,141 +1,39 @@
 package upstream
 
 import (
-	"context"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var (
-	configMaps = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
-	events     = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Kind: "Event", Namespaced: true}
-	nodes      = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Kind: "Node"}
-	widgets    = testkit.FakeKind{
-		GVR: schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "widgets"}, Kind: "Widget", Namespaced: true, Custom: true,
-	}
-)
+var configMaps = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
 
-// rig is the package in front of a scripted upstream, in a bubble of virtual time.
+// rig is a client of a scripted upstream, in a bubble of virtual time.
 type rig struct {
 	*testkit.FakeUpstream
-	client                *Client
-	lanes                 *Lanes
-	logs                  *observer.ObservedLogs
-	relisted, reconnected atomic.Int64
-	stop                  func() // stops the lanes; also at the end of the test
-}
-
-// Relisted implements Metrics.
-func (r *rig) Relisted(string, string) { r.relisted.Add(1) }
-
-// Reconnected implements Metrics.
-func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
-
-// Questioned implements Metrics.
-func (r *rig) Questioned(string) {}
-
-// noRollCalls makes the fake an upstream that does not give metadata alone, so that other proofs are tried.
-func (r *rig) noRollCalls() {
-	r.Script(testkit.AskRoll, testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable"))
+	client *Client
 }
 
 // inBubble runs a test with a rig.
 func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, kind, LaneConfig{})) })
-}
-
-func newRig(t *testing.T, kind testkit.FakeKind, config LaneConfig) *rig {
-	t.Helper()
-	r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
-	var err error
-	if r.client, err = NewClient(r.Config()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.client.CloseIdle)
-	core, logs := observer.New(zapcore.InfoLevel)
-	r.logs = logs
-	r.lanes = NewLanes(r.client, config, r, zap.New(core))
-	ctx, cancel := context.WithCancel(t.Context())
-	ready, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.lanes.Run(ctx, func() { close(ready) })
-	}()
-	<-ready
-	r.stop = func() { cancel(); <-ended }
-	t.Cleanup(r.stop)
-	return r
-}
-
-func (r *rig) resource() Resource {
-	return Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Cacheable: true}
-}
-
-// lane gets the rig's lane, which starts it.
-func (r *rig) lane(t *testing.T) *Lane {
-	t.Helper()
-	lane, err := r.lanes.Get(r.resource())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return lane
-}
-
-// synced gets the lane when it is filled.
-func (r *rig) synced(t *testing.T) *Lane {
-	t.Helper()
-	lane := r.lane(t)
-	lane.AwaitSync(t.Context(), time.Hour)
-	if _, err := lane.Cache.State(); err != nil {
-		t.Fatalf("the lane is not filled: %v, failure %+v", err, lane.Failure())
-	}
-	synctest.Wait()
-	return lane
-}
-
-// logged tells whether something was logged with these words in its error.
-func (r *rig) logged(words string) bool {
-	return slices.ContainsFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
-		return strings.Contains(fmt.Sprint(e.ContextMap()["error"]), words)
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
+		var err error
+		if r.client, err = NewClient(r.Config()); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.client.CloseIdle)
+		test(t, r)
 	})
-}
-
-// contents is what the lane holds, as "key@rv" in the order of keys.
-func contents(t *testing.T, lane *Lane) []string {
-	t.Helper()
-	state := stateOf(t, lane)
-	all := []string{}
-	for object := range state.Objects(cache.Span{}) {
-		all = append(all, object.Key+"@"+object.RV.String())
-	}
-	return all
-}
-
-func stateOf(t *testing.T, lane *Lane) *cache.State {
-	t.Helper()
-	state, err := lane.Cache.State()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return state
 }
 
 // elapse lets virtual time pass.

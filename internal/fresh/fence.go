@@ -1,0 +1,92 @@
+package fresh
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+const (
+	// fenceWait is how long a fence may take: a bookmark comes after up to 2.25 s, and may be of just before.
+	fenceWait = 4 * time.Second
+	// fencePause is how long no fence is opened after one that brought nothing: an upstream may know no bookmarks at all.
+	fencePause = 10 * time.Second
+	// fenceEvery is how far fences are apart: kube-apiserver looks for due bookmarks once a second.
+	fenceEvery = time.Second
+	// fencesFor is how long fences are opened after one was wanted: who lists a large resource does it again.
+	fencesFor = 10 * time.Second
+)
+
+// fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever kube-apiserver
+// looks: a reader waits half a second for it, where a fence of its own would take one.
+type fences struct {
+	notBefore atomic.Int64 // unix nanoseconds until when no fence is opened, because one brought nothing
+
+	mu     sync.Mutex // guards the rest
+	wanted time.Time
+	opened bool // openFences runs
+}
+
+// wantFences lets fences be opened from now on; false when the lane is stopping.
+func (p *Prover) wantFences() bool {
+	f := &p.fences
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wanted = time.Now()
+	if !f.opened {
+		f.opened = p.Filler.Start(p.openFences)
+	}
+	return f.opened
+}
+
+// stillWanted tells whether fences go on; when they do not, whoever wants one starts them again.
+func (f *fences) stillWanted(ctx context.Context) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.opened = ctx.Err() == nil && time.Since(f.wanted) < fencesFor
+	return f.opened
+}
+
+func (p *Prover) openFences(ctx context.Context) {
+	var fences sync.WaitGroup
+	defer fences.Wait()
+	tick := time.NewTicker(fenceEvery)
+	defer tick.Stop()
+	for p.fences.stillWanted(ctx) {
+		fences.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, fenceWait)
+			defer cancel()
+			p.metrics.Questioned("fence")
+			p.Filler.Fence(ctx)
+		})
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up to date for
+// that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
+func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
+	if p.ReadFromEtcd || time.Now().UnixNano() < p.fences.notBefore.Load() {
+		return ErrUnproven // without bookmarks a fence would prove nothing
+	}
+	if !p.wantFences() {
+		return errOver
+	}
+	probing, cancel := context.WithTimeout(ctx, fenceWait)
+	defer cancel()
+	_, _ = p.membership.own.current(probing, p.Source) // if it fails the bookmark proves less, and is looked at
+	if _, err := p.Lane.WaitFor(ctx, rv, fenceWait); err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	p.fences.notBefore.Store(time.Now().Add(fencePause).UnixNano())
+	return ErrUnproven
+}

@@ -1,0 +1,144 @@
+package fresh
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+const (
+	// compareEvery is how long lies between two comparisons of the same resource with the shared store.
+	compareEvery = time.Second
+	// sharedWait is how long one waits for a shared answer, which may be about a resource that the upstream does not answer for,
+	// before one asks alone.
+	sharedWait = 2 * time.Second
+)
+
+// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, only whether.
+// So a lane joins only when it says that there is no other, and when the lane's own version was found between two of the shared
+// store's, and again when that had moved on. It leaves at the first contradiction.
+type stores struct {
+	make   func() *store
+	layout *layout
+
+	mu     sync.Mutex
+	shared *store
+}
+
+// get is the shared store of now; one that broke up is replaced by one without resources.
+func (s *stores) get() *store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared == nil || s.shared.isBroken() {
+		s.shared = s.make()
+	}
+	return s.shared
+}
+
+// membership is which store a lane's resource is in, as far as it is known.
+type membership struct {
+	source Source
+	stores *stores
+	own    *store // probes of this resource alone: right whatever the store
+
+	mu       sync.Mutex // guards the rest; not held while the upstream is asked
+	joined   *store     // nil until comparisons agreed
+	compared *store     // what the last comparison was with
+	agreed   cache.RV   // the shared store's version when it agreed first; 0 when it has not
+	again    time.Time  // when the next comparison may be made
+	busy     bool       // a comparison is under way
+}
+
+// current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an answer
+// below it comes from another counter, or from an upstream that was set back, which only the own store can tell apart.
+func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, error) {
+	if shared := m.known(); shared != nil {
+		answer, err := m.askShared(ctx, shared, m.source)
+		switch {
+		case err == nil && answer.rv >= held && !shared.isBroken():
+			return answer.rv, nil
+		case err == nil:
+			shared.breakUp()
+		case ctx.Err() != nil || answer.asked == m.source:
+			return 0, err
+		case errors.Is(err, context.DeadlineExceeded):
+			shared.breakUp() // so that nobody else waits for it
+		} // what is wrong with another resource need not be wrong with this one
+	} else if shared, ok := m.mayCompare(); ok {
+		return m.compare(ctx, shared)
+	}
+	answer, err := m.own.current(ctx, m.source)
+	return answer.rv, err
+}
+
+// askShared asks a store that answers for many, and so waits no longer than they may.
+func (m *membership) askShared(ctx context.Context, shared *store, source Source) (reading, error) {
+	ctx, cancel := context.WithTimeout(ctx, sharedWait)
+	defer cancel()
+	return shared.current(ctx, source)
+}
+
+// known is the store that the resource is known to be in. Somebody has to be in the shared one first.
+func (m *membership) known() *store {
+	shared := m.stores.get()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.joined != shared {
+		m.joined = nil
+	}
+	if m.joined == nil && shared.isFirst() {
+		m.joined = shared
+	}
+	return m.joined
+}
+
+// mayCompare tells whether it is this caller's turn to compare, and with what.
+func (m *membership) mayCompare() (*store, bool) {
+	shared := m.stores.get()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.busy || m.joined != nil || time.Now().Before(m.again) {
+		return nil, false
+	}
+	if m.compared != shared {
+		m.compared, m.agreed = shared, 0
+	}
+	m.busy = true
+	return shared, true
+}
+
+// compare asks the shared store, the own and the shared again. The answer is the own store's.
+func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, error) {
+	if !m.stores.layout.oneEtcd(ctx) {
+		m.mu.Lock()
+		m.busy, m.again = false, time.Now().Add(layoutAge)
+		m.mu.Unlock()
+		answer, err := m.own.current(ctx, m.source)
+		return answer.rv, err
+	}
+	before, beforeErr := m.askShared(ctx, shared, nil)
+	own, err := m.own.current(ctx, m.source)
+	after, afterErr := reading{}, beforeErr
+	if beforeErr == nil && err == nil {
+		after, afterErr = m.askShared(ctx, shared, nil)
+	}
+	if (beforeErr != nil || afterErr != nil) && ctx.Err() == nil {
+		shared.breakUp() // nobody who still reads it vouches for it
+	}
+	agree := beforeErr == nil && err == nil && afterErr == nil && before.rv <= own.rv && own.rv <= after.rv
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy, m.again = false, time.Now().Add(compareEvery)
+	switch {
+	case !agree:
+		m.agreed = 0
+	case m.agreed == 0:
+		m.agreed = after.rv
+	case before.rv > m.agreed:
+		m.joined = shared
+	}
+	return own.rv, err
+}

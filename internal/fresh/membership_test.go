@@ -1,0 +1,276 @@
+package fresh
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// counters is an upstream with several stores: each resource's versions come from the counter that it is given.
+type counters struct {
+	mu     sync.Mutex
+	of     map[string]*cache.RV
+	probes map[string]int
+	minor  string // version of Kubernetes
+	checks string // what /livez shows
+	silent string // the resource that is not answered for
+}
+
+// ServerVersion implements Upstream.
+func (c *counters) ServerVersion(context.Context) ([]byte, error) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Appendf(nil, `{"major":"1","minor":%q}`, c.minor), nil
+}
+
+// HealthChecks implements Upstream.
+func (c *counters) HealthChecks(context.Context) ([]byte, error) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return []byte(c.checks), nil
+}
+
+// counter is one resource of counters.
+type counter struct {
+	*counters
+	name string
+}
+
+// ResourceVersion implements Source: it answers a millisecond after it was asked.
+func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
+	<-time.After(time.Millisecond)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.probes[c.name]++
+	if c.name == c.silent {
+		c.mu.Unlock()
+		<-ctx.Done()
+		c.mu.Lock()
+		return 0, ctx.Err()
+	}
+	return *c.of[c.name], nil
+}
+
+// CallRoll implements Source.
+func (c counter) CallRoll(context.Context) (*RollCall, error) { return nil, ErrUnsupported }
+
+func (c *counters) move(rv *cache.RV, by cache.RV) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*rv += by
+}
+
+// asked is how often the resources were asked for, together.
+func (c *counters) asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := 0
+	for _, n := range c.probes {
+		all += n
+	}
+	return all
+}
+
+// counterRig is memberships in front of counters.
+type counterRig struct {
+	*counters
+	members map[string]*membership
+}
+
+func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
+	t.Helper()
+	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}, minor: "37", checks: "[+]ping ok\n[+]etcd ok\nlivez check passed\n"}, members: map[string]*membership{}}
+	var background sync.WaitGroup
+	t.Cleanup(background.Wait)
+	start := func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
+	shared := NewProvers(rig.counters, nobodyCounts{}, start)
+	for name := range of {
+		rig.members[name] = &membership{
+			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, shared.pace, start),
+		}
+	}
+	return rig
+}
+
+// current asks for a resource's version and holds that it is not an old one.
+func (r *counterRig) current(t *testing.T, name string) {
+	t.Helper()
+	r.mu.Lock()
+	now := *r.of[name]
+	r.mu.Unlock()
+	rv, err := r.members[name].current(t.Context(), now)
+	if err != nil || rv < now {
+		t.Fatalf("%s is at %d, answered was %d, %v", name, now, rv, err)
+	}
+}
+
+// nobodyCounts is Metrics for tests that do not look at them.
+type nobodyCounts struct{}
+
+// Questioned implements Metrics.
+func (nobodyCounts) Questioned(string) {}
+
+// Resources of one etcd are found to be so, and from then on one probe serves all who ask at a time.
+func TestOneStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rv := cache.RV(100)
+		of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "leases": &rv}
+		r := newCounterRig(t, of)
+		for range 3 {
+			for name := range of {
+				r.current(t, name)
+				r.move(&rv, 1)
+			}
+			<-time.After(compareEvery)
+		}
+		before := r.asked()
+		var wait sync.WaitGroup
+		for range 100 {
+			for name := range of {
+				wait.Go(func() { r.current(t, name) })
+			}
+		}
+		wait.Wait()
+		if n := r.asked() - before; n > 10 {
+			t.Errorf("%d probes", n)
+		}
+		for name, m := range r.members {
+			if m.known() != m.stores.get() {
+				t.Errorf("%s is not in the shared store", name)
+			}
+		}
+	})
+}
+
+// A resource of another etcd keeps to itself, whether its counter is ahead, behind, or meets the other's by chance.
+func TestSeveralStores(t *testing.T) {
+	for name, events := range map[string]cache.RV{"ahead": 5000, "behind": 1, "equal at first": 100} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv := cache.RV(100)
+				of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "events": &events}
+				r := newCounterRig(t, of)
+				for range 10 {
+					for name := range of {
+						r.current(t, name)
+					}
+					r.move(&rv, 3)
+					r.move(&events, 7)
+					<-time.After(compareEvery)
+				}
+				if m := r.members["events"]; m.known() == r.members["pods"].known() && m.known() != nil {
+					t.Error("events and pods share a store")
+				}
+			})
+		})
+	}
+}
+
+// Resources that were in one store and are no longer, as after kube-apiserver was started with another configuration, are told
+// apart at the first contradiction.
+func TestStoreBreaksUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rv, other := cache.RV(100), cache.RV(3)
+		of := map[string]*cache.RV{"pods": &rv, "leases": &rv}
+		r := newCounterRig(t, of)
+		for range 3 {
+			r.current(t, "pods")
+			r.current(t, "leases")
+			r.move(&rv, 1)
+			<-time.After(compareEvery)
+		}
+		if r.members["leases"].known() != r.members["pods"].known() {
+			t.Fatal("they never shared a store")
+		}
+		r.mu.Lock()
+		r.of["leases"] = &other
+		r.mu.Unlock()
+		for range 5 {
+			r.current(t, "pods")
+			r.current(t, "leases")
+			r.move(&rv, 3)
+			r.move(&other, 1)
+			<-time.After(compareEvery)
+		}
+		if r.members["leases"].known() == r.members["pods"].known() {
+			t.Error("they still share a store")
+		}
+	})
+}
+
+// One resource that the upstream does not answer for holds up nobody who reads the others, or compares with it.
+func TestSilentResourceInAStore(t *testing.T) {
+	for _, founder := range []string{"widgets", "pods"} {
+		t.Run("founded by "+founder, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv := cache.RV(100)
+				of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "widgets": &rv, "nodes": &rv}
+				r := newCounterRig(t, of)
+				for range 3 {
+					r.current(t, founder)
+					for _, name := range []string{"pods", "leases", "widgets"} { // nodes are yet to be compared
+						r.current(t, name)
+						r.move(&rv, 1)
+					}
+					<-time.After(compareEvery)
+				}
+				r.mu.Lock()
+				r.silent = "widgets"
+				r.mu.Unlock()
+				var readers sync.WaitGroup
+				for range 3 {
+					readers.Go(func() {
+						if rv, err := r.members["widgets"].current(t.Context(), 0); err == nil {
+							t.Errorf("widgets are at %d", rv)
+						}
+					})
+					synctest.Wait()
+					began := time.Now()
+					for _, name := range []string{"pods", "leases", "nodes", "pods"} {
+						r.current(t, name)
+					}
+					if took := time.Since(began); took >= questionWait {
+						t.Errorf("the others waited %s", took)
+					}
+					<-time.After(compareEvery)
+				}
+				readers.Wait()
+			})
+		})
+	}
+}
+
+// Counters that rise in step cannot be told apart, so what kube-apiserver says of its etcds goes first.
+func TestStoresThatRiseInStep(t *testing.T) {
+	for name, set := range map[string]func(*counters){
+		"says so":            func(c *counters) { c.checks += "[+]etcd-override-0 ok\n" },
+		"too old to say":     func(c *counters) { c.minor = "32+" },
+		"does not tell":      func(c *counters) { c.checks = "ok" },
+		"of unknown version": func(c *counters) { c.minor = "" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv, leases := cache.RV(100), cache.RV(100)
+				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &leases})
+				set(r.counters)
+				for range 200 { // some minutes
+					r.current(t, "pods")
+					r.current(t, "leases")
+					r.move(&rv, 1)
+					r.move(&leases, 1)
+					<-time.After(compareEvery)
+				}
+				if m := r.members["leases"]; m.known() != nil && m.known() == r.members["pods"].known() {
+					t.Error("leases and pods share a store")
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,106 @@
+package fresh
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells the
+// current resourceVersion of all of them. Which resources share one is found out by comparison (membership.compare).
+type store struct {
+	metrics Metrics
+	probes  *groupCommit[reading]
+
+	mu        sync.Mutex // guards the rest
+	founded   bool       // somebody is in it
+	asked     Source     // what the last probe was sent to; nil before the first
+	candidate Source     // what the next one is sent to
+	last      cache.RV   // the last answer
+	broken    bool       // its answers contradict each other: they are not from one counter
+}
+
+// reading is the answer to a probe.
+type reading struct {
+	rv    cache.RV
+	asked Source
+}
+
+func newStore(metrics Metrics, p *pace, start func(func(context.Context)) bool) *store {
+	s := &store{metrics: metrics}
+	s.probes = newGroupCommit(p, start, s.probe)
+	return s
+}
+
+// current is the store's resourceVersion at some moment after the call began. The source is of one of the store's resources; probes go
+// round among those that are read, so that a counter of its own would show.
+func (s *store) current(ctx context.Context, source Source) (reading, error) {
+	s.propose(source)
+	return s.probes.get(ctx)
+}
+
+// propose makes a source the next to be probed, unless another is waiting for that which was not probed last.
+func (s *store) propose(source Source) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if source != nil && (s.candidate == nil || s.candidate == s.asked) {
+		s.candidate = source
+	}
+}
+
+// probe reads the upstream's resourceVersion.
+func (s *store) probe(ctx context.Context) (reading, error) {
+	source := s.next()
+	if source == nil {
+		return reading{}, errNoResource
+	}
+	s.metrics.Questioned("probe")
+	rv, err := source.ResourceVersion(ctx)
+	if err != nil {
+		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// Of one resource, it means that the upstream was restored, which its lane finds out by itself.
+	if s.asked != nil && s.asked != source && rv < s.last {
+		s.broken = true
+	}
+	s.asked, s.last = source, rv
+	return reading{rv: rv, asked: source}, nil
+}
+
+// next is what to probe now; nil when nothing is known.
+func (s *store) next() Source {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	source := s.candidate
+	if source == nil {
+		source = s.asked
+	}
+	s.candidate = nil
+	return source
+}
+
+// breakUp makes the resources of the store be compared anew.
+func (s *store) breakUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = true
+}
+
+func (s *store) isBroken() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// isFirst is true once: for the first resource, which there is nothing to compare with.
+func (s *store) isFirst() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.founded
+	s.founded = true
+	return first
+}

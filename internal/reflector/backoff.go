@@ -1,0 +1,42 @@
+package reflector
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// healthyAfter is how long a stream must have lived for the next failure to count as the first.
+const healthyAfter = time.Minute
+
+// backoff spaces attempts: from 100 ms, doubling to 30 s, each with up to its own length of jitter, so that many lanes
+// and many facades do not come back to a restarted upstream in step.
+type backoff struct {
+	wait.Backoff
+	last time.Time
+}
+
+func newBackoff() *backoff {
+	b := &backoff{}
+	b.reset()
+	return b
+}
+
+func (b *backoff) reset() {
+	b.Backoff = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 1 << 30, Cap: 30 * time.Second}
+}
+
+// sleep waits for the next attempt, at least atLeast, or until the context ends.
+func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
+	if time.Since(b.last) > healthyAfter {
+		b.reset()
+	}
+	timer := time.NewTimer(max(b.Step(), atLeast))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	b.last = time.Now()
+}

@@ -1,0 +1,91 @@
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
+const definitionLimit = 8 << 20
+
+// definition is what a lane of custom resources must know from their CRD, of one version.
+type definition struct {
+	uid        string
+	generation int64             // rises with every change of the CRD's spec
+	selectable []string          // JSONPaths of selectable fields, without the leading dot
+	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath as it is written
+}
+
+// define reads the CRD of a custom resource. Who may not read CRDs gets an empty definition: reads that need more are
+// passed through.
+func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (definition, error) {
+	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + r.GVR.Resource + "." + r.GVR.Group
+	body, err := c.Get(ctx, upstream.Target{Path: path}, mediaJSON, definitionLimit)
+	if upstream.HasCode(err, 401, 403, 404) {
+		return definition{}, nil
+	}
+	if err != nil {
+		return definition{}, err
+	}
+	var crd struct {
+		Metadata struct {
+			UID        string
+			Generation int64
+		}
+		Spec struct {
+			Versions []struct {
+				Name                     string
+				AdditionalPrinterColumns []struct{ Name, Type, JSONPath string }
+				SelectableFields         []struct{ JSONPath string }
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &crd); err != nil {
+		return definition{}, fmt.Errorf("read the definition of %s: %w", r.GVR.Resource, err)
+	}
+	d := definition{uid: crd.Metadata.UID, generation: crd.Metadata.Generation, datePaths: map[string]string{}}
+	for _, version := range crd.Spec.Versions {
+		if version.Name != r.GVR.Version {
+			continue
+		}
+		for _, field := range version.SelectableFields {
+			d.selectable = append(d.selectable, strings.TrimPrefix(field.JSONPath, "."))
+		}
+		for _, column := range version.AdditionalPrinterColumns {
+			if column.Type == "date" {
+				d.datePaths[column.Name] = column.JSONPath
+			}
+		}
+	}
+	return d, nil
+}
+
+// columnPaths lists the definition's date paths in the order of a Table's columns.
+func (d definition) columnPaths(columns []wire.Column) []string {
+	paths := make([]string, len(columns))
+	for i, column := range columns {
+		paths[i] = d.datePaths[column.Name]
+	}
+	return paths
+}
+
+// kindOf is how objects of a resource are selected.
+func kindOf(r upstream.Resource, shape *wire.Shape, d definition) *selectors.Kind {
+	if shape.Custom {
+		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
+	}
+	return selectors.ForBuiltin(r.GVK, scopeOf(r))
+}
+
+func scopeOf(r upstream.Resource) selectors.Scope {
+	if r.Namespaced {
+		return selectors.Namespaced
+	}
+	return selectors.Cluster
+}

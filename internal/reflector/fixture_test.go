@@ -1,0 +1,160 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	configMaps = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+	events     = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Kind: "Event", Namespaced: true}
+	nodes      = testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, Kind: "Node"}
+	widgets    = testkit.FakeKind{
+		GVR: schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "widgets"}, Kind: "Widget", Namespaced: true, Custom: true,
+	}
+)
+
+// What internal/fresh allows itself; docs/adr/0005-three-shared-proofs.md says why.
+const (
+	grace           = 20 * time.Millisecond // for events that are on their way
+	rollCallObjects = 500
+	rollCallPause   = 30 * time.Second // after a roll call that failed
+	fenceEvery      = time.Second
+	fencesFor       = 10 * time.Second // after one was wanted
+)
+
+// rig is the package in front of a scripted upstream, in a bubble of virtual time.
+type rig struct {
+	*testkit.FakeUpstream
+	client                *upstream.Client
+	lanes                 *Set
+	logs                  *observer.ObservedLogs
+	relisted, reconnected atomic.Int64
+	stop                  func() // stops the lanes; also at the end of the test
+}
+
+// Relisted implements Metrics.
+func (r *rig) Relisted(string, string) { r.relisted.Add(1) }
+
+// Reconnected implements Metrics.
+func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
+
+// Questioned implements Metrics.
+func (r *rig) Questioned(string) {}
+
+// noRollCalls makes the fake an upstream that does not give metadata alone, so that other proofs are tried.
+func (r *rig) noRollCalls() {
+	r.Script(testkit.AskRoll, testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable"))
+}
+
+// inBubble runs a test with a rig.
+func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newRig(t, kind, Config{})) })
+}
+
+func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
+	t.Helper()
+	r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
+	var err error
+	if r.client, err = upstream.NewClient(r.Config()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.client.CloseIdle)
+	core, logs := observer.New(zapcore.InfoLevel)
+	r.logs = logs
+	r.lanes = NewSet(r.client, config, r, zap.New(core))
+	ctx, cancel := context.WithCancel(t.Context())
+	ready, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.lanes.Run(ctx, func() { close(ready) })
+	}()
+	<-ready
+	r.stop = func() { cancel(); <-ended }
+	t.Cleanup(r.stop)
+	return r
+}
+
+func (r *rig) resource() upstream.Resource {
+	return upstream.Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Cacheable: true}
+}
+
+// lane gets the rig's lane, which starts it.
+func (r *rig) lane(t *testing.T) *Reflector {
+	t.Helper()
+	lane, err := r.lanes.Get(r.resource())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lane
+}
+
+// synced gets the lane when it is filled.
+func (r *rig) synced(t *testing.T) *Reflector {
+	t.Helper()
+	lane := r.lane(t)
+	lane.AwaitSync(t.Context(), time.Hour)
+	if _, err := lane.Cache.State(); err != nil {
+		t.Fatalf("the lane is not filled: %v, failure %+v", err, lane.Failure())
+	}
+	synctest.Wait()
+	return lane
+}
+
+// logged tells whether something was logged with these words in its error.
+func (r *rig) logged(words string) bool {
+	return slices.ContainsFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
+		return strings.Contains(fmt.Sprint(e.ContextMap()["error"]), words)
+	})
+}
+
+// contents is what the lane holds, as "key@rv" in the order of keys.
+func contents(t *testing.T, lane *Reflector) []string {
+	t.Helper()
+	state := stateOf(t, lane)
+	all := []string{}
+	for object := range state.Objects(cache.Span{}) {
+		all = append(all, object.Key+"@"+object.RV.String())
+	}
+	return all
+}
+
+func stateOf(t *testing.T, lane *Reflector) *cache.State {
+	t.Helper()
+	state, err := lane.Cache.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// elapse lets virtual time pass.
+func elapse(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// text answers 200 with a body.
+func text(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }
+}

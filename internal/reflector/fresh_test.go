@@ -1,0 +1,371 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+func TestRecentSharesProbes(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		before := r.Asked(testkit.AskProbe)
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(10 * time.Millisecond)
+			r.Truth(w, request)
+		})
+		var wait sync.WaitGroup
+		for range 1000 {
+			wait.Go(func() {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil || state.RV() != 2 {
+					t.Errorf("recent: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if n := r.Asked(testkit.AskProbe) - before; n < 1 || n > 3 {
+			t.Errorf("1000 callers cost %d probes", n)
+		}
+	})
+}
+
+// A probe that was sent before a call proves nothing for it: what was written in between is not in its answer.
+func TestRecentUsesNoProbeFromBefore(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		var answered atomic.Int64
+		release := make(chan struct{})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			if answered.Add(1) == 1 { // the first answer is old when it arrives
+				rv := r.RV()
+				<-release
+				_, _ = w.Write([]byte(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"` + cache.RV(rv).String() + `"},"items":[]}`))
+				return
+			}
+			r.Truth(w, request)
+		})
+		first, answers := make(chan cache.RV, 1), make(chan cache.RV, 10)
+		ask := func(answers chan<- cache.RV) {
+			state, err := lane.Recent(t.Context(), time.Now(), fresh.Full)
+			if err != nil {
+				t.Error(err)
+				answers <- 0
+				return
+			}
+			answers <- state.RV()
+		}
+		go ask(first)
+		synctest.Wait() // its probe is on its way
+		written := r.Put("ns/b", "1")
+		synctest.Wait()
+		for range 10 {
+			go ask(answers)
+		}
+		synctest.Wait()
+		if n := answered.Load(); n != 1 {
+			t.Fatalf("%d probes at a time", n)
+		}
+		close(release)
+		if rv := <-first; rv < 2 {
+			t.Errorf("the first call got %d", rv)
+		}
+		for range 10 {
+			if rv := <-answers; uint64(rv) < written {
+				t.Errorf("a call got %d although %d was written before it", rv, written)
+			}
+		}
+		if n := answered.Load(); n != 2 {
+			t.Errorf("ten calls at the same time cost %d probes", n-1)
+		}
+	})
+}
+
+// A quiet lane does not hear that others write; a fence brings it forward, one for all who wait.
+func TestFence(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		now := cache.RV(r.Elsewhere())
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Brief); !errors.Is(err, fresh.ErrUnproven) {
+			t.Errorf("in brief: %v", err)
+		}
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("in brief, and yet %d fences", n)
+		}
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil || state.RV() != now {
+					t.Errorf("in full: %v", err)
+				}
+			})
+			wait.Go(func() {
+				if err := lane.Reach(t.Context(), now, fresh.Full); err != nil {
+					t.Errorf("reach: %v", err)
+				}
+			})
+		}
+		wait.Wait()
+		if stateOf(t, lane).RV() < now {
+			t.Errorf("the lane is at %d", stateOf(t, lane).RV())
+		}
+		if n := r.Asked(testkit.AskFence); n != 1 {
+			t.Errorf("%d fences", n)
+		}
+		if err := lane.Reach(t.Context(), now+1, fresh.Full); !errors.Is(err, fresh.ErrAhead) {
+			t.Errorf("reach what nobody has reached: %v", err)
+		}
+	})
+}
+
+// A fence brings the events too that the main watch has not delivered, and the watch's own copies are dropped.
+func TestFenceOvertakesTheWatch(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		held := make(chan struct{})
+		r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			<-held
+			r.Truth(w, request)
+		})
+		r.DropWatches()
+		synctest.Wait()
+		r.Put("ns/b", "1")
+		r.Delete("ns/a")
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
+			t.Errorf("the lane holds %v", got)
+		}
+		close(held)
+		r.Put("ns/c", "1")
+		synctest.Wait()
+		if got := contents(t, lane); len(got) != 2 {
+			t.Errorf("the lane holds %v", got)
+		}
+	})
+}
+
+// What cannot be proven is not claimed, and not waited for without end.
+func TestUnproven(t *testing.T) {
+	silent := func(w http.ResponseWriter, request *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		<-request.Context().Done()
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"no bookmark":      text(""),
+		"silence":          silent,
+		"refused":          testkit.Refuse(http.StatusForbidden, "Forbidden"),
+		"expired":          testkit.Refuse(http.StatusGone, "Expired"),
+		"garbage":          text("garbage\n"),
+		"an old bookmark":  nil,
+		"another one's":    text(`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}}` + "\n"),
+		"an endless frame": func(w http.ResponseWriter, request *http.Request) { _, _ = w.Write([]byte("{")); silent(w, request) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.noRollCalls()
+				r.Put("ns/a", "1")
+				lane := r.synced(t)
+				if answer == nil { // of an apiserver that is behind
+					answer = text(r.FrameText("BOOKMARK", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"3"}}`, 3, "null"))
+				}
+				r.Script(testkit.AskFence, answer)
+				r.Elsewhere()
+				r.Elsewhere()
+				r.Elsewhere()
+				began := time.Now()
+				if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+					t.Errorf("proven: %v", err)
+				}
+				if took := time.Since(began); took > 10*time.Second {
+					t.Errorf("it took %s", took)
+				}
+				if lane.StaleFor() != 0 || lane.Failure() != nil {
+					t.Error("the lane suffered from its fence")
+				}
+			})
+		})
+	}
+}
+
+// A probe that fails is told to those who wait for it, and not to those who come later.
+func TestProbeFails(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		lane := r.synced(t)
+		for name, answer := range map[string]http.HandlerFunc{
+			"refused": testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable"), "HTML": text("<html>"),
+			"silence":            func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() },
+			"no resourceVersion": text(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`),
+		} {
+			r.Script(testkit.AskProbe, answer)
+			var wait sync.WaitGroup
+			for range 10 {
+				wait.Go(func() {
+					if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err == nil {
+						t.Errorf("%s: proven", name)
+					}
+				})
+			}
+			wait.Wait()
+			r.Script(testkit.AskProbe, nil)
+			if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+				t.Errorf("after %s: %v", name, err)
+			}
+		}
+	})
+}
+
+// A caller who leaves does not take the probe of the others along.
+func TestRecentOfACallerWhoLeaves(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		lane := r.synced(t)
+		release := make(chan struct{})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			<-release
+			r.Truth(w, request)
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		left, stayed := make(chan error, 1), make(chan error, 1)
+		go func() { _, err := lane.Recent(ctx, time.Now(), fresh.Full); left <- err }()
+		go func() { _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); stayed <- err }()
+		synctest.Wait()
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		close(release)
+		if err := <-stayed; err != nil {
+			t.Errorf("who stayed got %v", err)
+		}
+	})
+}
+
+// Nothing can be proven about a resource without bookmarks, so nothing is tried.
+func TestEventsAreNotFenced(t *testing.T) {
+	inBubble(t, events, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		lane := r.synced(t)
+		r.Elsewhere()
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+			t.Errorf("proven: %v", err)
+		}
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("%d fences", n)
+		}
+	})
+}
+
+// The list that fills a lane is itself asked for after whoever made it start, who needs no other proof. Who comes later does.
+func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		rv := r.Put("ns/a", "1")
+		arrived := time.Now()
+		elapse(time.Millisecond)
+		lane := r.synced(t)
+		before := r.Asked(testkit.AskProbe)
+		for range 2 {
+			if state, err := lane.Recent(t.Context(), arrived, fresh.Full); err != nil || uint64(state.RV()) != rv {
+				t.Errorf("recent: %v", err)
+			}
+		}
+		if n := r.Asked(testkit.AskProbe) - before; n != 0 {
+			t.Errorf("%d probes", n)
+		}
+		elapse(time.Millisecond)
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+			t.Error(err)
+		}
+		if n := r.Asked(testkit.AskProbe) - before; n != 1 {
+			t.Errorf("%d probes for one who came later", n)
+		}
+	})
+}
+
+// When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the version of
+// a probe, and still has what is gone.
+func TestEventsOfALeaseGoTogether(t *testing.T) {
+	for _, how := range []string{"probe", "roll call"} {
+		t.Run(how, func(t *testing.T) {
+			inBubble(t, events, func(t *testing.T, r *rig) {
+				if how == "probe" {
+					r.noRollCalls()
+				}
+				r.Put("ns/a", "1")
+				r.Put("ns/b", "1")
+				lane := r.synced(t)
+				gone := r.RV() + 1
+				second := make(chan struct{})
+				frame := func(key string) string { return r.FrameText("DELETED", r.ObjectText(key, gone, "last"), gone, "null") }
+				r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+					_, _ = w.Write([]byte(frame("ns/a")))
+					_ = http.NewResponseController(w).Flush()
+					<-second
+					_, _ = w.Write([]byte(frame("ns/b")))
+					_ = http.NewResponseController(w).Flush()
+					<-request.Context().Done()
+				})
+				r.DropWatches()
+				r.Restore(gone) // the fake's own way to have nothing at a version
+				for len(contents(t, lane)) == 2 {
+					elapse(time.Millisecond)
+				}
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+					t.Errorf("proven with %d objects: %v", state.Len(), err)
+				}
+				close(second)
+				elapse(time.Millisecond)
+				if diff := cmp.Diff([]string{}, contents(t, lane)); diff != "" {
+					t.Error(diff)
+				}
+				r.Elsewhere()
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); how == "roll call" && (err != nil || state.Len() != 0) {
+					t.Errorf("not proven when all are gone: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Fences go on for a while after one was needed, so that the next reader finds one that is about to end; then they stop.
+func TestFencesGoOn(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		lane := r.synced(t)
+		r.Elsewhere()
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+			t.Fatal(err)
+		}
+		elapse(fencesFor + 5*time.Second)
+		opened := r.Asked(testkit.AskFence)
+		if rounds := int(fencesFor / fenceEvery); opened < rounds || opened > rounds+1 {
+			t.Errorf("%d fences", opened)
+		}
+		elapse(time.Hour)
+		if n := r.Asked(testkit.AskFence); n != opened {
+			t.Errorf("%d more fences, which nobody wants", n-opened)
+		}
+	})
+}

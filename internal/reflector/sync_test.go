@@ -1,0 +1,288 @@
+package reflector
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+func TestStreamingList(t *testing.T) {
+	for _, kind := range []testkit.FakeKind{configMaps, widgets, nodes} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			inBubble(t, kind, func(t *testing.T, r *rig) {
+				prefix := ""
+				if kind.Namespaced {
+					prefix = "ns/"
+				}
+				r.Put(prefix+"b", "1")
+				r.Put(prefix+"a", "1")
+				lane := r.synced(t)
+				r.Put(prefix+"a", "2")
+				r.Delete(prefix + "b")
+				r.Bookmark()
+				synctest.Wait()
+				if diff := cmp.Diff([]string{prefix + "a@4"}, contents(t, lane)); diff != "" {
+					t.Error(diff)
+				}
+				state := stateOf(t, lane)
+				if state.RV() != 6 {
+					t.Errorf("the lane is at %d, want the bookmark's 6", state.RV())
+				}
+				if shape := state.Shape(); shape.Custom != kind.Custom || shape.ListKind != kind.Kind+"List" || len(shape.Columns) != 1 {
+					t.Errorf("learned %+v", shape)
+				}
+				if n := r.Asked(testkit.AskStreaming) + r.Asked(testkit.AskWatch) + r.Asked(testkit.AskList); n != 1 {
+					t.Errorf("the lane cost %d lists and watches, want one streaming list", n)
+				}
+			})
+		})
+	}
+}
+
+// A server without the feature, or with its gate off, refuses by 400 or 422.
+func TestStreamingListRefused(t *testing.T) {
+	for _, code := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
+		t.Run(fmt.Sprint(code), func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				for i := range 2*pageObjects + 1 {
+					r.Put(fmt.Sprintf("ns/%04d", i), "1")
+				}
+				r.Script(testkit.AskStreaming, testkit.Refuse(code, "Invalid"))
+				lane := r.synced(t)
+				if n := stateOf(t, lane).Len(); n != 2*pageObjects+1 {
+					t.Errorf("the lane has %d objects", n)
+				}
+				pages := r.Requests(testkit.AskList)
+				if len(pages) != 3 || pages[1].URL.Query().Get("continue") != "500" || pages[1].URL.Query().Get("limit") != "500" {
+					t.Errorf("listed by %d pages", len(pages))
+				}
+				if pages[0].URL.Query().Get("includeObject") != "Object" || pages[0].Header.Get("Accept") != mediaTable {
+					t.Error("the pages were not asked for as Tables with whole objects")
+				}
+				r.Put("ns/new", "1")
+				synctest.Wait()
+				if _, ok := stateOf(t, lane).Get("ns/new"); !ok {
+					t.Error("the watch does not go on from the list")
+				}
+				if lane.Bookmark() == nil {
+					t.Error("the lane has no bookmark")
+				}
+				if n := r.Asked(testkit.AskStreaming); n != 1 {
+					t.Errorf("asked %d times for what is refused", n)
+				}
+			})
+		})
+	}
+}
+
+// A server without Tables of the resource answers 406; its plain lists and watches carry the same objects.
+func TestTableRefused(t *testing.T) {
+	for _, streaming := range []string{"streaming", "pages"} {
+		for _, kind := range []testkit.FakeKind{configMaps, widgets} {
+			t.Run(kind.Kind+" "+streaming, func(t *testing.T) {
+				inBubble(t, kind, func(t *testing.T, r *rig) {
+					r.Put("ns/a", "1")
+					if streaming == "pages" {
+						r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
+					}
+					noTable(r, testkit.AskStreaming, testkit.AskList)
+					lane := r.synced(t)
+					r.Put("ns/b", "1")
+					synctest.Wait()
+					if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3"}, contents(t, lane)); diff != "" {
+						t.Error(diff)
+					}
+					object, _ := stateOf(t, lane).Get("ns/a")
+					if got, want := string(object.Item.JSON), r.ObjectText("ns/a", 2, "1"); got != want {
+						t.Errorf("the object is %s, want %s", got, want)
+					}
+					if stateOf(t, lane).Shape().RawColumns != nil {
+						t.Error("columns out of nowhere")
+					}
+				})
+			})
+		}
+	}
+}
+
+// noTable refuses Tables where nothing else is scripted.
+func noTable(r *rig, asks ...testkit.Ask) {
+	for _, ask := range asks {
+		if ask == testkit.AskStreaming && r.Scripted(ask) {
+			continue
+		}
+		r.Script(ask, func(w http.ResponseWriter, request *http.Request) {
+			if request.Header.Get("Accept") == mediaTable {
+				testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable")(w, request)
+				return
+			}
+			r.Truth(w, request)
+		})
+	}
+}
+
+// A server that does not know sendInitialEvents begins a plain watch: synthetic ADDED events and never the bookmark that ends
+// them. The objects of others keep changing, so silence alone does not tell.
+func TestStreamingListIgnored(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		r.Put("ns/b", "1")
+		r.Script(testkit.AskStreaming, func(w http.ResponseWriter, request *http.Request) {
+			_, _ = io.WriteString(w, r.FrameText("ADDED", r.ObjectText("ns/a", 2, "1"), 2, testkit.DefaultColumns))
+			_, _ = io.WriteString(w, r.FrameText("ADDED", r.ObjectText("ns/b", 3, "1"), 3, "null"))
+			for rv := r.RV() + 1; ; rv++ {
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(time.Second):
+				case <-request.Context().Done():
+					return
+				}
+				_, _ = io.WriteString(w, r.FrameText("MODIFIED", r.ObjectText("ns/b", r.Put("ns/b", "2"), "2"), rv, "null"))
+			}
+		})
+		began := time.Now()
+		lane := r.synced(t)
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("it took %s to notice", took)
+		}
+		if got := contents(t, lane); len(got) != 2 {
+			t.Errorf("the lane holds %v", got)
+		}
+		if r.Asked(testkit.AskList) != 1 {
+			t.Error("the lane was not listed page by page")
+		}
+		r.Put("ns/c", "1")
+		synctest.Wait()
+		if _, ok := stateOf(t, lane).Get("ns/c"); !ok {
+			t.Error("the watch does not go on from the list")
+		}
+	})
+}
+
+// A stream that ends before the initial events do is worth nothing, however it ends.
+func TestStreamingListBroken(t *testing.T) {
+	for name, end := range map[string]func(http.ResponseWriter){
+		"clean end": func(http.ResponseWriter) {},
+		"cut off":   func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Put("ns/a", "1")
+				r.Put("ns/b", "1")
+				r.Script(testkit.AskStreaming, func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, r.FrameText("ADDED", r.ObjectText("ns/a", 2, "1"), 2, testkit.DefaultColumns))
+					_ = http.NewResponseController(w).Flush()
+					end(w)
+				})
+				lane := r.lane(t)
+				elapse(time.Second)
+				if _, err := lane.Cache.State(); err == nil {
+					t.Fatalf("half a list is served: %v", contents(t, lane))
+				}
+				r.Script(testkit.AskStreaming, nil)
+				elapse(time.Minute)
+				if got := contents(t, lane); len(got) != 2 {
+					t.Errorf("the lane holds %v", got)
+				}
+			})
+		})
+	}
+}
+
+// Pages that do not belong together, and lists that are no lists.
+func TestListLies(t *testing.T) {
+	page := func(rv int, next string, objects string) string {
+		return fmt.Sprintf(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, objects)
+	}
+	object := func(key string, rv uint64) string {
+		return (&testkit.FakeUpstream{FakeKind: configMaps}).ObjectText(key, rv, "1")
+	}
+	for name, pages := range map[string][]string{
+		"of different resourceVersions":        {page(5, "x", object("ns/a", 2)), page(6, "", object("ns/b", 6))},
+		"an object newer than the list":        {page(5, "", object("ns/a", 6))},
+		"an object twice":                      {page(5, "x", object("ns/a", 2)), page(5, "", object("ns/a", 2))},
+		"an object without resourceVersion":    {page(5, "", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"}}`)},
+		"an object of the wrong scope":         {page(5, "", object("a", 2))},
+		"HTML":                                 {"<html>welcome to the load balancer</html>"},
+		"half a list":                          {page(5, "", object("ns/a", 2))[:80]},
+		"a list without resourceVersion":       {`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`},
+		"a Status with 200":                    {testkit.StatusText(500, "InternalError")},
+		"a continue token that comes for ever": {page(5, "x", ""), page(5, "x", "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.Put("ns/true", "1")
+				r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
+				r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+					if request.URL.Query().Get("continue") != "" {
+						text(pages[len(pages)-1])(w, request)
+						return
+					}
+					text(pages[0])(w, request)
+				})
+				lane := r.lane(t)
+				elapse(time.Minute)
+				if _, err := lane.Cache.State(); err == nil {
+					t.Fatalf("a lie is served: %v", contents(t, lane))
+				}
+				if lane.Failure() == nil || lane.Failure().Refused {
+					t.Errorf("the failure is %+v", lane.Failure())
+				}
+				if n := r.Asked(testkit.AskList); n < 3 || n > 40 {
+					t.Errorf("asked %d times in a minute", n)
+				}
+				r.Script(testkit.AskList, nil)
+				elapse(2 * time.Minute)
+				if diff := cmp.Diff([]string{"ns/true@2"}, contents(t, lane)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// A server that accepts a connection and never answers, or never ends an answer, must not hold a lane for ever.
+func TestUpstreamHangs(t *testing.T) {
+	hang := func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() }
+	drip := func(w http.ResponseWriter, request *http.Request) {
+		for request.Context().Err() == nil {
+			_, _ = io.WriteString(w, " ")
+			_ = http.NewResponseController(w).Flush()
+			<-time.After(time.Second)
+		}
+	}
+	for name, script := range map[string]struct {
+		ask    testkit.Ask
+		answer http.HandlerFunc
+	}{
+		"no headers of the probe":          {testkit.AskProbe, hang},
+		"no end of the probe":              {testkit.AskProbe, drip},
+		"no headers of the streaming list": {testkit.AskStreaming, hang},
+		"blanks for a streaming list":      {testkit.AskStreaming, drip},
+		"no headers of the list":           {testkit.AskList, hang},
+		"no end of the list":               {testkit.AskList, drip},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				if script.ask == testkit.AskList {
+					r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
+				}
+				r.Script(script.ask, script.answer)
+				lane := r.lane(t)
+				elapse(20 * time.Minute)
+				r.Script(script.ask, nil)
+				elapse(20 * time.Minute)
+				if got := contents(t, lane); len(got) != 0 {
+					t.Errorf("the lane holds %v", got)
+				}
+			})
+		})
+	}
+}
