@@ -13,12 +13,12 @@ import (
 
 // counters is an upstream with several stores: each resource's versions come from the counter that it is given.
 type counters struct {
-	mu     sync.Mutex
-	of     map[string]*cache.RV
-	probes map[string]int
-	minor  string // version of Kubernetes
-	checks string // what /livez shows
-	silent string // the resource that is not answered for
+	mu         sync.Mutex
+	of         map[string]*cache.RV
+	probes     map[string]int
+	minor      string // version of Kubernetes
+	checks     string // what /livez shows
+	unanswered string // the resource that is not answered for
 }
 
 // ServerVersion implements Upstream.
@@ -49,7 +49,7 @@ func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes[c.name]++
-	if c.name == c.silent {
+	if c.name == c.unanswered {
 		c.mu.Unlock()
 		<-ctx.Done()
 		c.mu.Lock()
@@ -206,7 +206,7 @@ func TestStoreBreaksUp(t *testing.T) {
 }
 
 // One resource that the upstream does not answer for holds up nobody who reads the others, or compares with it.
-func TestSilentResourceInAStore(t *testing.T) {
+func TestUnansweredResourceInAStore(t *testing.T) {
 	for _, founder := range []string{"widgets", "pods"} {
 		t.Run("founded by "+founder, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestSilentResourceInAStore(t *testing.T) {
 					<-time.After(compareEvery)
 				}
 				r.mu.Lock()
-				r.silent = "widgets"
+				r.unanswered = "widgets"
 				r.mu.Unlock()
 				var readers sync.WaitGroup
 				for range 3 {

@@ -6,7 +6,7 @@ import (
 )
 
 // However many wait, and however often they come back, the upstream is asked 25 times a second once the credit is used up.
-func TestPaceOfACrowd(t *testing.T) {
+func TestPaceOfManyReaders(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
 	for range 200 {
 		p.begin()
@@ -20,7 +20,7 @@ func TestPaceOfACrowd(t *testing.T) {
 	}
 }
 
-// Who is alone never waits, also just after a crowd.
+// Who is alone never waits, also just after many others.
 func TestPaceOfOne(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
 	p.begin()

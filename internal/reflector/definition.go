@@ -8,7 +8,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
@@ -73,19 +72,4 @@ func (d definition) columnPaths(columns []wire.Column) []string {
 		paths[i] = d.datePaths[column.Name]
 	}
 	return paths
-}
-
-// kindOf is how objects of a resource are selected.
-func kindOf(r upstream.Resource, shape *wire.Shape, d definition) *selectors.Kind {
-	if shape.Custom {
-		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
-	}
-	return selectors.ForBuiltin(r.GVK, scopeOf(r))
-}
-
-func scopeOf(r upstream.Resource) selectors.Scope {
-	if r.Namespaced {
-		return selectors.Namespaced
-	}
-	return selectors.Cluster
 }

@@ -1,6 +1,71 @@
 package reflector
 
-import "errors"
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
 
 // ErrStopped says that no lane is given out any more.
 var ErrStopped = errors.New("the lanes are stopped")
+
+var (
+	// errRedefined says that the resource is not what the lane was made for. A lane's kind, which requests are parsed with,
+	// does not change under them: the lane ends, and the next request starts another.
+	errRedefined = errors.New("the resource is defined in another way than before")
+	// errReprinted says that the Tables of the resource have other columns than before.
+	errReprinted = errors.New("the resource is printed with other columns than before")
+	// errRestored says that the upstream is behind what it has said before: its etcd came back from a backup.
+	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
+)
+
+// errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
+// began a plain watch.
+var errEndless = errors.New("the streaming list does not end its initial events")
+
+// Failure is why a lane is not filled at the moment.
+type Failure struct {
+	Err  error
+	When time.Time
+	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (401, 403, 404, 405,
+	// 406) or because the resource was redefined; requests for it are the upstream's to answer.
+	Refused bool
+}
+
+// Gone tells whether the upstream does not know the resource as the lane does: discovery has to be read again.
+func (f *Failure) Gone() bool {
+	return f.Refused && (upstream.HasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
+}
+
+// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
+func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
+
+// endsEpoch tells whether the lane has to be listed again.
+func endsEpoch(err error) bool {
+	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored)
+}
+
+// isRefused tells whether the upstream will not let the facade read the resource as it asked.
+func isRefused(err error) bool {
+	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
+		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
+}
+
+// maxRetryAfter bounds what an upstream may ask us to wait.
+const maxRetryAfter = 30 * time.Second
+
+// retryAfter is what the upstream asked us to wait, at most 30 s; 0 when it did not.
+func retryAfter(err error) time.Duration {
+	var status *upstream.StatusError
+	if !errors.As(err, &status) {
+		return 0
+	}
+	seconds, err := strconv.Atoi(status.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
+}

@@ -2,9 +2,7 @@ package reflector
 
 import (
 	"context"
-	"net/url"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -14,12 +12,12 @@ const fenceSeconds = 3
 // fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It replays what the lane
 // misses, and the bookmark proves that everything before it was sent (semantics 10.1). It returns when the writer has taken the
 // steps, or when the context ends. An error only means that nothing was proven.
-func (r *reader) fence(ctx context.Context) {
-	rv, err := r.lane.Cache.Position()
+func (w *writer) fence(ctx context.Context) {
+	rv, err := w.reflector.Cache.Position()
 	if err != nil {
 		return
 	}
-	s, err := r.dialect.Load().watch(ctx, watchQuery(rv), fenceSeconds)
+	s, err := w.listWatch.Load().watch(ctx, watchQuery(rv), fenceSeconds)
 	if err != nil {
 		return
 	}
@@ -32,18 +30,12 @@ func (r *reader) fence(ctx context.Context) {
 		proven := st.kind != stepChange
 		st.frame = wire.Frame{}
 		select {
-		case r.extra <- st:
+		case w.fenced <- st:
 		case <-ctx.Done():
 			return
 		}
 		if proven {
 			return
 		}
-	}
-}
-
-func watchQuery(rv cache.RV) url.Values {
-	return url.Values{
-		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"}, "resourceVersion": {rv.String()},
 	}
 }

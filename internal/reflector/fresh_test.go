@@ -167,19 +167,19 @@ func TestFenceOvertakesTheWatch(t *testing.T) {
 
 // What cannot be proven is not claimed, and not waited for without end.
 func TestUnproven(t *testing.T) {
-	silent := func(w http.ResponseWriter, request *http.Request) {
+	noAnswer := func(w http.ResponseWriter, request *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
 	}
 	for name, answer := range map[string]http.HandlerFunc{
 		"no bookmark":      text(""),
-		"silence":          silent,
+		"silence":          noAnswer,
 		"refused":          testkit.Refuse(http.StatusForbidden, "Forbidden"),
 		"expired":          testkit.Refuse(http.StatusGone, "Expired"),
 		"garbage":          text("garbage\n"),
 		"an old bookmark":  nil,
 		"another one's":    text(`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{}}}` + "\n"),
-		"an endless frame": func(w http.ResponseWriter, request *http.Request) { _, _ = w.Write([]byte("{")); silent(w, request) },
+		"an endless frame": func(w http.ResponseWriter, request *http.Request) { _, _ = w.Write([]byte("{")); noAnswer(w, request) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {

@@ -13,7 +13,6 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // Metrics is what the package reports about its work; implementations must be safe for concurrent use.
@@ -23,79 +22,54 @@ type Metrics interface {
 	fresh.Metrics
 }
 
-// Config is what every lane is made with.
-type Config struct {
-	Window      time.Duration // how long events are kept for replay
-	WindowBytes int64         // and how many bytes of them at most, per lane
-	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
-	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
-	FieldIndexes []string
-	// LabelIndexes are keys of labels, indexed for every resource.
-	LabelIndexes []string
-}
-
-// options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
-func (c Config) options(r upstream.Resource) cache.Options {
-	o := cache.Options{Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
-	for i, field := range selectors.ForBuiltin(r.GVK, scopeOf(r)).Fields() {
-		if slices.Contains(c.FieldIndexes, field.Label) {
-			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
-		}
-	}
-	for _, key := range c.LabelIndexes {
-		o.Indexes = append(o.Indexes, cache.LabelIndex(key))
-	}
-	return o
-}
-
-// Lanes holds the lanes that are running. A lane starts with the first request that needs it.
+// Set holds the reflectors of the lanes that are running. A lane starts with the first request that needs it.
 type Set struct {
 	client  *upstream.Client
 	config  Config
 	metrics Metrics
 	log     *zap.Logger
 
-	mu    sync.RWMutex // guards lanes and life; held for map operations only
-	lanes map[schema.GroupVersionResource]*Reflector
-	life  context.Context // nil until Run and after it
+	mu         sync.RWMutex // guards reflectors and life; held for map operations only
+	reflectors map[schema.GroupVersionResource]*Reflector
+	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
 	background sync.WaitGroup // questions for all lanes, and lanes that are being stopped because others took their places
 }
 
-// NewLanes makes an empty set of lanes; Run must be called before Get.
+// NewSet makes an empty set of lanes; Run must be called before Get.
 func NewSet(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Set {
-	l := &Set{client: client, config: config, metrics: metrics, log: log, lanes: map[schema.GroupVersionResource]*Reflector{}}
-	l.provers = fresh.NewProvers(client, metrics, l.shared)
-	return l
+	s := &Set{client: client, config: config, metrics: metrics, log: log, reflectors: map[schema.GroupVersionResource]*Reflector{}}
+	s.provers = fresh.NewProvers(client, metrics, s.startShared)
+	return s
 }
 
-// shared runs work for all lanes in the background; it is not started when the lanes are stopping.
-func (l *Set) shared(work func(context.Context)) bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	life := l.life
+// startShared runs work for all lanes in the background; it is not started when the lanes are stopping.
+func (s *Set) startShared(work func(context.Context)) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	life := s.life
 	if life != nil {
-		l.background.Go(func() { work(life) })
+		s.background.Go(func() { work(life) })
 	}
 	return life != nil
 }
 
 // Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines have
 // ended. ready is called when Get may be used.
-func (l *Set) Run(ctx context.Context, ready func()) {
-	l.mu.Lock()
-	l.life = ctx
-	l.mu.Unlock()
+func (s *Set) Run(ctx context.Context, ready func()) {
+	s.mu.Lock()
+	s.life = ctx
+	s.mu.Unlock()
 	ready()
 	ticker := time.NewTicker(janitorEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			l.stopIdle()
+			s.stopIdle()
 		case <-ctx.Done():
-			l.stopAll()
+			s.stopAll()
 			return
 		}
 	}
@@ -104,103 +78,102 @@ func (l *Set) Run(ctx context.Context, ready func()) {
 const janitorEvery = 10 * time.Second
 
 // Get returns the resource's lane and starts it when there is none.
-func (l *Set) Get(r upstream.Resource) (*Reflector, error) {
-	if lane := l.running(r); lane != nil {
-		return lane, nil
+func (s *Set) Get(resource upstream.Resource) (*Reflector, error) {
+	if r := s.running(resource); r != nil {
+		return r, nil
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.life == nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life == nil {
 		return nil, ErrStopped
 	}
-	lane := l.lanes[r.GVR]
-	if lane == nil || lane.overdue(r) {
-		if lane != nil {
-			l.background.Go(lane.stop)
+	r := s.reflectors[resource.GVR]
+	if r == nil || r.overdue(resource) {
+		if r != nil {
+			s.background.Go(r.stop)
 		}
-		lane = l.start(r)
-		l.lanes[r.GVR] = lane
+		r = s.start(resource)
+		s.reflectors[resource.GVR] = r
 	}
-	lane.touch()
-	return lane, nil
+	r.touch()
+	return r, nil
 }
 
 // running is the lane that a resource has, if it need not be started anew.
-func (l *Set) running(r upstream.Resource) *Reflector {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	lane := l.lanes[r.GVR]
-	if lane == nil || lane.overdue(r) {
+func (s *Set) running(resource upstream.Resource) *Reflector {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	r := s.reflectors[resource.GVR]
+	if r == nil || r.overdue(resource) {
 		return nil
 	}
-	lane.touch() // before the janitor may look
-	return lane
+	r.touch() // before the janitor may look
+	return r
 }
 
-// start makes a lane and lets its reader run. The caller holds l.mu.
-func (l *Set) start(r upstream.Resource) *Reflector {
-	life, cancel := context.WithCancel(l.life)
-	lane := &Reflector{Resource: r, changed: make(chan struct{}), life: life, cancel: cancel, done: make(chan struct{})}
-	lane.Cache = cache.NewLane(l.config.options(r))
-	lane.prover = l.provers.Prover(fresh.Options{
-		Lane: lane.Cache, Source: source{client: l.client, resource: r}, Filler: lane, ReadFromEtcd: r.ReadFromEtcd(),
+// start makes a reflector and lets it fill its lane. The caller holds s.mu.
+func (s *Set) start(resource upstream.Resource) *Reflector {
+	r := &Reflector{Resource: resource, Cache: cache.NewLane(s.config.options(resource))}
+	r.background.init(s.life)
+	r.lost()
+	r.prover = s.provers.Prover(fresh.Options{
+		Lane: r.Cache, Source: source{client: s.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),
 	})
-	lane.lost()
-	lane.reader = newReader(l.client, lane, l.metrics,
-		l.log.With(zap.String("resource", r.GVR.GroupResource().String()), zap.String("version", r.GVR.Version)))
-	lane.Start(lane.reader.run)
-	return lane
+	r.writer = newWriter(s.client, r, s.metrics, s.log.With(
+		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version)))
+	r.Start(r.writer.run)
+	return r
 }
 
 // All lists the running lanes in the order of their names.
-func (l *Set) All() []*Reflector {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	all := make([]*Reflector, 0, len(l.lanes))
-	for _, lane := range l.lanes {
-		all = append(all, lane)
+func (s *Set) All() []*Reflector {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	all := make([]*Reflector, 0, len(s.reflectors))
+	for _, r := range s.reflectors {
+		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *Reflector) int { return strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()) })
 	return all
 }
 
-func (l *Set) stopIdle() {
-	if l.config.Idle == 0 {
+func (s *Set) stopIdle() {
+	if s.config.Idle == 0 {
 		return
 	}
-	for _, lane := range l.All() {
-		if lane.Cache.Stats().Watchers > 0 {
-			lane.touch() // whose watch ends comes back in a moment
+	for _, r := range s.All() {
+		if r.Cache.Stats().Watchers > 0 {
+			r.touch() // whose watch ends comes back in a moment
 		}
-		if l.remove(lane) {
-			l.log.Info("lane stopped: nobody reads it", zap.String("resource", lane.Resource.GVR.GroupResource().String()))
-			lane.stop()
+		if s.remove(r) {
+			s.log.Info("lane stopped: nobody reads it", zap.String("resource", r.Resource.GVR.GroupResource().String()))
+			r.stop()
 		}
 	}
 }
 
 // remove takes a lane out if it is idle, so that nobody is given it from then on.
-func (l *Set) remove(lane *Reflector) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	idle := time.Since(time.Unix(0, lane.used.Load())) > l.config.Idle && l.lanes[lane.Resource.GVR] == lane
+func (s *Set) remove(r *Reflector) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	idle := time.Since(time.Unix(0, r.used.Load())) > s.config.Idle && s.reflectors[r.Resource.GVR] == r
 	if idle {
-		delete(l.lanes, lane.Resource.GVR)
+		delete(s.reflectors, r.Resource.GVR)
 	}
 	return idle
 }
 
-func (l *Set) stopAll() {
-	l.mu.Lock()
-	l.life = nil
-	lanes := l.lanes
-	l.lanes = map[schema.GroupVersionResource]*Reflector{}
-	l.mu.Unlock()
-	for _, lane := range lanes {
-		lane.cancel()
+func (s *Set) stopAll() {
+	s.mu.Lock()
+	s.life = nil
+	all := s.reflectors
+	s.reflectors = map[schema.GroupVersionResource]*Reflector{}
+	s.mu.Unlock()
+	for _, r := range all {
+		r.cancel()
 	}
-	for _, lane := range lanes {
-		lane.stop()
+	for _, r := range all {
+		r.stop()
 	}
-	l.background.Wait()
+	s.background.Wait()
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-func TestLanesStartOnce(t *testing.T) {
+func TestReflectorsStartOnce(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lanes := make(chan *Reflector, 100)
 		for range cap(lanes) {
 			go func() {
-				lane, err := r.lanes.Get(r.resource())
+				lane, err := r.set.Get(r.resource())
 				if err != nil {
 					t.Error(err)
 				}
@@ -38,13 +38,13 @@ func TestLanesStartOnce(t *testing.T) {
 		if n := r.Asked(testkit.AskStreaming); n != 1 {
 			t.Errorf("listed %d times", n)
 		}
-		if all := r.lanes.All(); len(all) != 1 || all[0] != first {
+		if all := r.set.All(); len(all) != 1 || all[0] != first {
 			t.Errorf("%d lanes run", len(all))
 		}
 	})
 }
 
-func TestLanesStop(t *testing.T) {
+func TestSetStops(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
 		watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.FromNow()})
@@ -52,7 +52,7 @@ func TestLanesStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.stop()
-		if _, err := r.lanes.Get(r.resource()); !errors.Is(err, ErrStopped) {
+		if _, err := r.set.Get(r.resource()); !errors.Is(err, ErrStopped) {
 			t.Errorf("Get after the end: %v", err)
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
@@ -65,14 +65,14 @@ func TestLanesStop(t *testing.T) {
 			t.Error("a watcher did not end")
 		}
 		lane.AwaitSync(t.Context(), time.Hour) // returns
-		if len(r.lanes.All()) != 0 {
+		if len(r.set.All()) != 0 {
 			t.Error("lanes are left")
 		}
 	})
 }
 
 // Whatever a lane is busy with, it stops: what is left of it would keep the bubble from ending.
-func TestLanesStopInTheMiddle(t *testing.T) {
+func TestReflectorsStopInTheMiddle(t *testing.T) {
 	hang := func(w http.ResponseWriter, request *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
@@ -137,7 +137,7 @@ func TestIdleLanesStop(t *testing.T) {
 			t.Fatal("a lane was stopped right after its last watcher left")
 		}
 		elapse(6 * time.Minute)
-		if len(r.lanes.All()) != 0 {
+		if len(r.set.All()) != 0 {
 			t.Error("a lane that nobody reads runs on")
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
@@ -157,9 +157,9 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 			lane := r.synced(t)
 			var wait sync.WaitGroup
 			lane.used.Store(time.Now().Add(-10*time.Second - time.Millisecond).UnixNano())
-			wait.Go(r.lanes.stopIdle)
+			wait.Go(r.set.stopIdle)
 			wait.Go(func() {
-				got, err := r.lanes.Get(r.resource())
+				got, err := r.set.Get(r.resource())
 				if err != nil {
 					t.Error(err)
 					return
@@ -221,7 +221,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A refused lane that is replaced leaves nothing behind, however often.
-func TestRefusedLanesAreRetired(t *testing.T) {
+func TestRefusedLanesAreStopped(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskProbe, testkit.Refuse(http.StatusForbidden, "Forbidden"))
 		var last *Reflector
@@ -318,7 +318,7 @@ func TestResourceOfAnotherScope(t *testing.T) {
 		elapse(time.Second)
 		other := r.resource()
 		other.Namespaced = false
-		if again, err := r.lanes.Get(other); err != nil || again == lane || again.Resource != other {
+		if again, err := r.set.Get(other); err != nil || again == lane || again.Resource != other {
 			t.Errorf("the lane of the old resource was given out: %v", err)
 		}
 	})

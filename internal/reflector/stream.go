@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
-	"strconv"
-	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
-	"github.com/listfacade/listfacade/selectors"
 )
 
 // frameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it may
@@ -27,7 +22,7 @@ var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 
 // step is what one frame of the upstream means to a lane.
 type step struct {
-	by      *dialect
+	by      *listWatch
 	kind    stepKind
 	change  cache.Change
 	rv      cache.RV
@@ -43,39 +38,15 @@ const (
 	stepInitialEnd
 )
 
-// dialect is how the upstream is asked in one epoch, and how its answers are read. Immutable.
-type dialect struct {
-	client    *upstream.Client
-	resource  upstream.Resource
-	accept    string
-	extractor *wire.Extractor
-}
-
 // stream is one open watch of the upstream, read frame by frame by one goroutine.
 type stream struct {
-	*dialect
+	*listWatch
 	body   io.ReadCloser
 	frames *wire.FrameReader
 	cancel context.CancelFunc
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
-}
-
-// lateEnd is how much longer than it was asked to a watch may last: then the connection is dead and nobody said so.
-const lateEnd = 30 * time.Second
-
-// watch opens a watch that lasts so many seconds.
-func (d *dialect) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
-	query.Set("timeoutSeconds", strconv.Itoa(seconds))
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
-	response, err := d.client.Open(ctx, upstream.Target{Path: d.resource.Path(""), Query: query}, d.accept) //nolint:bodyclose // the stream closes it
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	frames := wire.NewFrameReader(response.Body, frameLimit)
-	return &stream{dialect: d, body: response.Body, frames: frames, cancel: cancel, ordered: true}, nil
 }
 
 // close ends the stream; a next under way fails.
@@ -97,7 +68,7 @@ func (s *stream) next() (step, error) {
 	if frame.Type == "ERROR" {
 		return step{}, statusOf(frame.Status)
 	}
-	st := step{by: s.dialect, columns: bytes.Clone(frame.Columns)}
+	st := step{by: s.listWatch, columns: bytes.Clone(frame.Columns)}
 	if st.rv, err = cache.ParseRV(frame.ResourceVersion); err != nil {
 		return step{}, fmt.Errorf("read a watch frame: %w", err)
 	}
@@ -123,32 +94,6 @@ func (s *stream) next() (step, error) {
 	return st, err
 }
 
-func newObject(e *wire.Extractor, r upstream.Resource, row wire.Row) (*cache.Object, error) {
-	item, facts, err := e.Scan(row)
-	if err != nil {
-		return nil, err
-	}
-	rv, err := cache.ParseRV(facts.ResourceVersion)
-	if err != nil {
-		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
-	}
-	if facts.Name == "" || r.Namespaced != (facts.Namespace != "") {
-		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
-	}
-	key := facts.Name
-	if facts.Namespace != "" {
-		key = facts.Namespace + "/" + facts.Name
-	}
-	labels := make(selectors.LabelSet, len(facts.Labels))
-	for i, label := range facts.Labels {
-		labels[i] = selectors.Label(label)
-	}
-	return &cache.Object{
-		Key: key, RV: rv, Item: item,
-		Attributes: selectors.Attributes{Namespace: facts.Namespace, Name: facts.Name, Labels: labels, Fields: facts.Fields},
-	}, nil
-}
-
 // statusOf makes an error of the Status object in an ERROR frame.
 func statusOf(status []byte) error {
 	var s struct{ Code int }
@@ -159,18 +104,4 @@ func statusOf(status []byte) error {
 		s.Code = http.StatusInternalServerError
 	}
 	return &upstream.StatusError{Code: s.Code, Header: http.Header{}, Body: bytes.Clone(status)}
-}
-
-// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
-func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
-
-// endsEpoch tells whether the lane has to be listed again.
-func endsEpoch(err error) bool {
-	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored)
-}
-
-// isRefused tells whether the upstream will not let the facade read the resource as it asked.
-func isRefused(err error) bool {
-	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
 }

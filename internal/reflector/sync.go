@@ -19,74 +19,63 @@ import (
 )
 
 const (
-	mediaJSON  = "application/json"
-	mediaTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
-)
-
-const (
 	// pageObjects is how many objects one page of a paginated list holds: 500 pods are 8 MB.
 	pageObjects = 500
 	// pageLimit bounds a page in bytes.
 	pageLimit = 1 << 30
-	// maxRetryAfter bounds what an upstream may ask us to wait.
-	maxRetryAfter = 30 * time.Second
 )
 
 // initialWait is how long a streaming list may be without a further initial event or the bookmark that ends them: the
 // upstream has its state at hand, and client-go's reflectors begin to complain then.
 const initialWait = 10 * time.Second
 
-// errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
-// began a plain watch.
-var errEndless = errors.New("the streaming list does not end its initial events")
-
 // sync fills the lane with the upstream's state of now and publishes it as a new epoch. It returns the watch that goes on
 // from there, or nil when none is open yet.
-func (r *reader) sync(ctx context.Context) (*stream, error) {
+func (w *writer) sync(ctx context.Context) (*stream, error) {
 	for {
-		open, err := r.syncOnce(ctx)
-		if d := *r.dialect.Load(); upstream.HasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
-			r.log.Info("the upstream does not print this resource as a Table; reading plain objects")
+		open, err := w.syncOnce(ctx)
+		if d := *w.listWatch.Load(); upstream.HasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
+			w.log.Info("the upstream does not print this resource as a Table; reading plain objects")
 			d.accept = mediaJSON
-			r.dialect.Store(&d)
+			w.listWatch.Store(&d)
 			continue
 		}
 		return open, err
 	}
 }
 
-func (r *reader) syncOnce(ctx context.Context) (*stream, error) {
-	if r.streaming {
-		open, err := r.stream(ctx)
+func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
+	if w.streaming {
+		open, err := w.stream(ctx)
 		refused := upstream.HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
 		// An upstream may also be slow for once: only a refusal is for ever.
 		if !refused && !errors.Is(err, errEndless) {
 			return open, err
 		}
-		r.streaming = !refused
-		r.log.Info("the upstream gives no streaming list; listing page by page", zap.Error(err))
+		w.streaming = !refused
+		w.log.Info("the upstream gives no streaming list; listing page by page", zap.Error(err))
 	}
-	return nil, r.pages(ctx)
+	return nil, w.pages(ctx)
 }
 
 // stream reads a streaming list (KEP-3157): each object arrives in a frame of its own and the annotated bookmark ends the
 // initial state; the same stream then goes on as the watch.
-func (r *reader) stream(ctx context.Context) (*stream, error) {
+func (w *writer) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
 		"includeObject": {"Object"},
 	}
 	asked := time.Now()
-	s, err := r.dialect.Load().watch(ctx, query, 600)
+	s, err := w.listWatch.Load().watch(ctx, query, 600)
 	if err != nil {
 		return nil, err
 	}
 	s.ordered = false
 	patience := time.AfterFunc(initialWait, s.close)
-	err = r.initial(s, patience)
+	err = w.initial(s, patience)
 	inTime := patience.Stop()
 	if err == nil {
-		r.lane.prover.Synced(asked)
+		w.reflector.prover.Synced(asked)
 		s.ordered = true
 		return s, nil
 	}
@@ -98,7 +87,7 @@ func (r *reader) stream(ctx context.Context) (*stream, error) {
 }
 
 // initial reads a streaming list up to its end and publishes it.
-func (r *reader) initial(s *stream, patience *time.Timer) error {
+func (w *writer) initial(s *stream, patience *time.Timer) error {
 	objects := map[string]*cache.Object{}
 	highest := ""
 	for {
@@ -107,13 +96,13 @@ func (r *reader) initial(s *stream, patience *time.Timer) error {
 			return err
 		}
 		if st.columns != nil {
-			r.setColumns(st.columns)
+			w.setColumns(st.columns)
 		}
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
-			r.lane.marked.Store(true)
-			r.learnBookmark(st.frame)
-			return r.publish(st.rv, objects)
+			w.reflector.marked.Store(true)
+			w.learnBookmark(st.frame)
+			return w.publish(st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key)
 		case st.kind == stepChange:
@@ -127,17 +116,17 @@ func (r *reader) initial(s *stream, patience *time.Timer) error {
 }
 
 // pages reads a paginated list, for an upstream without streaming lists. All pages are of one resourceVersion.
-func (r *reader) pages(ctx context.Context) error {
+func (w *writer) pages(ctx context.Context) error {
 	objects := map[string]*cache.Object{}
 	version, token := "", ""
 	for {
-		list, err := r.page(ctx, token, objects)
+		list, err := w.page(ctx, token, objects)
 		if err != nil {
 			return err
 		}
 		if version == "" {
 			version = list.ResourceVersion
-			r.setColumns(list.Columns)
+			w.setColumns(list.Columns)
 		}
 		if list.ResourceVersion != version {
 			return fmt.Errorf("read a list: its pages are of the resourceVersions %q and %q", version, list.ResourceVersion)
@@ -150,25 +139,25 @@ func (r *reader) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	if r.lane.Bookmark() == nil { // what a streaming list taught before says more
-		r.lane.bookmark.Store(&Bookmark{Template: r.plainBookmark()})
+	if w.reflector.Bookmark() == nil { // what a streaming list taught before says more
+		w.reflector.bookmark.Store(&Bookmark{Template: w.plainBookmark()})
 	}
-	return r.publish(rv, objects)
+	return w.publish(rv, objects)
 }
 
 // page adds the objects of one page; a page has some, unless it is the last.
-func (r *reader) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.List, error) {
+func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.List, error) {
 	query := url.Values{"limit": {strconv.Itoa(pageObjects)}, "includeObject": {"Object"}}
 	if token != "" {
 		query.Set("continue", token)
 	}
-	d, before := r.dialect.Load(), len(objects)
-	body, err := r.client.Get(ctx, upstream.Target{Path: d.resource.Path(""), Query: query}, d.accept, pageLimit)
+	d, before := w.listWatch.Load(), len(objects)
+	body, err := w.client.Get(ctx, upstream.Target{Path: d.resource.Path(""), Query: query}, d.accept, pageLimit)
 	if err != nil {
 		return wire.List{}, err
 	}
 	list, err := wire.SplitList(body, func(row wire.Row) error {
-		o, err := r.listed(row)
+		o, err := w.listed(row)
 		if err != nil {
 			return err
 		}
@@ -188,50 +177,37 @@ func (r *reader) page(ctx context.Context, token string, objects map[string]*cac
 }
 
 // listed makes an object of a list's item, which in built-in style comes without its type meta when the list is plain.
-func (r *reader) listed(row wire.Row) (*cache.Object, error) {
-	if r.dialect.Load().accept == mediaJSON && !r.shape.Custom {
-		row.Object = r.shape.WithTypeMeta(row.Object)
+func (w *writer) listed(row wire.Row) (*cache.Object, error) {
+	if w.listWatch.Load().accept == mediaJSON && !w.shape.Custom {
+		row.Object = w.shape.WithTypeMeta(row.Object)
 	}
-	return newObject(r.dialect.Load().extractor, r.lane.Resource, row)
+	return newObject(w.listWatch.Load().extractor, w.reflector.Resource, row)
 }
 
-func (r *reader) setColumns(raw []byte) {
+func (w *writer) setColumns(raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
-	if err := r.shape.SetColumns(raw); err != nil {
-		r.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
+	if err := w.shape.SetColumns(raw); err != nil {
+		w.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
 		return
 	}
 	var datePaths []string // nil: printed by kube-apiserver's own printers
-	if r.shape.Custom {
-		datePaths = r.lesson.define.columnPaths(r.shape.Columns)
+	if w.shape.Custom {
+		datePaths = w.discovered.definition.columnPaths(w.shape.Columns)
 	}
-	gvr := r.lane.Resource.GVR
-	r.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, r.shape.Columns, datePaths)
+	gvr := w.reflector.Resource.GVR
+	w.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, w.shape.Columns, datePaths)
 }
 
 // publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in it.
-func (r *reader) publish(rv cache.RV, objects map[string]*cache.Object) error {
+func (w *writer) publish(rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {
 			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	shape := r.shape
-	r.lane.Cache.Replace(rv, &shape, slices.Collect(maps.Values(objects)))
+	shape := w.shape
+	w.reflector.Cache.Replace(rv, &shape, slices.Collect(maps.Values(objects)))
 	return nil
-}
-
-// retryAfter is what the upstream asked us to wait, at most 30 s; 0 when it did not.
-func retryAfter(err error) time.Duration {
-	var status *upstream.StatusError
-	if !errors.As(err, &status) {
-		return 0
-	}
-	seconds, err := strconv.Atoi(status.Header.Get("Retry-After"))
-	if err != nil || seconds < 0 {
-		return 0
-	}
-	return min(time.Duration(seconds)*time.Second, maxRetryAfter)
 }

@@ -1,0 +1,35 @@
+package reflector
+
+import (
+	"slices"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Config is what every lane is made with.
+type Config struct {
+	Window      time.Duration // how long events are kept for replay
+	WindowBytes int64         // and how many bytes of them at most, per lane
+	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
+	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
+	FieldIndexes []string
+	// LabelIndexes are keys of labels, indexed for every resource.
+	LabelIndexes []string
+}
+
+// options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
+func (c Config) options(r upstream.Resource) cache.Options {
+	o := cache.Options{Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
+	for i, field := range selectors.ForBuiltin(r.GVK, scopeOf(r)).Fields() {
+		if slices.Contains(c.FieldIndexes, field.Label) {
+			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
+		}
+	}
+	for _, key := range c.LabelIndexes {
+		o.Indexes = append(o.Indexes, cache.LabelIndex(key))
+	}
+	return o
+}

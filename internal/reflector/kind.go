@@ -1,0 +1,32 @@
+package reflector
+
+import (
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// kindOf is how objects of a resource are selected.
+func kindOf(r upstream.Resource, shape *wire.Shape, d definition) *selectors.Kind {
+	if shape.Custom {
+		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
+	}
+	return selectors.ForBuiltin(r.GVK, scopeOf(r))
+}
+
+func scopeOf(r upstream.Resource) selectors.Scope {
+	if r.Namespaced {
+		return selectors.Namespaced
+	}
+	return selectors.Cluster
+}
+
+// pathsOf is where in an object the fields of its kind are.
+func pathsOf(kind *selectors.Kind) []wire.Path {
+	fields := kind.Fields()
+	paths := make([]wire.Path, len(fields))
+	for i, field := range fields {
+		paths[i] = wire.Path{Alternatives: field.Paths, Default: field.Default}
+	}
+	return paths
+}
