@@ -96,7 +96,7 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 }
 
 func (r *rig) resource() upstream.Resource {
-	return upstream.Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Cacheable: true}
+	return upstream.Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Custom: r.Custom, Cacheable: true}
 }
 
 // lane gets the rig's lane, which starts it.

@@ -7,8 +7,8 @@ import (
 )
 
 // kindOf is how objects of a resource are selected.
-func kindOf(r upstream.Resource, shape *wire.Shape, d definition) *selectors.Kind {
-	if shape.Custom {
+func kindOf(r upstream.Resource, d definition) *selectors.Kind {
+	if r.Custom {
 		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
 	}
 	return selectors.ForBuiltin(r.GVK, scopeOf(r))

@@ -45,13 +45,16 @@ func (w *writer) learn(ctx context.Context) error {
 	if w.reflector.Kind() != nil && !d.sameAs(w.discovered) {
 		return errRedefined
 	}
+	if custom := w.reflector.Resource.Custom; d.listed.Custom != custom {
+		return fmt.Errorf("%w: it was taken for custom: %t", errRedefined, custom)
+	}
 	w.discovered, w.shape = d, d.listed
 	w.reflector.warnings.Store(&d.warnings)
 	gvr, gvk := w.reflector.Resource.GVR, w.reflector.Resource.GVK
 	w.shape.Kind, w.shape.APIVersion = gvk.Kind, gvk.GroupVersion().String()
 	w.shape.Invented = wire.InventedAnnotations(gvr.Group, gvr.Version, gvr.Resource)
 	if w.reflector.Kind() == nil {
-		w.reflector.kind.Store(kindOf(w.reflector.Resource, &w.shape, d.definition))
+		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))
 		w.reflector.announce()
 	}
 	w.listWatch.Store(&listWatch{

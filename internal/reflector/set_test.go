@@ -324,6 +324,32 @@ func TestResourceOfAnotherScope(t *testing.T) {
 	})
 }
 
+// A lane of what was taken for built-in, or for custom, and is not, ends, and the catalog is told to look again.
+func TestTakenForAnotherKind(t *testing.T) {
+	for _, kind := range []testkit.FakeKind{configMaps, widgets} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			inBubble(t, kind, func(t *testing.T, r *rig) {
+				other := r.resource()
+				other.Custom = !other.Custom
+				wrong, err := r.set.Get(other)
+				if err != nil {
+					t.Fatal(err)
+				}
+				elapse(time.Second)
+				if failure := wrong.Failure(); failure == nil || !failure.Gone() {
+					t.Fatalf("the failure is %+v", failure)
+				}
+				if wrong.Kind() != nil {
+					t.Error("requests are parsed by the wrong kind")
+				}
+				if right := r.synced(t); right == wrong {
+					t.Error("the lane of another kind was given out")
+				}
+			})
+		})
+	}
+}
+
 // The columns come with a stream's first frame. When they differ, the cells that the lane has are of another Table.
 func TestReprinted(t *testing.T) {
 	const columns = `[{"name":"Name","type":"string","format":"name","description":"Name","priority":0},` +

@@ -155,12 +155,18 @@ func (f *FakeUpstream) root() string {
 func (f *FakeUpstream) document(w http.ResponseWriter, path string) {
 	gv := f.GVR.GroupVersion().String()
 	group := fmt.Sprintf(`{"name":%q,"versions":[{"groupVersion":%q,"version":%q}]}`, f.GVR.Group, gv, f.GVR.Version)
+	automanaged := "onstart"
+	if f.Custom {
+		automanaged = "true"
+	}
 	documents := map[string]string{
 		"/api":  `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis": `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 		f.root(): fmt.Sprintf(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":%q,"resources":[`+
 			`{"name":%q,"singularName":"","namespaced":%t,"kind":%q,"verbs":["get","list","watch"]}]}`, gv, f.GVR.Resource, f.Namespaced, f.Kind),
-		"/apis/apiregistration.k8s.io/v1/apiservices": `{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1","metadata":{},"items":[]}`,
+		"/apis/apiregistration.k8s.io/v1/apiservices": fmt.Sprintf(`{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1",`+
+			`"metadata":{},"items":[{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":%q}},"spec":{"group":%q,"version":%q}}]}`,
+			automanaged, f.GVR.Group, f.GVR.Version),
 	}
 	if f.GVR.Group != "" {
 		documents["/api"] = `{"kind":"APIVersions","versions":[]}`

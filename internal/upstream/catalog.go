@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 )
@@ -25,6 +25,7 @@ const catalogMinAge = time.Second
 type Catalog struct {
 	client    *Client
 	discovery discovery.DiscoveryInterface
+	styles    *styles
 	flight    singleflight.Group
 	content   atomic.Pointer[catalogContent]
 	last      atomic.Pointer[attempt]
@@ -38,19 +39,34 @@ type attempt struct {
 
 type catalogContent struct {
 	resources map[schema.GroupVersionResource]Resource
+	unsettled map[schema.GroupVersionResource]bool // whether these are custom has to be asked
 }
 
 // NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
 func NewCatalog(client *Client, d discovery.DiscoveryInterface) *Catalog {
-	return &Catalog{client: client, discovery: d}
+	return &Catalog{client: client, discovery: d, styles: newStyles(client)}
 }
 
 // Known tells whether discovery was ever read.
 func (c *Catalog) Known() bool { return c.content.Load() != nil }
 
 // Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is looked
-// for in the upstream's discovery again, at most once a second.
+// for in the upstream's discovery again, at most once a second. It may take one question more to find out whether a resource
+// is custom.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
+	r, ok, err := c.find(ctx, gvr)
+	if err != nil || !ok {
+		return Resource{}, false, err
+	}
+	if content := c.content.Load(); r.Cacheable && content.unsettled[gvr] {
+		if r.Custom, err = c.styles.custom(ctx, r); err != nil {
+			return Resource{}, false, err
+		}
+	}
+	return r, true, nil
+}
+
+func (c *Catalog) find(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
 	if r, ok := c.known(gvr); ok {
 		return r, true, nil
 	}
@@ -74,8 +90,9 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (Resource, bool) {
 }
 
 // Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is another
-// one now.
+// one now. Whether it is custom will be asked, rather than believed.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
+	c.styles.forget(gvr)
 	for {
 		content := c.content.Load()
 		if content == nil {
@@ -84,7 +101,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 		if _, ok := content.resources[gvr]; !ok {
 			return
 		}
-		without := &catalogContent{resources: maps.Clone(content.resources)}
+		without := &catalogContent{resources: maps.Clone(content.resources), unsettled: content.unsettled}
 		delete(without.resources, gvr)
 		if c.content.CompareAndSwap(content, without) {
 			return
@@ -136,65 +153,49 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return fmt.Errorf("discover the upstream's resources: %w", err)
 	}
-	foreign, err := c.foreignGroups(ctx)
+	services, err := c.client.apiServices(ctx)
 	if err != nil {
 		return err
 	}
-	content := &catalogContent{resources: map[schema.GroupVersionResource]Resource{}}
+	content := &catalogContent{
+		resources: map[schema.GroupVersionResource]Resource{}, unsettled: map[schema.GroupVersionResource]bool{},
+	}
 	for _, list := range lists {
-		gv, err := schema.ParseGroupVersion(list.GroupVersion)
-		if err != nil {
-			continue
-		}
-		for _, r := range list.APIResources {
-			if strings.Contains(r.Name, "/") {
-				continue
-			}
-			content.resources[gv.WithResource(r.Name)] = Resource{
-				GVR: gv.WithResource(r.Name), GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
-				Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign(gv),
-			}
-		}
+		c.add(content, list, services)
 	}
 	if len(content.resources) == 0 {
 		return errors.New("discover the upstream's resources: there are none")
 	}
+	c.styles.retain(func(gvr schema.GroupVersionResource) bool {
+		_, there := content.resources[gvr]
+		return there
+	})
 	c.content.Store(content)
 	return nil
 }
 
-// foreignGroups returns a test for the group versions that another server answers behind the upstream's aggregation layer.
-func (c *Catalog) foreignGroups(ctx context.Context) (func(schema.GroupVersion) bool, error) {
-	body, err := c.client.Get(ctx, Target{Path: "/apis/apiregistration.k8s.io/v1/apiservices"}, mediaJSON, 64<<20)
-	if HasCode(err, 401, 403, 404) {
-		// Who may not read APIServices cannot tell which are foreign: believe only the names that Kubernetes keeps to itself.
-		return func(gv schema.GroupVersion) bool {
-			return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
-		}, nil
-	}
+// add takes up one group version.
+func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, services apiServices) {
+	gv, err := schema.ParseGroupVersion(list.GroupVersion)
 	if err != nil {
-		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
+		return
 	}
-	var list struct {
-		Kind  string
-		Items []struct {
-			Spec struct {
-				Group, Version string
-				Service        *struct{}
-			}
+	foreign := services.foreign(gv)
+	custom, known := services.custom(gv)
+	for _, r := range list.APIResources {
+		if strings.Contains(r.Name, "/") {
+			continue
 		}
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
-	}
-	if list.Kind != "APIServiceList" {
-		return nil, fmt.Errorf("read the upstream's APIServices: got a %q", list.Kind)
-	}
-	foreign := map[schema.GroupVersion]bool{}
-	for _, item := range list.Items {
-		if item.Spec.Service != nil {
-			foreign[schema.GroupVersion{Group: item.Spec.Group, Version: item.Spec.Version}] = true
+		gvr := gv.WithResource(r.Name)
+		resource := Resource{
+			GVR: gvr, GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
+			Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign,
 		}
+		if known && c.styles.believes(gvr) {
+			resource.Custom = custom
+		} else {
+			content.unsettled[gvr] = true
+		}
+		content.resources[gvr] = resource
 	}
-	return func(gv schema.GroupVersion) bool { return foreign[gv] }, nil
 }

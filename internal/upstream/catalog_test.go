@@ -3,6 +3,7 @@ package upstream
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-const apiServices = testkit.Ask("/apis/apiregistration.k8s.io/v1/apiservices")
+const askServices = testkit.Ask("/apis/apiregistration.k8s.io/v1/apiservices")
 
 func newCatalog(t *testing.T, r *rig) *Catalog {
 	t.Helper()
@@ -26,7 +27,8 @@ func newCatalog(t *testing.T, r *rig) *Catalog {
 	return NewCatalog(r.client, client)
 }
 
-// serve adds a group with one resource to the fake's discovery.
+// serve adds groups to the fake's discovery, each with a custom resource that can be listed, and says nothing of them in its
+// APIServices.
 func serve(r *rig, groups ...string) {
 	var list []string
 	for _, group := range groups {
@@ -36,8 +38,14 @@ func serve(r *rig, groups ...string) {
 			`{"name":"things","singularName":"","namespaced":true,"kind":"Thing","verbs":["get","list","watch"]},`+
 			`{"name":"things/status","singularName":"","namespaced":true,"kind":"Thing","verbs":["get","patch"]},`+
 			`{"name":"reviews","singularName":"","namespaced":false,"kind":"Review","verbs":["create"]}]}`, gv)))
+		r.Script(listOf(group), text(fmt.Sprintf(`{"apiVersion":%q,"kind":"ThingList","metadata":{"resourceVersion":"1"},"items":[]}`, gv)))
 	}
 	r.Script(apis, jsonText(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+strings.Join(list, ",")+`]}`))
+}
+
+// listOf is the question what things of a group look like.
+func listOf(group string) testkit.Ask {
+	return testkit.Ask("/apis/" + group + "/v1/namespaces/default/things")
 }
 
 func jsonText(body string) http.HandlerFunc {
@@ -69,7 +77,7 @@ func TestCatalog(t *testing.T) {
 		serve(r, "ex.io")
 		got, ok := lookup(t, c, things("ex.io"))
 		want := Resource{
-			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Namespaced: true, Cacheable: true,
+			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Namespaced: true, Custom: true, Cacheable: true,
 		}
 		if !ok || got != want {
 			t.Errorf("%+v, want %+v", got, want)
@@ -99,7 +107,7 @@ func TestCatalogAsksOnceASecond(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				c := newCatalog(t, r)
-				r.Script(apiServices, answer)
+				r.Script(askServices, answer)
 				began := time.Now()
 				for time.Since(began) < 10*time.Second {
 					var wait sync.WaitGroup
@@ -114,10 +122,10 @@ func TestCatalogAsksOnceASecond(t *testing.T) {
 					wait.Wait()
 					elapse(10 * time.Millisecond)
 				}
-				if n := r.Asked(apiServices); n < 9 || n > 13 {
+				if n := r.Asked(askServices); n < 9 || n > 13 {
 					t.Errorf("asked %d times in ten seconds", n)
 				}
-				r.Script(apiServices, nil)
+				r.Script(askServices, nil)
 				serve(r, "nope.io")
 				elapse(catalogMinAge)
 				if _, ok := lookup(t, c, things("nope.io")); !ok {
@@ -165,7 +173,7 @@ func TestCatalogOfAggregatedAPIs(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				catalog := newCatalog(t, r)
 				serve(r, "metrics.example.com", "ex.io", "apps", "storage.k8s.io")
-				r.Script(apiServices, c.answer)
+				r.Script(askServices, c.answer)
 				for group, want := range c.cacheable {
 					if got, ok := lookup(t, catalog, things(group)); !ok || got.Cacheable != want {
 						t.Errorf("%s: known %t, cacheable %t, want %t", group, ok, got.Cacheable, want)
@@ -189,6 +197,101 @@ func TestCatalogOfABrokenGroup(t *testing.T) {
 		}
 		if _, ok := lookup(t, c, things("broken.io")); ok {
 			t.Error("a broken group is there")
+		}
+	})
+}
+
+// builtinList is how lists of built-in things begin.
+const builtinList = `{"kind":"ThingList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`
+
+// labelled answers with APIServices of these groups, by their label.
+func labelled(groups map[string]string) http.HandlerFunc {
+	var items []string
+	for group, label := range groups {
+		items = append(items, fmt.Sprintf(
+			`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":%q}},"spec":{"group":%q,"version":"v1"}}`, label, group))
+	}
+	return jsonText(`{"kind":"APIServiceList","items":[` + strings.Join(items, ",") + `]}`)
+}
+
+// Who reads APIServices knows of every resource whether it is custom. Who may not, asks for those whose group does not tell.
+func TestCatalogTellsCustomResources(t *testing.T) {
+	groups := map[string]bool{"apps": false, "storage.k8s.io": false, "gateway.networking.k8s.io": true}
+	for name, c := range map[string]struct {
+		services http.HandlerFunc
+		asked    []string
+	}{
+		"labelled": {labelled(map[string]string{"apps": "onstart", "storage.k8s.io": "onstart", "gateway.networking.k8s.io": "true"}), nil},
+		"made by somebody": {
+			labelled(map[string]string{"storage.k8s.io": "onstart", "gateway.networking.k8s.io": ""}), []string{"gateway.networking.k8s.io"},
+		},
+		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), []string{"storage.k8s.io", "gateway.networking.k8s.io"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				catalog := newCatalog(t, r)
+				serve(r, "apps", "storage.k8s.io", "gateway.networking.k8s.io")
+				r.Script(listOf("storage.k8s.io"), text(builtinList))
+				r.Script(askServices, c.services)
+				for range 3 {
+					for group, want := range groups {
+						if got, ok := lookup(t, catalog, things(group)); !ok || got.Custom != want {
+							t.Errorf("%s: known %t, custom %t", group, ok, got.Custom)
+						}
+					}
+					if err := catalog.Refresh(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for group := range groups {
+					want := 0
+					if slices.Contains(c.asked, group) {
+						want = 1
+					}
+					if n := r.Asked(listOf(group)); n != want {
+						t.Errorf("things of %s were asked for %d times, want %d", group, n, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What cannot be found out is an error, and asked for again a second later.
+func TestCatalogCannotTell(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		serve(r, "ex.io")
+		r.Script(listOf("ex.io"), testkit.Refuse(http.StatusForbidden, "Forbidden"))
+		for range 10 {
+			if _, ok, err := c.Lookup(t.Context(), things("ex.io")); ok || !HasCode(err, http.StatusForbidden) {
+				t.Errorf("found %t, %v", ok, err)
+			}
+		}
+		if n := r.Asked(listOf("ex.io")); n != 1 {
+			t.Errorf("asked %d times at once", n)
+		}
+		serve(r, "ex.io")
+		elapse(styleErrorAge)
+		if got, ok := lookup(t, c, things("ex.io")); !ok || !got.Custom {
+			t.Errorf("afterwards: known %t, %+v", ok, got)
+		}
+	})
+}
+
+// A resource that turned out to be another than was said is asked for, whatever is still said.
+func TestCatalogIsToldBetter(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		serve(r, "ex.io")
+		r.Script(askServices, labelled(map[string]string{"ex.io": "onstart"}))
+		if got, _ := lookup(t, c, things("ex.io")); got.Custom {
+			t.Fatal("the label is not believed")
+		}
+		c.Forget(things("ex.io"))
+		elapse(catalogMinAge)
+		if got, ok := lookup(t, c, things("ex.io")); !ok || !got.Custom {
+			t.Errorf("known %t, %+v", ok, got)
 		}
 	})
 }

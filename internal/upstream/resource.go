@@ -12,6 +12,8 @@ type Resource struct {
 	GVR        schema.GroupVersionResource
 	GVK        schema.GroupVersionKind
 	Namespaced bool
+	// Custom: it is defined by a CustomResourceDefinition.
+	Custom bool
 	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each caller
 	// differently (some filter by what the caller may see), so their answers must not be shared.
 	Cacheable bool
