@@ -3,8 +3,8 @@ package fresh
 import "errors"
 
 var (
-	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which the
-	// upstream is or may be.
+	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which
+	// the upstream is or may be.
 	ErrUnproven = errors.New("the cache could not be proven fresh")
 	// ErrAhead says that the wanted resourceVersion lies above the upstream's.
 	ErrAhead = errors.New("the resourceVersion lies in the future")

@@ -12,7 +12,8 @@ import (
 const (
 	// fenceWait is how long a fence may take: a bookmark comes after up to 2.25 s, and may be of just before.
 	fenceWait = 4 * time.Second
-	// fencePause is how long no fence is opened after one that brought nothing: an upstream may know no bookmarks at all.
+	// fencePause is how long no fence is opened after one that brought nothing: an upstream may know no bookmarks at
+	// all.
 	fencePause = 10 * time.Second
 	// fenceEvery is how far fences are apart: kube-apiserver looks for due bookmarks once a second.
 	fenceEvery = time.Second
@@ -20,8 +21,8 @@ const (
 	fencesFor = 10 * time.Second
 )
 
-// fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever kube-apiserver
-// looks: a reader waits half a second for it, where a fence of its own would take one.
+// fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever
+// kube-apiserver looks: a reader waits half a second for it, where a fence of its own would take one.
 type fences struct {
 	notBefore atomic.Int64 // unix nanoseconds until when no fence is opened, because one brought nothing
 
@@ -69,8 +70,8 @@ func (p *Prover) openFences(ctx context.Context) {
 	}
 }
 
-// bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up to date for
-// that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
+// bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up
+// to date for that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
 func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	if p.ReadFromEtcd || time.Now().UnixNano() < p.fences.notBefore.Load() {
 		return ErrUnproven // without bookmarks a fence would prove nothing

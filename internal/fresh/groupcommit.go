@@ -7,8 +7,8 @@ import (
 )
 
 // groupCommit asks a question on behalf of all who want its answer. One question is on its way at a time; whoever comes
-// meanwhile shares the next one. So a question is always sent after everybody who gets its answer began to wait: what was
-// written before that is in the answer.
+// meanwhile shares the next one. So a question is always sent after everybody who gets its answer began to wait: what
+// was written before that is in the answer.
 type groupCommit[T any] struct {
 	pace  *pace
 	ask   func(ctx context.Context) (T, error)
@@ -59,7 +59,8 @@ func (g *groupCommit[T]) join() (*question[T], bool) {
 	return q, true
 }
 
-// run waits until the question before this one is answered and the pace allows another, closes it to newcomers, and asks.
+// run waits until the question before this one is answered and the pace allows another, closes it to newcomers, and
+// asks.
 func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	defer close(q.done)
 	select {
@@ -82,5 +83,6 @@ func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	q.answer, q.err = g.ask(ctx)
 }
 
-// questionWait is how long the upstream may take to answer a question that proves freshness; it takes milliseconds when well.
+// questionWait is how long the upstream may take to answer a question that proves freshness; it takes milliseconds when
+// well.
 const questionWait = 10 * time.Second

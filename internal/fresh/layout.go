@@ -20,15 +20,15 @@ type layout struct {
 }
 
 const (
-	// layoutAge is how long an answer is believed; a kube-apiserver is not started with another configuration every minute, and
-	// resources that move to another etcd contradict each other.
+	// layoutAge is how long an answer is believed; a kube-apiserver is not started with another configuration every
+	// minute, and resources that move to another etcd contradict each other.
 	layoutAge = time.Minute
 	// overridesSince is the first minor version of 1.x whose health checks name each etcd of --etcd-servers-overrides.
 	overridesSince = 33
 )
 
-// oneEtcd tells whether all resources are in one etcd, as kube-apiserver's health checks show: it has one for the etcd of most
-// resources, and another for each etcd of others. What cannot be found out counts as no.
+// oneEtcd tells whether all resources are in one etcd, as kube-apiserver's health checks show: it has one for the etcd
+// of most resources, and another for each etcd of others. What cannot be found out counts as no.
 func (l *layout) oneEtcd(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock() // whoever waits for it would ask the same

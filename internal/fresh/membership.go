@@ -12,14 +12,14 @@ import (
 const (
 	// compareEvery is how long lies between two comparisons of the same resource with the shared store.
 	compareEvery = time.Second
-	// sharedWait is how long one waits for a shared answer, which may be about a resource that the upstream does not answer for,
-	// before one asks alone.
+	// sharedWait is how long one waits for a shared answer, which may be about a resource that the upstream does not
+	// answer for, before one asks alone.
 	sharedWait = 2 * time.Second
 )
 
-// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which, only whether.
-// So a lane joins only when it says that there is no other, and when the lane's own version was found between two of the shared
-// store's, and again when that had moved on. It leaves at the first contradiction.
+// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which,
+// only whether. So a lane joins only when it says that there is no other, and when the lane's own version was found
+// between two of the shared store's, and again when that had moved on. It leaves at the first contradiction.
 type stores struct {
 	make   func() *store
 	layout *layout
@@ -52,8 +52,9 @@ type membership struct {
 	busy     bool       // a comparison is under way
 }
 
-// current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an answer
-// below it comes from another counter, or from an upstream that was set back, which only the own store can tell apart.
+// current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an
+// answer below it comes from another counter, or from an upstream that was set back, which only the own store can tell
+// apart.
 func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)

@@ -173,8 +173,8 @@ func TestSeveralStores(t *testing.T) {
 	}
 }
 
-// Resources that were in one store and are no longer, as after kube-apiserver was started with another configuration, are told
-// apart at the first contradiction.
+// Resources that were in one store and are no longer, as after kube-apiserver was started with another configuration,
+// are told apart at the first contradiction.
 func TestStoreBreaksUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv, other := cache.RV(100), cache.RV(3)

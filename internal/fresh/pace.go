@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// pace spaces the questions that prove caches fresh. A reader alone is answered at once. The more of them wait at a time, the
-// longer a question is held back for others to join it, so that a thousand readers cost the upstream hardly more than one.
+// pace spaces the questions that prove caches fresh. A reader alone is answered at once. The more of them wait at a
+// time, the longer a question is held back for others to join it, so that a thousand readers cost the upstream hardly
+// more than one.
 type pace struct {
 	mu      sync.Mutex
 	readers int       // whose proof is under way, or whom the upstream answers because there was none

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// However many wait, and however often they come back, the upstream is asked 25 times a second once the credit is used up.
+// However many wait, and however often they come back, the upstream is asked 25 times a second once the credit is used
+// up.
 func TestPaceOfManyReaders(t *testing.T) {
 	p, now := &pace{}, time.Unix(1000, 0)
 	for range 200 {

@@ -12,8 +12,8 @@ import (
 type Patience int
 
 const (
-	// Shared takes a proof that others need, too, or that comes by itself: for a caller whose answer costs the upstream no more
-	// than a question.
+	// Shared takes a proof that others need, too, or that comes by itself: for a caller whose answer costs the upstream
+	// no more than a question.
 	Shared Patience = iota
 	// Brief asks one question: for a caller whose answer costs the upstream more, but less than a fence.
 	Brief
@@ -22,7 +22,8 @@ const (
 )
 
 const (
-	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are under 5 ms.
+	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are
+	// under 5 ms.
 	grace = 20 * time.Millisecond
 	// shortGrace is that of a lane that changes seldom: only its last change may be on its way.
 	shortGrace = 5 * time.Millisecond
@@ -35,8 +36,8 @@ type Provers struct {
 	stores  *stores
 }
 
-// NewProvers makes provers for lanes of one upstream. start runs work for all of them in the background, and returns false when
-// that is over.
+// NewProvers makes provers for lanes of one upstream. start runs work for all of them in the background, and returns
+// false when that is over.
 func NewProvers(upstream Upstream, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
 	p := &Provers{metrics: metrics, pace: &pace{}}
 	p.stores = &stores{layout: &layout{upstream: upstream}, make: func() *store { return newStore(metrics, p.pace, start) }}
@@ -48,13 +49,13 @@ type Options struct {
 	Lane   *cache.Lane
 	Source Source
 	Filler Filler
-	// ReadFromEtcd: the upstream keeps no watch cache of the resource. So there are no bookmarks of it, and several deletions
-	// may be at one resourceVersion (semantics 4.1, 4.4).
+	// ReadFromEtcd: the upstream keeps no watch cache of the resource. So there are no bookmarks of it, and several
+	// deletions may be at one resourceVersion (semantics 4.1, 4.4).
 	ReadFromEtcd bool
 }
 
-// Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics 10.5).
-// What fills the lane tells it what happens there: Deleting, Changed, Synced.
+// Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics
+// 10.5). What fills the lane tells it what happens there: Deleting, Changed, Synced.
 type Prover struct {
 	Options
 	metrics    Metrics
@@ -92,9 +93,9 @@ func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
 	return p.current(ctx)
 }
 
-// Recent is a State with every write that was finished before the request arrived. ErrUnproven means that this could not be shown
-// with that much patience. ctx is the request's: unless the patience is full, the upstream is taken to be busy with the answer
-// instead until it ends.
+// Recent is a State with every write that was finished before the request arrived. ErrUnproven means that this could
+// not be shown with that much patience. ctx is the request's: unless the patience is full, the upstream is taken to be
+// busy with the answer instead until it ends.
 func (p *Prover) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
 	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
 		return p.Lane.State() // the request that made the lane start, and those that waited with it
@@ -162,8 +163,9 @@ func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, er
 	return p.Lane.State()
 }
 
-// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns when the
-// lane is there; ErrAhead when the upstream is not, ErrUnproven when it could not be shown with that much patience.
+// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
+// when the lane is there; ErrAhead when the upstream is not, ErrUnproven when it could not be shown with that much
+// patience.
 func (p *Prover) Reach(ctx context.Context, want cache.RV, patience Patience) error {
 	if _, err := p.Lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
@@ -202,8 +204,8 @@ func (p *Prover) current(ctx context.Context) (cache.RV, error) {
 	return rv, err
 }
 
-// holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd may have
-// more than one (semantics 4.4), and the next may be on its way.
+// holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd
+// may have more than one (semantics 4.4), and the next may be on its way.
 func (p *Prover) holds(s *cache.State, rv cache.RV) bool {
 	if s.RV() == rv && p.ReadFromEtcd {
 		return p.deletion.Load() < uint64(rv)

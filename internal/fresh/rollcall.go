@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// rollCallObjects is up to how many objects a lane is called over when several want to know: that many names and versions
-	// take kube-apiserver about ten milliseconds.
+	// rollCallObjects is up to how many objects a lane is called over when several want to know: that many names and
+	// versions take kube-apiserver about ten milliseconds.
 	rollCallObjects = 500
 	// rollCallAlone is up to how many when one does, who may want but a few of them.
 	rollCallAlone = 100
@@ -21,8 +21,8 @@ const (
 	rollCallPause = 30 * time.Second
 )
 
-// RollCall is the name and version of every object that the upstream had at RV: enough to tell whether a lane has the same,
-// in one question, however quiet the resource is. Immutable.
+// RollCall is the name and version of every object that the upstream had at RV: enough to tell whether a lane has the
+// same, in one question, however quiet the resource is. Immutable.
 type RollCall struct {
 	RV       cache.RV
 	Versions map[string]cache.RV // by the object's key in the lane
@@ -75,8 +75,8 @@ func (r *rolls) postpone(err error) {
 	r.notBefore.Store(until)
 }
 
-// proveByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their way. held
-// is what the lane held before.
+// proveByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
+// way. held is what the lane held before.
 func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV) (*cache.State, error) {
 	call, err := p.rolls.questions.get(ctx)
 	if err != nil {

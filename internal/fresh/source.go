@@ -14,24 +14,27 @@ type Upstream interface {
 	HealthChecks(ctx context.Context) ([]byte, error)
 }
 
-// Source is what is asked of the upstream about one resource. Sources are compared: two that are equal ask about the same
-// resource.
+// Source is what is asked of the upstream about one resource. Sources are compared: two that are equal ask about the
+// same resource.
 type Source interface {
-	// ResourceVersion is the upstream's at some moment after the call began, as far as the resource can tell. It is never below
-	// what the upstream sent of the resource before the call.
+	// ResourceVersion is the upstream's at some moment after the call began, as far as the resource can tell. It is
+	// never below what the upstream sent of the resource before the call.
 	ResourceVersion(ctx context.Context) (cache.RV, error)
-	// CallRoll reads the name and version of every object, consistently. An error that is ErrUnsupported will come again.
+	// CallRoll reads the name and version of every object, consistently. An error that is ErrUnsupported will come
+	// again.
 	CallRoll(ctx context.Context) (*RollCall, error)
 }
 
 // Filler is what writes a lane.
 type Filler interface {
-	// Fence brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns when that is
-	// written or the context ends; whether it succeeded, the lane shows.
+	// Fence brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns when
+	// that is written or the context ends; whether it succeeded, the lane shows.
 	Fence(ctx context.Context)
-	// SetBack says that the upstream is behind what the lane shows: it was restored, and the lane has to be listed again.
+	// SetBack says that the upstream is behind what the lane shows: it was restored, and the lane has to be listed
+	// again.
 	SetBack()
-	// Start runs work in the background until the lane stops, which ends the work's context; false when it is stopping already.
+	// Start runs work in the background until the lane stops, which ends the work's context; false when it is stopping
+	// already.
 	Start(work func(ctx context.Context)) bool
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells the
-// current resourceVersion of all of them. Which resources share one is found out by comparison (membership.compare).
+// store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells
+// the current resourceVersion of all of them. Which resources share one is found out by comparison
+// (membership.compare).
 type store struct {
 	metrics Metrics
 	probes  *groupCommit[reading]
@@ -34,8 +35,8 @@ func newStore(metrics Metrics, p *pace, start func(func(context.Context)) bool) 
 	return s
 }
 
-// current is the store's resourceVersion at some moment after the call began. The source is of one of the store's resources; probes go
-// round among those that are read, so that a counter of its own would show.
+// current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
+// resources; probes go round among those that are read, so that a counter of its own would show.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	s.propose(source)
 	return s.probes.get(ctx)

@@ -14,12 +14,12 @@ import (
 // stepsAhead is how many steps may wait between the goroutine that cuts frames and the writer.
 const stepsAhead = 256
 
-// settled is how long a watch must be open for the upstream to count as heard when nothing happens; one that lies or ends at
-// once says nothing.
+// settled is how long a watch must be open for the upstream to count as heard when nothing happens; one that lies or
+// ends at once says nothing.
 const settled = time.Second
 
-// apply writes a stream's steps, and those of fences, into the lane until the stream ends. A goroutine of its own cuts the
-// stream, so that scanning the next object and publishing this one overlap; it has ended when apply returns.
+// apply writes a stream's steps, and those of fences, into the lane until the stream ends. A goroutine of its own cuts
+// the stream, so that scanning the next object and publishing this one overlap; it has ended when apply returns.
 func (w *writer) apply(ctx context.Context, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
@@ -82,8 +82,8 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	}
 }
 
-// write applies one step. A change that the lane has already, because a fence and the watch both brought it, is dropped, and
-// so is everything from a fence of the last epoch.
+// write applies one step. A change that the lane has already, because a fence and the watch both brought it, is
+// dropped, and so is everything from a fence of the last epoch.
 func (w *writer) write(st step) error {
 	switch {
 	case st.by != w.listWatch.Load():

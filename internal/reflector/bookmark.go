@@ -13,7 +13,8 @@ type Bookmark struct {
 	Cells    []byte
 }
 
-// learnBookmark keeps what a bookmark of this kind looks like; what cannot be learned is the least that every bookmark has.
+// learnBookmark keeps what a bookmark of this kind looks like; what cannot be learned is the least that every bookmark
+// has.
 func (w *writer) learnBookmark(frame wire.Frame) {
 	template, err := bookmarks.Learn(frame.Row.Object)
 	if err != nil {

@@ -27,8 +27,8 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 	}
 }
 
-// A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream was slow for
-// once or is another one now.
+// A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream
+// was slow for once or is another one now.
 func TestBookmarkOutlivesStreamingLists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.SetWays(testkit.Ways{NullTimes: true}) // so that it says more than the least

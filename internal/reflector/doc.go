@@ -1,23 +1,24 @@
 // Package reflector fills lanes: it list-watches the upstream and is the only writer of the caches.
 //
-// A Set holds one Reflector for each resource that somebody reads. A Reflector is a cache.Lane with what fills it (writer), what
-// proves it fresh (internal/fresh), and what is known of its resource.
+// A Set holds one Reflector for each resource that somebody reads. A Reflector is a cache.Lane with what fills it
+// (writer), what proves it fresh (internal/fresh), and what is known of its resource.
 //
 // It promises:
 //   - each lane costs the upstream one list and one watch, however many clients read from it;
-//   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered, growing
-//     delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
-//   - when the upstream no longer holds that resourceVersion (410), has been set back before it, or prints other columns, the
-//     lane is listed again and a new epoch begins (I11);
-//   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its State's;
+//   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
+//     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
+//   - when the upstream no longer holds that resourceVersion (410), has been set back before it, or prints other
+//     columns, the lane is listed again and a new epoch begins (I11);
+//   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its
+//     State's;
 //   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
 //     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded.
 //
-// Goroutines: Set.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer, those of its
-// prover's questions and fences, and waits for them when it is stopped. A writer owns the goroutine that cuts its stream into
-// steps. Questions that lanes share belong to the Set. Nothing is started by a constructor, and a reader who leaves takes no
-// question of others along.
+// Goroutines: Set.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer,
+// those of its prover's questions and fences, and waits for them when it is stopped. A writer owns the goroutine that
+// cuts its stream into steps. Questions that lanes share belong to the Set. Nothing is started by a constructor, and a
+// reader who leaves takes no question of others along.
 //
 // The package answers no client, and never asks whether somebody may read: who gets a Reflector was authorized before.
 package reflector

@@ -13,8 +13,8 @@ import (
 var ErrStopped = errors.New("the lanes are stopped")
 
 var (
-	// errRedefined says that the resource is not what the lane was made for. A lane's kind, which requests are parsed with,
-	// does not change under them: the lane ends, and the next request starts another.
+	// errRedefined says that the resource is not what the lane was made for. A lane's kind, which requests are parsed
+	// with, does not change under them: the lane ends, and the next request starts another.
 	errRedefined = errors.New("the resource is defined in another way than before")
 	// errReprinted says that the Tables of the resource have other columns than before.
 	errReprinted = errors.New("the resource is printed with other columns than before")
@@ -30,8 +30,8 @@ var errEndless = errors.New("the streaming list does not end its initial events"
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (401, 403, 404, 405,
-	// 406) or because the resource was redefined; requests for it are the upstream's to answer.
+	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (401, 403, 404,
+	// 405, 406) or because the resource was redefined; requests for it are the upstream's to answer.
 	Refused bool
 }
 

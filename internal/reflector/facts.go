@@ -20,8 +20,8 @@ func (f *facts) Kind() *selectors.Kind { return f.kind.Load() }
 // Bookmark is what a bookmark of this kind looks like; never nil once the lane is synced.
 func (f *facts) Bookmark() *Bookmark { return f.bookmark.Load() }
 
-// Marked tells whether the upstream has sent a bookmark of the resource. Without them a lane does not hear of versions that
-// other resources move to.
+// Marked tells whether the upstream has sent a bookmark of the resource. Without them a lane does not hear of versions
+// that other resources move to.
 func (f *facts) Marked() bool { return f.marked.Load() }
 
 // Warnings are the Warning headers that the upstream puts on answers for this resource, because its API is deprecated.

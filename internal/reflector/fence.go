@@ -6,12 +6,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// fenceSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end (semantics 10.3).
+// fenceSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end (semantics
+// 10.3).
 const fenceSeconds = 3
 
-// fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It replays what the lane
-// misses, and the bookmark proves that everything before it was sent (semantics 10.1). It returns when the writer has taken the
-// steps, or when the context ends. An error only means that nothing was proven.
+// fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It replays what
+// the lane misses, and the bookmark proves that everything before it was sent (semantics 10.1). It returns when the
+// writer has taken the steps, or when the context ends. An error only means that nothing was proven.
 func (w *writer) fence(ctx context.Context) {
 	rv, err := w.reflector.Cache.Position()
 	if err != nil {

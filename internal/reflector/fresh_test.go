@@ -277,7 +277,8 @@ func TestEventsAreNotFenced(t *testing.T) {
 	})
 }
 
-// The list that fills a lane is itself asked for after whoever made it start, who needs no other proof. Who comes later does.
+// The list that fills a lane is itself asked for after whoever made it start, who needs no other proof. Who comes later
+// does.
 func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
@@ -304,8 +305,8 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 	})
 }
 
-// When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the version of
-// a probe, and still has what is gone.
+// When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the
+// version of a probe, and still has what is gone.
 func TestEventsOfALeaseGoTogether(t *testing.T) {
 	for _, how := range []string{"probe", "roll call"} {
 		t.Run(how, func(t *testing.T) {
@@ -349,7 +350,8 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 	}
 }
 
-// Fences go on for a while after one was needed, so that the next reader finds one that is about to end; then they stop.
+// Fences go on for a while after one was needed, so that the next reader finds one that is about to end; then they
+// stop.
 func TestFencesGoOn(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()

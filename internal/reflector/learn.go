@@ -63,9 +63,9 @@ func (w *writer) learn(ctx context.Context) error {
 	return nil
 }
 
-// verify asks, before a watch is resumed, whether the resourceVersion that readers see still means what it meant: watches end
-// when a custom resource is redefined and when the upstream's etcd is set back, and kube-apiserver resumes them all the
-// same, at versions that it has not reached (semantics 4.1).
+// verify asks, before a watch is resumed, whether the resourceVersion that readers see still means what it meant:
+// watches end when a custom resource is redefined and when the upstream's etcd is set back, and kube-apiserver resumes
+// them all the same, at versions that it has not reached (semantics 4.1).
 func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	d, err := w.discover(ctx)
 	switch {

@@ -33,7 +33,8 @@ const lateEnd = 30 * time.Second
 func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
-	response, err := l.client.Open(ctx, upstream.Target{Path: l.resource.Path(""), Query: query}, l.accept) //nolint:bodyclose // the stream closes it
+	target := upstream.Target{Path: l.resource.Path(""), Query: query}
+	response, err := l.client.Open(ctx, target, l.accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err

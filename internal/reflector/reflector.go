@@ -25,7 +25,8 @@ type Reflector struct {
 	used   atomic.Int64 // unix nanoseconds of the last request
 }
 
-// AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look at.
+// AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
+// at.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	if _, err := r.Cache.State(); err == nil {
 		return // almost always, and without a lock
@@ -49,9 +50,9 @@ func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	}
 }
 
-// Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to prove.
-// fresh.ErrUnproven means that this could not be shown with that much patience. ctx is the request's: unless the patience is full,
-// the upstream is taken to be busy with the answer instead until it ends.
+// Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to
+// prove. fresh.ErrUnproven means that this could not be shown with that much patience. ctx is the request's: unless the
+// patience is full, the upstream is taken to be busy with the answer instead until it ends.
 func (r *Reflector) Recent(ctx context.Context, arrived time.Time, patience fresh.Patience) (*cache.State, error) {
 	return r.prover.Recent(ctx, arrived, patience)
 }
@@ -59,8 +60,9 @@ func (r *Reflector) Recent(ctx context.Context, arrived time.Time, patience fres
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.prover.Now(ctx) }
 
-// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns when the
-// lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown with that much patience.
+// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
+// when the lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown with
+// that much patience.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, patience fresh.Patience) error {
 	return r.prover.Reach(ctx, rv, patience)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// A lane of few objects need not wait for a bookmark, however quiet it is: the upstream tells at once that nothing changed.
+// A lane of few objects need not wait for a bookmark, however quiet it is: the upstream tells at once that nothing
+// changed.
 func TestRollCall(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -131,8 +132,8 @@ func TestNoRollCall(t *testing.T) {
 	})
 }
 
-// An upstream that is set back below what was shown, though not below what was written, has lost a version that clients know:
-// who watches from there would miss what the versions in between mean now.
+// An upstream that is set back below what was shown, though not below what was written, has lost a version that clients
+// know: who watches from there would miss what the versions in between mean now.
 func TestSetBackBelowARollCall(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -165,8 +166,8 @@ func TestSetBackBelowARollCall(t *testing.T) {
 	})
 }
 
-// A list that was asked for before the roll was called is older than what the roll call proves: who was shown that would be
-// taken back.
+// A list that was asked for before the roll was called is older than what the roll call proves: who was shown that
+// would be taken back.
 func TestRollCallDuringARelist(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")

@@ -34,7 +34,7 @@ type Set struct {
 	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
-	background sync.WaitGroup // questions for all lanes, and lanes that are being stopped because others took their places
+	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
 }
 
 // NewSet makes an empty set of lanes; Run must be called before Get.
@@ -55,8 +55,8 @@ func (s *Set) startShared(work func(context.Context)) bool {
 	return life != nil
 }
 
-// Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines have
-// ended. ready is called when Get may be used.
+// Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines
+// have ended. ready is called when Get may be used.
 func (s *Set) Run(ctx context.Context, ready func()) {
 	s.mu.Lock()
 	s.life = ctx

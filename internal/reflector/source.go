@@ -14,12 +14,13 @@ import (
 
 const (
 	mediaPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-	// rollCallLimit bounds an answer in bytes: 16 KiB of metadata for each object. What is longer costs more than it proves.
+	// rollCallLimit bounds an answer in bytes: 16 KiB of metadata for each object. What is longer costs more than it
+	// proves.
 	rollCallLimit = 8 << 20
 )
 
-// source asks the upstream what proves lanes of a resource fresh. It implements fresh.Source, and so has nothing but what can be
-// compared.
+// source asks the upstream what proves lanes of a resource fresh. It implements fresh.Source, and so has nothing but
+// what can be compared.
 type source struct {
 	client   *upstream.Client
 	resource upstream.Resource

@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// frameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it may
-// come with its managed fields and a Table around it.
+// frameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it
+// may come with its managed fields and a Table around it.
 const frameLimit = 64 << 20
 
 // initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).

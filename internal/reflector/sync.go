@@ -29,8 +29,8 @@ const (
 // upstream has its state at hand, and client-go's reflectors begin to complain then.
 const initialWait = 10 * time.Second
 
-// sync fills the lane with the upstream's state of now and publishes it as a new epoch. It returns the watch that goes on
-// from there, or nil when none is open yet.
+// sync fills the lane with the upstream's state of now and publishes it as a new epoch. It returns the watch that goes
+// on from there, or nil when none is open yet.
 func (w *writer) sync(ctx context.Context) (*stream, error) {
 	for {
 		open, err := w.syncOnce(ctx)
@@ -58,8 +58,8 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 	return nil, w.pages(ctx)
 }
 
-// stream reads a streaming list (KEP-3157): each object arrives in a frame of its own and the annotated bookmark ends the
-// initial state; the same stream then goes on as the watch.
+// stream reads a streaming list (KEP-3157): each object arrives in a frame of its own and the annotated bookmark ends
+// the initial state; the same stream then goes on as the watch.
 func (w *writer) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
@@ -200,7 +200,8 @@ func (w *writer) setColumns(raw []byte) {
 	w.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, w.shape.Columns, datePaths)
 }
 
-// publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in it.
+// publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in
+// it.
 func (w *writer) publish(rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {

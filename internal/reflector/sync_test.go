@@ -128,8 +128,8 @@ func noTable(r *rig, asks ...testkit.Ask) {
 	}
 }
 
-// A server that does not know sendInitialEvents begins a plain watch: synthetic ADDED events and never the bookmark that ends
-// them. The objects of others keep changing, so silence alone does not tell.
+// A server that does not know sendInitialEvents begins a plain watch: synthetic ADDED events and never the bookmark
+// that ends them. The objects of others keep changing, so silence alone does not tell.
 func TestStreamingListIgnored(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")

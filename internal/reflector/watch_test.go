@@ -102,7 +102,8 @@ func TestWindowLost(t *testing.T) {
 	}
 }
 
-// What must not be believed: each is an error that is told, tried again at growing distances, and leaves the State alone.
+// What must not be believed: each is an error that is told, tried again at growing distances, and leaves the State
+// alone.
 func TestWatchLies(t *testing.T) {
 	f := &testkit.FakeUpstream{FakeKind: configMaps}
 	object := func(kind, key string, rv uint64, data string) string {

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// writer fills one lane: it syncs, watches, resumes, and begins a new epoch when the upstream says 410. It is the lane's
-// only writer.
+// writer fills one lane: it syncs, watches, resumes, and begins a new epoch when the upstream says 410. It is the
+// lane's only writer.
 type writer struct {
 	client    *upstream.Client
 	reflector *Reflector
@@ -39,8 +39,8 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 	}
 }
 
-// run fills the lane until the context ends, the upstream refuses the resource, or it is redefined. Then the lane is closed:
-// its watchers end, and requests are the upstream's to answer.
+// run fills the lane until the context ends, the upstream refuses the resource, or it is redefined. Then the lane is
+// closed: its watchers end, and requests are the upstream's to answer.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	pause := newBackoff()
@@ -150,8 +150,8 @@ func (w *writer) resume(ctx context.Context) (*stream, error) {
 }
 
 // resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000
-// events in one transaction, at one version: a stream may have broken off among them (semantics 4.4). What comes twice is
-// dropped.
+// events in one transaction, at one version: a stream may have broken off among them (semantics 4.4). What comes twice
+// is dropped.
 func (w *writer) resumeAt(rv cache.RV) cache.RV {
 	if w.reflector.Resource.ReadFromEtcd() && rv > 1 {
 		return rv - 1

@@ -10,11 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// automanaged is the label by which kube-apiserver tells who made a local APIService: "onstart" are its own built-in group
-// versions, "true" those of CustomResourceDefinitions. What somebody else made has no such label.
+// automanaged is the label by which kube-apiserver tells who made a local APIService: "onstart" are its own built-in
+// group versions, "true" those of CustomResourceDefinitions. What somebody else made has no such label.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// apiServicesLimit bounds the list of APIServices in bytes: each takes a few KB, and there is one for each group version.
+// apiServicesLimit bounds the list of APIServices in bytes: each takes a few KB, and there is one for each group
+// version.
 const apiServicesLimit = 64 << 20
 
 // apiServices is what the upstream's aggregation layer says of its group versions; nil when the facade may not know.
@@ -58,8 +59,8 @@ func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
 	return services, nil
 }
 
-// foreign tells whether another server answers for a group version. Who may not read APIServices cannot tell, and believes only
-// the names that Kubernetes keeps to itself to be the upstream's own.
+// foreign tells whether another server answers for a group version. Who may not read APIServices cannot tell, and
+// believes only the names that Kubernetes keeps to itself to be the upstream's own.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
@@ -67,7 +68,8 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	return a[gv].foreign
 }
 
-// custom tells whether a group version's resources are custom; the second result is false when that is not said anywhere.
+// custom tells whether a group version's resources are custom; the second result is false when that is not said
+// anywhere.
 func (a apiServices) custom(gv schema.GroupVersion) (custom, known bool) {
 	switch {
 	case a[gv].automanaged == "true":

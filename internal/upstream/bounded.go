@@ -11,8 +11,8 @@ import (
 // discoveryLimit bounds one answer of discovery in bytes; ten thousand CRDs take less than a tenth of it.
 const discoveryLimit = 64 << 20
 
-// ForDiscovery returns a configuration for client-go's discovery, which reads an answer to its end, whatever that is: answers
-// fail when they exceed 64 MiB.
+// ForDiscovery returns a configuration for client-go's discovery, which reads an answer to its end, whatever that is:
+// answers fail when they exceed 64 MiB.
 func ForDiscovery(config *rest.Config) *rest.Config {
 	bounded := rest.CopyConfig(config)
 	bounded.Wrap(func(next http.RoundTripper) http.RoundTripper {

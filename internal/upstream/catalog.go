@@ -16,8 +16,8 @@ import (
 	"k8s.io/client-go/discovery"
 )
 
-// catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm of requests for a
-// resource that does not exist costs the upstream one discovery per period.
+// catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm
+// of requests for a resource that does not exist costs the upstream one discovery per period.
 const catalogMinAge = time.Second
 
 // Catalog knows which resources the upstream serves. It is filled by discovery, and asked again when a resource is
@@ -50,9 +50,9 @@ func NewCatalog(client *Client, d discovery.DiscoveryInterface) *Catalog {
 // Known tells whether discovery was ever read.
 func (c *Catalog) Known() bool { return c.content.Load() != nil }
 
-// Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is looked
-// for in the upstream's discovery again, at most once a second. It may take one question more to find out whether a resource
-// is custom.
+// Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is
+// looked for in the upstream's discovery again, at most once a second. It may take one question more to find out
+// whether a resource is custom.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
 	r, ok, err := c.find(ctx, gvr)
 	if err != nil || !ok {
@@ -89,8 +89,8 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (Resource, bool) {
 	return r, ok
 }
 
-// Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is another
-// one now. Whether it is custom will be asked, rather than believed.
+// Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is
+// another one now. Whether it is custom will be asked, rather than believed.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	for {
@@ -130,7 +130,8 @@ func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	return found[0], nil
 }
 
-// Refresh reads the upstream's discovery. Callers at the same time share one reading, which no single caller's context ends.
+// Refresh reads the upstream's discovery. Callers at the same time share one reading, which no single caller's context
+// ends.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	done := c.flight.DoChan("", func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)

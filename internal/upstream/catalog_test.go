@@ -27,8 +27,8 @@ func newCatalog(t *testing.T, r *rig) *Catalog {
 	return NewCatalog(r.client, client)
 }
 
-// serve adds groups to the fake's discovery, each with a custom resource that can be listed, and says nothing of them in its
-// APIServices.
+// serve adds groups to the fake's discovery, each with a custom resource that can be listed, and says nothing of them
+// in its APIServices.
 func serve(r *rig, groups ...string) {
 	var list []string
 	for _, group := range groups {
@@ -214,7 +214,8 @@ func labelled(groups map[string]string) http.HandlerFunc {
 	return jsonText(`{"kind":"APIServiceList","items":[` + strings.Join(items, ",") + `]}`)
 }
 
-// Who reads APIServices knows of every resource whether it is custom. Who may not, asks for those whose group does not tell.
+// Who reads APIServices knows of every resource whether it is custom. Who may not, asks for those whose group does not
+// tell.
 func TestCatalogTellsCustomResources(t *testing.T) {
 	groups := map[string]bool{"apps": false, "storage.k8s.io": false, "gateway.networking.k8s.io": true}
 	for name, c := range map[string]struct {

@@ -20,8 +20,8 @@ const mediaJSON = "application/json"
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
 
-// answerWait is how long the headers of a watch and the whole of any other answer may take. kube-apiserver itself gives up
-// after a minute; what takes longer hangs.
+// answerWait is how long the headers of a watch and the whole of any other answer may take. kube-apiserver itself gives
+// up after a minute; what takes longer hangs.
 const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
@@ -76,8 +76,8 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 	return request, nil
 }
 
-// Open sends a GET and returns the answer, with an open body that the caller closes, when it is a 200; any other answer is a
-// *StatusError. Headers that take longer than 90 s are an error.
+// Open sends a GET and returns the answer, with an open body that the caller closes, when it is a 200; any other answer
+// is a *StatusError. Headers that take longer than 90 s are an error.
 func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Response, error) {
 	request, err := c.request(ctx, t, accept)
 	if err != nil {
@@ -119,8 +119,8 @@ func (b *ownedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Get sends a GET and returns the whole body of a 200, within 90 s. Any other answer is a *StatusError, a body of more than limit
-// bytes an *OversizeError.
+// Get sends a GET and returns the whole body of a 200, within 90 s. Any other answer is a *StatusError, a body of more
+// than limit bytes an *OversizeError.
 func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) ([]byte, error) {
 	body, _, err := c.getWithHeader(ctx, t, accept, limit)
 	return body, err
@@ -144,8 +144,8 @@ func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, lim
 	return data, response.Header, nil
 }
 
-// Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review. It
-// returns the answer's code and at most 64 KiB of its body.
+// Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review.
+// It returns the answer's code and at most 64 KiB of its body.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	request, err := c.request(ctx, Target{Path: path}, mediaJSON)
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package upstream is access to one kube-apiserver: a Client that asks it, the Catalog of what it serves, its Documents, and
-// PassThrough for what the facade leaves to it.
+// Package upstream is access to one kube-apiserver: a Client that asks it, the Catalog of what it serves, its
+// Documents, and PassThrough for what the facade leaves to it.
 //
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, and the access reviews that internal/auth asks for;
 //   - every answer is bounded in time and bytes, but those that are passed through;
 //   - no request leaves with credentials other than the facade's own, or for a place other than the one upstream;
-//   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients ask.
+//   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients
+//     ask.
 //
 // Goroutines: none but those that share one question among callers, which end with its answer.
 //
-// It keeps no objects and answers no client by itself, except that PassThrough copies the upstream's own answer, and names the
-// cause in it that old servers leave out (toolarge.go).
+// It keeps no objects and answers no client by itself, except that PassThrough copies the upstream's own answer, and
+// names the cause in it that old servers leave out (toolarge.go).
 package upstream

@@ -159,8 +159,8 @@ func (d *Documents) fetch(ctx context.Context, key string, t Target, header http
 	return document, nil
 }
 
-// keep stores a document. Over the budget everything is forgotten: the documents in use come back with the next request,
-// and which ones those are need not be tracked.
+// keep stores a document. Over the budget everything is forgotten: the documents in use come back with the next
+// request, and which ones those are need not be tracked.
 func (d *Documents) keep(key string, document *Document) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

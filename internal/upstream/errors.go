@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a whole one.
+// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a
+// whole one.
 var ErrEnd = errors.New("the answer ends here")
 
 // StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.

@@ -20,13 +20,14 @@ var forwardedHeaders = []string{
 	"Range", "User-Agent",
 }
 
-// withheldHeaders are headers of an answer that speak of the upstream's host, not of the answer: a client would apply them to
-// the facade's.
+// withheldHeaders are headers of an answer that speak of the upstream's host, not of the answer: a client would apply
+// them to the facade's.
 var withheldHeaders = []string{"Alt-Svc", "Set-Cookie", "Strict-Transport-Security"}
 
 var discarded = log.New(io.Discard, "", 0)
 
-// PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot prove.
+// PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot
+// prove.
 type PassThrough struct {
 	client *Client
 }
@@ -34,9 +35,9 @@ type PassThrough struct {
 // NewPassThrough passes requests on to the client's upstream.
 func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
 
-// Serve sends the request on and copies the answer. It returns an *UnreachableError when there is no answer to copy; then
-// nothing was written. An answer that breaks off in the middle aborts the client's connection, so that half a body is
-// never taken for a whole one; only ErrEnd lets it end there.
+// Serve sends the request on and copies the answer. It returns an *UnreachableError when there is no answer to copy;
+// then nothing was written. An answer that breaks off in the middle aborts the client's connection, so that half a body
+// is never taken for a whole one; only ErrEnd lets it end there.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
@@ -60,8 +61,8 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 	return failed
 }
 
-// Open sends the request on and returns the upstream's answer, uncompressed, for a caller that gives it another form; the caller
-// closes its body. It returns an *UnreachableError when there is no answer.
+// Open sends the request on and returns the upstream's answer, uncompressed, for a caller that gives it another form;
+// the caller closes its body. It returns an *UnreachableError when there is no answer.
 func (p *PassThrough) Open(r *http.Request) (*http.Response, error) {
 	out := &httputil.ProxyRequest{In: r, Out: r.Clone(r.Context())}
 	p.rewrite(out)
@@ -88,8 +89,8 @@ func (b *endingBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same parameters
-// that were read here.
+// rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same
+// parameters that were read here.
 func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
 	header := http.Header{}
 	for _, name := range forwardedHeaders {

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pass sends a request, as text, over a connection of its own to a server that passes it on, and returns the answer. The
-// error is the one of reading the answer's body.
+// pass sends a request, as text, over a connection of its own to a server that passes it on, and returns the answer.
+// The error is the one of reading the answer's body.
 func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) {
 	t.Helper()
 	passThrough := NewPassThrough(r.client)

@@ -6,16 +6,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is one resource that the upstream serves, as its discovery describes it. Resources are compared: two that are equal are
-// the same.
+// Resource is one resource that the upstream serves, as its discovery describes it. Resources are compared: two that
+// are equal are the same.
 type Resource struct {
 	GVR        schema.GroupVersionResource
 	GVK        schema.GroupVersionKind
 	Namespaced bool
 	// Custom: it is defined by a CustomResourceDefinition.
 	Custom bool
-	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each caller
-	// differently (some filter by what the caller may see), so their answers must not be shared.
+	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each
+	// caller differently (some filter by what the caller may see), so their answers must not be shared.
 	Cacheable bool
 }
 
@@ -35,8 +35,8 @@ func (r Resource) Path(namespace string) string {
 	return b.String()
 }
 
-// ReadFromEtcd tells whether kube-apiserver keeps no watch cache of the resource and reads it from etcd: its limit then counts
-// at resourceVersion 0, and its watches get no bookmarks but the one after initial events (semantics 2.1, 4.1).
+// ReadFromEtcd tells whether kube-apiserver keeps no watch cache of the resource and reads it from etcd: its limit then
+// counts at resourceVersion 0, and its watches get no bookmarks but the one after initial events (semantics 2.1, 4.1).
 func (r Resource) ReadFromEtcd() bool {
 	return r.GVR.Resource == "events" && (r.GVR.Group == "" || r.GVR.Group == "events.k8s.io")
 }

@@ -12,14 +12,15 @@ import (
 )
 
 const (
-	// styleWait is how long the upstream may take to show what lists of a resource look like; it takes milliseconds when well.
+	// styleWait is how long the upstream may take to show what lists of a resource look like; it takes milliseconds
+	// when well.
 	styleWait = 10 * time.Second
 	// styleErrorAge is how long the failure of such a question is believed.
 	styleErrorAge = time.Second
 )
 
-// styles finds out which resources are custom where APIServices do not tell: kube-apiserver writes lists of custom resources in
-// another order of members than those of built-in ones (wire.LearnList). A resource is asked for once.
+// styles finds out which resources are custom where APIServices do not tell: kube-apiserver writes lists of custom
+// resources in another order of members than those of built-in ones (wire.LearnList). A resource is asked for once.
 type styles struct {
 	client *Client
 	flight singleflight.Group
@@ -40,7 +41,8 @@ func newStyles(client *Client) *styles {
 	return &styles{client: client, kept: map[Resource]style{}, mistaken: map[schema.GroupVersionResource]bool{}}
 }
 
-// custom tells whether a resource is custom. Callers at the same time share one question, which no single caller's context ends.
+// custom tells whether a resource is custom. Callers at the same time share one question, which no single caller's
+// context ends.
 func (s *styles) custom(ctx context.Context, r Resource) (bool, error) {
 	if known, ok := s.known(r); ok {
 		return known.custom, known.err

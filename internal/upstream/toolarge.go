@@ -16,9 +16,9 @@ import (
 // tooLarge is how every kube-apiserver words a resourceVersion that it has not reached (semantics 2.2).
 const tooLarge = "Too large resource version"
 
-// nameCause makes the 504 of an old kube-apiserver one that clients recognise. Before 1.18 its Status has no cause (1.16) or one
-// without a reason (1.17); client-go looks for the reason since 0.18, and some of its versions for nothing else. An answer that
-// names the cause, and whatever is no such Status in JSON, stays as it is to the byte.
+// nameCause makes the 504 of an old kube-apiserver one that clients recognise. Before 1.18 its Status has no cause
+// (1.16) or one without a reason (1.17); client-go looks for the reason since 0.18, and some of its versions for
+// nothing else. An answer that names the cause, and whatever is no such Status in JSON, stays as it is to the byte.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	plain := err == nil && media == mediaJSON && response.Header.Get("Content-Encoding") == ""
@@ -41,8 +41,8 @@ func nameCause(response *http.Response) error {
 	return nil
 }
 
-// withCause is a Status about a version that is too large as kube-apiserver writes it since 1.18; nil when there is nothing to
-// add.
+// withCause is a Status about a version that is too large as kube-apiserver writes it since 1.18; nil when there is
+// nothing to add.
 func withCause(body []byte) []byte {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" || !strings.Contains(status.Message, tooLarge) {
