@@ -38,7 +38,7 @@ func (p *Prover) wantFences() bool {
 	defer f.mu.Unlock()
 	f.wanted = time.Now()
 	if !f.opened {
-		f.opened = p.Filler.Start(p.openFences)
+		f.opened = p.filler.Start(p.openFences)
 	}
 	return f.opened
 }
@@ -61,7 +61,7 @@ func (p *Prover) openFences(ctx context.Context) {
 			ctx, cancel := context.WithTimeout(ctx, fenceWait)
 			defer cancel()
 			p.metrics.Questioned("fence")
-			p.Filler.Fence(ctx)
+			p.filler.Fence(ctx)
 		})
 		select {
 		case <-tick.C:
@@ -73,7 +73,7 @@ func (p *Prover) openFences(ctx context.Context) {
 // bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up
 // to date for that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
 func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
-	if p.ReadFromEtcd || time.Now().UnixNano() < p.fences.notBefore.Load() {
+	if p.readFromEtcd || time.Now().UnixNano() < p.fences.notBefore.Load() {
 		return ErrUnproven // without bookmarks a fence would prove nothing
 	}
 	if !p.wantFences() {
@@ -81,8 +81,8 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	}
 	probing, cancel := context.WithTimeout(ctx, fenceWait)
 	defer cancel()
-	_, _ = p.membership.own.current(probing, p.Source) // if it fails the bookmark proves less, and is looked at
-	if _, err := p.Lane.WaitFor(ctx, rv, fenceWait); err == nil {
+	_, _ = p.membership.own.current(probing, p.membership.source) // if it fails the bookmark proves less, and is looked at
+	if _, err := p.lane.WaitFor(ctx, rv, fenceWait); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {

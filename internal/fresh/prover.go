@@ -57,7 +57,10 @@ type Options struct {
 // Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics
 // 10.5). What fills the lane tells it what happens there: Deleting, Changed, Synced.
 type Prover struct {
-	Options
+	lane         *cache.Lane
+	filler       Filler
+	readFromEtcd bool
+
 	metrics    Metrics
 	pace       *pace
 	membership *membership
@@ -71,7 +74,7 @@ type Prover struct {
 
 // Prover makes the prover of a lane.
 func (p *Provers) Prover(o Options) *Prover {
-	prover := &Prover{Options: o, metrics: p.metrics, pace: p.pace}
+	prover := &Prover{lane: o.Lane, filler: o.Filler, readFromEtcd: o.ReadFromEtcd, metrics: p.metrics, pace: p.pace}
 	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, p.pace, o.Filler.Start)}
 	prover.rolls.questions = newGroupCommit(p.pace, o.Filler.Start, prover.callRoll)
 	return prover
@@ -98,7 +101,7 @@ func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
 // busy with the answer instead until it ends.
 func (p *Prover) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
 	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
-		return p.Lane.State() // the request that made the lane start, and those that waited with it
+		return p.lane.State() // the request that made the lane start, and those that waited with it
 	}
 	p.begin()
 	state, err := p.prove(ctx, patience)
@@ -122,7 +125,7 @@ func (p *Prover) end() {
 }
 
 func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, error) {
-	before, err := p.Lane.State()
+	before, err := p.lane.State()
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +149,7 @@ func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, er
 	if !busy {
 		wait = shortGrace
 	}
-	if state, err := p.Lane.WaitFor(ctx, rv, wait); err == nil && p.holds(state, rv) {
+	if state, err := p.lane.WaitFor(ctx, rv, wait); err == nil && p.holds(state, rv) {
 		return state, nil
 	}
 	if patience != Full {
@@ -160,14 +163,14 @@ func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, er
 	if err := p.bring(ctx, rv); err != nil {
 		return nil, err
 	}
-	return p.Lane.State()
+	return p.lane.State()
 }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
 // when the lane is there; ErrAhead when the upstream is not, ErrUnproven when it could not be shown with that much
 // patience.
 func (p *Prover) Reach(ctx context.Context, want cache.RV, patience Patience) error {
-	if _, err := p.Lane.WaitFor(ctx, want, grace); err == nil {
+	if _, err := p.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
 	}
 	p.begin()
@@ -192,13 +195,13 @@ func (p *Prover) Reach(ctx context.Context, want cache.RV, patience Patience) er
 
 // current is the upstream's resourceVersion at some moment after the call began.
 func (p *Prover) current(ctx context.Context) (cache.RV, error) {
-	before, err := p.Lane.State()
+	before, err := p.lane.State()
 	if err != nil {
 		return 0, err
 	}
 	rv, err := p.membership.current(ctx, before.RV())
 	if err == nil && rv < before.RV() {
-		p.Filler.SetBack()
+		p.filler.SetBack()
 		err = errSetBack
 	}
 	return rv, err
@@ -207,7 +210,7 @@ func (p *Prover) current(ctx context.Context) (cache.RV, error) {
 // holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd
 // may have more than one (semantics 4.4), and the next may be on its way.
 func (p *Prover) holds(s *cache.State, rv cache.RV) bool {
-	if s.RV() == rv && p.ReadFromEtcd {
+	if s.RV() == rv && p.readFromEtcd {
 		return p.deletion.Load() < uint64(rv)
 	}
 	return s.RV() >= rv
@@ -215,6 +218,6 @@ func (p *Prover) holds(s *cache.State, rv cache.RV) bool {
 
 // at tells whether the lane is complete up to rv.
 func (p *Prover) at(rv cache.RV) bool {
-	state, err := p.Lane.State()
+	state, err := p.lane.State()
 	return err == nil && state.RV() >= rv
 }

@@ -49,7 +49,7 @@ type rolls struct {
 
 func (p *Prover) callRoll(ctx context.Context) (*RollCall, error) {
 	p.metrics.Questioned("rollcall")
-	call, err := p.Source.CallRoll(ctx)
+	call, err := p.membership.source.CallRoll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
@@ -62,7 +62,7 @@ func (p *Prover) mayCallRoll() bool {
 	if p.readers.Load() <= 1 {
 		most = rollCallAlone
 	}
-	state, err := p.Lane.State()
+	state, err := p.lane.State()
 	return err == nil && state.Len() <= most && time.Now().UnixNano() >= p.rolls.notBefore.Load()
 }
 
@@ -86,11 +86,11 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV) (*cache.Sta
 		return nil, err
 	}
 	if call.RV < held {
-		p.Filler.SetBack()
+		p.filler.SetBack()
 		return nil, errSetBack
 	}
 	for deadline := time.Now().Add(grace); ; {
-		state, err := p.Lane.State()
+		state, err := p.lane.State()
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +98,12 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV) (*cache.Sta
 			return state, nil
 		}
 		if call.matches(state) {
-			if vouched := p.Lane.Vouch(state, call.RV); vouched != nil {
+			if vouched := p.lane.Vouch(state, call.RV); vouched != nil {
 				return vouched, nil
 			}
 			return nil, ErrUnproven
 		}
-		if _, err := p.Lane.WaitFor(ctx, state.RV()+1, time.Until(deadline)); err != nil {
+		if _, err := p.lane.WaitFor(ctx, state.RV()+1, time.Until(deadline)); err != nil {
 			return nil, ErrUnproven
 		}
 	}
