@@ -20,14 +20,6 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflec
 	if err != nil {
 		return unready(q, err)
 	}
-	form := q.forms[0]
-	if state.Shape().Custom {
-		form = q.forms[1]
-	}
-	if !form.ok {
-		return forwardFor(observe.MediaType)
-	}
-	q.media = form.media
 	if q.media.transform == asTable && !printable(q.GVR.GroupResource(), state.Shape()) {
 		return forwardFor(observe.MediaType)
 	}

@@ -62,18 +62,11 @@ type Request struct {
 	Name      string // of a get; of a list or watch whose field selector pins it
 	resource  upstream.Resource
 	media     media
-	forms     [2]form // of a built-in and of a custom resource
 	// byPath: a watch that was asked for by the deprecated /watch/ path, not by a parameter (semantics 4.9).
 	byPath    bool
 	Options   metainternalversion.ListOptions // of a list or watch, defaulted and validated
 	malformed error                           // what is wrong with the options; said only to who may read
 	Predicate *selectors.Predicate            // of a list or watch; set once its lane knows the kind
-}
-
-// form is what was negotiated.
-type form struct {
-	media media
-	ok    bool
 }
 
 // bounded gives the request the time that it may take.

@@ -136,10 +136,8 @@ func (v *resolver) resolveRead(q *Request, r *http.Request) {
 	if !resource.Namespaced {
 		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
 	}
-	for i, custom := range []bool{false, true} {
-		q.forms[i].media, q.forms[i].ok = negotiate(r, q.info.Verb, custom)
-	}
-	if !q.forms[0].ok && !q.forms[1].ok {
+	var ok bool
+	if q.media, ok = negotiate(r, q.info.Verb, resource.Custom); !ok {
 		q.reason = observe.MediaType
 		return
 	}

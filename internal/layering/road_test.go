@@ -17,12 +17,13 @@ import (
 // Test files are free.
 var kept = []struct {
 	dir   string
-	name  string // a selector: a package's type or a field
+	pkg   string // the import path of name's package; empty for a field
+	name  string
 	files []string
 	why   string
 }{
 	{
-		dir: "handlers", name: "Lanes", files: []string{"authorize.go", "server.go"},
+		dir: "handlers", pkg: module + "/internal/reflector", name: "Set", files: []string{"authorize.go", "server.go"},
 		why: "only the gate of the authorize station holds the lanes",
 	},
 	{
@@ -30,7 +31,7 @@ var kept = []struct {
 		why: "nobody gets a lane before the authorizer said yes",
 	},
 	{
-		dir: "handlers", name: "Request",
+		dir: "handlers", pkg: "net/http", name: "Request",
 		files: []string{"resolve.go", "media.go", "reply.go", "errors.go", "road.go", "router.go", "request.go"},
 		why:   "a request is read once, by resolve; a *http.Request ends there",
 	},
@@ -49,11 +50,12 @@ func TestRoad(t *testing.T) {
 
 func TestCheckKeptFindsBreaches(t *testing.T) {
 	for text, want := range map[string]string{
-		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                   "list.go:3: names http.Request",
-		`import u "` + module + `/internal/upstream"` + "\n" + `var lanes *u.Lanes`: "list.go:3: names u.Lanes",
-		`func (s *Server) f() { _ = s.gate.lanes }`:                                 "list.go:2: names gate.lanes",
-		`type Request struct{}`:                                                     "",
-		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`:             "",
+		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                  "list.go:3: names http.Request",
+		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Set`: "list.go:3: names r.Set",
+		`func (s *Server) f() { _ = s.gate.lanes }`:                                "list.go:2: names gate.lanes",
+		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                       "",
+		`type Request struct{}`:                                                    "",
+		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`:            "",
 	} {
 		for file, found := range map[string]bool{"handlers/list.go": true, "handlers/authorize.go": strings.Contains(want, "Request"), "cache/list.go": false, "handlers/list_test.go": false} {
 			breaches, err := checkKept(fstest.MapFS{file: &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}})
@@ -81,7 +83,7 @@ func checkKept(tree fs.FS) ([]string, error) {
 				continue
 			}
 			ast.Inspect(s.syntax, func(n ast.Node) bool {
-				if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == rule.name {
+				if selector, ok := n.(*ast.SelectorExpr); ok && selector.Sel.Name == rule.name && (rule.pkg == "" || s.names(selector.X, rule.pkg)) {
 					at := s.set.Position(selector.Pos()).Line
 					breaches = append(breaches, fmt.Sprintf("%s:%d: names %s.%s: %s", s.path, at, ofWhat(selector.X), rule.name, rule.why))
 				}
@@ -90,6 +92,12 @@ func checkKept(tree fs.FS) ([]string, error) {
 		}
 	}
 	return breaches, nil
+}
+
+// names tells whether an expression is what the file calls a package.
+func (s *source) names(e ast.Expr, pkg string) bool {
+	x, ok := e.(*ast.Ident)
+	return ok && slices.ContainsFunc(s.imports, func(i imported) bool { return i.path == pkg && i.name == x.Name })
 }
 
 // ofWhat is the last name in front of a selector.
