@@ -18,7 +18,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
 		return forwardFor(observe.OwnWords)
 	}
-	p, err := planGet(q, lane)
+	p, err := planGet(q)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 
 // list answers for a collection (semantics 2).
 func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
-	p, err := planList(q, lane)
+	p, err := planList(q)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func writeChunk(list wire.ListWriter, q *Request, lane *reflector.Reflector, sta
 		last := chunk.Objects[len(chunk.Objects)-1].Key
 		prefix := q.keyPrefix()
 		style := cacheStyle
-		if lane.Resource.ReadFromEtcd() {
+		if q.resource.ReadFromEtcd() {
 			style = etcdStyle
 		}
 		meta.Continue = encodeToken(state.RV(), last, prefix, style)

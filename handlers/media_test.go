@@ -4,12 +4,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -121,6 +123,35 @@ func FuzzNegotiate(f *testing.F) {
 		}
 		if _, err := url.ParseQuery(query); err == nil && r.URL.Query().Get("includeObject") == "None" && ok && m.transform == asTable && m.include != wire.IncludeNone {
 			t.Error("rows with objects that nobody asked for")
+		}
+	})
+}
+
+// Who asks for a form that the cache does not give starts no lane, keeps none alive and waits for none.
+func TestOtherMediaOpenNoLane(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		for _, target := range reads {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Accept", "application/vnd.kubernetes.protobuf,application/json")
+			began := time.Now()
+			response, err := f.client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if response.StatusCode != http.StatusOK || time.Since(began) >= time.Second && !strings.Contains(target, "watch") {
+				t.Errorf("%s: %d after %s", target, response.StatusCode, time.Since(began))
+			}
+			if e := f.events.last(); e.Source != observe.FromUpstream || e.Reason != observe.MediaType {
+				t.Errorf("%s: %s, %s", target, e.Source, e.Reason)
+			}
+		}
+		if lanes := len(f.lanes.All()); lanes != 0 {
+			t.Errorf("%d lanes run", lanes)
 		}
 	})
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
-	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // readKind is what a client asks of the age of what it reads (semantics 2.1).
@@ -38,13 +37,13 @@ type plan struct {
 }
 
 // planGet is the plan of a get (semantics 3). Its errors are kube-apiserver's for malformed versions (semantics 1.5).
-func planGet(q *Request, lane *reflector.Reflector) (plan, error) {
+func planGet(q *Request) (plan, error) {
 	version := q.query.Get("resourceVersion")
 	if version == "" {
 		return plan{kind: mostRecent}, nil
 	}
 	rv, err := parseRV(version)
-	if err != nil && lane.Resource.ReadFromEtcd() {
+	if err != nil && q.resource.ReadFromEtcd() {
 		return plan{}, invalidVersion(version) // read from etcd, which says it as a list does
 	}
 	if err != nil || rv == 0 {
@@ -55,11 +54,11 @@ func planGet(q *Request, lane *reflector.Reflector) (plan, error) {
 
 // planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5,
 // 2.5).
-func planList(q *Request, lane *reflector.Reflector) (plan, error) {
+func planList(q *Request) (plan, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
 	if opts.Continue != "" {
-		return p, p.resume(q, lane)
+		return p, p.resume(q)
 	}
 	rv, err := cache.ParseRV(opts.ResourceVersion)
 	if opts.ResourceVersion != "" && err != nil {
@@ -79,17 +78,17 @@ func planList(q *Request, lane *reflector.Reflector) (plan, error) {
 		p.kind = exactly
 	}
 	// kube-apiserver's cache ignores the limit at version 0; what it reads from etcd has it (semantics 2.1).
-	if opts.ResourceVersion != "" && rv == 0 && !lane.Resource.ReadFromEtcd() {
+	if opts.ResourceVersion != "" && rv == 0 && !q.resource.ReadFromEtcd() {
 		p.limit = 0
 	}
-	if q.pinned(lane.Resource) && p.kind == exactly {
+	if q.pinned() && p.kind == exactly {
 		return p, forwardFor(observe.ReadFromEtcd) // one key at an exact version is always read from etcd
 	}
 	return p, nil
 }
 
 // resume makes the plan of a continued list.
-func (p *plan) resume(q *Request, lane *reflector.Reflector) error {
+func (p *plan) resume(q *Request) error {
 	start, rv, err := decodeToken(q.Options.Continue, q.keyPrefix())
 	if err != nil {
 		return err
@@ -98,7 +97,7 @@ func (p *plan) resume(q *Request, lane *reflector.Reflector) error {
 	if version != "" && version != "0" {
 		return badRequest("specifying resource version is not allowed when using continue")
 	}
-	if version == "0" && !lane.Resource.ReadFromEtcd() {
+	if version == "0" && !q.resource.ReadFromEtcd() {
 		p.limit = 0
 	}
 	p.from = start

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -29,7 +28,7 @@ func read(t *testing.T, resource upstream.Resource, target string) (*Request, er
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := &Request{info: info, Namespace: info.Namespace, Name: info.Name, query: r.URL.Query()}
+	q := &Request{info: info, resource: resource, Namespace: info.Namespace, Name: info.Name, query: r.URL.Query()}
 	if q.Options, err = readOptions(info.Verb, q.query); err != nil {
 		return nil, err
 	}
@@ -83,11 +82,12 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %v", query.Encode(), err)
 			continue
 		}
-		got, err := planList(q, &reflector.Reflector{Resource: configMaps})
+		got, err := planList(q)
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
 			t.Errorf("%s: %v\n%s", query.Encode(), err, diff)
 		}
-		got, err = planList(q, &reflector.Reflector{Resource: eventObjects})
+		q.resource = eventObjects
+		got, err = planList(q)
 		if c.rv == "0" && c.limit != "" {
 			c.want.limit = 5 // etcd honours the limit at version 0
 		}
@@ -122,7 +122,7 @@ func TestPlanOfAPinnedName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := planList(q, &reflector.Reflector{Resource: c.resource})
+		got, err := planList(q)
 		if isForward(err) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
 			t.Errorf("%s: %+v, %v", c.target, got, err)
 		}
@@ -152,7 +152,7 @@ func TestPlanRefusals(t *testing.T) {
 	} {
 		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query)
 		if err == nil {
-			_, err = planList(q, &reflector.Reflector{Resource: configMaps})
+			_, err = planList(q)
 		}
 		if err == nil {
 			t.Errorf("%s is accepted", query)

@@ -113,9 +113,9 @@ func (q *Request) strays() bool { return q.Options.Continue != "" && q.keyPrefix
 
 // pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics
 // 2.1).
-func (q *Request) pinned(resource upstream.Resource) bool {
+func (q *Request) pinned() bool {
 	return q.Predicate.Name() != "" && q.Options.Continue == "" &&
-		(!resource.Namespaced || q.Predicate.Namespace() != "")
+		(!q.resource.Namespaced || q.Predicate.Namespace() != "")
 }
 
 // sendsInitialEvents tells a streaming list from other watches.

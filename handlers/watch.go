@@ -58,7 +58,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	if err != nil {
 		return stream, nil
 	}
-	if lane.Resource.ReadFromEtcd() { // several of its events may share a version, so only initial events have an end
+	if q.resource.ReadFromEtcd() { // several of its events may share a version, so only initial events have an end
 		stream.endOnly = true
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
