@@ -81,7 +81,8 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	}
 	probing, cancel := context.WithTimeout(ctx, fenceWait)
 	defer cancel()
-	_, _ = p.membership.own.current(probing, p.membership.source) // if it fails the bookmark proves less, and is looked at
+	// If it fails the bookmark proves less, and is looked at.
+	_, _ = p.membership.own.current(probing, p.membership.source)
 	if _, err := p.lane.WaitFor(ctx, rv, fenceWait); err == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ var rooms = []room{
 	{dir: "bookmarks", external: apimachineryOnly, never: pure},
 	{dir: "internal/upstream", ours: []string{"internal/wire"}},
 	// selectors: a lane scans its kind's selectable fields; bookmarks: it learns its kind's bookmark as it starts; fresh: it tells
-	// the proofs what happens to a lane (docs/adr/0006-who-learns-a-kind.md).
+	// the proofs what happens to a lane (docs/adr/0007-who-learns-a-kind.md).
 	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "cache", "selectors", "bookmarks"}},
 	// What it needs of an upstream and of a lane it declares, so that proofs are tried out without either.
 	{dir: "internal/fresh", ours: []string{"cache"}, never: pure},
