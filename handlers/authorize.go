@@ -20,7 +20,7 @@ type Authorizer interface {
 type gate struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
-	lanes      *reflector.Set
+	lanes      *reflector.Lanes
 }
 
 // open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A

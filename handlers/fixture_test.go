@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.
 type facade struct {
 	*testkit.FakeUpstream
-	lanes  *reflector.Set
+	lanes  *reflector.Lanes
 	client *http.Client
 	drain  func()
 	allow  func(auth.Attributes) bool // what the upstream's authorizer says
@@ -77,7 +77,7 @@ func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 		t.Fatal(err)
 	}
 	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil })
-	f.lanes = reflector.NewSet(client, reflector.Config{}, metrics, zap.NewNop())
+	f.lanes = reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); f.lanes.Run(ctx, func() { close(ready) }) }()

@@ -16,7 +16,7 @@ import (
 // Config is what a Server is made of. Every field is needed unless it says otherwise.
 type Config struct {
 	Catalog    *upstream.Catalog
-	Lanes      *reflector.Set
+	Lanes      *reflector.Lanes
 	Documents  *upstream.Documents
 	Upstream   *upstream.PassThrough
 	Authorizer Authorizer

@@ -32,7 +32,7 @@ func (f *facade) checks(draining context.Context) []handlers.Check {
 }
 
 // laneStats are the lanes in numbers, for a scrape.
-func laneStats(lanes *reflector.Set) []observe.LaneStats {
+func laneStats(lanes *reflector.Lanes) []observe.LaneStats {
 	if lanes == nil {
 		return nil
 	}

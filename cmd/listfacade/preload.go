@@ -17,7 +17,7 @@ import (
 type preload struct {
 	names   []string
 	catalog *upstream.Catalog
-	lanes   *reflector.Set
+	lanes   *reflector.Lanes
 	log     *zap.Logger
 	synced  atomic.Bool
 }

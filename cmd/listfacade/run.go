@@ -30,7 +30,7 @@ type facade struct {
 	log     *zap.Logger
 	client  *upstream.Client
 	catalog *upstream.Catalog
-	lanes   *reflector.Set
+	lanes   *reflector.Lanes
 	preload *preload
 	server  *http.Server
 }
@@ -88,7 +88,7 @@ func wire(draining context.Context, c *config, config *rest.Config, log *zap.Log
 	}
 	f := &facade{config: c, log: log, client: client, catalog: upstream.NewCatalog(client, discover)}
 	metrics := observe.NewMetrics(func() []observe.LaneStats { return laneStats(f.lanes) })
-	f.lanes = reflector.NewSet(client, reflector.Config{
+	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.historyWindow, WindowBytes: c.historyBytes, Idle: c.laneIdle, FieldIndexes: c.fieldIndexes, LabelIndexes: c.labelIndexes,
 	}, metrics, log)
 	f.preload = &preload{names: c.preload, catalog: f.catalog, lanes: f.lanes, log: log}

@@ -23,7 +23,7 @@ var kept = []struct {
 	why   string
 }{
 	{
-		dir: "handlers", pkg: module + "/internal/reflector", name: "Set", files: []string{"authorize.go", "server.go"},
+		dir: "handlers", pkg: module + "/internal/reflector", name: "Lanes", files: []string{"authorize.go", "server.go"},
 		why: "only the gate of the authorize station holds the lanes",
 	},
 	{
@@ -51,7 +51,7 @@ func TestRoad(t *testing.T) {
 func TestCheckKeptFindsBreaches(t *testing.T) {
 	for text, want := range map[string]string{
 		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                  "list.go:3: names http.Request",
-		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Set`: "list.go:3: names r.Set",
+		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Lanes`: "list.go:3: names r.Lanes",
 		`func (s *Server) f() { _ = s.gate.lanes }`:                                "list.go:2: names gate.lanes",
 		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                       "",
 		`type Request struct{}`:                                                    "",

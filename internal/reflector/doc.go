@@ -1,6 +1,6 @@
 // Package reflector fills lanes: it list-watches the upstream and is the only writer of the caches.
 //
-// A Set holds one Reflector for each resource that somebody reads. A Reflector is a cache.Lane with what fills it
+// Lanes holds one Reflector for each resource that somebody reads. A Reflector is a cache.Lane with what fills it
 // (writer), what proves it fresh (internal/fresh), and what is known of its resource.
 //
 // It promises:
@@ -15,9 +15,9 @@
 //     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded.
 //
-// Goroutines: Set.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer,
+// Goroutines: Lanes.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer,
 // those of its prover's questions and fences, and waits for them when it is stopped. A writer owns the goroutine that
-// cuts its stream into steps. Questions that lanes share belong to the Set. Nothing is started by a constructor, and a
+// cuts its stream into steps. Questions that lanes share belong to Lanes. Nothing is started by a constructor, and a
 // reader who leaves takes no question of others along.
 //
 // The package answers no client, and never asks whether somebody may read: who gets a Reflector was authorized before.

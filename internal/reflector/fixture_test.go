@@ -46,7 +46,7 @@ const (
 type rig struct {
 	*testkit.FakeUpstream
 	client                *upstream.Client
-	set                   *Set
+	lanes                 *Lanes
 	logs                  *observer.ObservedLogs
 	relisted, reconnected atomic.Int64
 	stop                  func() // stops the lanes; also at the end of the test
@@ -82,12 +82,12 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 	t.Cleanup(r.client.CloseIdle)
 	core, logs := observer.New(zapcore.InfoLevel)
 	r.logs = logs
-	r.set = NewSet(r.client, config, r, zap.New(core))
+	r.lanes = NewLanes(r.client, config, r, zap.New(core))
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		r.set.Run(ctx, func() { close(ready) })
+		r.lanes.Run(ctx, func() { close(ready) })
 	}()
 	<-ready
 	r.stop = func() { cancel(); <-ended }
@@ -102,7 +102,7 @@ func (r *rig) resource() upstream.Resource {
 // lane gets the rig's lane, which starts it.
 func (r *rig) lane(t *testing.T) *Reflector {
 	t.Helper()
-	lane, err := r.set.Get(r.resource())
+	lane, err := r.lanes.Get(r.resource())
 	if err != nil {
 		t.Fatal(err)
 	}

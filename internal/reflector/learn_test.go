@@ -93,7 +93,7 @@ func TestResourceOfAnotherScope(t *testing.T) {
 		elapse(time.Second)
 		other := r.resource()
 		other.Namespaced = false
-		if again, err := r.set.Get(other); err != nil || again == lane || again.Resource != other {
+		if again, err := r.lanes.Get(other); err != nil || again == lane || again.Resource != other {
 			t.Errorf("the lane of the old resource was given out: %v", err)
 		}
 	})
@@ -106,7 +106,7 @@ func TestTakenForAnotherKind(t *testing.T) {
 			inBubble(t, kind, func(t *testing.T, r *rig) {
 				other := r.resource()
 				other.Custom = !other.Custom
-				wrong, err := r.set.Get(other)
+				wrong, err := r.lanes.Get(other)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Reflector fills one lane, and is what a request reads it through. The zero value is not usable: a Set makes it.
+// Reflector fills one lane, and is what a request reads it through. The zero value is not usable: Lanes makes it.
 type Reflector struct {
 	// Cache is the lane.
 	Cache    *cache.Lane

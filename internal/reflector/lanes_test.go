@@ -19,7 +19,7 @@ func TestReflectorsStartOnce(t *testing.T) {
 		lanes := make(chan *Reflector, 100)
 		for range cap(lanes) {
 			go func() {
-				lane, err := r.set.Get(r.resource())
+				lane, err := r.lanes.Get(r.resource())
 				if err != nil {
 					t.Error(err)
 				}
@@ -36,13 +36,13 @@ func TestReflectorsStartOnce(t *testing.T) {
 		if n := r.Asked(testkit.AskStreaming); n != 1 {
 			t.Errorf("listed %d times", n)
 		}
-		if all := r.set.All(); len(all) != 1 || all[0] != first {
+		if all := r.lanes.All(); len(all) != 1 || all[0] != first {
 			t.Errorf("%d lanes run", len(all))
 		}
 	})
 }
 
-func TestSetStops(t *testing.T) {
+func TestLanesStop(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
 		watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.FromNow()})
@@ -50,7 +50,7 @@ func TestSetStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.stop()
-		if _, err := r.set.Get(r.resource()); !errors.Is(err, ErrStopped) {
+		if _, err := r.lanes.Get(r.resource()); !errors.Is(err, ErrStopped) {
 			t.Errorf("Get after the end: %v", err)
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
@@ -63,7 +63,7 @@ func TestSetStops(t *testing.T) {
 			t.Error("a watcher did not end")
 		}
 		lane.AwaitSync(t.Context(), time.Hour) // returns
-		if len(r.set.All()) != 0 {
+		if len(r.lanes.All()) != 0 {
 			t.Error("lanes are left")
 		}
 	})
@@ -135,7 +135,7 @@ func TestIdleLanesStop(t *testing.T) {
 			t.Fatal("a lane was stopped right after its last watcher left")
 		}
 		elapse(6 * time.Minute)
-		if len(r.set.All()) != 0 {
+		if len(r.lanes.All()) != 0 {
 			t.Error("a lane that nobody reads runs on")
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
@@ -155,9 +155,9 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 			lane := r.synced(t)
 			var wait sync.WaitGroup
 			lane.used.Store(time.Now().Add(-10*time.Second - time.Millisecond).UnixNano())
-			wait.Go(r.set.stopIdle)
+			wait.Go(r.lanes.stopIdle)
 			wait.Go(func() {
-				got, err := r.set.Get(r.resource())
+				got, err := r.lanes.Get(r.resource())
 				if err != nil {
 					t.Error(err)
 					return

@@ -22,8 +22,8 @@ type Metrics interface {
 	fresh.Metrics
 }
 
-// Set holds the reflectors of the lanes that are running. A lane starts with the first request that needs it.
-type Set struct {
+// Lanes holds the reflectors of the lanes that are running. A lane starts with the first request that needs it.
+type Lanes struct {
 	client  *upstream.Client
 	config  Config
 	metrics Metrics
@@ -37,39 +37,39 @@ type Set struct {
 	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
 }
 
-// NewSet makes an empty set of lanes; Run must be called before Get.
-func NewSet(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Set {
-	s := &Set{client: client, config: config, metrics: metrics, log: log, reflectors: map[schema.GroupVersionResource]*Reflector{}}
-	s.provers = fresh.NewProvers(client, metrics, s.startShared)
-	return s
+// NewLanes makes an empty set of lanes; Run must be called before Get.
+func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
+	l := &Lanes{client: client, config: config, metrics: metrics, log: log, reflectors: map[schema.GroupVersionResource]*Reflector{}}
+	l.provers = fresh.NewProvers(client, metrics, l.startShared)
+	return l
 }
 
 // startShared runs work for all lanes in the background; it is not started when the lanes are stopping.
-func (s *Set) startShared(work func(context.Context)) bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	life := s.life
+func (l *Lanes) startShared(work func(context.Context)) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	life := l.life
 	if life != nil {
-		s.background.Go(func() { work(life) })
+		l.background.Go(func() { work(life) })
 	}
 	return life != nil
 }
 
 // Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines
 // have ended. ready is called when Get may be used.
-func (s *Set) Run(ctx context.Context, ready func()) {
-	s.mu.Lock()
-	s.life = ctx
-	s.mu.Unlock()
+func (l *Lanes) Run(ctx context.Context, ready func()) {
+	l.mu.Lock()
+	l.life = ctx
+	l.mu.Unlock()
 	ready()
 	ticker := time.NewTicker(janitorEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			s.stopIdle()
+			l.stopIdle()
 		case <-ctx.Done():
-			s.stopAll()
+			l.stopAll()
 			return
 		}
 	}
@@ -78,32 +78,32 @@ func (s *Set) Run(ctx context.Context, ready func()) {
 const janitorEvery = 10 * time.Second
 
 // Get returns the resource's lane and starts it when there is none.
-func (s *Set) Get(resource upstream.Resource) (*Reflector, error) {
-	if r := s.running(resource); r != nil {
+func (l *Lanes) Get(resource upstream.Resource) (*Reflector, error) {
+	if r := l.running(resource); r != nil {
 		return r, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.life == nil {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life == nil {
 		return nil, ErrStopped
 	}
-	r := s.reflectors[resource.GVR]
+	r := l.reflectors[resource.GVR]
 	if r == nil || r.overdue(resource) {
 		if r != nil {
-			s.background.Go(r.stop)
+			l.background.Go(r.stop)
 		}
-		r = s.start(resource)
-		s.reflectors[resource.GVR] = r
+		r = l.start(resource)
+		l.reflectors[resource.GVR] = r
 	}
 	r.touch()
 	return r, nil
 }
 
 // running is the lane that a resource has, if it need not be started anew.
-func (s *Set) running(resource upstream.Resource) *Reflector {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	r := s.reflectors[resource.GVR]
+func (l *Lanes) running(resource upstream.Resource) *Reflector {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	r := l.reflectors[resource.GVR]
 	if r == nil || r.overdue(resource) {
 		return nil
 	}
@@ -111,69 +111,69 @@ func (s *Set) running(resource upstream.Resource) *Reflector {
 	return r
 }
 
-// start makes a reflector and lets it fill its lane. The caller holds s.mu.
-func (s *Set) start(resource upstream.Resource) *Reflector {
-	r := &Reflector{Resource: resource, Cache: cache.NewLane(s.config.options(resource))}
-	r.background.init(s.life)
+// start makes a reflector and lets it fill its lane. The caller holds l.mu.
+func (l *Lanes) start(resource upstream.Resource) *Reflector {
+	r := &Reflector{Resource: resource, Cache: cache.NewLane(l.config.options(resource))}
+	r.background.init(l.life)
 	r.lost()
-	r.prover = s.provers.Prover(fresh.Options{
-		Lane: r.Cache, Source: source{client: s.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),
+	r.prover = l.provers.Prover(fresh.Options{
+		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),
 	})
-	r.writer = newWriter(s.client, r, s.metrics, s.log.With(
+	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version)))
 	r.Start(r.writer.run)
 	return r
 }
 
 // All lists the running lanes in the order of their names.
-func (s *Set) All() []*Reflector {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	all := make([]*Reflector, 0, len(s.reflectors))
-	for _, r := range s.reflectors {
+func (l *Lanes) All() []*Reflector {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	all := make([]*Reflector, 0, len(l.reflectors))
+	for _, r := range l.reflectors {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b *Reflector) int { return strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()) })
 	return all
 }
 
-func (s *Set) stopIdle() {
-	if s.config.Idle == 0 {
+func (l *Lanes) stopIdle() {
+	if l.config.Idle == 0 {
 		return
 	}
-	for _, r := range s.All() {
+	for _, r := range l.All() {
 		if r.Cache.Stats().Watchers > 0 {
 			r.touch() // whose watch ends comes back in a moment
 		}
-		if s.remove(r) {
-			s.log.Info("lane stopped: nobody reads it", zap.String("resource", r.Resource.GVR.GroupResource().String()))
+		if l.remove(r) {
+			l.log.Info("lane stopped: nobody reads it", zap.String("resource", r.Resource.GVR.GroupResource().String()))
 			r.stop()
 		}
 	}
 }
 
 // remove takes a lane out if it is idle, so that nobody is given it from then on.
-func (s *Set) remove(r *Reflector) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	idle := time.Since(time.Unix(0, r.used.Load())) > s.config.Idle && s.reflectors[r.Resource.GVR] == r
+func (l *Lanes) remove(r *Reflector) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	idle := time.Since(time.Unix(0, r.used.Load())) > l.config.Idle && l.reflectors[r.Resource.GVR] == r
 	if idle {
-		delete(s.reflectors, r.Resource.GVR)
+		delete(l.reflectors, r.Resource.GVR)
 	}
 	return idle
 }
 
-func (s *Set) stopAll() {
-	s.mu.Lock()
-	s.life = nil
-	all := s.reflectors
-	s.reflectors = map[schema.GroupVersionResource]*Reflector{}
-	s.mu.Unlock()
+func (l *Lanes) stopAll() {
+	l.mu.Lock()
+	l.life = nil
+	all := l.reflectors
+	l.reflectors = map[schema.GroupVersionResource]*Reflector{}
+	l.mu.Unlock()
 	for _, r := range all {
 		r.cancel()
 	}
 	for _, r := range all {
 		r.stop()
 	}
-	s.background.Wait()
+	l.background.Wait()
 }
