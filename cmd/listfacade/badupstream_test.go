@@ -219,8 +219,8 @@ func TestGarbageInWatches(t *testing.T) {
 
 // staleness is how long the lane that was heard longest ago has not been heard.
 func (r *running) staleness() (longest time.Duration) {
-	for _, lane := range r.facade.lanes.All() {
-		longest = max(longest, lane.StaleFor())
+	for _, lane := range r.facade.Lanes() {
+		longest = max(longest, time.Duration(lane.StaleSeconds*float64(time.Second)))
 	}
 	return longest
 }

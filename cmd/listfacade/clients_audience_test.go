@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -56,8 +57,8 @@ func newAudience(t *testing.T, own *testkit.Cluster) *audience {
 // facade makes one for the audience's address.
 func (a *audience) facade(t *testing.T) *running {
 	t.Helper()
-	run := wireFacade(t, a.cluster.Kubeconfigs["admin"], func(c *config) { c.port, c.certDir = a.port, a.certs })
-	run.facade.server.Handler = a.door.before(run.facade.server.Handler)
+	run := wireFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir = a.port, a.certs })
+	run.facade.Wrap(a.door.before)
 	return run
 }
 
@@ -65,15 +66,16 @@ func (a *audience) facade(t *testing.T) *running {
 // one, and other watches to the other. It ends as balancers do, and leaves nobody time.
 func (a *audience) balancer(t *testing.T, watches, lists *running) *running {
 	t.Helper()
-	run := a.facade(t)
-	run.facade.config.shutdownGrace = 0
-	run.facade.server.Handler = a.door.before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		to := lists
-		if q := r.URL.Query(); q.Has("watch") && q.Get("sendInitialEvents") != "true" {
-			to = watches
-		}
-		to.facade.server.Handler.ServeHTTP(w, r)
-	}))
+	run := wireFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = a.port, a.certs, 0 })
+	run.facade.Wrap(func(http.Handler) http.Handler {
+		return a.door.before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			to := lists
+			if q := r.URL.Query(); q.Has("watch") && q.Get("sendInitialEvents") != "true" {
+				to = watches
+			}
+			to.facade.Handler().ServeHTTP(w, r)
+		}))
+	})
 	return run
 }
 

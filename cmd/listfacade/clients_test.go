@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -88,7 +89,7 @@ func (a *audience) surviveRestart(t *testing.T) {
 // long as they ask for those: they must come to ask for something else, and that must be answered.
 func (a *audience) surviveLaggingReplica(t *testing.T) {
 	link := newLink(t, a.config)
-	lagging := launchFacade(t, link.kubeconfig, func(c *config) { c.maxStaleness = 0 })
+	lagging := launchFacade(t, link.kubeconfig, func(c *facade.Config) { c.MaxStaleness = 0 })
 	a.version(t, lagging) // it has the ConfigMaps now
 	link.freeze()
 	mark := a.put(t, configMaps, "mark", "", "")

@@ -1,4 +1,4 @@
 // Command listfacade serves reads of the Kubernetes API from a cache in front of one kube-apiserver.
 //
-// It holds flags, wiring, and the order of starting and stopping; what the parts do stands in their own packages.
+// It is flags and nothing else: they fill a facade.Config, and internal/facade does what that says.
 package main

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -26,7 +26,7 @@ import (
 var cluster *testkit.Cluster
 
 func TestMain(m *testing.M) {
-	quietLibraries()
+	facade.QuietLibraries()
 	os.Exit(func() int {
 		var err error
 		if cluster, err = testkit.StartCluster(context.Background()); err != nil {
@@ -42,15 +42,15 @@ func TestMain(m *testing.M) {
 type running struct {
 	URL     string
 	Config  *rest.Config // for clients of the facade: no credentials, its certificate trusted
-	facade  *facade
+	facade  *facade.Facade
+	config  facade.Config
 	logs    *observer.ObservedLogs // warnings and errors
-	drain   context.CancelFunc
 	stop    context.CancelFunc
 	stopped chan error
 }
 
 // startFacade serves the cluster's user "admin" until the test ends, with further settings.
-func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*config)) *running {
+func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*facade.Config)) *running {
 	t.Helper()
 	run := launchFacade(t, upstream.Kubeconfigs["admin"], settings...)
 	run.awaitReady(t)
@@ -58,7 +58,7 @@ func startFacade(t *testing.T, upstream *testkit.Cluster, settings ...func(*conf
 }
 
 // launchFacade is startFacade for an upstream that may be in no state to get ready with.
-func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *running {
+func launchFacade(t *testing.T, kubeconfig string, settings ...func(*facade.Config)) *running {
 	t.Helper()
 	run := wireFacade(t, kubeconfig, settings...)
 	run.listen(t)
@@ -66,44 +66,43 @@ func launchFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *r
 }
 
 // wireFacade makes a facade that does not listen yet.
-func wireFacade(t *testing.T, kubeconfig string, settings ...func(*config)) *running {
+func wireFacade(t *testing.T, kubeconfig string, settings ...func(*facade.Config)) *running {
 	t.Helper()
-	c := defaults()
-	c.kubeconfig, c.certDir, c.port = kubeconfig, t.TempDir(), 0
+	c := facade.Defaults()
+	c.Kubeconfig, c.CertDir, c.Port = kubeconfig, t.TempDir(), 0
 	for _, set := range settings {
-		set(c)
+		set(&c)
 	}
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	config, err := restConfig(c)
+	config, err := facade.RESTConfig(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	draining, drain := context.WithCancel(context.Background())
 	core, logs := observer.New(zap.WarnLevel)
 	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) })
-	f, err := wire(draining, c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
+	f, err := facade.New(t.Context(), c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &running{facade: f, logs: logs, drain: drain, stopped: make(chan error, 1)}
+	return &running{facade: f, config: c, logs: logs, stopped: make(chan error, 1)}
 }
 
 // listen serves until the test ends. A port that another facade had a moment ago may be in use for a while yet.
 func (r *running) listen(t *testing.T) {
 	t.Helper()
-	c := r.facade.config
+	c := r.config
 	var listener net.Listener
 	testkit.Eventually(t, within, "the port is free", func() (err error) {
-		listener, err = net.Listen("tcp", net.JoinHostPort(c.bindAddress.String(), strconv.Itoa(c.port)))
+		listener, err = facade.Listen(c)
 		return err
 	})
 	r.URL = "https://" + listener.Addr().String()
-	r.Config = &rest.Config{Host: r.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.certDir, "listfacade.crt")}, QPS: -1}
+	r.Config = &rest.Config{Host: r.URL, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(c.CertDir, "listfacade.crt")}, QPS: -1}
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
-	go func() { r.stopped <- r.facade.serve(ctx, listener, r.drain) }()
+	go func() { r.stopped <- r.facade.Serve(ctx, listener) }()
 	t.Cleanup(func() { r.close(t) })
 }
 

@@ -30,7 +30,7 @@ func testFacadeRestarted(t *testing.T, th *theatre) {
 		client.reaches(t, th.writes[len(th.writes)-1])
 	}
 	again()
-	if err := run.facade.server.Close(); err != nil {
+	if err := run.facade.Abort(); err != nil {
 		t.Fatal(err)
 	}
 	again()

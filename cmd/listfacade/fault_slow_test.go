@@ -13,15 +13,16 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // watchers is how many watches a facade has open on a resource.
 func (r *running) watchers(resource string) int {
 	open := 0
-	for _, lane := range r.facade.lanes.All() {
-		if lane.Resource.GVR.Resource == resource {
-			open += int(lane.Cache.Stats().Watchers)
+	for _, lane := range r.facade.Lanes() {
+		if lane.Resource == resource {
+			open += lane.Watchers
 		}
 	}
 	return open
@@ -51,7 +52,7 @@ func TestSlowClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStage(t, cluster)
-			run := startFacade(t, cluster, func(c *config) { c.writeTimeout = 2 * time.Second })
+			run := startFacade(t, cluster, func(c *facade.Config) { c.WriteTimeout = 2 * time.Second })
 			path := collection(configMaps, s.namespace)
 			quick := s.oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&resourceVersion=0"})
 			ctx, cancel := context.WithCancel(context.Background())
@@ -93,7 +94,7 @@ func TestSlowClient(t *testing.T) {
 func TestIdleLanes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, cluster)
-	run := startFacade(t, cluster, func(c *config) { c.laneIdle = time.Second })
+	run := startFacade(t, cluster, func(c *facade.Config) { c.LaneIdle = time.Second })
 	client := newClients(t, run.Config).dynamic
 	if _, err := client.Resource(pods).Namespace(s.namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
 		t.Fatal(err)
@@ -101,8 +102,8 @@ func TestIdleLanes(t *testing.T) {
 	watch := s.oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: collection(configMaps, s.namespace) + "?watch=1&resourceVersion=0"})
 	testkit.Eventually(t, within, "the lane of pods is stopped and that of config maps is not", func() error {
 		var names []string
-		for _, lane := range run.facade.lanes.All() {
-			names = append(names, lane.Resource.GVR.Resource)
+		for _, lane := range run.facade.Lanes() {
+			names = append(names, lane.Resource)
 		}
 		if got := strings.Join(names, " "); got != "configmaps" {
 			return fmt.Errorf("lanes: %s", got)

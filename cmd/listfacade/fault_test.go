@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -52,9 +53,9 @@ type theatre struct {
 	writes   []uint64
 }
 
-func newTheatre(t *testing.T, own *testkit.Cluster, settings ...func(*config)) *theatre {
+func newTheatre(t *testing.T, own *testkit.Cluster, settings ...func(*facade.Config)) *theatre {
 	t.Helper()
-	settings = append([]func(*config){func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }}, settings...)
+	settings = append([]func(*facade.Config){func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }}, settings...)
 	return theatreOf(t, own, startFacade(t, own, settings...))
 }
 
@@ -224,7 +225,7 @@ func testDown(t *testing.T, th *theatre) {
 
 // testStale reads from a facade whose upstream is away for longer than is allowed.
 func testStale(t *testing.T, th *theatre) {
-	strict := newTheatre(t, th.cluster, func(c *config) { c.maxStaleness = time.Second })
+	strict := newTheatre(t, th.cluster, func(c *facade.Config) { c.MaxStaleness = time.Second })
 	th.do(t, "kill")
 	testkit.Eventually(t, within, "the cache is not shown any more", func() error {
 		code, body := strict.ask(t, "?resourceVersion=0")

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -42,7 +43,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 	before := openFiles(t)
 	running := goleak.IgnoreCurrent()
-	run := startFacade(t, cluster, func(c *config) { c.preload = []string{"pods"} })
+	run := startFacade(t, cluster, func(c *facade.Config) { c.Preload = []string{"pods"} })
 	client := run.plainClient(t, true)
 	slow := run.plainClient(t, false)
 	path := run.URL + collection(configMaps, s.namespace)
@@ -71,7 +72,7 @@ func TestNoLeaks(t *testing.T) {
 	}
 	run.close(t)
 	testkit.Eventually(t, within, "every goroutine, connection and file is gone", func() error {
-		run.facade.client.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
+		run.facade.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
 		if err := goleak.Find(running); err != nil {
 			return err
 		}

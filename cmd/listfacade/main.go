@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"k8s.io/klog/v2"
+
+	"github.com/listfacade/listfacade/internal/facade"
 )
 
 // version is set by the linker.
 var version = "devel"
 
 func main() {
-	quietLibraries()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
@@ -27,7 +26,7 @@ func main() {
 }
 
 func command() *cobra.Command {
-	config := defaults()
+	config := facade.Defaults()
 	root := &cobra.Command{
 		Use:   "listfacade",
 		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
@@ -36,14 +35,9 @@ func command() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := config.validate(); err != nil {
-				return err
-			}
-			return run(cmd.Context(), config)
-		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return facade.Run(cmd.Context(), config) },
 	}
-	groups := config.flags()
+	groups := flagsOf(&config)
 	for _, group := range groups {
 		root.Flags().AddFlagSet(group.flags)
 	}
@@ -57,11 +51,4 @@ func command() *cobra.Command {
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
-}
-
-// quietLibraries keeps the Kubernetes libraries from logging: they log every request that does not parse, with the client's
-// text in it. What matters of it is in our own log.
-func quietLibraries() {
-	klog.LogToStderr(false)
-	klog.SetOutput(io.Discard)
 }

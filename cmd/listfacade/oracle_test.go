@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -36,7 +37,7 @@ var furnished = sync.OnceValue(func() error {
 })
 
 // newOracle compares the furnished cluster with a facade of it.
-func newOracle(t *testing.T, settings ...func(*config)) *testkit.Oracle {
+func newOracle(t *testing.T, settings ...func(*facade.Config)) *testkit.Oracle {
 	t.Helper()
 	if err := furnished(); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func newOracle(t *testing.T, settings ...func(*config)) *testkit.Oracle {
 }
 
 // cacheEverything makes the facade cache what it passes through by default.
-func cacheEverything(c *config) { c.uncached = nil }
+func cacheEverything(c *facade.Config) { c.Uncached = nil }
 
 // served is a resource that the cluster serves with list and watch.
 type served struct {

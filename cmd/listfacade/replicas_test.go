@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -54,7 +55,7 @@ func startReplicas(t *testing.T, gvr schema.GroupVersionResource, roads ...strin
 }
 
 // marking makes a facade send bookmarks often.
-func marking(c *config) { c.bookmarkInterval = 100 * time.Millisecond }
+func marking(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }
 
 // mark writes an object that every chain is told of.
 func (r *replicas) mark(t *testing.T) uint64 {
@@ -79,7 +80,7 @@ func (r *replicas) restart(t *testing.T, i int) {
 // kill ends a facade without draining it, and leaves nothing in its place.
 func (r *replicas) kill(t *testing.T, i int) {
 	t.Helper()
-	if err := r.runs[i].facade.server.Close(); err != nil {
+	if err := r.runs[i].facade.Abort(); err != nil {
 		t.Fatal(err)
 	}
 	r.runs[i].close(t)

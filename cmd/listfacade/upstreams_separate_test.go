@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -79,7 +80,7 @@ type apart struct {
 func newApart(t *testing.T, own *testkit.Cluster) *apart {
 	t.Helper()
 	a := &apart{stage: newStage(t, own), balancer: newBalancer(t, own)}
-	a.run = launchFacade(t, a.balancer.kubeconfig, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond })
+	a.run = launchFacade(t, a.balancer.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
 	a.run.awaitReady(t)
 	a.oracle = a.stage.oracle(t, a.run)
 	a.crowd(t)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -49,7 +50,7 @@ type several struct {
 func newSeveral(t *testing.T, own *testkit.Cluster) *several {
 	t.Helper()
 	b := newBalancer(t, own)
-	run := launchFacade(t, b.kubeconfig, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond })
+	run := launchFacade(t, b.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
 	run.awaitReady(t)
 	s := &several{theatre: theatreOf(t, own, run), balancer: b}
 	s.looksForward(t)

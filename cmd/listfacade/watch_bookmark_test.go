@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -129,7 +130,7 @@ func TestWatchTimeouts(t *testing.T) {
 func TestBookmarkInterval(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, cluster)
-	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }))
+	o := s.oracle(t, startFacade(t, cluster, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }))
 	path := collection(configMaps, s.namespace)
 	reach(t, o, path, s.put(t, configMaps, "mark", "", "1")) // the facade's window begins here
 	start := s.put(t, configMaps, "a", "t=a", "1")
@@ -155,7 +156,7 @@ func TestBookmarkInterval(t *testing.T) {
 func TestWatchOfEvents(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, cluster)
-	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 50 * time.Millisecond }))
+	o := s.oracle(t, startFacade(t, cluster, func(c *facade.Config) { c.BookmarkInterval = 50 * time.Millisecond }))
 	event := func(name string) {
 		s.create(t, events, map[string]any{
 			"apiVersion": "v1", "kind": "Event", "metadata": map[string]any{"name": name}, "reason": "Test", "type": "Normal",
@@ -186,7 +187,7 @@ func TestBookmarkIsNotBelowStart(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, cluster)
 	s.defineGadgets(t)
-	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 20 * time.Millisecond }))
+	o := s.oracle(t, startFacade(t, cluster, func(c *facade.Config) { c.BookmarkInterval = 20 * time.Millisecond }))
 	path := collection(gadgets, s.namespace)
 	reach(t, o, path, s.put(t, gadgets, "a", "", "1"))
 	began := s.put(t, configMaps, "a", "", "1")

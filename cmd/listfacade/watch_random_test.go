@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -26,7 +27,7 @@ const (
 func TestRandomWatches(t *testing.T) {
 	s := newStage(t, cluster)
 	s.defineGadgets(t)
-	o := s.oracle(t, startFacade(t, cluster, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond }))
+	o := s.oracle(t, startFacade(t, cluster, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }))
 	for _, gvr := range []schema.GroupVersionResource{configMaps, gadgets} {
 		t.Run(gvr.Resource, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -32,7 +33,7 @@ func newArena(t *testing.T) *arena {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	a := &arena{stage: newStage(t, own), run: startFacade(t, own, func(c *config) { c.bookmarkInterval = 100 * time.Millisecond })}
+	a := &arena{stage: newStage(t, own), run: startFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
 	a.oracle = a.stage.oracle(t, a.run)
 	return a
 }

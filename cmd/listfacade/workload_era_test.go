@@ -101,18 +101,16 @@ func (p *play) settle(t *testing.T, resource string, version uint64) {
 
 // cached tells why the facade's own cache does not have a version: a list may be the upstream's answer.
 func (a *arena) cached(gvr schema.GroupVersionResource, version uint64) error {
-	for _, lane := range a.run.facade.lanes.All() {
-		if lane.Resource.GVR != gvr {
+	for _, lane := range a.run.facade.Lanes() {
+		switch {
+		case lane.Group != gvr.Group || lane.Version != gvr.Version || lane.Resource != gvr.Resource:
 			continue
+		case !lane.Synced:
+			return errors.New("it is not synced")
+		case lane.ResourceVersion < version:
+			return fmt.Errorf("it is at %d", lane.ResourceVersion)
 		}
-		if failure := lane.Failure(); failure != nil {
-			return failure.Err
-		}
-		state, err := lane.Cache.State()
-		if err == nil && uint64(state.RV()) < version {
-			err = fmt.Errorf("it is at %s", state.RV())
-		}
-		return err
+		return nil
 	}
 	return errors.New("there is no cache")
 }

@@ -100,7 +100,8 @@ func TestCheckReportsWhatItCannotRead(t *testing.T) {
 // goodTree has every edge that someone might believe to be forbidden.
 func goodTree() fstest.MapFS {
 	return fstest.MapFS{
-		"cmd/listfacade/main.go": documentedFile("main",
+		"cmd/listfacade/main.go": documentedFile("main", `import "`+module+`/internal/facade"`),
+		"internal/facade/doc.go": documentedFile("p",
 			`import ("`+module+`/handlers"; "`+module+`/internal/observe"; "go.uber.org/zap"; "k8s.io/client-go/rest")`),
 		"handlers/doc.go":          documentedFile("p", ""),
 		"handlers/errors.go":       file(`import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"` + "\nvar s = metav1.Status{}"),

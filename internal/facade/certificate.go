@@ -1,4 +1,4 @@
-package main
+package facade
 
 import (
 	"crypto/tls"
@@ -18,12 +18,12 @@ import (
 const renewBefore = 24 * time.Hour
 
 // tlsConfig loads the serving pair, or makes one in --cert-dir, as kube-apiserver does.
-func tlsConfig(c *config) (*tls.Config, error) {
-	certFile, keyFile := c.certFile, c.keyFile
+func tlsConfig(c Config) (*tls.Config, error) {
+	certFile, keyFile := c.CertFile, c.KeyFile
 	if certFile == "" {
-		certFile, keyFile = filepath.Join(c.certDir, "listfacade.crt"), filepath.Join(c.certDir, "listfacade.key")
-		if err := ensureSelfSigned(certFile, keyFile, c.bindAddress); err != nil {
-			return nil, fmt.Errorf("make a self-signed certificate in --cert-dir %s: %w", c.certDir, err)
+		certFile, keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
+		if err := ensureSelfSigned(certFile, keyFile, c.BindAddress); err != nil {
+			return nil, fmt.Errorf("make a self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
 		}
 	}
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)

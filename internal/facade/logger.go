@@ -1,4 +1,4 @@
-package main
+package facade
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 )
 
 // newLogger writes to stderr, for people or for machines.
-func newLogger(c *config) (*zap.Logger, error) {
-	level, err := zapcore.ParseLevel(c.logLevel)
+func newLogger(c Config) (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
 		return nil, fmt.Errorf("--log-level: %w", err)
 	}
 	settings := zap.NewProductionConfig()
-	if c.logFormat == "console" {
+	if c.LogFormat == "console" {
 		settings = zap.NewDevelopmentConfig()
 		settings.Development, settings.DisableStacktrace = false, true
 	}

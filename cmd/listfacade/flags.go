@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/pflag"
+
+	"github.com/listfacade/listfacade/internal/facade"
+)
+
+// flagGroup is a theme of --help.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// flagsOf are the flags that change a Config, whose values are their defaults.
+func flagsOf(c *facade.Config) []flagGroup {
+	set := func(title string, add func(*facade.Config, *pflag.FlagSet)) flagGroup {
+		flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
+		flags.SortFlags = false
+		add(c, flags)
+		return flagGroup{title: title, flags: flags}
+	}
+	return []flagGroup{
+		set("Upstream", upstreamFlags), set("Serving", servingFlags), set("Cache", cacheFlags), set("Observing", observingFlags),
+	}
+}
+
+func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
+		"kubeconfig `file` of the kube-apiserver to read; in a cluster, the service account is used when empty")
+	f.StringVar(&c.Context, "context", c.Context, "`name` of the kubeconfig's context to use")
+}
+
+func servingFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.IPVar(&c.BindAddress, "bind-address", c.BindAddress,
+		"`IP` address to listen on; only loopback, while callers are not authenticated")
+	f.IntVar(&c.Port, "secure-port", c.Port, "`port` to serve HTTPS on; 0 takes a free one")
+	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
+		"`file` with the serving certificate; a self-signed pair is made in --cert-dir when empty")
+	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile, "`file` with the serving certificate's key")
+	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "`directory` for the self-signed pair")
+	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
+		"how long a request may take that is not a watch")
+	f.DurationVar(&c.MinWatch, "min-request-timeout", c.MinWatch,
+		"shortest life of a watch without timeoutSeconds; the longest is twice that")
+	f.DurationVar(&c.WriteTimeout, "write-timeout", c.WriteTimeout,
+		"how long a client may take to accept one piece of an answer")
+	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
+		"how long requests may go on after SIGTERM")
+}
+
+func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.StringSliceVar(&c.Preload, "preload", c.Preload,
+		"`resources` to cache from the start, as in pods,deployments.apps; ready means that they are synced")
+	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,
+		"`resources` that are never cached but passed through, as in secrets,deployments.apps")
+	f.StringSliceVar(&c.FieldIndexes, "index", c.FieldIndexes,
+		"`fields` of built-in kinds to index, by their field selector's name")
+	f.StringSliceVar(&c.LabelIndexes, "label-index", c.LabelIndexes, "`keys` of labels to index")
+	f.DurationVar(&c.HistoryWindow, "history-window", c.HistoryWindow,
+		"how long events are kept for watches and lists at older versions")
+	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
+		"`bytes` that events may keep alive, for each resource")
+	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
+		"a resource that nobody read for so long is dropped; 0 keeps everything")
+	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
+		"how long the cache is served after the upstream was last heard; 0 means without end")
+	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "time between a watch's bookmarks")
+}
+
+func observingFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "console or json")
+	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
+	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may connect")
+}
+
+// usage prints the flags by theme.
+func usage(w io.Writer, groups []flagGroup) error {
+	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade version"); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		if _, err := fmt.Fprintf(w, "\n%s:\n%s", group.title, group.flags.FlagUsagesWrapped(120)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

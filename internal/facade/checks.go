@@ -1,0 +1,29 @@
+package facade
+
+import (
+	"errors"
+
+	"github.com/listfacade/listfacade/handlers"
+)
+
+// checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend it.
+func (f *Facade) checks() []handlers.Check {
+	alive := []string{"healthz", "livez", "readyz"}
+	ready := []string{"readyz"}
+	return []handlers.Check{
+		{Name: "ping", Probes: alive, Healthy: func() error { return nil }},
+		{Name: "discovery", Probes: ready, Healthy: func() error {
+			if !f.catalog.Known() {
+				return errors.New("the upstream's discovery was not read yet")
+			}
+			return nil
+		}},
+		{Name: "preload", Probes: ready, Healthy: func() error {
+			if !f.preload.synced.Load() {
+				return errors.New("not every preloaded resource is synced")
+			}
+			return nil
+		}},
+		{Name: "shutdown", Probes: ready, Healthy: f.draining.Err},
+	}
+}

@@ -1,0 +1,55 @@
+package facade
+
+import (
+	"net"
+	"time"
+)
+
+// Config is every knob of the process, which is why it is long. Names follow kube-apiserver's.
+type Config struct {
+	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is the
+	// one to use of it; empty for its current one.
+	Kubeconfig, Context string
+
+	// BindAddress is to be a loopback one, and Port 0 to 65535; 0 takes a free one.
+	BindAddress net.IP
+	Port        int
+	// CertFile and KeyFile go together. Without them a self-signed pair is made: listfacade.crt and listfacade.key in
+	// CertDir.
+	CertFile, KeyFile, CertDir string
+	// RequestTimeout, MinWatch and WriteTimeout are above 0: what a request may take that is no watch, the shortest life of
+	// a watch that names none, what a client may take to accept a piece of an answer.
+	RequestTimeout, MinWatch, WriteTimeout time.Duration
+	// ShutdownGrace is how long requests may go on after the end was asked for; with 0 they are cut off.
+	ShutdownGrace time.Duration
+
+	// Preload and Uncached are resources as in deployments.apps.
+	Preload, Uncached []string
+	// FieldIndexes are fields of built-in kinds, LabelIndexes keys of labels.
+	FieldIndexes, LabelIndexes []string
+	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource.
+	HistoryWindow time.Duration
+	HistoryBytes  int64
+	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served after
+	// the upstream was last heard; 0 means without end for both.
+	LaneIdle, MaxStaleness time.Duration
+	// BookmarkInterval is above 0.
+	BookmarkInterval time.Duration
+
+	// LogFormat is console or json; LogLevel is debug, info, warn or error.
+	LogFormat, LogLevel string
+	// Profiling serves /debug/pprof to whoever may connect.
+	Profiling bool
+}
+
+// Defaults are the knobs as they stand when nobody turns one.
+func Defaults() Config {
+	return Config{
+		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
+		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
+		Uncached:      []string{"secrets"},
+		FieldIndexes:  []string{"spec.nodeName"}, // agents on every node read what is theirs; kube-apiserver has the same index
+		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
+		BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
+	}
+}

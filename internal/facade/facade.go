@@ -1,0 +1,85 @@
+package facade
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// Facade is the wired parts of one process.
+type Facade struct {
+	config   Config
+	log      *zap.Logger
+	client   *upstream.Client
+	catalog  *upstream.Catalog
+	lanes    *reflector.Lanes
+	metrics  *observe.Metrics
+	preload  *preload
+	server   *http.Server
+	draining context.Context // ends when Serve begins to drain
+	drain    context.CancelFunc
+}
+
+// New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that Validate
+// refuses makes no promises.
+func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
+	client, err := upstream.NewClient(config)
+	if err != nil {
+		return nil, err
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(upstream.ForDiscovery(config))
+	if err != nil {
+		return nil, fmt.Errorf("prepare discovery: %w", err)
+	}
+	f := &Facade{config: c, log: log, client: client, catalog: upstream.NewCatalog(client, discover)}
+	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
+	f.metrics = observe.NewMetrics(f.Lanes)
+	f.lanes = reflector.NewLanes(client, reflector.Config{
+		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
+	}, f.metrics, log)
+	f.preload = &preload{names: c.Preload, catalog: f.catalog, lanes: f.lanes, log: log}
+	f.server, err = newServer(c, f.newHandler(), log)
+	return f, err
+}
+
+// newHandler is what serves: the only place that knows what handlers want.
+func (f *Facade) newHandler() http.Handler {
+	c := f.config
+	return handlers.New(handlers.Config{
+		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Upstream: upstream.NewPassThrough(f.client),
+		Authorizer: auth.NewSelf(f.client.Post, c.MaxStaleness), Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
+		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
+		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,
+	})
+}
+
+func groupResources(names []string) map[schema.GroupResource]bool {
+	set := map[schema.GroupResource]bool{}
+	for _, name := range names {
+		set[schema.ParseGroupResource(name)] = true
+	}
+	return set
+}
+
+// Handler is what answers requests. It works while Serve runs.
+func (f *Facade) Handler() http.Handler { return f.server.Handler }
+
+// Wrap puts a handler around the one that answers. It is for before Serve.
+func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
+	f.server.Handler = around(f.server.Handler)
+}
+
+// Abort breaks every connection and closes the listener, as the end of a process would. Serve returns when its context ends.
+func (f *Facade) Abort() error { return f.server.Close() }

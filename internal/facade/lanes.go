@@ -1,0 +1,19 @@
+package facade
+
+import "github.com/listfacade/listfacade/internal/observe"
+
+// Lanes are the lanes that run at the moment, in numbers.
+func (f *Facade) Lanes() []observe.LaneStats {
+	var all []observe.LaneStats
+	for _, lane := range f.lanes.All() {
+		s := lane.Cache.Stats()
+		_, err := lane.Cache.State()
+		gvr := lane.Resource.GVR
+		all = append(all, observe.LaneStats{
+			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Synced: err == nil,
+			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes,
+			HistoryBytes: s.HistoryBytes, Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
+		})
+	}
+	return all
+}

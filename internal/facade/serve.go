@@ -1,0 +1,63 @@
+package facade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+)
+
+// Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It returns why
+// it ended if it was not the context, and closes the listener. A facade serves once.
+func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
+	defer f.drain()
+	lanesCtx, stopLanes := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopLanes()
+	group, ctx := errgroup.WithContext(ctx)
+	lanesReady := make(chan struct{})
+	group.Go(func() error {
+		f.lanes.Run(lanesCtx, func() { close(lanesReady) })
+		return nil
+	})
+	<-lanesReady
+	group.Go(func() error { f.preload.run(ctx); return nil })
+	group.Go(func() error { return f.answer(listener) })
+	group.Go(func() error {
+		<-ctx.Done()
+		f.finish(ctx)
+		stopLanes()
+		return nil
+	})
+	err := group.Wait()
+	f.CloseIdle() // not before the lanes' watches are closed: they keep a connection busy
+	return err
+}
+
+// answer serves until the server is shut down.
+func (f *Facade) answer(listener net.Listener) error {
+	f.log.Warn("callers are not authenticated: everybody who can reach this address reads with the rights of the kubeconfig's user")
+	f.log.Info("serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
+	if err := f.server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// finish says that the end is near, ends watches, and lets other requests finish for as long as they may.
+func (f *Facade) finish(ctx context.Context) {
+	f.log.Info("draining")
+	f.drain()
+	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.config.ShutdownGrace)
+	defer cancel()
+	if err := f.server.Shutdown(shutdown); err != nil {
+		f.log.Warn("requests were cut off at the end of the grace period", zap.Error(err))
+		_ = f.server.Close()
+	}
+}
+
+// CloseIdle closes the connections to the upstream on which nothing is under way.
+func (f *Facade) CloseIdle() { f.client.CloseIdle() }

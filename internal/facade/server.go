@@ -1,0 +1,35 @@
+package facade
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// newServer sets the limits of connections (kube-apiserver's, tightened where real clients stay far below them).
+func newServer(c Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
+	tlsConfig, err := tlsConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	return &http.Server{
+		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
+		MaxHeaderBytes: 128 << 10, ErrorLog: zap.NewStdLog(log.Named("http")),
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100, SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
+	}, nil
+}
+
+// profiles answers below /debug/pprof/; nil when they are not served.
+func profiles(c Config) http.Handler {
+	if !c.Profiling {
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
