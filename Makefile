@@ -40,7 +40,7 @@ test: cluster clients ## everything, against a real kube-apiserver, with the rac
 
 .PHONY: conformance
 conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
-	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./cmd/listfacade
+	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version

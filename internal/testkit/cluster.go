@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -51,24 +52,9 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary, err := buildDevcluster(ctx, root)
+	c, stdout, err := startDevcluster(ctx, root, flags)
 	if err != nil {
 		return nil, err
-	}
-	args := append([]string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}, flags...)
-	c := &Cluster{process: exec.Command(binary, args...), stderr: &tail{limit: 16 << 10}}
-	c.process.Stderr = io.MultiWriter(os.Stderr, c.stderr)
-	stdin, err := c.process.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.stdin = stdin
-	stdout, err := c.process.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.process.Start(); err != nil {
-		return nil, fmt.Errorf("start the devcluster: %w", err)
 	}
 	line, err := bufio.NewReaderSize(stdout, 1<<20).ReadBytes('\n')
 	if err == nil {
@@ -85,6 +71,49 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 		},
 	}}
 	return c, nil
+}
+
+// startDevcluster builds the command and runs it. Packages are tested side by side, and a binary that is written cannot be
+// run, so one of them does this at a time.
+func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster, io.Reader, error) {
+	unlock, err := lockBuild(filepath.Join(root, "bin"))
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	binary, err := buildDevcluster(ctx, root)
+	if err != nil {
+		return nil, nil, err
+	}
+	args := append([]string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}, flags...)
+	c := &Cluster{process: exec.Command(binary, args...), stderr: &tail{limit: 16 << 10}}
+	c.process.Stderr = io.MultiWriter(os.Stderr, c.stderr)
+	if c.stdin, err = c.process.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	stdout, err := c.process.StdoutPipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.process.Start(); err != nil {
+		return nil, nil, fmt.Errorf("start the devcluster: %w", err)
+	}
+	return c, stdout, nil
+}
+
+// lockBuild waits until nobody else builds into a directory; the kernel drops the lock when its holder dies.
+func lockBuild(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(filepath.Join(dir, ".lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
+	}
+	return func() { _ = file.Close() }, nil // closing drops the lock
 }
 
 // Close ends the cluster and everything that it started.

@@ -7,15 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Kubectl is the real kubectl with one server.
@@ -27,30 +24,6 @@ type Kubectl struct {
 func NewKubectl(t testing.TB, binary string, config *rest.Config) *Kubectl {
 	t.Helper()
 	return &Kubectl{binary: binary, kubeconfig: WriteKubeconfig(t, config), cache: t.TempDir()}
-}
-
-// WriteKubeconfig writes a client configuration to a file that lives as long as the test, and returns its path.
-func WriteKubeconfig(t testing.TB, config *rest.Config) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	const name = "server"
-	file := api.NewConfig()
-	file.Clusters[name] = &api.Cluster{
-		Server: config.Host, CertificateAuthority: config.CAFile, CertificateAuthorityData: config.CAData,
-	}
-	user := &api.AuthInfo{
-		ClientCertificate: config.CertFile, ClientCertificateData: config.CertData, ClientKey: config.KeyFile, ClientKeyData: config.KeyData,
-	}
-	if user.ClientCertificate == "" && user.ClientCertificateData == nil {
-		user.Token = "none" // kubectl asks the terminal for a password when it has nothing to show
-	}
-	file.AuthInfos[name] = user
-	file.Contexts[name] = &api.Context{Cluster: name, AuthInfo: name}
-	file.CurrentContext = name
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 func (k *Kubectl) command(ctx context.Context, args []string) *exec.Cmd {

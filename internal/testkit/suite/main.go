@@ -1,0 +1,41 @@
+package suite
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// shared is the cluster of the tests of a package: one a process, whichever test asks first.
+var shared = sync.OnceValues(func() (*testkit.Cluster, error) {
+	cluster, err := testkit.StartCluster(context.Background())
+	if err == nil {
+		started = cluster
+	}
+	return cluster, err
+})
+
+var started *testkit.Cluster // the shared one; nil while there is none
+
+// Main runs the tests of a package and then ends the cluster that they shared, if any asked for it.
+func Main(m *testing.M) int {
+	facade.QuietLibraries()
+	code := m.Run()
+	if started != nil {
+		started.Close()
+	}
+	return code
+}
+
+// Cluster is the real upstream that the tests of a package share.
+func Cluster(t testing.TB) *testkit.Cluster {
+	t.Helper()
+	cluster, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster
+}

@@ -1,0 +1,45 @@
+package suite
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Within bounds every wait for something that takes milliseconds on an idle machine.
+const Within = 30 * time.Second
+
+// The resources that suites write. Gadgets are custom ones, which Fixture.DefineGadgets makes.
+var (
+	ConfigMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	Pods       = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	Accounts   = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
+	Events     = schema.GroupVersionResource{Version: "v1", Resource: "events"}
+	Namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	Gadgets    = schema.GroupVersionResource{Group: "watch.example.com", Version: "v1", Resource: "gadgets"}
+	CRDs       = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// Collection is the path of a collection; of all namespaces when namespace is empty.
+func Collection(gvr schema.GroupVersionResource, namespace string) string {
+	path := "/apis/" + gvr.Group + "/" + gvr.Version
+	if gvr.Group == "" {
+		path = "/api/" + gvr.Version
+	}
+	if namespace != "" {
+		path += "/namespaces/" + namespace
+	}
+	return path + "/" + gvr.Resource
+}
+
+// RVOf is a resourceVersion as a number.
+func RVOf(t testing.TB, s string) uint64 {
+	t.Helper()
+	rv, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rv
+}

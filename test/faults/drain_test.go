@@ -1,0 +1,52 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestDrainEndsWatches: the watches of a facade that shuts down end, those that it passes through included. A client resumes a watch
+// that ended; one that broke off it takes for a failure, and lists again.
+func TestDrainEndsWatches(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	s.Put(t, suite.ConfigMaps, "o", "", "1")
+	run := suite.StartFacade(t, suite.Cluster(t))
+	watches := map[string]*http.Response{}
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		client := run.HTTP1Client(t)
+		if protocol == "HTTP/2.0" {
+			client = run.HTTP2Client(t)
+		}
+		for _, accept := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+suite.Collection(suite.ConfigMaps, s.Namespace)+"?watch=1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header.Set("Accept", accept)
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK || response.Proto != protocol {
+				t.Fatalf("%s %s", response.Proto, response.Status)
+			}
+			if _, err := io.ReadFull(response.Body, make([]byte, 1)); err != nil { // it has begun
+				t.Fatal(err)
+			}
+			watches[fmt.Sprintf("%s as %s", protocol, accept)] = response
+		}
+	}
+	run.Close(t)
+	for name, response := range watches {
+		if _, err := io.Copy(io.Discard, response.Body); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

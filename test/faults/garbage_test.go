@@ -1,0 +1,268 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// garbler stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver says.
+type garbler struct {
+	kubeconfig string
+	server     *httptest.Server
+	spoil      atomic.Pointer[func(http.ResponseWriter, *http.Request) bool] // reports whether it answered
+}
+
+func newGarbler(t *testing.T) *garbler {
+	t.Helper()
+	config, err := suite.Furnished(t).Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.FlushInterval = -1
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the facade went away
+	if proxy.Transport, err = rest.TransportFor(config); err != nil {
+		t.Fatal(err)
+	}
+	g := &garbler{}
+	g.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if spoil := g.spoil.Load(); spoil == nil || !(*spoil)(w, r) {
+			proxy.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(func() {
+		g.server.CloseClientConnections()
+		g.server.Close()
+	})
+	g.kubeconfig = testkit.WriteInsecureKubeconfig(t, g.server.URL)
+	return g
+}
+
+// garbage are answers that no kube-apiserver gives.
+var garbage = map[string]http.HandlerFunc{
+	"an HTML page": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprint(w, "<html><body>Please log in</body></html>")
+	},
+	"truncated JSON": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprint(w, `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"1"},"rows":[{"cells":["a`)
+	},
+	"nothing": func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Type", "application/json") },
+	"another kind": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintln(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":200}`)
+	},
+	"JSON that is no object": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintln(w, `[null]`)
+	},
+	"an endless body": func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for spaces := []byte(strings.Repeat(" ", 64<<10)); r.Context().Err() == nil; {
+			if _, err := w.Write(spaces); err != nil {
+				return
+			}
+		}
+	},
+	"a server error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "upstream down", http.StatusBadGateway) },
+	"a broken connection": func(http.ResponseWriter, *http.Request) {
+		panic(http.ErrAbortHandler)
+	},
+}
+
+// TestUpstreamOfGarbage: an upstream of which nothing makes sense never makes the facade ready, and never ends it.
+func TestUpstreamOfGarbage(t *testing.T) {
+	for name, answer := range garbage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			g := newGarbler(t)
+			all := func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }
+			g.spoil.Store(&all)
+			run := suite.LaunchFacade(t, g.kubeconfig)
+			isUnready(t, run)
+			if code := code(t, run, "/api/v1/pods?resourceVersion=0"); name == "a broken connection" && code != http.StatusServiceUnavailable {
+				t.Errorf("a list: %d, want 503", code)
+			}
+			lives(t, run)
+			g.spoil.Store(nil)
+			run.AwaitReady(t)
+			suite.OracleOf(t, run).Compare(t, testkit.Question{Path: "/api/v1/namespaces/oracle/configmaps?resourceVersion=0"})
+		})
+	}
+}
+
+// TestGarbageOfOneResource: one resource that makes no sense answers "not yet" until it does; the others do not notice.
+func TestGarbageOfOneResource(t *testing.T) {
+	for name, answer := range garbage {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			g := newGarbler(t)
+			some := func(w http.ResponseWriter, r *http.Request) bool {
+				spoilt := strings.HasSuffix(r.URL.Path, "/configmaps")
+				if spoilt {
+					answer(w, r)
+				}
+				return spoilt
+			}
+			g.spoil.Store(&some)
+			run := suite.LaunchFacade(t, g.kubeconfig)
+			run.AwaitReady(t)
+			o := suite.OracleOf(t, run)
+			const path = "/api/v1/namespaces/oracle/configmaps?resourceVersion=0"
+			if code := code(t, run, path); code != http.StatusTooManyRequests {
+				t.Errorf("%s: %d, want 429", path, code)
+			}
+			o.Compare(t, testkit.Question{Path: "/api/v1/namespaces/oracle/serviceaccounts?resourceVersion=0"})
+			lives(t, run)
+			g.spoil.Store(nil)
+			testkit.Eventually(t, suite.Within, "the resource is read again", func() error {
+				if code := code(t, run, path); code != http.StatusOK {
+					return fmt.Errorf("code %d", code)
+				}
+				return nil
+			})
+			o.FromCache(t, func() { o.Compare(t, testkit.Question{Path: path}) })
+		})
+	}
+}
+
+// TestGarbageInWatches: a lane whose watch makes no sense keeps what it has, and resumes or syncs anew.
+func TestGarbageInWatches(t *testing.T) {
+	for name, frame := range map[string]string{
+		"an HTML page": "<html>", "half a frame": `{"type":"ADDED","object":{"kind":"Tab`, "an unknown event": `{"type":"FOO","object":{}}` + "\n",
+		"another kind": `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"x","namespace":"oracle","resourceVersion":"99999999"}}}` + "\n",
+		"no version":   `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"oracle"}}}` + "\n",
+		"an old event": `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"oracle","resourceVersion":"1"}}}` + "\n",
+		"no object":    `{"type":"ADDED"}` + "\n", "an array": "[]\n", "empty lines": "\n\n\n", "an error without a code": `{"type":"ERROR","object":{}}` + "\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it is waiting
+			g := newGarbler(t)
+			var spoilt atomic.Int32
+			resumes := func(w http.ResponseWriter, r *http.Request) bool {
+				query := r.URL.Query()
+				if !strings.HasSuffix(r.URL.Path, "/configmaps") || query.Get("watch") == "" || query.Get("sendInitialEvents") == "true" {
+					return false
+				}
+				spoilt.Add(1)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = fmt.Fprint(w, frame)
+				return true
+			}
+			run := suite.LaunchFacade(t, g.kubeconfig)
+			run.AwaitReady(t)
+			o := suite.OracleOf(t, run)
+			const path = "/api/v1/namespaces/oracle/configmaps?resourceVersion=0"
+			o.Compare(t, testkit.Question{Path: path})
+			g.spoil.Store(&resumes)
+			g.server.CloseClientConnections()
+			testkit.Eventually(t, suite.Within, "the lane has tried to resume", func() error {
+				if spoilt.Load() == 0 {
+					return errors.New("no watch came")
+				}
+				return nil
+			})
+			if code := code(t, run, path); code != http.StatusOK {
+				t.Errorf("%s: %d, want what the lane has", path, code)
+			}
+			lives(t, run)
+			g.spoil.Store(nil)
+			testkit.Eventually(t, suite.Within, "the lane is connected", func() error {
+				if stale := staleness(run); stale > 0 {
+					return fmt.Errorf("not heard for %s", stale)
+				}
+				return nil
+			})
+			o.FromCache(t, func() { o.Compare(t, testkit.Question{Path: path}) })
+		})
+	}
+}
+
+// staleness is how long the lane that was heard longest ago has not been heard.
+func staleness(r *suite.Facade) (longest time.Duration) {
+	for _, lane := range r.Lanes() {
+		longest = max(longest, time.Duration(lane.StaleSeconds*float64(time.Second)))
+	}
+	return longest
+}
+
+// TestUpstreamUnreachable: nobody listens where the upstream should be.
+func TestUpstreamUnreachable(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	run := suite.LaunchFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+address))
+	isUnready(t, run)
+	for _, path := range []string{"/api/v1/pods", "/api/v1/pods?resourceVersion=0", "/api/v1/namespaces/oracle/pods/alpha", "/apis", "/version", "/foo"} {
+		answer, err := suite.OracleOf(t, run).Facade.Ask(t.Context(), testkit.Question{Path: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `"message":"the upstream kube-apiserver cannot be reached","reason":"ServiceUnavailable"`
+		if answer.Code != http.StatusServiceUnavailable || !strings.Contains(string(answer.Body), want) || answer.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %v %s", path, answer.Code, answer.Header, answer.Body)
+		}
+	}
+	lives(t, run)
+}
+
+// isUnready waits until the facade listens and has said in its log why it is not ready, and asks its probes.
+func isUnready(t *testing.T, r *suite.Facade) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, "the facade says why it is not ready", func() error {
+		if r.Logs.FilterMessage("not ready").Len() == 0 {
+			return fmt.Errorf("logged %v", r.Logs.All())
+		}
+		return nil
+	})
+	if code := code(t, r, "/readyz"); code != http.StatusInternalServerError {
+		t.Errorf("/readyz: %d, want 500", code)
+	}
+	lives(t, r)
+}
+
+func lives(t *testing.T, r *suite.Facade) {
+	t.Helper()
+	if code := code(t, r, "/livez"); code != http.StatusOK {
+		t.Errorf("/livez: %d, want 200", code)
+	}
+}
+
+// code asks the facade for a path and looks at no more of the answer than its code. It has to come in time.
+func code(t *testing.T, r *suite.Facade, path string) int {
+	t.Helper()
+	began := time.Now()
+	response, err := suite.OracleOf(t, r).Facade.Open(t.Context(), testkit.Question{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	if took := time.Since(began); took > suite.Within {
+		t.Errorf("%s took %s", path, took)
+	}
+	return response.StatusCode
+}

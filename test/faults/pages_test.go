@@ -1,0 +1,169 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// past is a list at a version that may be forgotten by now, and what kube-apiserver said while it was not.
+type past struct {
+	paged
+	answer *testkit.Answer
+}
+
+// pasts are pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages' tokens are the facade's
+// and kube-apiserver's. No form shows an age.
+func (th *theatre) pasts(t *testing.T) []past {
+	t.Helper()
+	for i := range 5 {
+		th.writes = append(th.writes, th.Put(t, suite.ConfigMaps, fmt.Sprintf("page%d", i), "t=a", "1"))
+		th.event(t)
+	}
+	now := th.Put(t, suite.ConfigMaps, "mark", "", "now")
+	th.writes = append(th.writes, now)
+	var all []past
+	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Events} {
+		path := suite.Collection(gvr, th.Namespace)
+		suite.Reach(t, th.oracle, path, now)
+		for _, asker := range []*testkit.Asker{th.oracle.Facade, th.oracle.Upstream} {
+			for _, form := range []string{suite.AcceptJSON, acceptPartialList} {
+				p := paged{path: path + "?limit=2&labelSelector=t%3Da", form: form}
+				p.token = tokenIn(asker.MustAsk(t, p.question()))
+				all = append(all, past{paged: p})
+			}
+		}
+		for _, query := range []string{"limit=2", "resourceVersionMatch=Exact", "resourceVersionMatch=Exact&fieldSelector=metadata.name%3Do1"} {
+			all = append(all, past{paged: paged{path: fmt.Sprintf("%s?resourceVersion=%d&%s", path, now, query), form: suite.AcceptJSON}})
+		}
+	}
+	for i, p := range all {
+		if all[i].answer = th.oracle.Compare(t, p.question()); all[i].answer.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", p.question(), all[i].answer.Code, all[i].answer.Body)
+		}
+	}
+	return all
+}
+
+// event makes one.
+func (th *theatre) event(t *testing.T) {
+	t.Helper()
+	th.Create(t, suite.Events, map[string]any{
+		"apiVersion": "v1", "kind": "Event", "reason": "Test", "type": "Normal",
+		"metadata":       map[string]any{"generateName": "page", "labels": map[string]any{"t": "a"}},
+		"involvedObject": map[string]any{"kind": "ConfigMap", "name": "o1", "namespace": th.Namespace},
+	})
+}
+
+// goOn writes until the versions before lie in the past for every cache.
+func (th *theatre) goOn(t *testing.T) {
+	t.Helper()
+	th.change(t)
+	th.event(t)
+	testkit.Eventually(t, suite.Within, "the facade knows the last event", func() error {
+		answer := th.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(suite.Events, th.Namespace) + "?resourceVersion=0"})
+		if want, got := len(th.Present(t, suite.Events, metav1.ListOptions{})), len(versions(answer))-1; got != want {
+			return fmt.Errorf("%d events of %d", got, want)
+		}
+		return nil
+	})
+}
+
+// honest holds that a facade answers as kube-apiserver does now, or, while the version is in its window, as it did before. It
+// returns kube-apiserver's answer.
+func (p past) honest(t *testing.T, o *testkit.Oracle) *testkit.Answer {
+	t.Helper()
+	answer, diff := o.Difference(t, p.question())
+	if diff == "" {
+		return answer
+	}
+	if before := testkit.Diff(p.question(), p.answer, o.Facade.MustAsk(t, p.question())); before != "" {
+		t.Errorf("%s: neither as it is now:\n%snor as it was:\n%s", p.question(), diff, before)
+	}
+	return answer
+}
+
+// gone holds that a refusal is kube-apiserver's, and that the token which it offers leads through the rest of the list.
+func (p past) gone(t *testing.T, o *testkit.Oracle) {
+	t.Helper()
+	answer := o.Compare(t, p.question())
+	if answer.Code != http.StatusGone || (p.token != "") != (tokenIn(answer) != "") {
+		t.Fatalf("%s: etcd has forgotten this version, and kube-apiserver says %d %s", p.question(), answer.Code, answer.Body)
+	}
+	for rest := p.paged; tokenIn(answer) != ""; {
+		rest.token = tokenIn(answer)
+		if answer = o.Compare(t, rest.question()); answer.Code != http.StatusOK {
+			t.Fatalf("%s: %d %s", rest.question(), answer.Code, answer.Body)
+		}
+	}
+}
+
+// testPagesCompacted takes away versions that clients are in the middle of reading: first from etcd, which is where kube-apiserver
+// has those of events from, and lists of one name; then from kube-apiserver itself.
+func testPagesCompacted(t *testing.T, th *theatre) {
+	all := th.pasts(t)
+	th.goOn(t)
+	if err := th.cluster.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ignorant := th.Fixture.Oracle(t, suite.StartFacade(t, th.cluster)) // its window begins here
+	forgotten := 0
+	for _, p := range all {
+		if p.honest(t, th.oracle).Code == http.StatusOK {
+			ignorant.Compare(t, p.question())
+			continue
+		}
+		forgotten++
+		p.gone(t, ignorant)
+	}
+	if forgotten < len(all)/2 {
+		t.Errorf("kube-apiserver has forgotten %d of %d, at least all of events were to be", forgotten, len(all))
+	}
+	th.do(t, "kill")
+	th.do(t, "start")
+	th.goOn(t)
+	ignorant = th.Fixture.Oracle(t, suite.StartFacade(t, th.cluster))
+	for _, p := range all {
+		p.honest(t, th.oracle)
+		p.gone(t, ignorant)
+	}
+	th.survived(t)
+}
+
+// testPagesRestarted restarts kube-apiserver between two pages. What etcd knows is there as before.
+func testPagesRestarted(t *testing.T, th *theatre) {
+	all := th.pasts(t)
+	th.goOn(t)
+	th.do(t, "kill")
+	th.do(t, "start")
+	th.goOn(t)
+	for _, p := range all {
+		p.honest(t, th.oracle)
+		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5); the objects are the same.
+		if answer := th.oracle.Facade.MustAsk(t, p.question()); !bytes.Equal(itemsIn(answer), itemsIn(p.answer)) {
+			t.Errorf("%s: %d %s\nbefore the restart: %s", p.question(), answer.Code, answer.Body, p.answer.Body)
+		}
+	}
+	th.survived(t)
+}
+
+// itemsIn are the objects of a list, to the byte.
+func itemsIn(answer *testkit.Answer) []byte {
+	var list struct{ Items json.RawMessage }
+	_ = json.Unmarshal(answer.Body, &list) // what is no list has none
+	return list.Items
+}
+
+// ofConfigMaps tells whether the facade can have the list in its cache.
+func (p past) ofConfigMaps() bool {
+	return strings.Contains(p.path, "/configmaps?") && !strings.Contains(p.path, "metadata.name")
+}

@@ -1,0 +1,108 @@
+package faults
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// slowRoad is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is slow. All
+// other answers pass.
+type slowRoad struct {
+	*gate
+	kubeconfig string // of a client that takes it, with the rights of the administrator
+}
+
+func newSlowRoad(t *testing.T, upstream *testkit.Cluster) *slowRoad {
+	t.Helper()
+	config, err := upstream.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	road := &slowRoad{gate: newGate()}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(response *http.Response) error {
+			if response.Request.URL.Query().Has("watch") {
+				response.Body = &gatedBody{ReadCloser: response.Body, ctx: response.Request.Context(), gate: road.gate}
+			}
+			return nil
+		},
+	}
+	road.kubeconfig = testkit.WriteInsecureKubeconfig(t, serveProxy(t, proxy).URL)
+	return road
+}
+
+// gate lets bytes through or holds them back.
+type gate struct {
+	mu   sync.Mutex // guards open
+	open chan struct{}
+}
+
+func newGate() *gate {
+	g := &gate{open: make(chan struct{})}
+	close(g.open)
+	return g
+}
+
+func (g *gate) state() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open
+}
+
+// shut holds back what comes from now on.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+		g.open = make(chan struct{})
+	default:
+	}
+}
+
+// release lets everything go that was held back.
+func (g *gate) release() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-g.open:
+	default:
+		close(g.open)
+	}
+}
+
+// gatedBody is the body of a watch whose bytes go through a gate.
+type gatedBody struct {
+	io.ReadCloser
+	ctx  context.Context // of its request
+	gate *gate
+}
+
+// Read implements io.Reader.
+func (b *gatedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	select {
+	case <-b.gate.state():
+		return n, err
+	case <-b.ctx.Done():
+		return 0, b.ctx.Err()
+	}
+}

@@ -1,0 +1,44 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	clientfeatures "k8s.io/client-go/features"
+	clientfeaturestesting "k8s.io/client-go/features/testing"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestReplicasInformer: an informer behind the balancer ends up with exactly what is there, whichever facade dies and comes back.
+func TestReplicasInformer(t *testing.T) {
+	for _, streaming := range []bool{true, false} {
+		t.Run(fmt.Sprintf("WatchListClient=%t", streaming), func(t *testing.T) {
+			clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.WatchListClient, streaming)
+			r := startReplicas(t, suite.ConfigMaps)
+			client := suite.NewClients(t, r.front.Config)
+			informer := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client.Dynamic, 0, r.Namespace, nil).
+				ForResource(suite.ConfigMaps).Informer()
+			suite.StartInformer(t, informer)
+			plain := newResuming(t, r.client, suite.Collection(suite.ConfigMaps, r.Namespace))
+			plain.reaches(t, r.begin)
+			stop := keepWriting(t, r.Fixture, suite.ConfigMaps, 10*time.Millisecond)
+			var marks []uint64
+			for i := range r.runs {
+				r.kill(t, i)
+				marks = append(marks, r.mark(t))
+				plain.reaches(t, marks[len(marks)-1]) // by the other one
+				r.restart(t, i)
+				marks = append(marks, r.mark(t))
+				plain.reaches(t, marks[len(marks)-1])
+			}
+			stop()
+			marks = append(marks, r.mark(t))
+			r.Converges(t, suite.ConfigMaps, informer)
+			plain.reaches(t, marks[len(marks)-1])
+			plain.lostNothing(t, marks, suite.Held(t, informer))
+		})
+	}
+}

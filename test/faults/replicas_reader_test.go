@@ -1,0 +1,99 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// seer reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent. It keeps what it
+// saw.
+type seer struct {
+	asker   *testkit.Asker
+	random  *rand.Rand
+	paths   []string // of lists and objects, with selectors
+	last    uint64   // the highest version that it has seen
+	seen    []sight
+	refused int // answers 504
+}
+
+// sight is one answer.
+type sight struct {
+	question testkit.Question
+	answer   *testkit.Answer
+	floor    uint64 // the version that the answer must not be from before
+}
+
+// newSeer makes a reader of lists of several kinds, and of single objects.
+func newSeer(r *replicas, seed uint64) *seer {
+	lists, everywhere := suite.Collection(r.gvr, r.Namespace), suite.Collection(r.gvr, "")
+	return &seer{
+		asker: r.client, last: r.begin, random: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // to be repeatable
+		paths: []string{
+			lists + "?", lists + "?labelSelector=t%3Da&", everywhere + "?", everywhere + "?fieldSelector=metadata.name%3Do1&",
+			lists + "/o1?", lists + "/o2?", lists + "/o3?", lists + "/mark?",
+		},
+	}
+}
+
+// read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not reached, is an
+// error.
+func (s *seer) read(ctx context.Context) error {
+	q := testkit.Question{Path: s.paths[s.random.IntN(len(s.paths))]}
+	if s.random.IntN(3) > 0 {
+		q.Path += fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=NotOlderThan", s.last)
+	}
+	floor := s.last
+	answer, err := s.asker.Ask(ctx, q)
+	if err != nil {
+		return err
+	}
+	switch answer.Code {
+	case http.StatusOK:
+		s.last = max(s.last, slices.Max(versions(answer)))
+	case http.StatusNotFound:
+	case http.StatusGatewayTimeout:
+		s.refused++
+		return nil
+	default:
+		return fmt.Errorf("%s: %d %s", q, answer.Code, answer.Body)
+	}
+	s.seen = append(s.seen, sight{q, answer, floor})
+	return nil
+}
+
+// sawNothingOld holds everything that was seen against what happened.
+func (s *seer) sawNothingOld(t *testing.T, m *testkit.Model) {
+	t.Helper()
+	for _, one := range s.seen {
+		if err := testkit.CheckRead(one.question, one.answer, one.floor, m); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// versions are the resourceVersions of a list or an object, its own first; a 0 stands for one that it does not have.
+func versions(answer *testkit.Answer) []uint64 {
+	type meta struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	var content struct {
+		meta
+		Items []meta
+	}
+	_ = json.Unmarshal(answer.Body, &content) // what is not there is 0
+	found := make([]uint64, 0, len(content.Items)+1)
+	for _, m := range append([]meta{content.meta}, content.Items...) {
+		rv, _ := strconv.ParseUint(m.Metadata.ResourceVersion, 10, 64)
+		found = append(found, rv)
+	}
+	return found
+}

@@ -1,0 +1,307 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// replicas are two facades in front of one kube-apiserver, behind a balancer.
+type replicas struct {
+	*suite.Fixture
+	runs   [2]*suite.Facade
+	front  *balancer
+	client *testkit.Asker // of the balancer
+	truth  *testkit.Recorder
+	gvr    schema.GroupVersionResource
+	begin  uint64 // from here on both facades hold every version of gvr
+}
+
+// startReplicas starts two facades that read the cluster, the second by a road of its own if there is one. The tests look at one
+// resource: config maps or gadgets.
+func startReplicas(t *testing.T, gvr schema.GroupVersionResource, roads ...string) *replicas {
+	t.Helper()
+	r := &replicas{Fixture: suite.NewFixture(t, suite.Cluster(t)), gvr: gvr}
+	r.DefineGadgets(t)
+	kubeconfigs := append([]string{suite.Cluster(t).Kubeconfigs["admin"]}, roads...)
+	for i := range r.runs {
+		r.runs[i] = suite.LaunchFacade(t, kubeconfigs[i%len(kubeconfigs)], marking)
+	}
+	for _, run := range r.runs {
+		run.AwaitReady(t)
+	}
+	r.front = startBalancer(t, r.runs[0].URL, r.runs[1].URL)
+	var err error
+	if r.client, err = testkit.NewAsker(r.front.Config); err != nil {
+		t.Fatal(err)
+	}
+	r.truth = r.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(gvr, "") + "?watch=1&allowWatchBookmarks=true"})
+	r.truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	for range 2 { // the facades begin to read with the first question; what comes next they hold from its first version on
+		r.begin = r.mark(t)
+		for i := range r.runs {
+			suite.Reach(t, r.oracle(t, i), suite.Collection(gvr, ""), r.begin)
+		}
+	}
+	return r
+}
+
+// marking makes a facade send bookmarks often.
+func marking(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }
+
+// mark writes an object that every chain is told of.
+func (r *replicas) mark(t *testing.T) uint64 {
+	t.Helper()
+	return r.Put(t, r.gvr, "mark", "t=a", fmt.Sprint(time.Now().UnixNano()))
+}
+
+// oracle compares kube-apiserver with one of the facades.
+func (r *replicas) oracle(t *testing.T, i int) *testkit.Oracle {
+	t.Helper()
+	return r.Fixture.Oracle(t, r.runs[i])
+}
+
+// restart ends one of the facades, if it runs, and starts another in its place.
+func (r *replicas) restart(t *testing.T, i int) {
+	t.Helper()
+	r.runs[i].Close(t)
+	r.runs[i] = suite.StartFacade(t, suite.Cluster(t), marking)
+	r.front.replace(t, i, r.runs[i].URL)
+}
+
+// kill ends a facade without draining it, and leaves nothing in its place.
+func (r *replicas) kill(t *testing.T, i int) {
+	t.Helper()
+	if err := r.runs[i].Abort(); err != nil {
+		t.Fatal(err)
+	}
+	r.runs[i].Close(t)
+}
+
+// happened is what happened to the resource until now.
+func (r *replicas) happened(t *testing.T) *testkit.Model {
+	t.Helper()
+	last := r.mark(t)
+	m, err := testkit.NewModel(r.truth.Until(t, suite.Within, "the model is complete", func(rec *testkit.Recording) bool { return rec.Reached() >= last }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back; and what they
+// list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
+func TestReplicasReads(t *testing.T) {
+	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
+		t.Run(name, func(t *testing.T) { testReplicasReads(t, startReplicas(t, gvr)) })
+	}
+}
+
+func testReplicasReads(t *testing.T, r *replicas) {
+	stopBusy, stopQuiet := keepWriting(t, r.Fixture, suite.ConfigMaps, 10*time.Millisecond), keepWriting(t, r.Fixture, suite.Gadgets, 100*time.Millisecond)
+	var relisting chains
+	var stopWatches []func()
+	for _, selector := range []string{"labelSelector=", "labelSelector=t%3Da", "fieldSelector=metadata.name%3Dmark"} {
+		c := &chain{asker: r.client, path: suite.Collection(r.gvr, r.Namespace) + "?" + selector, relists: true}
+		relisting, stopWatches = append(relisting, c), append(stopWatches, c.start(t, r.begin))
+	}
+	seers := make([]*seer, 4)
+	var group errgroup.Group
+	for i := range seers {
+		seers[i] = newSeer(r, uint64(i))
+		group.Go(func() error {
+			for range 60 {
+				if err := seers[i].read(t.Context()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	relisting.reach(t, r.mark(t))
+	for _, stop := range append(stopWatches, stopBusy, stopQuiet) {
+		stop()
+	}
+	model := r.happened(t)
+	relisting.lostNothing(t, model)
+	for _, s := range seers {
+		s.sawNothingOld(t, model)
+		if s.refused > 0 {
+			t.Errorf("%d reads were refused although both facades are well", s.refused)
+		}
+	}
+	if asked := r.front.requests(); min(asked[0], asked[1]) < 100 {
+		t.Errorf("the facades got %v requests", asked)
+	}
+}
+
+// TestReplicasWatches: watches that end after a second or are cut off go on at the other facade as if nothing had been.
+func TestReplicasWatches(t *testing.T) {
+	r := startReplicas(t, suite.ConfigMaps)
+	all, stopAll := r.follow(t)
+	stop := keepWriting(t, r.Fixture, suite.ConfigMaps, 10*time.Millisecond)
+	for range 6 {
+		all.reach(t, r.mark(t))
+		r.front.cut()
+	}
+	for _, c := range all {
+		testkit.Eventually(t, suite.Within, c.path+" has come to the end of its time twice", func() error {
+			if _, timeout := c.look(); timeout < 2 {
+				return fmt.Errorf("%d times", timeout)
+			}
+			return nil
+		})
+	}
+	stop()
+	stopAll()
+	watches := all.lostNothing(t, r.happened(t))
+	if asked := r.front.requests(); min(asked[0], asked[1]) < watches/4 {
+		t.Errorf("the facades got %v requests for %d watches", asked, watches)
+	}
+}
+
+// TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not know yet,
+// wait there; reads are answered from elsewhere or refused, but never with what is too old.
+func TestReplicasLag(t *testing.T) {
+	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
+		t.Run(name, func(t *testing.T) { testReplicasLag(t, gvr) })
+	}
+}
+
+func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
+	road := newSlowRoad(t, suite.Cluster(t))
+	r := startReplicas(t, gvr, road.kubeconfig)
+	t.Cleanup(road.release) // before the facades are closed
+	all, stopAll := r.follow(t)
+	client := newSeer(r, 0)
+	var direct []*testkit.Recorder
+	keepWriting(t, r.Fixture, suite.ConfigMaps, 20*time.Millisecond)
+	for range 2 {
+		all.reach(t, r.mark(t))
+		road.shut()
+		mark := r.mark(t)
+		r.lags(t, mark)
+		direct = append(direct, r.readSlow(t, client, mark))
+		stop := keepWriting(t, r.Fixture, suite.Gadgets, 50*time.Millisecond)
+		for range 30 {
+			if err := client.read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.goAhead(t, all, mark)
+		stop()
+		before := r.front.requests()
+		r.front.cut()
+		testkit.Eventually(t, suite.Within, "watches go on at both facades", func() error {
+			if asked := r.front.requests(); min(asked[0]-before[0], asked[1]-before[1]) < len(all)/2 {
+				return fmt.Errorf("requests before %v, after %v", before, asked)
+			}
+			return nil
+		})
+		road.release()
+	}
+	last := r.mark(t)
+	all.reach(t, last)
+	for _, watch := range direct {
+		watch.Until(t, suite.Within, "the slow facade tells what it held back", func(rec *testkit.Recording) bool { return rec.Reached() >= last })
+	}
+	stopAll()
+	for _, watch := range direct {
+		watch.Close()
+	}
+	model := r.happened(t)
+	all.lostNothing(t, model)
+	client.sawNothingOld(t, model)
+	for _, watch := range direct {
+		if err := testkit.CheckWatch(watch.SoFar(), model); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Logf("%d of 60 reads were refused", client.refused)
+}
+
+// goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent away.
+func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
+	t.Helper()
+	tick := time.NewTicker(300 * time.Millisecond)
+	defer tick.Stop()
+	testkit.Eventually(t, suite.Within, "every watch has come by the quick facade", func() error {
+		for _, c := range all {
+			if err := c.behind(rv); err != nil {
+				select {
+				case <-tick.C:
+					r.front.cut()
+				default:
+				}
+				return fmt.Errorf("%s: %w", c.path, err)
+			}
+		}
+		return nil
+	})
+}
+
+// lags holds that the second facade does not know a version that there is; without that, a test of what it does then is none.
+func (r *replicas) lags(t *testing.T, rv uint64) {
+	t.Helper()
+	answer := r.ask(t, 1, "?resourceVersion=0")
+	if at := versions(answer)[0]; answer.Code != http.StatusOK || at == 0 || at >= rv {
+		t.Fatalf("the slow facade does not lag behind %d: %d, at %d", rv, answer.Code, at)
+	}
+}
+
+// readSlow reads from the second facade what it cannot have in its cache yet, for a client to remember, and opens a watch behind that.
+func (r *replicas) readSlow(t *testing.T, client *seer, mark uint64) *testkit.Recorder {
+	t.Helper()
+	at := fmt.Sprintf("resourceVersion=%d", mark)
+	for _, query := range []string{
+		"", "?limit=500", "?" + at, "?resourceVersionMatch=NotOlderThan&" + at, "?resourceVersionMatch=Exact&" + at, "/mark", "/mark?" + at,
+	} {
+		answer := r.ask(t, 1, query)
+		switch late := strings.Contains(query, at); {
+		case answer.Code == http.StatusOK:
+			client.seen = append(client.seen, sight{testkit.Question{Path: suite.Collection(r.gvr, r.Namespace) + query}, answer, mark})
+		case answer.Code != http.StatusGatewayTimeout || !late:
+			t.Errorf("%q after the write at %d: %d %s", query, mark, answer.Code, answer.Body)
+		}
+	}
+	facade := r.oracle(t, 1).Facade
+	path := suite.Collection(r.gvr, r.Namespace)
+	return facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&" + at})
+}
+
+// ask asks one of the facades about the resource.
+func (r *replicas) ask(t *testing.T, i int, query string) *testkit.Answer {
+	t.Helper()
+	answer, err := r.oracle(t, i).Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(r.gvr, r.Namespace) + query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// follow starts chains of watches through the balancer.
+func (r *replicas) follow(t *testing.T) (all chains, stop func()) {
+	t.Helper()
+	all = newChains(r.client, suite.Collection(r.gvr, r.Namespace))
+	stops := make([]func(), len(all))
+	for i, c := range all {
+		stops[i] = c.start(t, r.begin)
+	}
+	return all, func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}

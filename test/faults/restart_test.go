@@ -1,0 +1,70 @@
+package faults
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// testFacadeRestarted ends the facade itself under a client, politely or not, and starts it again. Whatever the client missed it is
+// told, or it is told that the window is lost.
+func testFacadeRestarted(t *testing.T, th *theatre) {
+	run := suite.StartFacade(t, th.cluster, marking)
+	front := startBalancer(t, run.URL)
+	asker, err := testkit.NewAsker(front.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newResuming(t, asker, suite.Collection(suite.ConfigMaps, th.Namespace))
+	client.reaches(t, th.writes[len(th.writes)-1])
+	again := func() {
+		run.Close(t)
+		run = suite.StartFacade(t, th.cluster, marking)
+		front.replace(t, 0, run.URL)
+		th.write(t)
+		client.reaches(t, th.writes[len(th.writes)-1])
+	}
+	again()
+	if err := run.Abort(); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	from, _, listed := client.look()
+	run.Close(t)
+	th.write(t)
+	if err := th.cluster.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if _, _, now := client.look(); now == listed {
+		t.Error("the client was not told that the window is lost")
+	}
+	client.lostNothing(t, th.writes, th.Present(t, suite.ConfigMaps, metav1.ListOptions{}))
+	expired(t, asker.MustRecord(t, testkit.Question{
+		Path: fmt.Sprintf("%s?watch=1&resourceVersion=%d", suite.Collection(suite.ConfigMaps, th.Namespace), from),
+	}))
+	th.survived(t)
+}
+
+// expired holds that a watch ended at once with a 410 in its stream, as kube-apiserver says it (semantics 4.1).
+func expired(t *testing.T, watch *testkit.Recorder) {
+	t.Helper()
+	rec := watch.Ended(t, suite.Within)
+	told, err := rec.Events()
+	if err != nil || rec.Code != http.StatusOK || len(told) != 1 || told[0].Type != "ERROR" {
+		t.Fatalf("%d, %v: %s", rec.Code, err, rec)
+	}
+	var status struct {
+		Kind, Reason string
+		Code         int
+	}
+	if err := json.Unmarshal(told[0].Object, &status); err != nil || status.Kind != "Status" || status.Reason != "Expired" || status.Code != http.StatusGone {
+		t.Errorf("no 410: %s (%v)", rec, err)
+	}
+}

@@ -1,0 +1,232 @@
+package faults
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// resuming is a client as simple as can be that does what a reflector must: it lists, watches, goes on where a watch ended, and lists
+// again after a 410. It remembers enough to tell afterwards whether anything was lost or told twice.
+type resuming struct {
+	asker *testkit.Asker
+	path  string
+
+	mu     sync.Mutex // guards what follows
+	told   map[uint64]int
+	gaps   []gap // what relists jumped over
+	last   uint64
+	state  map[string]uint64
+	opened int // watches
+	broken error
+}
+
+// gap is what happened above from and up to to while the client did not watch.
+type gap struct{ from, to uint64 }
+
+// newResuming starts a client that runs until the test ends.
+func newResuming(t *testing.T, asker *testkit.Asker, path string) *resuming {
+	t.Helper()
+	r := &resuming{asker: asker, path: path, told: map[uint64]int{}, state: map[string]uint64{}}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); r.run(ctx) }()
+	t.Cleanup(func() { cancel(); <-done })
+	return r
+}
+
+// pause between attempts of a client whose server is not well.
+const pause = 50 * time.Millisecond
+
+func (r *resuming) run(ctx context.Context) {
+	listed := false
+	ticker := time.NewTicker(pause)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		var err error
+		if !listed {
+			err = r.list(ctx)
+			listed = err == nil
+		}
+		if listed {
+			err = r.watch(ctx)
+			listed = !errors.Is(err, errGone)
+		}
+		var fatal *fatalError
+		if errors.As(err, &fatal) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.broken = err
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+var errGone = errors.New("410")
+
+// fatalError is what no good server tells.
+type fatalError struct{ reason string }
+
+func (e *fatalError) Error() string { return e.reason }
+
+func (r *resuming) list(ctx context.Context) error {
+	answer, err := r.asker.Ask(ctx, testkit.Question{Path: r.path})
+	if err != nil {
+		return err
+	}
+	var list struct {
+		Metadata struct{ ResourceVersion string }
+		Items    []struct {
+			Metadata struct{ Namespace, Name, ResourceVersion string }
+		}
+	}
+	if err := json.Unmarshal(answer.Body, &list); err != nil || answer.Code != http.StatusOK {
+		return fmt.Errorf("%d: %w", answer.Code, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := r.last
+	if _, err := fmt.Sscan(list.Metadata.ResourceVersion, &r.last); err != nil {
+		return err
+	}
+	if r.last < from {
+		return &fatalError{fmt.Sprintf("a most recent list at %d after %d", r.last, from)}
+	}
+	r.gaps = append(r.gaps, gap{from, r.last})
+	r.state = map[string]uint64{}
+	for _, item := range list.Items {
+		var rv uint64
+		if _, err := fmt.Sscan(item.Metadata.ResourceVersion, &rv); err != nil {
+			return err
+		}
+		r.state[item.Metadata.Namespace+"/"+item.Metadata.Name] = rv
+	}
+	return nil
+}
+
+func (r *resuming) watch(ctx context.Context) error {
+	r.mu.Lock()
+	q := testkit.Question{Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", r.path, r.last)}
+	r.mu.Unlock()
+	response, err := r.asker.Open(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("watch: %s", response.Status)
+	}
+	r.mu.Lock()
+	r.opened++
+	r.mu.Unlock()
+	for body := bufio.NewReader(response.Body); ; {
+		line, err := body.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.take(testkit.Frame{Line: line}); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *resuming) take(frame testkit.Frame) error {
+	e, err := frame.Event()
+	if err != nil {
+		return &fatalError{err.Error()}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch e.Type {
+	case "ERROR":
+		var status struct{ Code int }
+		if err := json.Unmarshal(e.Object, &status); err != nil || status.Code != http.StatusGone {
+			return &fatalError{"an error that is no 410: " + string(e.Object)}
+		}
+		return errGone
+	case testkit.Bookmark:
+		if e.RV < r.last {
+			return &fatalError{fmt.Sprintf("%s after %d", e, r.last)}
+		}
+	default:
+		if e.RV <= r.last {
+			return &fatalError{fmt.Sprintf("%s after %d", e, r.last)}
+		}
+		r.told[e.RV]++
+		r.state[e.Key] = e.RV
+		if e.Type == testkit.Deleted {
+			delete(r.state, e.Key)
+		}
+	}
+	r.last = e.RV
+	return nil
+}
+
+// look returns how far the client is, how many watches it has opened, and how often it has listed.
+func (r *resuming) look() (last uint64, opened, listed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.last, r.opened, len(r.gaps)
+}
+
+// reaches waits until the client knows a version.
+func (r *resuming) reaches(t *testing.T, rv uint64) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, fmt.Sprintf("the client reaches %d", rv), func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.broken != nil {
+			t.Fatal(r.broken)
+		}
+		if r.last < rv {
+			return fmt.Errorf("it is at %d", r.last)
+		}
+		return nil
+	})
+}
+
+// lostNothing holds that every write was told once, or lies in the gap that a relist jumped over, and that the client holds what is
+// there.
+func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]string) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.broken != nil {
+		t.Fatal(r.broken)
+	}
+	for _, rv := range writes {
+		jumped := false
+		for _, gap := range r.gaps {
+			jumped = jumped || (gap.from < rv && rv <= gap.to)
+		}
+		if want := map[bool]int{true: 0, false: 1}[jumped]; r.told[rv] != want {
+			t.Errorf("the write at %d was told %d times, want %d (relisted: %v)", rv, r.told[rv], want, r.gaps)
+		}
+	}
+	got := map[string]string{}
+	for key, rv := range r.state {
+		got[key] = fmt.Sprint(rv)
+	}
+	if diff := cmp.Diff(there, got); diff != "" {
+		t.Errorf("the client's state (-upstream +client):\n%s", diff)
+	}
+}

@@ -1,0 +1,223 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// serverBalancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless the test says which.
+// It can hold back and end the watches that go through it.
+type serverBalancer struct {
+	kubeconfig string
+	names      []string // of the servers, in their order
+
+	mu      sync.Mutex                 // guards what follows
+	turn    map[bool]int               // of watches and of everything else
+	route   func(*http.Request) string // the server of a request; "" is whose turn it is
+	hold    func(*http.Request) bool   // watches of which nothing gets through
+	changed chan struct{}              // closed and replaced when hold changes
+	open    map[*heldBody]bool
+	served  map[string]int // watches that were opened, by server
+}
+
+func newBalancer(t *testing.T, c *testkit.Cluster) *serverBalancer {
+	t.Helper()
+	b := &serverBalancer{
+		names: slices.Sorted(maps.Keys(c.Servers)), turn: map[bool]int{}, changed: make(chan struct{}), open: map[*heldBody]bool{}, served: map[string]int{},
+		route: func(*http.Request) string { return "" }, hold: func(*http.Request) bool { return false },
+	}
+	config, err := c.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DisableCompression = true // the transport would ask for it in the facade's name
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxies := map[string]*httputil.ReverseProxy{}
+	for name, server := range c.Servers {
+		target, err := url.Parse(server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		proxy := httputil.NewSingleHostReverseProxy(target)
+		proxy.FlushInterval = -1
+		proxy.ErrorLog = log.New(io.Discard, "", 0) // servers are killed and watches cut
+		proxy.Transport = transport
+		proxy.ModifyResponse = func(response *http.Response) error { b.admit(name, response); return nil }
+		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+		proxies[name] = proxy
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { proxies[b.pick(r)].ServeHTTP(w, r) }))
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	b.kubeconfig = testkit.WriteInsecureKubeconfig(t, server.URL)
+	return b
+}
+
+// pick chooses the server of a request.
+func (b *serverBalancer) pick(r *http.Request) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if name := b.route(r); name != "" {
+		return name
+	}
+	b.turn[isWatch(r)]++
+	return b.names[b.turn[isWatch(r)]%len(b.names)]
+}
+
+// send gives requests to the server that route names from now on, "" being whose turn it is.
+func (b *serverBalancer) send(route func(*http.Request) string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.route = route
+}
+
+// to routes everything to one server; "" is each in its turn.
+func to(name string) func(*http.Request) string { return func(*http.Request) string { return name } }
+
+// isWatch tells whether a request opens a watch.
+func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
+
+// isLanes tells whether a request opens a watch that fills a lane; clients' own that are passed through are none, nor are fences.
+func isLanes(r *http.Request) bool {
+	return isWatch(r) && r.Header.Get("User-Agent") == "listfacade" && r.URL.Query().Get("timeoutSeconds") != "3"
+}
+
+// watchesTo routes watches to one server and everything else to another.
+func watchesTo(watches, others string) func(*http.Request) string {
+	return func(r *http.Request) string {
+		if isWatch(r) {
+			return watches
+		}
+		return others
+	}
+}
+
+// holdBack lets nothing more through of the watches that hold selects, open ones included, until it is told otherwise.
+func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hold = hold
+	close(b.changed)
+	b.changed = make(chan struct{})
+}
+
+// cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that counts as
+// settled: one that ends sooner is resumed after a growing delay.
+func (b *serverBalancer) cut(t *testing.T) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, "a lane's watch has been open for long enough", func() error {
+		if age := b.oldest(); age < settled {
+			return fmt.Errorf("it is open for %s", age)
+		}
+		return nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for body := range b.open {
+		close(body.over)
+		delete(b.open, body)
+		go func() { _ = body.ReadCloser.Close() }() // it may wait for the server
+	}
+}
+
+// settled is how long a watch must have been open to be resumed at once.
+const settled = 1100 * time.Millisecond
+
+// oldest is how long the lanes' watches have been open, the longest of them.
+func (b *serverBalancer) oldest() (age time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for body := range b.open {
+		if isLanes(body.request) {
+			age = max(age, time.Since(body.since))
+		}
+	}
+	return age
+}
+
+// opened counts the watches that a server was given.
+func (b *serverBalancer) opened(name string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.served[name]
+}
+
+// admit puts a watch under the balancer's hand.
+func (b *serverBalancer) admit(name string, response *http.Response) {
+	if !isWatch(response.Request) || response.StatusCode != http.StatusOK {
+		return
+	}
+	body := &heldBody{ReadCloser: response.Body, balancer: b, request: response.Request, since: time.Now(), over: make(chan struct{})}
+	response.Body = body
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.served[name]++
+	b.open[body] = true
+}
+
+// held tells whether a watch is held back, and what is closed when that may have changed.
+func (b *serverBalancer) held(r *http.Request) (bool, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.hold(r), b.changed
+}
+
+// heldBody is a watch's body that the balancer may hold back or end.
+type heldBody struct {
+	io.ReadCloser
+	balancer *serverBalancer
+	request  *http.Request
+	since    time.Time
+	over     chan struct{}
+}
+
+// Read implements io.Reader.
+func (h *heldBody) Read(p []byte) (int, error) {
+	n, err := h.ReadCloser.Read(p)
+	for {
+		held, changed := h.balancer.held(h.request)
+		select {
+		case <-h.over:
+			return 0, io.EOF
+		default:
+		}
+		if !held {
+			return n, err
+		}
+		select {
+		case <-changed:
+		case <-h.over:
+		case <-h.request.Context().Done():
+			return 0, context.Cause(h.request.Context())
+		}
+	}
+}
+
+// Close implements io.Closer.
+func (h *heldBody) Close() error {
+	h.balancer.mu.Lock()
+	delete(h.balancer.open, h)
+	h.balancer.mu.Unlock()
+	return h.ReadCloser.Close()
+}

@@ -1,0 +1,238 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// The kube-apiservers of TestSeveralServers. Everything is written through the first.
+const (
+	first  = "kube-apiserver"
+	second = "kube-apiserver-2"
+)
+
+// TestSeveralServers stands before two kube-apiservers of one etcd, whose caches are of different age and have different windows, and
+// what gives each request to one or the other.
+func TestSeveralServers(t *testing.T) {
+	t.Parallel()
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *several)
+	}{
+		{"in turn", testInTurn},
+		{"one is behind", testOneBehind},
+		{"one is killed", testOneKilled},
+		{"one has lost the window", testOneWithoutWindow},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, newSeveral(t, own)) })
+	}
+}
+
+// several is a theatre whose facade reads from several servers, and what a client sees who asks for any age all the time.
+type several struct {
+	*theatre
+	balancer *serverBalancer
+}
+
+func newSeveral(t *testing.T, own *testkit.Cluster) *several {
+	t.Helper()
+	b := newBalancer(t, own)
+	run := suite.LaunchFacade(t, b.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
+	run.AwaitReady(t)
+	s := &several{theatre: theatreOf(t, own, run), balancer: b}
+	s.looksForward(t)
+	return s
+}
+
+// looksForward asks the facade for what it has until the test ends: it must never be older than what it showed before.
+func (s *several) looksForward(t *testing.T) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan struct{})
+	q := testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"}
+	go func() {
+		defer close(done)
+		again := time.NewTicker(5 * time.Millisecond)
+		defer again.Stop()
+		for last, asked := uint64(0), 0; ; asked++ {
+			select {
+			case <-again.C:
+			case <-ctx.Done():
+			}
+			rv, err := s.listed(ctx, q)
+			if ctx.Err() != nil {
+				t.Logf("%d reads of any age, the last at %d", asked, last)
+				return
+			}
+			if err != nil || rv < last {
+				t.Errorf("%s: at %d after %d (%v)", q, rv, last, err)
+				return
+			}
+			last = rv
+		}
+	}()
+	t.Cleanup(func() { stop(); <-done })
+}
+
+// listed asks for a list and returns its version.
+func (s *several) listed(ctx context.Context, q testkit.Question) (uint64, error) {
+	answer, err := s.oracle.Facade.Ask(ctx, q)
+	if err != nil {
+		return 0, err
+	}
+	var list struct {
+		Metadata struct {
+			ResourceVersion uint64 `json:",string"`
+		}
+	}
+	if err := json.Unmarshal(answer.Body, &list); err != nil || answer.Code != http.StatusOK {
+		return 0, fmt.Errorf("%d: %w: %s", answer.Code, err, answer.Body)
+	}
+	return list.Metadata.ResourceVersion, nil
+}
+
+// readsOwn writes, and reads in every way that promises the most recent state.
+func (s *several) readsOwn(t *testing.T) {
+	t.Helper()
+	rv := s.Put(t, suite.ConfigMaps, "own", "", fmt.Sprint(len(s.writes)))
+	s.writes = append(s.writes, rv)
+	for _, query := range []string{"", "?limit=100", "/own"} {
+		s.shows(t, query, rv)
+	}
+}
+
+// shows holds that an answer about the stage's config maps has an object at a version.
+func (s *several) shows(t *testing.T, query string, rv uint64) {
+	t.Helper()
+	if code, body := s.ask(t, query); code != http.StatusOK || !strings.Contains(body, string(inObject(rv))) {
+		t.Errorf("%q: %d, without the write at %d before it: %s", query, code, rv, body)
+	}
+}
+
+// lastWrite is the version of what was written last.
+func (s *several) lastWrite() uint64 { return s.writes[len(s.writes)-1] }
+
+// keptWatching holds that no lane was listed again and that the client's watch was never broken.
+func (s *several) keptWatching(t *testing.T) {
+	t.Helper()
+	s.survived(t)
+	if relists := relistsOf(t, s.oracle); relists != "" {
+		t.Errorf("lanes were listed again:\n%s", relists)
+	}
+	if _, opened, listed := s.client.look(); opened != 1 || listed != 1 {
+		t.Errorf("the client opened %d watches and listed %d times", opened, listed)
+	}
+}
+
+// testInTurn lets the lane's watch wander from one server to the other while objects change.
+func testInTurn(t *testing.T, s *several) {
+	truth := s.oracle.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, "") + "?watch=1&allowWatchBookmarks=true"})
+	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	watch := s.oracle.Facade.MustRecord(t, testkit.Question{
+		Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", suite.Collection(suite.ConfigMaps, ""), truth.SoFar().Reached()),
+	})
+	served := map[string]int{}
+	for _, name := range s.balancer.names {
+		served[name] = s.balancer.opened(name)
+	}
+	for range 6 {
+		s.readsOwn(t)
+		s.balancer.cut(t)
+		s.write(t)
+		s.readsOwn(t)
+	}
+	s.keptWatching(t)
+	for _, name := range s.balancer.names {
+		if s.balancer.opened(name) == served[name] {
+			t.Errorf("%s was given no watch", name)
+		}
+	}
+	last := s.lastWrite()
+	watch.Until(t, suite.Within, "the watch tells of the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	recording := watch.Close()
+	after := s.Put(t, suite.ConfigMaps, "mark", "", "after")
+	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testkit.CheckWatch(recording, model); err != nil {
+		t.Error(err)
+	}
+}
+
+// testOneBehind resumes the lane's watch on a server that has not heard of the version that the lane is at: it is taken silently there.
+func testOneBehind(t *testing.T, s *several) {
+	for range 3 {
+		s.balancer.send(to(first))
+		s.balancer.cut(t)
+		s.doTo(t, second, "pause")
+		s.change(t) // the lane knows, the second server does not
+		s.balancer.send(watchesTo(second, first))
+		asked := s.balancer.opened(second)
+		s.balancer.cut(t)
+		s.readsOwn(t) // nobody hears of this one
+		s.doTo(t, second, "continue")
+		s.balancer.send(watchesTo(second, ""))
+		s.readsOwn(t)
+		s.change(t)
+		if s.balancer.opened(second) == asked {
+			t.Error("the lane's watch was not resumed on the server that is behind")
+		}
+	}
+	s.keptWatching(t)
+}
+
+// testOneKilled takes the server away that the lane's watch is on.
+func testOneKilled(t *testing.T, s *several) {
+	s.balancer.send(watchesTo(second, first))
+	s.balancer.cut(t)
+	s.change(t)
+	s.doTo(t, second, "kill")
+	s.readsOwn(t)
+	s.balancer.send(to(first))
+	s.readsOwn(t)
+	s.change(t)
+	s.doTo(t, second, "start")
+	s.balancer.send(to(""))
+	s.balancer.cut(t)
+	s.keptWatching(t)
+}
+
+// testOneWithoutWindow resumes the lane's watch on a server that was started after what the lane misses: it is listed again, and its
+// clients after it (I11).
+func testOneWithoutWindow(t *testing.T, s *several) {
+	_, _, listed := s.client.look()
+	s.balancer.send(to(first))
+	s.balancer.cut(t)
+	s.change(t)
+	s.balancer.holdBack(isLanes)
+	s.write(t) // the lane does not hear of it
+	s.readsOwn(t)
+	s.doTo(t, second, "kill")
+	s.doTo(t, second, "start")
+	s.balancer.send(watchesTo(second, first))
+	s.balancer.cut(t)
+	s.balancer.holdBack(func(*http.Request) bool { return false })
+	s.readsOwn(t)
+	s.survived(t)
+	if _, _, now := s.client.look(); now == listed {
+		t.Error("the client was not told that the window is lost")
+	}
+	if relistsOf(t, s.oracle) == "" {
+		t.Error("no lane was listed again")
+	}
+}

@@ -1,0 +1,90 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestSlowClient: a client that does not read is cut off, and delays nobody (I8).
+func TestSlowClient(t *testing.T) {
+	t.Parallel()
+	for name, newClient := range map[string]func(*suite.Facade, testing.TB) *http.Client{
+		"HTTP/1.1": (*suite.Facade).HTTP1Client, "HTTP/2": (*suite.Facade).HTTP2Client,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := suite.NewFixture(t, suite.Cluster(t))
+			run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.WriteTimeout = 2 * time.Second })
+			path := suite.Collection(suite.ConfigMaps, s.Namespace)
+			quick := s.Oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&resourceVersion=0"})
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, run.URL+path+"?watch=1&resourceVersion=0", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			slow, err := newClient(run, t).Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer slow.Body.Close() // whose bytes nobody reads
+			if open := run.Watchers("configmaps"); open != 2 {
+				t.Fatalf("%d watches are open, want 2", open)
+			}
+			cutOff := func() bool { return run.Watchers("configmaps") == 1 }
+			big := strings.Repeat("x", 500<<10)
+			for i := 0; i < 100 && !cutOff(); i++ { // 50 MB are more than all buffers between the two hold
+				rv := s.Put(t, suite.ConfigMaps, "big", "", fmt.Sprint(i, big))
+				quick.Until(t, suite.Within, "the quick client gets the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+			}
+			testkit.Eventually(t, suite.Within, "the slow client is cut off", func() error {
+				if !cutOff() {
+					return fmt.Errorf("%d watches are open", run.Watchers("configmaps"))
+				}
+				return nil
+			})
+			select {
+			case <-quick.Done():
+				t.Error("the quick client was cut off too")
+			default:
+			}
+		})
+	}
+}
+
+// TestIdleLanes: a resource that nobody reads costs nothing after a while; one that is watched stays.
+func TestIdleLanes(t *testing.T) {
+	t.Parallel()
+	s := suite.NewFixture(t, suite.Cluster(t))
+	run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.LaneIdle = time.Second })
+	client := suite.NewClients(t, run.Config).Dynamic
+	if _, err := client.Resource(suite.Pods).Namespace(s.Namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	watch := s.Oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?watch=1&resourceVersion=0"})
+	testkit.Eventually(t, suite.Within, "the lane of pods is stopped and that of config maps is not", func() error {
+		var names []string
+		for _, lane := range run.Lanes() {
+			names = append(names, lane.Resource)
+		}
+		if got := strings.Join(names, " "); got != "configmaps" {
+			return fmt.Errorf("lanes: %s", got)
+		}
+		return nil
+	})
+	rv := s.Put(t, suite.ConfigMaps, "a", "", "1")
+	watch.Until(t, suite.Within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+	if _, err := client.Resource(suite.Pods).Namespace(s.Namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
+		t.Errorf("a stopped lane does not come back: %v", err)
+	}
+}

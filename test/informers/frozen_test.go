@@ -1,0 +1,89 @@
+package informers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// link is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more and new ones are
+// refused, as by an upstream under load; everything else gets through.
+type link struct {
+	kubeconfig string
+	frozen     chan struct{}
+}
+
+func newLink(t *testing.T, config *rest.Config) *link {
+	t.Helper()
+	transport, err := rest.TransportFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &link{frozen: make(chan struct{})}
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
+		ModifyResponse: func(r *http.Response) error {
+			if ownWatch(r.Request) {
+				r.Body = &freezing{ReadCloser: r.Body, frozen: l.frozen, ctx: r.Request.Context()}
+			}
+			return nil
+		},
+	}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ownWatch(r) && l.isFrozen() {
+			http.Error(w, "too many watches", http.StatusTooManyRequests)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	l.kubeconfig = testkit.WriteInsecureKubeconfig(t, server.URL)
+	return l
+}
+
+// ownWatch tells the facade's watches from those that it passes on, which keep their client's name.
+func ownWatch(r *http.Request) bool {
+	return r.UserAgent() == "listfacade" && r.URL.Query().Has("watch")
+}
+
+func (l *link) freeze() { close(l.frozen) }
+
+func (l *link) isFrozen() bool {
+	select {
+	case <-l.frozen:
+		return true
+	default:
+		return false
+	}
+}
+
+// freezing is a body that says nothing once it is frozen.
+type freezing struct {
+	io.ReadCloser
+	frozen <-chan struct{}
+	ctx    context.Context
+}
+
+// Read implements io.Reader.
+func (f *freezing) Read(p []byte) (int, error) {
+	n, err := f.ReadCloser.Read(p)
+	select {
+	case <-f.frozen:
+		<-f.ctx.Done()
+		return 0, f.ctx.Err()
+	default:
+		return n, err
+	}
+}

@@ -1,0 +1,105 @@
+package informers
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// clientsDir holds the programs' sources.
+var clientsDir = filepath.Join("..", "clients")
+
+// program is an informer that can be run.
+type program struct {
+	name    string
+	agent   string   // what its requests begin their User-Agent with
+	command []string // takes a kubeconfig, a namespace, and for client-go a media type
+	accepts string   // the media type to ask for; empty: the library's default
+	// cached: what it asks for is answered from the cache; protobuf is passed through to the upstream.
+	cached bool
+	// relistsAtVersion: when its watch is told 410, it lists what is at least as new as what it knows.
+	relistsAtVersion bool
+}
+
+// generations are the modules of clientsDir. Typed clients of later client-go ask for protobuf unless told otherwise.
+var generations = []struct {
+	module string
+	media  []string
+}{
+	{"client-go-0.18", []string{""}},
+	{"client-go-0.22", []string{""}},
+	{"client-go-0.30", []string{""}},
+	{"client-go-0.34", []string{"", runtime.ContentTypeJSON}},
+	{"client-go-0.37", []string{"", runtime.ContentTypeJSON}},
+}
+
+// informersOfAllAges are all programs, made ready to run.
+func informersOfAllAges(t *testing.T) []program {
+	t.Helper()
+	var programs []program
+	for _, g := range generations {
+		binary, err := filepath.Abs(filepath.Join(suite.Programs, g.module))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runIn(t, filepath.Join(clientsDir, g.module), "go", "build", "-o", binary, ".")
+		for _, media := range g.media {
+			p := program{name: g.module, command: []string{binary}, accepts: media, cached: true, relistsAtVersion: true}
+			switch {
+			case media != "":
+				p.name += "-json"
+			case len(g.media) > 1:
+				p.cached = false
+			}
+			p.agent = p.name
+			programs = append(programs, p)
+		}
+	}
+	return append(programs, nodeInformer(t)...)
+}
+
+// nodeInformer is the informer for node, or nothing where there is no node.
+func nodeInformer(t *testing.T) []program {
+	t.Helper()
+	dir := filepath.Join(clientsDir, "node")
+	for _, tool := range []string{"node", "npm"} {
+		if !hasTool(t, tool) {
+			t.Logf("without %s, client-node is left out", tool)
+			return nil
+		}
+	}
+	installed, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json"))
+	locked, lockErr := os.Stat(filepath.Join(dir, "package-lock.json"))
+	if lockErr != nil {
+		t.Fatal(lockErr)
+	}
+	if err != nil || installed.ModTime().Before(locked.ModTime()) {
+		runIn(t, dir, "npm", "ci", "--no-audit", "--no-fund")
+	}
+	return []program{{name: "client-node", agent: "node-fetch", command: []string{"node", filepath.Join(dir, "informer.mjs")}, cached: true}}
+}
+
+// hasTool tells whether a command is installed; it may have to be.
+func hasTool(t *testing.T, name string) bool {
+	t.Helper()
+	_, err := exec.LookPath(name)
+	if err != nil {
+		suite.MayMiss(t, err.Error())
+	}
+	return err == nil
+}
+
+// runIn runs a command that has to succeed.
+func runIn(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	command := exec.Command(name, args...)
+	command.Dir = dir
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %s %v: %v\n%s", dir, name, args, err, out)
+	}
+}

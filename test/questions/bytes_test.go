@@ -1,0 +1,188 @@
+package questions
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// gzipFrom is the size in bytes above which kube-apiserver compresses (semantics 6.6).
+const gzipFrom = 128 << 10
+
+// TestCompression compares bodies around the size from which they are compressed, and requests that nearly ask for it.
+func TestCompression(t *testing.T) {
+	o := newOracle(t)
+	config, err := suite.Cluster(t).Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	padded := client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(suite.EmptyNamespace)
+	t.Cleanup(func() { _ = padded.Delete(t.Context(), "padded", metav1.DeleteOptions{}) }) // the cluster ends anyway
+	pad := func(n int) {
+		patch, err := json.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "padded", "labels": map[string]any{"padded": "yes"}},
+			"data": map[string]any{"x": strings.Repeat("x", n)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := padded.Patch(t.Context(), "padded", types.ApplyPatchType, patch, metav1.PatchOptions{FieldManager: "test"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	base := "/api/v1/namespaces/" + suite.EmptyNamespace + "/configmaps"
+	for name, path := range map[string]string{
+		"object": base + "/padded?resourceVersion=%s", "list": base + "?labelSelector=padded&resourceVersion=%s&resourceVersionMatch=NotOlderThan",
+		"most recent": base + "?labelSelector=padded%.0s", "pretty": base + "/padded?pretty=true&resourceVersion=%s",
+	} {
+		t.Run(name, func(t *testing.T) {
+			length := 0
+			for _, want := range []int{gzipFrom, gzipFrom + 1, 3 * gzipFrom} {
+				pad(want - length)
+				overhead := len(ask(t, o.Upstream, fmt.Sprintf(path, current(t, o, base))).Body) - (want - length)
+				pad(want - overhead)
+				at := fmt.Sprintf(path, current(t, o, base))
+				if got := len(ask(t, o.Upstream, at).Body); got != want {
+					t.Fatalf("the body has %d bytes, want %d", got, want)
+				}
+				accepts := []string{"", "gzip"}
+				if name == "object" {
+					accepts = append(accepts, "deflate, gzip", "gzip;q=1.0", "GZIP", "br,gzip ,x", "identity")
+				}
+				for _, accepted := range accepts {
+					answer := o.Compare(t, testkit.Question{Path: at, Header: http.Header{"Accept-Encoding": {accepted}}})
+					if compressed := answer.Header.Get("Content-Encoding") == "gzip"; accepted == "gzip" && compressed != (want > gzipFrom) {
+						t.Errorf("%d bytes: compressed is %v", want, compressed)
+					}
+				}
+				length = overhead
+			}
+		})
+	}
+}
+
+// ask asks one server for a path.
+func ask(t *testing.T, asker *testkit.Asker, path string) *testkit.Answer {
+	t.Helper()
+	answer, err := asker.Ask(t.Context(), testkit.Question{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// current is the version of the padded object.
+func current(t *testing.T, o *testkit.Oracle, base string) string {
+	t.Helper()
+	var object metav1.PartialObjectMetadata
+	if err := json.Unmarshal(ask(t, o.Upstream, base+"/padded").Body, &object); err != nil {
+		t.Fatal(err)
+	}
+	return object.ResourceVersion
+}
+
+// TestDeprecationWarnings: kinds and versions that are going away say so in every answer, refusals included.
+func TestDeprecationWarnings(t *testing.T) {
+	o := newOracle(t)
+	for _, path := range []string{
+		"/api/v1/endpoints?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/manual-1?resourceVersion=0", "/api/v1/namespaces/oracle/endpoints/nobody?resourceVersion=0",
+		"/api/v1/namespaces/oracle/endpoints?limit=1", "/api/v1/endpoints?resourceVersion=abc", "/api/v1/endpoints?resourceVersion=0&fieldSelector=x",
+		"/apis/ex.io/v1beta1/gadgets?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/oracle-1?resourceVersion=0", "/apis/ex.io/v1beta1/gadgets/nobody?resourceVersion=0",
+		"/apis/ex.io/v1beta1/gadgets?limit=1", "/api/v1/componentstatuses/etcd-0", "/api/v1/componentstatuses/etcd-0?resourceVersion=0",
+	} {
+		answer := o.Compare(t, testkit.Question{Path: path})
+		if len(answer.Header.Values("Warning")) != 1 {
+			t.Errorf("%s: warnings %q, want one", path, answer.Header.Values("Warning"))
+		}
+	}
+}
+
+// TestComponentStatuses compares what has no version and comes in any order.
+func TestComponentStatuses(t *testing.T) {
+	o := newOracle(t)
+	read := func(asker *testkit.Asker) ([]corev1.ComponentStatus, http.Header) {
+		answer := ask(t, asker, "/api/v1/componentstatuses?resourceVersion=0")
+		var list corev1.ComponentStatusList
+		if err := json.Unmarshal(answer.Body, &list); err != nil {
+			t.Fatalf("%s: %v", answer.Body, err)
+		}
+		slices.SortFunc(list.Items, func(a, b corev1.ComponentStatus) int { return strings.Compare(a.Name, b.Name) })
+		return list.Items, answer.Header
+	}
+	want, wantHeader := read(o.Upstream)
+	got, gotHeader := read(o.Facade)
+	if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {
+		t.Errorf("(-upstream +facade):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantHeader.Values("Warning"), gotHeader.Values("Warning")); diff != "" {
+		t.Errorf("warnings (-upstream +facade):\n%s", diff)
+	}
+	o.Compare(t, testkit.Question{Path: "/api/v1/componentstatuses?watch=1"})
+}
+
+// TestDocuments compares what describes the API, in every encoding, and with conditions.
+func TestDocuments(t *testing.T) {
+	o := newOracle(t)
+	const aggregated = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	for _, path := range []string{
+		"/api", "/apis", "/api/", "/api/v1", "/apis/apps", "/apis/apps/v1", "/apis/ex.io", "/apis/ex.io/v1", "/apis/ex.io/v1beta1", "/version", "/openapi/v2",
+		"/openapi/v3", "/openapi/v3/apis/ex.io/v1", "/openapi/v3/version", "/.well-known/openid-configuration", "/openid/v1/jwks",
+	} {
+		accepts := []string{"", "application/json", "application/yaml", protobuf, "text/html", "application/*"}
+		if !strings.HasPrefix(path, "/openapi") {
+			accepts = append(accepts, "application/json;"+aggregated+",application/json", protobuf+";"+aggregated,
+				"application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList")
+		}
+		if path == "/openapi/v2" {
+			accepts = accepts[:1] // 2 MB of it
+		}
+		for _, accept := range accepts {
+			compareDocument(t, o, path, accept)
+		}
+		o.Compare(t, testkit.Question{Path: path, Header: http.Header{"Accept-Encoding": {"gzip"}}})
+		o.Compare(t, testkit.Question{Path: path + "?pretty=true"})
+	}
+	compareDocument(t, o, "/openapi/v2", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
+	compareDocument(t, o, "/openapi/v3/apis/ex.io/v1", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf")
+}
+
+func compareDocument(t *testing.T, o *testkit.Oracle, path, accept string) {
+	t.Helper()
+	q := testkit.Question{Path: path, Header: http.Header{}}
+	if accept != "" {
+		q.Header.Set("Accept", accept)
+	}
+	answer := o.Compare(t, q)
+	tag := answer.Header.Get("Etag")
+	if tag == "" {
+		return
+	}
+	for name, values := range map[string][]string{
+		"If-None-Match": {tag, `"other"`, `"other", ` + tag, "W/" + tag, "*"}, "If-Match": {tag, `"other"`}, "Range": {"bytes=10-19", "bytes=x"},
+		"If-Modified-Since": {"Fri, 01 Jan 2100 00:00:00 GMT"}, "If-Unmodified-Since": {"Wed, 01 Jan 2020 00:00:00 GMT"},
+	} {
+		for _, value := range values {
+			condition := q
+			condition.Header = q.Header.Clone()
+			condition.Header.Set(name, value)
+			o.Compare(t, condition)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package questions
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	conformanceQuestions = 400              // unless LISTFACADE_CONFORMANCE says how many
+	conformanceStreams   = 8                // open at a time on each server
+	conformanceMargin    = 30 * time.Second // before the test's deadline no more questions are asked
+	conformanceFailures  = 40               // are enough
+	regressionsFile      = "../../testdata/conformance/regressions.txt"
+)
+
+// TestConformance asks both servers questions made at random, while a few objects change. LISTFACADE_SEED asks the questions
+// of an earlier run again.
+func TestConformance(t *testing.T) {
+	seed := testkit.Seed(t)
+	n := testkit.Number(t, "LISTFACADE_CONFORMANCE", conformanceQuestions)
+	c := newConformance(t, seed)
+	stir(t)
+	grammar := testkit.NewGrammar(seed, subjectsOf(t))
+	deadline, limited := t.Deadline()
+	asked := 0
+	for ; asked < n && !c.enough() && (!limited || time.Until(deadline) > conformanceMargin); asked++ {
+		c.ask(t, asked, grammar.Question())
+	}
+	c.streams.Wait()
+	t.Logf("%d questions, %d of them for streams, %d answered differently; of kube-apiserver's other answers %d were compressed, and their codes %v",
+		asked, c.opened, c.failures, c.compressed, c.codes)
+	if asked < n && !c.enough() {
+		t.Errorf("there was no time for %d of %d questions", n-asked, n)
+	}
+}
+
+// TestConformanceRegressions asks the questions that were once answered differently.
+func TestConformanceRegressions(t *testing.T) {
+	file, err := os.Open(regressionsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	c := newConformance(t, 0)
+	number := 1
+	for lines := bufio.NewScanner(file); lines.Scan(); number++ {
+		if strings.HasPrefix(lines.Text(), "#") {
+			continue
+		}
+		q, err := testkit.ParseQuestion(lines.Text())
+		if err != nil {
+			t.Fatalf("line %d: %v", number, err)
+		}
+		c.ask(t, number, q)
+	}
+	c.streams.Wait()
+}
+
+// subjectsOf are all kinds that the cluster serves, as a grammar wants them.
+func subjectsOf(t *testing.T) []testkit.Subject {
+	t.Helper()
+	var subjects []testkit.Subject
+	for _, kind := range fixturesOf(t) {
+		path := kind.collection("")
+		s := testkit.Subject{Root: strings.TrimSuffix(path, "/"+kind.Resource), Resource: kind.Resource}
+		for _, object := range kind.objects {
+			s.Objects = append(s.Objects, testkit.Object{Namespace: object.Namespace, Name: object.Name})
+		}
+		subjects = append(subjects, s)
+	}
+	return subjects
+}
+
+// conformance asks questions and keeps count. Lists and objects are asked one after the other by the test's goroutine, each
+// stream by a goroutine of its own.
+type conformance struct {
+	oracle  *testkit.Oracle
+	seed    uint64
+	streams sync.WaitGroup
+	slots   chan struct{}
+	opened  int
+	codes   map[int]int // how many answers had each
+
+	compressed int // answers
+
+	mu       sync.Mutex
+	failures int
+}
+
+func newConformance(t *testing.T, seed uint64) *conformance {
+	return &conformance{oracle: newOracle(t), seed: seed, slots: make(chan struct{}, conformanceStreams), codes: map[int]int{}}
+}
+
+func (c *conformance) ask(t *testing.T, number int, q testkit.Question) {
+	t.Helper()
+	filled := c.oracle.Fill(t, q)
+	if !filled.Watches() {
+		answer, diff := c.oracle.Difference(t, filled)
+		c.codes[answer.Code]++
+		if answer.Header.Get("Content-Encoding") == "gzip" {
+			c.compressed++
+		}
+		c.report(t, number, q, diff)
+		return
+	}
+	c.slots <- struct{}{}
+	c.opened++
+	c.streams.Go(func() {
+		defer func() { <-c.slots }()
+		diff, err := c.oracle.StreamDifference(t.Context(), filled)
+		if err != nil {
+			diff = err.Error()
+		}
+		c.report(t, number, q, diff)
+	})
+}
+
+// report fails the test if there is a difference, and says how to ask again.
+func (c *conformance) report(t *testing.T, number int, q testkit.Question, diff string) {
+	t.Helper()
+	if diff == "" {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failures++
+	t.Errorf("question %d of LISTFACADE_SEED=%d; for testdata/conformance/regressions.txt:\n%s\n%s", number, c.seed, q.Line(), diff)
+}
+
+func (c *conformance) enough() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failures >= conformanceFailures
+}
+
+// stirEvery leaves most streams of a second a quiet cluster.
+const stirEvery = 5 * time.Second
+
+// stir changes a config map and a widget in bursts until the test ends.
+func stir(t *testing.T) {
+	t.Helper()
+	config, err := suite.Cluster(t).Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bulky(t, client)
+	moving := map[string]dynamic.ResourceInterface{
+		"v1/ConfigMap":    client.Resource(suite.ConfigMaps).Namespace(suite.SecondNamespace),
+		"ex.io/v1/Widget": client.Resource(schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "widgets"}).Namespace(suite.SecondNamespace),
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var stirring sync.WaitGroup
+	stirring.Go(func() {
+		tick := time.NewTicker(stirEvery)
+		defer tick.Stop()
+		for round := 0; ; round++ {
+			for kind, objects := range moving {
+				if err := move(ctx, objects, kind, round); err != nil && ctx.Err() == nil {
+					t.Errorf("change a %s: %v", kind, err)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	t.Cleanup(func() {
+		stop()
+		stirring.Wait()
+		for _, objects := range moving {
+			_ = objects.Delete(context.Background(), "moving", metav1.DeleteOptions{}) // the cluster ends anyway
+		}
+	})
+}
+
+// bulky makes lists of config maps and of widgets long enough to be compressed, until the test ends.
+func bulky(t *testing.T, client dynamic.Interface) {
+	t.Helper()
+	text := strings.Repeat("not much, but often. ", gzipFrom/20)
+	for gvr, content := range map[schema.GroupVersionResource]map[string]any{
+		suite.ConfigMaps: {"apiVersion": "v1", "kind": "ConfigMap", "data": map[string]any{"text": text}},
+		{Group: "ex.io", Version: "v1", Resource: "widgets"}: {
+			"apiVersion": "ex.io/v1", "kind": "Widget", "spec": map[string]any{"color": "red", "text": text},
+		},
+	} {
+		o := &unstructured.Unstructured{Object: content}
+		o.SetName("bulky")
+		objects := client.Resource(gvr).Namespace(suite.SecondNamespace)
+		if _, err := objects.Apply(t.Context(), "bulky", o, metav1.ApplyOptions{FieldManager: "conformance", Force: true}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = objects.Delete(context.Background(), "bulky", metav1.DeleteOptions{}) }) // the cluster ends anyway
+	}
+}
+
+// move makes one change; every fourth removes the object.
+func move(ctx context.Context, objects dynamic.ResourceInterface, kind string, round int) error {
+	if round%4 == 3 {
+		return objects.Delete(ctx, "moving", metav1.DeleteOptions{})
+	}
+	at := strings.LastIndex(kind, "/")
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": kind[:at], "kind": kind[at+1:],
+		"metadata": map[string]any{"name": "moving", "annotations": map[string]any{"round": fmt.Sprint(round)}},
+	}}
+	_, err := objects.Apply(ctx, "moving", o, metav1.ApplyOptions{FieldManager: "conformance", Force: true})
+	return err
+}

@@ -1,0 +1,236 @@
+package questions
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// form is one way to ask for the same objects: what stands in Accept, in the query, in User-Agent.
+type form struct {
+	name, accept, query, userAgent string
+}
+
+func (f form) question(path, query string) testkit.Question {
+	q := testkit.Question{Path: path + "?" + query + f.query, Header: http.Header{}}
+	if f.accept != "" {
+		q.Header.Set("Accept", f.accept)
+	}
+	if f.userAgent != "" {
+		q.Header.Set("User-Agent", f.userAgent)
+	}
+	return q
+}
+
+const (
+	tableV1      = "application/json;as=Table;v=v1;g=meta.k8s.io"
+	tableV1Beta1 = "application/json;as=Table;v=v1beta1;g=meta.k8s.io"
+	partialList  = "application/json;as=PartialObjectMetadataList;v=%s;g=meta.k8s.io"
+	partial      = "application/json;as=PartialObjectMetadata;v=%s;g=meta.k8s.io"
+	protobuf     = "application/vnd.kubernetes.protobuf"
+)
+
+// commonForms are those in which the cache answers for lists and for single objects.
+var commonForms = []form{
+	{name: "plain"},
+	{name: "any type", accept: "*/*"},
+	{name: "pretty", query: "&pretty=true"},
+	{name: "pretty by Accept", accept: "application/json;pretty=1"},
+	{name: "curl", userAgent: "curl/8.5.0"},
+	{name: "curl, not pretty", userAgent: "curl/8.5.0", query: "&pretty=false"},
+	{name: "table", accept: tableV1},
+	{name: "table without objects", accept: tableV1, query: "&includeObject=None"},
+	{name: "table of metadata", accept: tableV1, query: "&includeObject=Metadata"},
+	{name: "table of objects", accept: tableV1, query: "&includeObject=Object"},
+	{name: "table v1beta1", accept: tableV1Beta1},
+	{name: "table v1beta1 without objects", accept: tableV1Beta1, query: "&includeObject=None"},
+	{name: "table v1beta1 of objects", accept: tableV1Beta1, query: "&includeObject=Object"},
+	{name: "table pretty", accept: tableV1, query: "&pretty=1"},
+	{name: "yaml", accept: "application/yaml"},
+	{name: "yaml, table", accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io"},
+	{name: "kubectl", accept: tableV1 + "," + tableV1Beta1 + ",application/json"},
+}
+
+var listForms = append([]form{
+	{name: "partial", accept: fmt.Sprintf(partialList, "v1")},
+	{name: "partial v1beta1", accept: fmt.Sprintf(partialList, "v1beta1")},
+	{name: "partial pretty", accept: fmt.Sprintf(partialList, "v1"), query: "&pretty=true"},
+}, commonForms...)
+
+var objectForms = append([]form{
+	{name: "partial", accept: fmt.Sprintf(partial, "v1")},
+	{name: "partial v1beta1", accept: fmt.Sprintf(partial, "v1beta1")},
+}, commonForms...)
+
+// upstreamForms are those that the upstream encodes.
+var upstreamForms = []form{
+	{name: "protobuf, else JSON", accept: protobuf + ",application/json"},
+	{name: "partial protobuf", accept: protobuf + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"},
+}
+
+// mostRecentForms are some of listForms: what they do to the bytes does not depend on the age of the answer.
+var mostRecentForms = []form{
+	{name: "partial", accept: fmt.Sprintf(partialList, "v1")}, {name: "plain"}, {name: "table", accept: tableV1},
+	{name: "curl, table of objects", accept: tableV1, query: "&includeObject=Object", userAgent: "curl/8.5.0"},
+}
+
+// selections are the queries that choose objects of a collection.
+func selections() []string {
+	var all []string
+	for _, s := range []struct{ parameter, value string }{
+		{"labelSelector", "oracle=one"}, {"labelSelector", "oracle in (one, two),!empty"}, {"labelSelector", "oracle notin (one)"},
+		{"labelSelector", "app.kubernetes.io/part-of"}, {"labelSelector", "empty="}, {"labelSelector", "oracle!=two"},
+		{"labelSelector", "oracle=nobody"}, {"labelSelector", ""},
+		{"fieldSelector", "metadata.name!=alpha"}, {"fieldSelector", "metadata.name=beta"}, {"fieldSelector", "metadata.name=oracle-1"},
+		{"fieldSelector", "metadata.name="}, {"fieldSelector", "metadata.name=alpha,metadata.name=beta"},
+		{"fieldSelector", "metadata.namespace=oracle"}, {"fieldSelector", "metadata.namespace!=oracle"},
+		{"fieldSelector", "metadata.namespace=oracle-b,metadata.name=beta"}, {"fieldSelector", "spec.nowhere=x"},
+	} {
+		all = append(all, s.parameter+"="+url.QueryEscape(s.value))
+	}
+	return append(all, "labelSelector=oracle%3Done&fieldSelector=metadata.name%21%3Dbeta")
+}
+
+// printedByUpstream are the kinds whose Tables are not a row for each object by itself; the upstream prints them.
+var printedByUpstream = sets.New("flowschemas", "storageclasses")
+
+// TestEveryKindFromTheCache asks for every kind in every way that the cache answers; none may go to the upstream.
+func TestEveryKindFromTheCache(t *testing.T) {
+	o := newOracle(t, cacheEverything)
+	for _, kind := range fixturesOf(t) {
+		t.Run(kind.String(), func(t *testing.T) {
+			ask := func() {
+				askCollection(t, o, kind.collection(""))
+				if kind.namespaced {
+					askCollection(t, o, kind.collection(suite.FirstNamespace))
+				}
+				for _, form := range mostRecentForms {
+					o.Compare(t, form.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
+				}
+				for _, object := range kind.objects[:min(2, len(kind.objects))] {
+					askObject(t, o, kind.object(object), object.ResourceVersion)
+				}
+				o.Compare(t, testkit.Question{Path: kind.collection(kind.objects[0].Namespace) + "/nobody?resourceVersion=0"})
+			}
+			if printedByUpstream.Has(kind.Resource) {
+				ask()
+				return
+			}
+			o.FromCache(t, ask)
+		})
+	}
+}
+
+func askCollection(t *testing.T, o *testkit.Oracle, path string) {
+	t.Helper()
+	for _, form := range listForms {
+		o.Compare(t, form.question(path, "resourceVersion=0"))
+	}
+	for _, selection := range selections() {
+		o.Compare(t, testkit.Question{Path: path + "?resourceVersion=0&" + selection})
+	}
+	version := versionOf(t, o.Facade, path+"?resourceVersion=0")
+	for _, age := range []string{
+		"resourceVersion=0&limit=1", "resourceVersion=0&resourceVersionMatch=NotOlderThan", "resourceVersion=" + version,
+		"resourceVersion=" + version + "&resourceVersionMatch=NotOlderThan&limit=1", "resourceVersion=" + version + "&resourceVersionMatch=Exact",
+	} {
+		o.Compare(t, testkit.Question{Path: path + "?" + age})
+	}
+	followPages(t, o, path, "resourceVersion="+version+"&limit=1", commonForms[0])
+	followPages(t, o, path, "resourceVersion="+version+"&limit=2&resourceVersionMatch=Exact", commonForms[0])
+	followPages(t, o, path, "resourceVersion="+version+"&limit=2&labelSelector=oracle", form{accept: tableV1})
+}
+
+func askObject(t *testing.T, o *testkit.Oracle, path, version string) {
+	t.Helper()
+	for _, form := range objectForms {
+		o.Compare(t, form.question(path, "resourceVersion=0"))
+	}
+	o.Compare(t, testkit.Question{Path: path + "?resourceVersion=" + version + "&limit=abc&watch=1"})
+}
+
+// TestEveryKindMostRecent asks for what is there now, and for encodings that the upstream makes. Who answers is not fixed.
+func TestEveryKindMostRecent(t *testing.T) {
+	o := newOracle(t)
+	for _, kind := range fixturesOf(t) {
+		t.Run(kind.String(), func(t *testing.T) {
+			for _, path := range kind.collections() {
+				for _, form := range slices.Concat(upstreamForms, mostRecentForms) {
+					o.Compare(t, form.question(path, ""))
+				}
+				followPages(t, o, path, "limit=2", commonForms[0])
+			}
+			for _, selection := range selections() {
+				o.Compare(t, testkit.Question{Path: kind.collection("") + "?" + selection})
+			}
+			for _, object := range kind.objects[:1] {
+				for _, form := range slices.Concat(upstreamForms[:2], mostRecentForms[1:]) {
+					o.Compare(t, form.question(kind.object(object), ""))
+				}
+			}
+		})
+	}
+}
+
+// maxPages is how many pages of a long collection are followed; it has to be more than the fixtures' own collections need.
+const maxPages = 8
+
+// followPages reads a collection to its end page by page. Each page is asked of both servers with the same token, which
+// comes from one of them in turn.
+func followPages(t *testing.T, o *testkit.Oracle, path, query string, f form) {
+	t.Helper()
+	first := f.question(path, query)
+	tokens := []string{tokenOf(t, o.Upstream, first), tokenOf(t, o.Facade, first)}
+	o.Compare(t, first)
+	next, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Del("resourceVersion")
+	next.Del("resourceVersionMatch")
+	for page := 0; page < maxPages && tokens[page%2] != ""; page++ {
+		next.Set("continue", tokens[page%2])
+		q := f.question(path, next.Encode())
+		o.Compare(t, q)
+		tokens = []string{tokenOf(t, o.Upstream, q), tokenOf(t, o.Facade, q)}
+	}
+}
+
+// listMeta is what a list, of any form, says about itself.
+type listMeta struct {
+	Metadata struct {
+		ResourceVersion string `json:"resourceVersion"`
+		Continue        string `json:"continue"`
+	} `json:"metadata"`
+}
+
+func metaOfList(t *testing.T, asker *testkit.Asker, q testkit.Question) listMeta {
+	t.Helper()
+	answer, err := asker.Ask(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var meta listMeta
+	if err := json.Unmarshal(answer.Body, &meta); err != nil || answer.Code != http.StatusOK {
+		t.Fatalf("%s: %d %v: %s", q, answer.Code, err, answer.Body)
+	}
+	return meta
+}
+
+func tokenOf(t *testing.T, asker *testkit.Asker, q testkit.Question) string {
+	t.Helper()
+	return metaOfList(t, asker, q).Metadata.Continue
+}
+
+func versionOf(t *testing.T, asker *testkit.Asker, path string) string {
+	t.Helper()
+	return metaOfList(t, asker, testkit.Question{Path: path}).Metadata.ResourceVersion
+}

@@ -1,0 +1,213 @@
+package questions
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+func newKubectls(t *testing.T) (*testkit.Kubectls, *rest.Config) {
+	t.Helper()
+	return kubectlsOf(t, suite.Cluster(t).Binaries["kubectl"])
+}
+
+func kubectlsOf(t *testing.T, binary string) (*testkit.Kubectls, *rest.Config) {
+	t.Helper()
+	cluster := suite.Furnished(t)
+	config, err := cluster.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &testkit.Kubectls{
+		Upstream: testkit.NewKubectl(t, binary, config),
+		Facade:   testkit.NewKubectl(t, binary, suite.StartFacade(t, cluster).Config),
+	}, config
+}
+
+// everyKind names every kind once, in the version that kubectl prefers, for "kubectl get".
+func everyKind(t *testing.T) string {
+	t.Helper()
+	var names []string
+	for _, kind := range fixturesOf(t) {
+		name := kind.Resource
+		if kind.Group != "" {
+			name += "." + kind.Group
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ",")
+}
+
+func TestKubectl(t *testing.T) {
+	kubectls, _ := newKubectls(t)
+	for _, command := range []string{
+		"get clusterroles", "get flowschemas", "get componentstatuses etcd-0", "get storageclasses",
+		"get pods -n oracle-b beta", "get pods -A --sort-by=.metadata.name -o custom-columns=N:.metadata.name,P:.status.phase",
+		"get pods -A --field-selector spec.nodeName=node-1 -o wide", "get nodes --sort-by=.metadata.resourceVersion -L kubernetes.io/os",
+		"get widgets -n oracle", "get wd -A -o wide", "get things -A", "get widgets -A --field-selector spec.color=red",
+		"get widgets.v1.ex.io alpha -n oracle -o jsonpath={.spec}", "get gadgets.v1beta1.ex.io", "get all -A", "get cm -A --limit=1",
+		"get secrets -A", "get secret alpha -n oracle -o yaml", "get cm,svc -n oracle --server-print=false",
+		"get cm nobody", "get nothing", "get pods -n nowhere", "get cm --field-selector spec.x=y", "get cm -l a==b==c",
+		"get deploy alpha beta -n oracle", "get endpoints -n oracle", "get pods.v2 -A", "get clusterroles --chunk-size=5",
+		"describe pods -n oracle", "describe nodes node-1", "describe deployments,statefulsets,daemonsets -n oracle",
+		"describe widgets -A", "describe services,endpointslices,ingresses -n oracle", "describe pv oracle-1", "describe pvc -n oracle",
+		"describe quota,limits -n oracle", "describe hpa,jobs,cronjobs -n oracle-b", "describe crd widgets.ex.io", "describe secrets -n oracle",
+		"explain pods.spec.containers", "explain widgets.ex.io --recursive", "explain widgets.ex.io.spec.color", "explain nothing",
+		"explain deployments --api-version=apps/v1", "api-resources", "api-resources -o wide --sort-by=name",
+		"api-resources --namespaced=false --api-group=ex.io", "api-versions", "version", "version -o yaml",
+		"get --raw /", "get --raw /version", "get --raw /apis", "get --raw /apis/ex.io/v1", "get --raw /openapi/v3", "get --raw /nowhere",
+		"get --raw /apis/apps/v1/namespaces/oracle/deployments/alpha/scale", "get --raw /api/v1/namespaces/oracle/pods/alpha/status",
+		"events -n oracle", "get events -n oracle", "get events.v1.events.k8s.io -n oracle", "rollout status deployment/alpha -n oracle",
+		"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "wait --for=delete cm/nobody -n oracle --timeout=5s",
+		"logs alpha -n oracle --container nobody", "rollout history deployment/beta -n oracle-b",
+	} {
+		t.Run(command, func(t *testing.T) { kubectls.Compare(t, strings.Fields(command)...) })
+	}
+}
+
+// TestKubectlEveryKind gets every kind at once. That takes longer than a second, so ages are masked where they are printed.
+func TestKubectlEveryKind(t *testing.T) {
+	kubectls, _ := newKubectls(t)
+	every := everyKind(t)
+	for _, flags := range []string{
+		"-A -o wide", "-A --show-labels -l oracle", "-A -l oracle=one -o yaml", "-n oracle -o json --show-managed-fields", "-A --chunk-size=5 -o name -l oracle",
+		"-n oracle --no-headers --field-selector metadata.name=alpha",
+	} {
+		t.Run(flags, func(t *testing.T) {
+			kubectls.CompareMasked(t, maskAges, append([]string{"get", every}, strings.Fields(flags)...)...)
+		})
+	}
+}
+
+var age = regexp.MustCompile(`\b\d+[smhd](\d+[smh])?\b`)
+
+// maskAges hides ages, and the width of the columns, which depends on them.
+func maskAges(text string) string {
+	lines := strings.Split(age.ReplaceAllString(text, "AGE"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.Join(strings.Fields(line), " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// follower is one watching command with both servers.
+type follower struct{ upstream, facade <-chan string }
+
+// TestKubectlWatches lets pairs of watches see an object appear, change twice and disappear.
+func TestKubectlWatches(t *testing.T) {
+	kubectls, config := newKubectls(t)
+	followWidgets(t, kubectls, config)
+}
+
+func followWidgets(t *testing.T, kubectls *testkit.Kubectls, config *rest.Config) {
+	t.Helper()
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	widgets := client.Resource(schema.GroupVersionResource{Group: "ex.io", Version: "v1", Resource: "widgets"}).Namespace(suite.FirstNamespace)
+	followers := map[string]follower{}
+	for _, command := range []string{
+		"-n oracle -w", "-A -o wide -w -l oracle", "-A -o name -w", "-n oracle -o yaml -w -l oracle=three", "-n oracle -w --output-watch-events",
+		"-A -w --field-selector spec.color=green --output-watch-events", "-n oracle --watch-only -o custom-columns=N:.metadata.name,C:.spec.color",
+	} {
+		args := append([]string{"get", "widgets.ex.io"}, strings.Fields(command)...)
+		followers[command] = follower{upstream: kubectls.Upstream.Follow(t, args...), facade: kubectls.Facade.Follow(t, args...)}
+	}
+	for command, f := range followers {
+		awaitWatching(t, command, widgets, f.upstream)
+		awaitWatching(t, command, widgets, f.facade)
+	}
+	for _, step := range [][2]string{{"watched", "green"}, {"watched", "black"}, {"watched", "green"}, {"watched", ""}, {"last", "green"}} {
+		paint(t, widgets, step[0], step[1])
+	}
+	for command, f := range followers {
+		t.Run(command, func(t *testing.T) {
+			want, got := followed(t, f.upstream), followed(t, f.facade)
+			if !slices.Equal(want, got) || len(want) < 3 {
+				t.Errorf("upstream:\n%s\nfacade:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+			}
+		})
+	}
+	paint(t, widgets, "last", "") // it is to appear in the next test, too
+}
+
+// paint makes or changes a widget; without a color it is deleted.
+func paint(t *testing.T, widgets dynamic.ResourceInterface, name, color string) {
+	t.Helper()
+	var err error
+	if color == "" {
+		err = widgets.Delete(t.Context(), name, metav1.DeleteOptions{})
+	} else {
+		patch := fmt.Sprintf(`{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"name":%q,"labels":{"oracle":"three"}},"spec":{"color":%q}}`, name, color)
+		_, err = widgets.Patch(t.Context(), name, types.ApplyPatchType, []byte(patch), metav1.PatchOptions{FieldManager: "test", Force: new(bool)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitWatching paints a widget until a follower tells of it.
+func awaitWatching(t *testing.T, command string, widgets dynamic.ResourceInterface, lines <-chan string) {
+	t.Helper()
+	colors := []string{"green", ""}
+	deadline := time.After(suite.Within)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case line, open := <-lines:
+			if !open {
+				t.Fatalf("kubectl get widgets.ex.io %s ended", command)
+			}
+			if strings.Contains(line, "poke") {
+				return
+			}
+		case <-tick.C:
+			paint(t, widgets, "poke", colors[0])
+			slices.Reverse(colors)
+		case <-deadline:
+			t.Fatalf("kubectl get widgets.ex.io %s tells nothing", command)
+		}
+	}
+}
+
+// followed reads what a follower tells of the widget that is watched, ages masked.
+func followed(t *testing.T, lines <-chan string) []string {
+	t.Helper()
+	var all []string
+	began := false
+	deadline := time.After(suite.Within)
+	for {
+		select {
+		case line, open := <-lines:
+			if !open {
+				t.Fatalf("ended after %q", all)
+			}
+			if strings.Contains(line, "last") {
+				return all
+			}
+			began = began || strings.Contains(line, "watched")
+			if began {
+				all = append(all, maskAges(line))
+			}
+		case <-deadline:
+			t.Fatalf("no end after %q", all)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package watches
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const (
+	conformanceWorkloads = 6           // unless LISTFACADE_WORKLOADS says how many
+	conformanceLots      = 6           // workloads at a time
+	differentWorkloads   = 8           // are enough
+	conformanceMargin    = time.Minute // before the test's deadline no more workloads are begun
+	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
+)
+
+// TestConformanceWorkloads performs workloads, those that were once answered differently and others made at random: each writes to
+// kube-apiserver and watches through both servers. LISTFACADE_SEED performs those of an earlier run again, with LISTFACADE_WORKLOADS=1
+// only the one whose seed that is.
+func TestConformanceWorkloads(t *testing.T) {
+	first := testkit.Seed(t)
+	n := testkit.Number(t, "LISTFACADE_WORKLOADS", conformanceWorkloads)
+	a := newArena(t)
+	deadline, limited := t.Deadline()
+	var next, performed, different atomic.Uint64
+	var workers sync.WaitGroup
+	for number := range max(min(n/2, conformanceLots), 1) { // a lot takes as long as half a workload
+		l := a.newLot(t, number)
+		workers.Go(func() {
+			if number == 0 {
+				l.performFiles(t)
+			}
+			for {
+				seed := first + next.Add(1) - 1
+				if seed >= first+uint64(n) || different.Load() >= differentWorkloads || (limited && time.Until(deadline) < conformanceMargin) {
+					return
+				}
+				performed.Add(1)
+				if !t.Run(fmt.Sprint(seed), func(t *testing.T) { l.performSeed(t, seed) }) {
+					different.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%d workloads, %d answered differently", performed.Load(), different.Load())
+	if performed.Load() < uint64(n) && different.Load() < differentWorkloads {
+		t.Errorf("there was no time for %d of %d workloads", uint64(n)-performed.Load(), n)
+	}
+}
+
+func (l *lot) performSeed(t *testing.T, seed uint64) {
+	script := testkit.NewScript(seed)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("this is LISTFACADE_SEED=%d LISTFACADE_WORKLOADS=1; for testdata/conformance/workloads:\n%s", seed, script)
+		}
+	})
+	l.perform(t, "w"+strconv.FormatUint(seed, 36), script)
+}
+
+// performFiles performs workloads that were once answered differently.
+func (l *lot) performFiles(t *testing.T) {
+	files, err := filepath.Glob(workloadFiles)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files %s: %v", workloadFiles, err)
+	}
+	for i, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			script, err := testkit.ParseScript(string(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.perform(t, fmt.Sprintf("r%d", i), script)
+		})
+	}
+}

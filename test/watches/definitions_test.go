@@ -1,0 +1,191 @@
+package watches
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// arena is where workloads are performed: a cluster without controllers, so that nobody but scripts writes what they watch, and
+// one facade.
+type arena struct {
+	*suite.Fixture
+	run    *suite.Facade
+	oracle *testkit.Oracle
+}
+
+func newArena(t *testing.T) *arena {
+	t.Helper()
+	own, err := testkit.StartCluster(t.Context(), "--components=none")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	a := &arena{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
+	a.oracle = a.Fixture.Oracle(t, a.run)
+	return a
+}
+
+// lot is a place in an arena with custom resources of its own. One workload at a time is performed there.
+type lot struct {
+	*arena
+	group   string
+	defined map[string]definition // by resource
+}
+
+// definition is what of a custom resource's definition changes.
+type definition struct{ column, unselectable, version, note bool }
+
+func (a *arena) newLot(t *testing.T, number int) *lot {
+	t.Helper()
+	l := &lot{arena: a, group: fmt.Sprintf("lot%d.example.com", number), defined: map[string]definition{}}
+	for _, resource := range []string{"gadgets", "rings"} {
+		l.define(t, resource, definition{})
+	}
+	return l
+}
+
+func (l *lot) gvr(resource string) schema.GroupVersionResource {
+	if resource == "gadgets" || resource == "rings" {
+		return schema.GroupVersionResource{Group: l.group, Version: "v1", Resource: resource}
+	}
+	return schema.GroupVersionResource{Version: "v1", Resource: resource}
+}
+
+// define makes a custom resource, or brings it to a definition, and waits until it is served so.
+func (l *lot) define(t *testing.T, resource string, d definition) {
+	t.Helper()
+	name := l.gvr(resource).GroupResource().String()
+	spec := crdSpec(l.group, resource, d)
+	client := l.Client.Resource(suite.CRDs)
+	testkit.Eventually(t, suite.Within, "the definition is written", func() error {
+		crd, err := client.Get(t.Context(), name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			_, err = client.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": name}, "spec": spec,
+			}}, metav1.CreateOptions{})
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		crd.SetAnnotations(map[string]string{"note": fmt.Sprint(d.note)})
+		crd.Object["spec"] = spec
+		_, err = client.Update(t.Context(), crd, metav1.UpdateOptions{})
+		return err
+	})
+	testkit.Eventually(t, suite.Within, "the resource is served as it is defined", func() error { return l.servedAs(t.Context(), resource, d) })
+	l.defined[resource] = d
+}
+
+// servedAs tells why a resource is not served yet as it is defined.
+func (l *lot) servedAs(ctx context.Context, resource string, d definition) error {
+	gvr := l.gvr(resource)
+	list := func(version string, o metav1.ListOptions) error {
+		_, err := l.Client.Resource(gvr.GroupResource().WithVersion(version)).List(ctx, o)
+		return err
+	}
+	if err := list("v1", metav1.ListOptions{}); err != nil {
+		return err
+	}
+	if err := list("v1beta1", metav1.ListOptions{}); (err == nil) != d.version {
+		return fmt.Errorf("v1beta1 is served: %t", err == nil)
+	}
+	err := list("v1", metav1.ListOptions{FieldSelector: "spec.value=x"})
+	if selectable := resource == "gadgets" && !d.unselectable; (err == nil) != selectable {
+		return fmt.Errorf("spec.value can be selected by: %t", err == nil)
+	}
+	table, err := l.Upstream.Ask(ctx, testkit.Question{Path: suite.Collection(gvr, ""), Header: suite.Accepting(suite.AcceptTable)})
+	if err != nil {
+		return err
+	}
+	if columns := countColumns(table.Body); columns != len(crdColumns(d))+1 {
+		return fmt.Errorf("%d columns: %s", columns, table.Body)
+	}
+	return nil
+}
+
+func crdColumns(d definition) []any {
+	columns := []any{map[string]any{"name": "Value", "type": "string", "jsonPath": ".spec.value"}}
+	if d.column {
+		columns = append(columns, map[string]any{"name": "Born", "type": "date", "jsonPath": ".metadata.creationTimestamp"})
+	}
+	return columns
+}
+
+// crdSpec defines gadgets, which belong to namespaces and can be selected by their value, or rings, which do not.
+func crdSpec(group, resource string, d definition) map[string]any {
+	description := ""
+	if resource == "rings" && d.unselectable { // so that this changes something of them, too
+		description = "What cannot be selected by anything."
+	}
+	version := func(name string, served, stored bool) map[string]any {
+		v := map[string]any{
+			"name": name, "served": served, "storage": stored, "additionalPrinterColumns": crdColumns(d),
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{
+				"type": "object", "description": description, "properties": map[string]any{
+					"spec": map[string]any{"type": "object", "properties": map[string]any{"value": map[string]any{"type": "string"}}},
+				},
+			}},
+		}
+		if resource == "gadgets" && !d.unselectable {
+			v["selectableFields"] = []any{map[string]any{"jsonPath": ".spec.value"}}
+		}
+		return v
+	}
+	scope, kind := "Namespaced", "Gadget"
+	if resource == "rings" {
+		scope, kind = "Cluster", "Ring"
+	}
+	return map[string]any{
+		"group": group, "scope": scope,
+		"names":    map[string]any{"plural": resource, "kind": kind, "listKind": kind + "List"},
+		"versions": []any{version("v1", true, true), version("v1beta1", d.version, false)},
+	}
+}
+
+// undefine deletes a custom resource's definition, and waits until it is gone.
+func (l *lot) undefine(t *testing.T, resource string) {
+	t.Helper()
+	client, name := l.Client.Resource(suite.CRDs), l.gvr(resource).GroupResource().String()
+	if err := client.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, suite.Within, "the definition is gone", func() error {
+		if left, err := l.Client.Resource(l.gvr(resource)).List(t.Context(), metav1.ListOptions{}); err == nil {
+			for _, o := range left.Items { // what is held does not go before it is released
+				_, _ = l.Client.Resource(l.gvr(resource)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.MergePatchType,
+					[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // it may be gone by now
+			}
+		}
+		_, err := client.Get(t.Context(), name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			return errors.New("it is there")
+		case apierrors.IsNotFound(err):
+			return nil
+		}
+		return err
+	})
+}
+
+func countColumns(table []byte) int {
+	var content struct{ ColumnDefinitions []any }
+	if json.Unmarshal(table, &content) != nil {
+		return 0
+	}
+	return len(content.ColumnDefinitions)
+}
