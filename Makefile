@@ -8,6 +8,9 @@ FUZZTIME ?= 20s
 PACKAGES ?= ./...
 QUESTIONS ?= 20000
 WORKLOADS ?= 200
+SOAK ?= 1h
+# What is random draws from a seed of its own each time, unless one is named; the targets print it.
+RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
 
 .PHONY: help
 help: ## list the targets
@@ -40,7 +43,12 @@ test: cluster clients ## everything, against a real kube-apiserver, with the rac
 
 .PHONY: conformance
 conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
-	LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
+	@$(RANDOM_SEED) LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) \
+		go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
+
+.PHONY: soak
+soak: cluster ## the same for as long as SOAK says (default 1h), however many that are
+	@$(RANDOM_SEED) LISTFACADE_SOAK=$(SOAK) go test -race -count=1 -timeout 0 -v -run '^TestConformance' ./test/questions ./test/watches
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version

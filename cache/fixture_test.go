@@ -2,9 +2,7 @@ package cache
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -16,19 +14,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
-
-// seedFlag repeats a random test: go test -run TestLaneAgainstModel ./cache -seed=...
-var seedFlag = flag.Uint64("seed", 0, "seed of the random tests; 0 chooses one")
-
-// seeded returns a random source and prints the seed that repeats the run.
-func seeded(t testing.TB) *rand.Rand {
-	seed := *seedFlag
-	for seed == 0 {
-		seed = rand.Uint64()
-	}
-	t.Logf("-seed=%d", seed)
-	return rand.New(rand.NewPCG(seed, 1))
-}
 
 var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 

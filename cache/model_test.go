@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -131,7 +132,7 @@ type universe struct {
 }
 
 func newUniverse(t testing.TB) *universe {
-	u := &universe{Rand: seeded(t)}
+	u := &universe{Rand: settings.Random(t)}
 	for _, namespace := range []string{"", "", "a", "a-b", "b"} {
 		for _, labelSelector := range []string{"", "app=x", "app!=x", "app in (x,y)"} {
 			for _, fieldSelector := range []string{"", "spec.nodeName=n1", "spec.nodeName!=n1", "metadata.name=p3"} {

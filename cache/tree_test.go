@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestTreeAgainstSortedSlice grows and shrinks a tree through splits and joins of pages and chunks.
@@ -12,7 +14,7 @@ func TestTreeAgainstSortedSlice(t *testing.T) {
 	byNode := func(o *Object) string { return o.Fields[nodeField] }
 	for name, value := range map[string]func(*Object) string{"by key": nil, "by node": byNode} {
 		t.Run(name, func(t *testing.T) {
-			random := seeded(t)
+			random := settings.Random(t)
 			tree, want := newTree(value, nil), map[string]*Object{}
 			for _, phase := range []struct{ steps, deletesIn10 int }{{14000, 1}, {14000, 9}, {3000, 5}, {4000, 10}} {
 				for range phase.steps {

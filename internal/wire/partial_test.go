@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestPartialOfCustomResources compares with what the Go type writes: kube-apiserver decodes a custom resource's metadata
 // into it (semantics 6.5).
 func TestPartialOfCustomResources(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
+	random := settings.Random(t)
 	extractor := NewExtractor(nil)
 	for range 500 {
 		partial := metav1.PartialObjectMetadata{ObjectMeta: randomMeta(random)}

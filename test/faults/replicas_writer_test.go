@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -29,9 +30,7 @@ type writer struct {
 // done.
 func keepWriting(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource, every time.Duration) (stop func()) {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("the writer's seed is %d", seed)
-	w := &writer{Fixture: s, gvr: gvr, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // to be repeatable
+	w := &writer{Fixture: s, gvr: gvr, random: settings.Random(t)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

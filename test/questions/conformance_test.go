@@ -16,35 +16,34 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 const (
-	conformanceQuestions = 400              // unless LISTFACADE_CONFORMANCE says how many
-	conformanceStreams   = 8                // open at a time on each server
-	conformanceMargin    = 30 * time.Second // before the test's deadline no more questions are asked
-	conformanceFailures  = 40               // are enough
+	conformanceQuestions = 400 // unless LISTFACADE_CONFORMANCE says how many
+	conformanceStreams   = 8   // open at a time on each server
+	conformanceFailures  = 40  // are enough
 	regressionsFile      = "../../testdata/conformance/regressions.txt"
 )
 
 // TestConformance asks both servers questions made at random, while a few objects change. LISTFACADE_SEED asks the questions
 // of an earlier run again.
 func TestConformance(t *testing.T) {
-	seed := testkit.Seed(t)
-	n := testkit.Number(t, "LISTFACADE_CONFORMANCE", conformanceQuestions)
+	seed := settings.Seed(t)
+	budget := settings.NewBudget(t, "LISTFACADE_CONFORMANCE", conformanceQuestions)
 	c := newConformance(t, seed)
 	stir(t)
 	grammar := testkit.NewGrammar(seed, subjectsOf(t))
-	deadline, limited := t.Deadline()
 	asked := 0
-	for ; asked < n && !c.enough() && (!limited || time.Until(deadline) > conformanceMargin); asked++ {
+	for ; budget.Allows(asked) && !c.enough(); asked++ {
 		c.ask(t, asked, grammar.Question())
 	}
 	c.streams.Wait()
 	t.Logf("%d questions, %d of them for streams, %d answered differently; of kube-apiserver's other answers %d were compressed, and their codes %v",
 		asked, c.opened, c.failures, c.compressed, c.codes)
-	if asked < n && !c.enough() {
-		t.Errorf("there was no time for %d of %d questions", n-asked, n)
+	if missed := budget.Missed(asked); missed > 0 && !c.enough() {
+		t.Errorf("there was no time for %d of %d questions", missed, budget.Tries)
 	}
 }
 

@@ -9,16 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 const (
-	conformanceWorkloads = 6           // unless LISTFACADE_WORKLOADS says how many
-	conformanceLots      = 6           // workloads at a time
-	differentWorkloads   = 8           // are enough
-	conformanceMargin    = time.Minute // before the test's deadline no more workloads are begun
+	conformanceWorkloads = 6 // unless LISTFACADE_WORKLOADS says how many
+	conformanceLots      = 6 // workloads at a time
+	differentWorkloads   = 8 // are enough
 	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
 )
 
@@ -26,23 +25,23 @@ const (
 // kube-apiserver and watches through both servers. LISTFACADE_SEED performs those of an earlier run again, with LISTFACADE_WORKLOADS=1
 // only the one whose seed that is.
 func TestConformanceWorkloads(t *testing.T) {
-	first := testkit.Seed(t)
-	n := testkit.Number(t, "LISTFACADE_WORKLOADS", conformanceWorkloads)
+	first := settings.Seed(t)
+	budget := settings.NewBudget(t, "LISTFACADE_WORKLOADS", conformanceWorkloads)
 	a := newArena(t)
-	deadline, limited := t.Deadline()
-	var next, performed, different atomic.Uint64
+	var begun, performed, different atomic.Int64
 	var workers sync.WaitGroup
-	for number := range max(min(n/2, conformanceLots), 1) { // a lot takes as long as half a workload
+	for number := range max(min(budget.Tries/2, conformanceLots), 1) { // a lot takes as long as half a workload
 		l := a.newLot(t, number)
 		workers.Go(func() {
 			if number == 0 {
 				l.performFiles(t)
 			}
 			for {
-				seed := first + next.Add(1) - 1
-				if seed >= first+uint64(n) || different.Load() >= differentWorkloads || (limited && time.Until(deadline) < conformanceMargin) {
+				before := int(begun.Add(1) - 1)
+				if !budget.Allows(before) || different.Load() >= differentWorkloads {
 					return
 				}
+				seed := first + uint64(before)
 				performed.Add(1)
 				if !t.Run(fmt.Sprint(seed), func(t *testing.T) { l.performSeed(t, seed) }) {
 					different.Add(1)
@@ -52,8 +51,8 @@ func TestConformanceWorkloads(t *testing.T) {
 	}
 	workers.Wait()
 	t.Logf("%d workloads, %d answered differently", performed.Load(), different.Load())
-	if performed.Load() < uint64(n) && different.Load() < differentWorkloads {
-		t.Errorf("there was no time for %d of %d workloads", uint64(n)-performed.Load(), n)
+	if missed := budget.Missed(int(performed.Load())); missed > 0 && different.Load() < differentWorkloads {
+		t.Errorf("there was no time for %d of %d workloads", missed, budget.Tries)
 	}
 }
 

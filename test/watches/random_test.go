@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -31,9 +32,7 @@ func TestRandomWatches(t *testing.T) {
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }))
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
 		t.Run(gvr.Resource, func(t *testing.T) {
-			seed := uint64(time.Now().UnixNano())
-			t.Logf("seed %d", seed)
-			w := &workload{Fixture: s, gvr: gvr, oracle: o, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // to be repeatable
+			w := &workload{Fixture: s, gvr: gvr, oracle: o, random: settings.Random(t)}
 			w.run(t)
 		})
 	}

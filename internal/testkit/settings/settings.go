@@ -1,28 +1,31 @@
-package testkit
+package settings
 
 import (
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"testing"
 	"time"
 )
 
-// fixedSeed is what random tests begin with unless the environment says otherwise, so that they say the same every time.
+// fixedSeed is what random tests begin with unless the environment says otherwise.
 const fixedSeed = 20_000
 
-// Seed is the seed of a random test: the same every time, or LISTFACADE_SEED. A test that fails prints it.
+// Seed is the seed of a random test: the same every time, or LISTFACADE_SEED. It is logged, so that a test that fails says it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
-	seed := uint64(Number(t, "LISTFACADE_SEED", fixedSeed))
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("this was LISTFACADE_SEED=%d", seed)
-		}
-	})
-	return seed
+	seed := Number(t, "LISTFACADE_SEED", fixedSeed)
+	t.Logf("LISTFACADE_SEED=%d", seed)
+	return uint64(seed)
 }
 
-// Number is one in the environment that is not negative.
+// Random draws numbers from the seed.
+func Random(t testing.TB) *rand.Rand {
+	t.Helper()
+	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable
+}
+
+// Number is one in the environment, from 0 on.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
 	text, ok := os.LookupEnv(name)
@@ -36,7 +39,7 @@ func Number(t testing.TB, name string, otherwise int) int {
 	return n
 }
 
-// Duration is one in the environment that is not negative.
+// Duration is one in the environment, from 0 on.
 func Duration(t testing.TB, name string, otherwise time.Duration) time.Duration {
 	t.Helper()
 	text, ok := os.LookupEnv(name)
