@@ -8,37 +8,37 @@ import (
 	"strings"
 )
 
-// Deed is what a step of a script does.
-type Deed string
+// Action is what a step of a script does.
+type Action string
 
-// The deeds, with the words that follow them. Labels are written as in "t=a,u=1", or "-" for none.
+// The actions, with the words that follow them. Labels are written as in "t=a,u=1", or "-" for none.
 const (
-	Put      Deed = "put"      // RESOURCE NAME LABELS VALUE: makes an object, or brings it to these labels and this value
-	Delete   Deed = "delete"   // RESOURCE NAME
-	Clear    Deed = "clear"    // RESOURCE LABELS: deletes the collection, of what has the labels
-	Hold     Deed = "hold"     // RESOURCE NAME: adds a finalizer
-	Release  Deed = "release"  // RESOURCE NAME: takes finalizers away
-	Bind     Deed = "bind"     // pods NAME NODE
-	Redefine Deed = "redefine" // RESOURCE PART: changes the columns, fields, versions or note of a custom resource's definition
-	Recreate Deed = "recreate" // RESOURCE: deletes a custom resource's definition, and makes it again
-	Destroy  Deed = "destroy"  // deletes the namespace with all that is in it, and makes it again
-	Watch    Deed = "watch"    // QUESTION: opens a watch at both servers
-	Resume   Deed = "resume"   // NUMBER: breaks a watch off, and opens it where the facade's was; watches count from 1
-	Compare  Deed = "ask"      // QUESTION: compares the answers of both servers
+	Put      Action = "put"      // RESOURCE NAME LABELS VALUE: makes an object, or brings it to these labels and this value
+	Delete   Action = "delete"   // RESOURCE NAME
+	Clear    Action = "clear"    // RESOURCE LABELS: deletes the collection, of what has the labels
+	Hold     Action = "hold"     // RESOURCE NAME: adds a finalizer
+	Release  Action = "release"  // RESOURCE NAME: takes finalizers away
+	Bind     Action = "bind"     // pods NAME NODE
+	Redefine Action = "redefine" // RESOURCE PART: changes the columns, fields, versions or note of a custom resource's definition
+	Recreate Action = "recreate" // RESOURCE: deletes a custom resource's definition, and makes it again
+	Destroy  Action = "destroy"  // deletes the namespace with all that is in it, and makes it again
+	Watch    Action = "watch"    // QUESTION: opens a watch at both servers
+	Resume   Action = "resume"   // NUMBER: breaks a watch off, and opens it where the facade's was; watches count from 1
+	Compare  Action = "ask"      // QUESTION: compares the answers of both servers
 )
 
-// words is how many follow each deed that has no question.
-var words = map[Deed]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1, Destroy: 0, Resume: 1}
+// words is how many follow each action that has no question.
+var words = map[Action]int{Put: 4, Delete: 2, Clear: 2, Hold: 2, Release: 2, Bind: 3, Redefine: 2, Recreate: 1, Destroy: 0, Resume: 1}
 
 // Step is one line of a script.
 type Step struct {
-	Do       Deed
+	Do       Action
 	Words    []string
 	Question Question // of Watch and Compare
 }
 
 // Script is a workload: writes to kube-apiserver, and watches that are opened before, among and after them. Its lines have blanks
-// for what differs from performance to performance: {namespace}; {run}, a name of its own, and a label that all its objects have;
+// for what differs from run to run: {namespace}; {run}, a name of its own, and a label that all its objects have;
 // {group}, of its custom resources; and versions, where {version:0} is that of the write before, {version:3} that of three writes
 // earlier, {version:+3} one that is three above.
 type Script []Step
@@ -79,8 +79,8 @@ func ParseScript(text string) (Script, error) {
 }
 
 func parseStep(line string) (Step, error) {
-	deed, rest, _ := strings.Cut(line, " ")
-	step := Step{Do: Deed(deed)}
+	action, rest, _ := strings.Cut(line, " ")
+	step := Step{Do: Action(action)}
 	if step.asks() {
 		var err error
 		step.Question, err = ParseQuestion(rest)
@@ -95,7 +95,7 @@ func parseStep(line string) (Step, error) {
 
 var versionBlank = regexp.MustCompile(`\{version:(\+?)(\d+)\}`)
 
-// Fill puts what a performance knows into a step's blanks; versions are those of its writes, in their order, at least one.
+// Fill puts what a run knows into a step's blanks; versions are those of its writes, in their order, at least one.
 func (s Step) Fill(known map[string]string, versions []uint64) Step {
 	fill := func(text string) string {
 		for blank, value := range known {

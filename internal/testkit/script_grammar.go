@@ -17,29 +17,29 @@ const (
 // NewScript makes a script at random; the same seed makes the same script.
 func NewScript(seed uint64) Script {
 	w := &scriptWriter{Grammar: Grammar{random: rand.New(rand.NewPCG(seed, 1))}} //nolint:gosec // scripts are no secret
-	order := w.random.Perm(len(roles))
+	order := w.random.Perm(len(scriptResources))
 	for _, i := range order[:2+w.random.IntN(3)] {
-		w.cast = append(w.cast, roles[i])
+		w.resources = append(w.resources, scriptResources[i])
 	}
-	for _, r := range w.cast {
+	for _, r := range w.resources {
 		w.put(r)
 		w.put(r)
 		w.watch(r)
 	}
 	for range scriptWrites/2 + w.random.IntN(scriptWrites/2) {
-		r := w.role()
+		r := w.resource()
 		w.write(r)
 		switch n := w.random.IntN(100); {
 		case n < 25:
-			w.watch(w.role())
+			w.watch(w.resource())
 		case n < 40:
-			w.ask(w.role())
+			w.ask(w.resource())
 		case n < 45:
 			w.add(Resume, strconv.Itoa(1+w.random.IntN(w.watches)))
 		}
 	}
-	w.climax()
-	for _, r := range w.cast {
+	w.endAll()
+	for _, r := range w.resources {
 		w.put(r)
 		w.watch(r)
 		w.ask(r)
@@ -50,56 +50,56 @@ func NewScript(seed uint64) Script {
 // scriptWriter is a script in the making.
 type scriptWriter struct {
 	Grammar
-	cast    []role
-	script  Script
-	watches int
+	resources []scriptResource
+	script    Script
+	watches   int
 }
 
-func (w *scriptWriter) add(do Deed, words ...string) {
+func (w *scriptWriter) add(do Action, words ...string) {
 	w.script = append(w.script, Step{Do: do, Words: words})
 }
 
-func (w *scriptWriter) role() role { return w.cast[w.random.IntN(len(w.cast))] }
+func (w *scriptWriter) resource() scriptResource { return w.resources[w.random.IntN(len(w.resources))] }
 
 // name is one of few, so that most writes change what is there; what belongs to no namespace is told apart by the run.
-func (w *scriptWriter) name(r role) string {
+func (w *scriptWriter) name(r scriptResource) string {
 	if r.namespaced {
-		return w.choose(castNames)
+		return w.choose(scriptNames)
 	}
-	return "{run}-" + w.choose(castNames)
+	return "{run}-" + w.choose(scriptNames)
 }
 
-func (w *scriptWriter) put(r role) {
-	w.add(Put, r.resource, w.name(r), w.choose(castLabels), w.choose(castValues))
+func (w *scriptWriter) put(r scriptResource) {
+	w.add(Put, r.resource, w.name(r), w.choose(scriptLabels), w.choose(scriptValues))
 }
 
 // write does something to an object, now and then to a definition.
-func (w *scriptWriter) write(r role) {
+func (w *scriptWriter) write(r scriptResource) {
 	if r.custom() && w.random.IntN(25) == 0 {
 		w.redefine(r)
 		return
 	}
-	switch deed := w.choose(deedNames()); Deed(deed) {
+	switch action := w.choose(actionNames()); Action(action) {
 	case Put:
 		w.put(r)
 	case Clear:
-		w.add(Clear, r.resource, w.choose(castLabels))
+		w.add(Clear, r.resource, w.choose(scriptLabels))
 	case Bind:
-		w.add(Bind, "pods", w.choose(castNames), w.choose(castNodes))
+		w.add(Bind, "pods", w.choose(scriptNames), w.choose(scriptNodes))
 	default:
-		w.add(Deed(deed), r.resource, w.name(r))
+		w.add(Action(action), r.resource, w.name(r))
 	}
 }
 
-func deedNames() []string {
+func actionNames() []string {
 	var names []string
-	for _, deed := range scriptDeeds {
-		names = append(names, string(deed))
+	for _, action := range scriptActions {
+		names = append(names, string(action))
 	}
 	return names
 }
 
-func (w *scriptWriter) redefine(r role) {
+func (w *scriptWriter) redefine(r scriptResource) {
 	if w.random.IntN(4) == 0 {
 		w.add(Recreate, r.resource)
 	} else {
@@ -109,18 +109,18 @@ func (w *scriptWriter) redefine(r role) {
 	w.watch(r)
 }
 
-// climax is what happens to everything at once, in some scripts.
-func (w *scriptWriter) climax() {
+// endAll is what happens to everything at once, in some scripts.
+func (w *scriptWriter) endAll() {
 	if w.random.IntN(5) == 0 {
 		w.add(Destroy)
 	}
-	if i := slices.IndexFunc(w.cast, role.custom); i >= 0 && w.random.IntN(5) == 0 {
-		w.redefine(w.cast[i])
+	if i := slices.IndexFunc(w.resources, scriptResource.custom); i >= 0 && w.random.IntN(5) == 0 {
+		w.redefine(w.resources[i])
 	}
 }
 
 // watch adds one if there are not too many.
-func (w *scriptWriter) watch(r role) {
+func (w *scriptWriter) watch(r scriptResource) {
 	if w.watches == scriptWatches {
 		return
 	}
@@ -155,7 +155,7 @@ func (w *scriptWriter) watch(r role) {
 }
 
 // watchPath is the collection's, or the deprecated one, which needs no parameter.
-func (w *scriptWriter) watchPath(r role) (path string, query []string) {
+func (w *scriptWriter) watchPath(r scriptResource) (path string, query []string) {
 	if w.random.IntN(10) == 0 {
 		r.root += "/watch"
 		query = []string{w.choose([]string{"", "watch=1"})}
@@ -174,7 +174,7 @@ func (w *scriptWriter) watchPath(r role) (path string, query []string) {
 }
 
 // selection is a query that chooses objects. Of what other workloads write, too, it chooses only this one's.
-func (w *scriptWriter) selection(r role) []string {
+func (w *scriptWriter) selection(r scriptResource) []string {
 	var labels, query []string
 	if r.shared {
 		labels = append(labels, "run={run}")
@@ -203,7 +203,7 @@ func escapeBlanks(text string) string {
 }
 
 // ask adds the question for a collection, or an object of it.
-func (w *scriptWriter) ask(r role) {
+func (w *scriptWriter) ask(r scriptResource) {
 	path := r.root + "/" + r.resource
 	if r.namespaced {
 		path = r.root + "/namespaces/{namespace}/" + r.resource

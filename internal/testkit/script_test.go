@@ -49,10 +49,10 @@ func TestScriptsCover(t *testing.T) {
 		all.WriteString("\n" + NewScript(seed).String())
 	}
 	var expected []string
-	for deed := range words {
-		expected = append(expected, "\n"+string(deed))
+	for action := range words {
+		expected = append(expected, "\n"+string(action))
 	}
-	for _, r := range roles {
+	for _, r := range scriptResources {
 		expected = append(expected, "\nput "+r.resource, "\nwatch GET "+r.root+"/"+r.resource+"?", "\nask GET "+r.root, r.root+"/watch/")
 		for _, field := range r.fields {
 			expected = append(expected, escapeBlanks(field))

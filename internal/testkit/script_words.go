@@ -1,14 +1,14 @@
 package testkit
 
-// role is a resource that scripts are about.
-type role struct {
+// scriptResource is a resource that scripts are about.
+type scriptResource struct {
 	resource, root string
 	namespaced     bool
 	fields         []string // selectors
 	shared         bool     // other workloads write it, too
 }
 
-var roles = []role{
+var scriptResources = []scriptResource{
 	{resource: "configmaps", root: "/api/v1", namespaced: true, shared: true},
 	{resource: "pods", root: "/api/v1", namespaced: true, shared: true, fields: []string{
 		"spec.nodeName=n1", "spec.nodeName=", "spec.nodeName!=n1", "status.phase=Running", "status.phase!=Pending", "spec.nodeName=n1,status.phase=Running",
@@ -24,16 +24,16 @@ var roles = []role{
 	{resource: "namespaces", root: "/api/v1", shared: true, fields: []string{"status.phase=Active", "status.phase=Terminating", "status.phase!=Active"}},
 }
 
-// custom tells whether a definition stands behind a role, which may change.
-func (r role) custom() bool { return r.root != "/api/v1" }
+// custom tells whether a definition stands behind a resource, which may change.
+func (r scriptResource) custom() bool { return r.root != "/api/v1" }
 
 var (
-	castNames  = []string{"o1", "o2", "o3", "o4", "o-5"}
-	castNodes  = []string{"n1", "n2"}
-	castLabels = []string{"t=a", "t=a", "t=b", "t=a,u=1", "u=1", "-"}
-	castValues = []string{"0", "1", "2"}
-	// scriptDeeds are what is done to objects, as often as they stand here.
-	scriptDeeds      = []Deed{Put, Put, Put, Put, Put, Put, Put, Put, Put, Delete, Delete, Delete, Hold, Release, Clear, Bind}
+	scriptNames  = []string{"o1", "o2", "o3", "o4", "o-5"}
+	scriptNodes  = []string{"n1", "n2"}
+	scriptLabels = []string{"t=a", "t=a", "t=b", "t=a,u=1", "u=1", "-"}
+	scriptValues = []string{"0", "1", "2"}
+	// scriptActions are what is done to objects, as often as they stand here.
+	scriptActions    = []Action{Put, Put, Put, Put, Put, Put, Put, Put, Put, Delete, Delete, Delete, Hold, Release, Clear, Bind}
 	redefinedParts   = []string{"columns", "fields", "versions", "note"}
 	scriptSelections = []string{"t=a", "t!=a", "t in (a,b)", "!t", "u", "u,t=a", "t=none", "t notin (b)"}
 	scriptAccepts    = []string{
@@ -46,7 +46,7 @@ var (
 const askOldMetadata = "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
 
 // scriptStarts are where a watch may begin. What a watch from version 0 begins with is the same at both servers because whoever
-// performs a script lets both caches come up to its last write before.
+// runs a script lets both caches come up to its last write before.
 var scriptStarts = []string{
 	"", "", "resourceVersion=0", "resourceVersion=", "resourceVersion={version:0}", "resourceVersion={version:1}", "resourceVersion={version:3}",
 	"resourceVersion={version:8}", "resourceVersion={version:20}", "resourceVersion={version:+4}", "resourceVersion=9999999999", longAgo,

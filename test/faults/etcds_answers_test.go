@@ -15,7 +15,7 @@ import (
 
 // answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes three
 // seconds, so everything is asked at once.
-func (a *apart) answers(t *testing.T) {
+func (a *separateEtcds) answers(t *testing.T) {
 	of := map[schema.GroupVersionResource]uint64{}
 	for _, gvr := range a.resources() {
 		of[gvr] = a.next(t, gvr)
@@ -47,7 +47,7 @@ func (a *apart) answers(t *testing.T) {
 }
 
 // asks compares one answer.
-func (a *apart) asks(t *testing.T, q testkit.Question) (err error) {
+func (a *separateEtcds) asks(t *testing.T, q testkit.Question) (err error) {
 	t.Helper()
 	var diff string
 	if q.Watches() {
@@ -63,7 +63,7 @@ func (a *apart) asks(t *testing.T, q testkit.Question) (err error) {
 
 // cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to find out who
 // shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date.
-func (a *apart) cacheAnswers(t *testing.T) {
+func (a *separateEtcds) cacheAnswers(t *testing.T) {
 	for _, gvr := range a.resources() {
 		testkit.Eventually(t, suite.Within, gvr.Resource+" are answered from the cache", func() error {
 			answered := a.oracle.Answered(t, "cache")

@@ -33,7 +33,7 @@ func TestSeparateEtcd(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	a := newApart(t, own)
+	a := newSeparateEtcds(t, own)
 	truth := a.oracle.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(leases, "") + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
 	begins := truth.SoFar().Reached()
@@ -50,11 +50,11 @@ func TestSeparateEtcd(t *testing.T) {
 		phase.move(t)
 		t.Run(phase.name, func(t *testing.T) {
 			t.Run("own writes", func(t *testing.T) { a.readsWrites(t, 20) })
-			t.Run("own writes, unheard", func(t *testing.T) { a.company(t); a.readsUnheard(t, phase.move) })
+			t.Run("own writes, unheard", func(t *testing.T) { a.keepReading(t); a.readsUnheard(t, phase.move) })
 			t.Run("answers", func(t *testing.T) { a.answers(t) })
 			t.Run("from the cache", func(t *testing.T) { a.cacheAnswers(t) })
 			if phase.name == "level" {
-				t.Run("own writes, unheard from the start", func(t *testing.T) { newApart(t, own).readsUnheard(t, phase.move) })
+				t.Run("own writes, unheard from the start", func(t *testing.T) { newSeparateEtcds(t, own).readsUnheard(t, phase.move) })
 			}
 		})
 	}
@@ -66,8 +66,8 @@ func TestSeparateEtcd(t *testing.T) {
 	}
 }
 
-// apart is a stage with a facade before it, through a balancer of one server.
-type apart struct {
+// separateEtcds is a stage with a facade before it, through a balancer of one server.
+type separateEtcds struct {
 	*suite.Fixture
 	run      *suite.Facade
 	balancer *serverBalancer
@@ -75,28 +75,28 @@ type apart struct {
 	writes   int
 }
 
-func newApart(t *testing.T, own *testkit.Cluster) *apart {
+func newSeparateEtcds(t *testing.T, own *testkit.Cluster) *separateEtcds {
 	t.Helper()
-	a := &apart{Fixture: suite.NewFixture(t, own), balancer: newBalancer(t, own)}
+	a := &separateEtcds{Fixture: suite.NewFixture(t, own), balancer: newBalancer(t, own)}
 	a.run = suite.LaunchFacade(t, a.balancer.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
 	a.run.AwaitReady(t)
 	a.oracle = a.Fixture.Oracle(t, a.run)
-	a.crowd(t)
+	a.fillUp(t)
 	for _, gvr := range a.resources() { // all lanes run, and hold every version from here on
 		suite.Reach(t, a.oracle, suite.Collection(gvr, a.Namespace), a.write(t, gvr, "mark", "first"))
 	}
 	return a
 }
 
-// crowd makes two of the resources too many to be called over for every proof, so that they are proven by versions alone.
-func (a *apart) crowd(t *testing.T) {
+// fillUp makes two of the resources too many to be called over for every proof, so that they are proven by versions alone.
+func (a *separateEtcds) fillUp(t *testing.T) {
 	t.Helper()
 	var group errgroup.Group
 	group.SetLimit(8)
 	for _, gvr := range []schema.GroupVersionResource{leases, suite.ConfigMaps} {
 		for i := range 220 {
 			group.Go(func() error {
-				_, err := a.tryWrite(t, gvr, fmt.Sprintf("crowd%d", i), "0")
+				_, err := a.tryWrite(t, gvr, fmt.Sprintf("filler%d", i), "0")
 				return err
 			})
 		}
@@ -106,8 +106,8 @@ func (a *apart) crowd(t *testing.T) {
 	}
 }
 
-// company reads every resource all the time until the test ends, so that proofs are shared.
-func (a *apart) company(t *testing.T) {
+// keepReading reads every resource all the time until the test ends, so that proofs are shared.
+func (a *separateEtcds) keepReading(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	var readers sync.WaitGroup
@@ -126,12 +126,12 @@ func (a *apart) company(t *testing.T) {
 }
 
 // resources are two of the separate etcd and two of the other.
-func (a *apart) resources() []schema.GroupVersionResource {
+func (a *separateEtcds) resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{leases, suite.ConfigMaps, suite.Events, suite.Accounts}
 }
 
 // write creates an object, or changes it, and returns its resourceVersion.
-func (a *apart) write(t *testing.T, gvr schema.GroupVersionResource, name, value string) uint64 {
+func (a *separateEtcds) write(t *testing.T, gvr schema.GroupVersionResource, name, value string) uint64 {
 	t.Helper()
 	rv, err := a.tryWrite(t, gvr, name, value)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *apart) write(t *testing.T, gvr schema.GroupVersionResource, name, value
 	return rv
 }
 
-func (a *apart) tryWrite(t *testing.T, gvr schema.GroupVersionResource, name, value string) (uint64, error) {
+func (a *separateEtcds) tryWrite(t *testing.T, gvr schema.GroupVersionResource, name, value string) (uint64, error) {
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{"value":%q}}}`, value)
 	stored, err := a.In(gvr).Patch(t.Context(), name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
@@ -153,7 +153,7 @@ func (a *apart) tryWrite(t *testing.T, gvr schema.GroupVersionResource, name, va
 }
 
 // newMember is an object of one of the resources.
-func (a *apart) newMember(gvr schema.GroupVersionResource, name, value string) *unstructured.Unstructured {
+func (a *separateEtcds) newMember(gvr schema.GroupVersionResource, name, value string) *unstructured.Unstructured {
 	kind := map[schema.GroupVersionResource]string{leases: "Lease", suite.ConfigMaps: "ConfigMap", suite.Events: "Event", suite.Accounts: "ServiceAccount"}[gvr]
 	o := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": gvr.GroupVersion().String(), "kind": kind,
@@ -166,12 +166,12 @@ func (a *apart) newMember(gvr schema.GroupVersionResource, name, value string) *
 }
 
 // revisions are those of the separate etcd and of the other.
-func (a *apart) revisions(t *testing.T) (separate, other uint64) {
+func (a *separateEtcds) revisions(t *testing.T) (separate, other uint64) {
 	t.Helper()
 	return a.revision(t, leases), a.revision(t, suite.ConfigMaps)
 }
 
-func (a *apart) revision(t *testing.T, gvr schema.GroupVersionResource) uint64 {
+func (a *separateEtcds) revision(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 	t.Helper()
 	list, err := a.In(gvr).List(t.Context(), metav1.ListOptions{Limit: 1})
 	if err != nil {
@@ -181,7 +181,7 @@ func (a *apart) revision(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 }
 
 // isBehind holds that the separate etcd is well behind: starting a cluster writes a few hundred objects into the other one.
-func (a *apart) isBehind(t *testing.T) {
+func (a *separateEtcds) isBehind(t *testing.T) {
 	t.Helper()
 	if separate, other := a.revisions(t); separate+100 > other {
 		t.Fatalf("the separate etcd is at %d, the other at %d", separate, other)
@@ -189,10 +189,10 @@ func (a *apart) isBehind(t *testing.T) {
 }
 
 // catchUp writes into the separate etcd until it is as far as the other, and by so much further.
-func (a *apart) catchUp(t *testing.T, further uint64) {
+func (a *separateEtcds) catchUp(t *testing.T, further uint64) {
 	t.Helper()
-	const pacers = 8
-	for i := range pacers {
+	const writers = 8
+	for i := range writers {
 		a.write(t, leases, fmt.Sprintf("pace%d", i), "0")
 	}
 	for {
@@ -201,10 +201,10 @@ func (a *apart) catchUp(t *testing.T, further uint64) {
 			break
 		}
 		var group errgroup.Group
-		group.SetLimit(pacers)
+		group.SetLimit(writers)
 		for i := range other + further - separate {
 			group.Go(func() error {
-				_, err := a.tryWrite(t, leases, fmt.Sprintf("pace%d", i%pacers), fmt.Sprintf("%d-%d", separate, i))
+				_, err := a.tryWrite(t, leases, fmt.Sprintf("pace%d", i%writers), fmt.Sprintf("%d-%d", separate, i))
 				return err
 			})
 		}
@@ -218,7 +218,7 @@ func (a *apart) catchUp(t *testing.T, further uint64) {
 }
 
 // level writes into the other etcd until it is as far as the separate one.
-func (a *apart) level(t *testing.T) {
+func (a *separateEtcds) level(t *testing.T) {
 	t.Helper()
 	for separate, other := a.revisions(t); separate > other; other++ {
 		a.write(t, suite.ConfigMaps, "pace", fmt.Sprint(other))
@@ -226,7 +226,7 @@ func (a *apart) level(t *testing.T) {
 }
 
 // next writes what was not there before.
-func (a *apart) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
+func (a *separateEtcds) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 	t.Helper()
 	a.writes++
 	return a.write(t, gvr, "mine", fmt.Sprint("v", a.writes))
@@ -234,7 +234,7 @@ func (a *apart) next(t *testing.T, gvr schema.GroupVersionResource) uint64 {
 
 // readsWrites writes to each resource in turn and reads in every way that promises the most recent state. The separate etcd gets more
 // writes, so that the two are level by chance only.
-func (a *apart) readsWrites(t *testing.T, times int) {
+func (a *separateEtcds) readsWrites(t *testing.T, times int) {
 	for range times {
 		for _, gvr := range a.resources() {
 			rv := a.next(t, gvr)
@@ -249,7 +249,7 @@ func (a *apart) readsWrites(t *testing.T, times int) {
 }
 
 // shows holds that an answer of the facade has an object at a version.
-func (a *apart) shows(t *testing.T, path string, rv uint64) {
+func (a *separateEtcds) shows(t *testing.T, path string, rv uint64) {
 	t.Helper()
 	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path})
 	if err != nil {
@@ -265,7 +265,7 @@ func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d
 
 // readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for fresh.
 // move brings the two etcds to where they are to be at that moment.
-func (a *apart) readsUnheard(t *testing.T, move func(*testing.T)) {
+func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 	a.readsWrites(t, 2) // so that what can be learned about who shares an etcd with whom is learned
 	move(t)
 	separate, other := a.revisions(t)
@@ -285,7 +285,7 @@ func (a *apart) readsUnheard(t *testing.T, move func(*testing.T)) {
 
 // begins holds that the initial events of a streaming list have an object at a version. It is no small answer, so a fence brings the
 // lane there.
-func (a *apart) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64) error {
+func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64) error {
 	t.Helper()
 	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{
 		Path: suite.Collection(gvr, a.Namespace) +
@@ -298,7 +298,7 @@ func (a *apart) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64)
 }
 
 // crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then everything.
-func (a *apart) crossing(t *testing.T) suite.Pair {
+func (a *separateEtcds) crossing(t *testing.T) suite.Pair {
 	t.Helper()
 	return suite.WatchBoth(t, a.oracle, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", suite.Collection(leases, a.Namespace), a.revision(t, suite.ConfigMaps)),
@@ -306,7 +306,7 @@ func (a *apart) crossing(t *testing.T) suite.Pair {
 }
 
 // watches of leases through the facade that see everything from a version on.
-func (a *apart) watches(t *testing.T, from uint64) (open []*testkit.Recorder) {
+func (a *separateEtcds) watches(t *testing.T, from uint64) (open []*testkit.Recorder) {
 	t.Helper()
 	for _, query := range []string{
 		fmt.Sprintf("&resourceVersion=%d", from),
@@ -319,7 +319,7 @@ func (a *apart) watches(t *testing.T, from uint64) (open []*testkit.Recorder) {
 }
 
 // check holds watches against what kube-apiserver told.
-func (a *apart) check(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
+func (a *separateEtcds) check(t *testing.T, truth *testkit.Recorder, watches []*testkit.Recorder, last uint64) {
 	t.Helper()
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
 	var recordings []*testkit.Recording
@@ -341,7 +341,7 @@ func (a *apart) check(t *testing.T, truth *testkit.Recorder, watches []*testkit.
 }
 
 // relists are the metrics of lanes that were listed again; empty when there were none.
-func (a *apart) relists(t *testing.T) string { return relistsOf(t, a.oracle) }
+func (a *separateEtcds) relists(t *testing.T) string { return relistsOf(t, a.oracle) }
 
 func relistsOf(t *testing.T, o *testkit.Oracle) string {
 	t.Helper()

@@ -19,14 +19,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// garbler stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver says.
-type garbler struct {
+// spoilingProxy stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver says.
+type spoilingProxy struct {
 	kubeconfig string
 	server     *httptest.Server
 	spoil      atomic.Pointer[func(http.ResponseWriter, *http.Request) bool] // reports whether it answered
 }
 
-func newGarbler(t *testing.T) *garbler {
+func newSpoilingProxy(t *testing.T) *spoilingProxy {
 	t.Helper()
 	config, err := suite.Furnished(t).Config("admin")
 	if err != nil {
@@ -42,7 +42,7 @@ func newGarbler(t *testing.T) *garbler {
 	if proxy.Transport, err = rest.TransportFor(config); err != nil {
 		t.Fatal(err)
 	}
-	g := &garbler{}
+	g := &spoilingProxy{}
 	g.server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if spoil := g.spoil.Load(); spoil == nil || !(*spoil)(w, r) {
 			proxy.ServeHTTP(w, r)
@@ -94,7 +94,7 @@ func TestUpstreamOfGarbage(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			g := newGarbler(t)
+			g := newSpoilingProxy(t)
 			all := func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }
 			g.spoil.Store(&all)
 			run := suite.LaunchFacade(t, g.kubeconfig)
@@ -115,7 +115,7 @@ func TestGarbageOfOneResource(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			g := newGarbler(t)
+			g := newSpoilingProxy(t)
 			some := func(w http.ResponseWriter, r *http.Request) bool {
 				spoilt := strings.HasSuffix(r.URL.Path, "/configmaps")
 				if spoilt {
@@ -156,7 +156,7 @@ func TestGarbageInWatches(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting
-			g := newGarbler(t)
+			g := newSpoilingProxy(t)
 			var spoilt atomic.Int32
 			resumes := func(w http.ResponseWriter, r *http.Request) bool {
 				query := r.URL.Query()

@@ -23,19 +23,19 @@ type past struct {
 
 // pasts are pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages' tokens are the facade's
 // and kube-apiserver's. No form shows an age.
-func (th *theatre) pasts(t *testing.T) []past {
+func (s *survivors) pasts(t *testing.T) []past {
 	t.Helper()
 	for i := range 5 {
-		th.writes = append(th.writes, th.Put(t, suite.ConfigMaps, fmt.Sprintf("page%d", i), "t=a", "1"))
-		th.event(t)
+		s.writes = append(s.writes, s.Put(t, suite.ConfigMaps, fmt.Sprintf("page%d", i), "t=a", "1"))
+		s.event(t)
 	}
-	now := th.Put(t, suite.ConfigMaps, "mark", "", "now")
-	th.writes = append(th.writes, now)
+	now := s.Put(t, suite.ConfigMaps, "mark", "", "now")
+	s.writes = append(s.writes, now)
 	var all []past
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Events} {
-		path := suite.Collection(gvr, th.Namespace)
-		suite.Reach(t, th.oracle, path, now)
-		for _, asker := range []*testkit.Asker{th.oracle.Facade, th.oracle.Upstream} {
+		path := suite.Collection(gvr, s.Namespace)
+		suite.Reach(t, s.oracle, path, now)
+		for _, asker := range []*testkit.Asker{s.oracle.Facade, s.oracle.Upstream} {
 			for _, form := range []string{suite.AcceptJSON, acceptPartialList} {
 				p := paged{path: path + "?limit=2&labelSelector=t%3Da", form: form}
 				p.token = tokenIn(asker.MustAsk(t, p.question()))
@@ -47,7 +47,7 @@ func (th *theatre) pasts(t *testing.T) []past {
 		}
 	}
 	for i, p := range all {
-		if all[i].answer = th.oracle.Compare(t, p.question()); all[i].answer.Code != http.StatusOK {
+		if all[i].answer = s.oracle.Compare(t, p.question()); all[i].answer.Code != http.StatusOK {
 			t.Fatalf("%s: %d %s", p.question(), all[i].answer.Code, all[i].answer.Body)
 		}
 	}
@@ -55,23 +55,23 @@ func (th *theatre) pasts(t *testing.T) []past {
 }
 
 // event makes one.
-func (th *theatre) event(t *testing.T) {
+func (s *survivors) event(t *testing.T) {
 	t.Helper()
-	th.Create(t, suite.Events, map[string]any{
+	s.Create(t, suite.Events, map[string]any{
 		"apiVersion": "v1", "kind": "Event", "reason": "Test", "type": "Normal",
 		"metadata":       map[string]any{"generateName": "page", "labels": map[string]any{"t": "a"}},
-		"involvedObject": map[string]any{"kind": "ConfigMap", "name": "o1", "namespace": th.Namespace},
+		"involvedObject": map[string]any{"kind": "ConfigMap", "name": "o1", "namespace": s.Namespace},
 	})
 }
 
 // goOn writes until the versions before lie in the past for every cache.
-func (th *theatre) goOn(t *testing.T) {
+func (s *survivors) goOn(t *testing.T) {
 	t.Helper()
-	th.change(t)
-	th.event(t)
+	s.change(t)
+	s.event(t)
 	testkit.Eventually(t, suite.Within, "the facade knows the last event", func() error {
-		answer := th.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(suite.Events, th.Namespace) + "?resourceVersion=0"})
-		if want, got := len(th.Present(t, suite.Events, metav1.ListOptions{})), len(versions(answer))-1; got != want {
+		answer := s.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(suite.Events, s.Namespace) + "?resourceVersion=0"})
+		if want, got := len(s.Present(t, suite.Events, metav1.ListOptions{})), len(versions(answer))-1; got != want {
 			return fmt.Errorf("%d events of %d", got, want)
 		}
 		return nil
@@ -109,16 +109,16 @@ func (p past) gone(t *testing.T, o *testkit.Oracle) {
 
 // testPagesCompacted takes away versions that clients are in the middle of reading: first from etcd, which is where kube-apiserver
 // has those of events from, and lists of one name; then from kube-apiserver itself.
-func testPagesCompacted(t *testing.T, th *theatre) {
-	all := th.pasts(t)
-	th.goOn(t)
-	if err := th.cluster.Compact(t.Context()); err != nil {
+func testPagesCompacted(t *testing.T, s *survivors) {
+	all := s.pasts(t)
+	s.goOn(t)
+	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ignorant := th.Fixture.Oracle(t, suite.StartFacade(t, th.cluster)) // its window begins here
+	ignorant := s.Fixture.Oracle(t, suite.StartFacade(t, s.cluster)) // its window begins here
 	forgotten := 0
 	for _, p := range all {
-		if p.honest(t, th.oracle).Code == http.StatusOK {
+		if p.honest(t, s.oracle).Code == http.StatusOK {
 			ignorant.Compare(t, p.question())
 			continue
 		}
@@ -128,32 +128,32 @@ func testPagesCompacted(t *testing.T, th *theatre) {
 	if forgotten < len(all)/2 {
 		t.Errorf("kube-apiserver has forgotten %d of %d, at least all of events were to be", forgotten, len(all))
 	}
-	th.do(t, "kill")
-	th.do(t, "start")
-	th.goOn(t)
-	ignorant = th.Fixture.Oracle(t, suite.StartFacade(t, th.cluster))
+	s.do(t, "kill")
+	s.do(t, "start")
+	s.goOn(t)
+	ignorant = s.Fixture.Oracle(t, suite.StartFacade(t, s.cluster))
 	for _, p := range all {
-		p.honest(t, th.oracle)
+		p.honest(t, s.oracle)
 		p.gone(t, ignorant)
 	}
-	th.survived(t)
+	s.survived(t)
 }
 
 // testPagesRestarted restarts kube-apiserver between two pages. What etcd knows is there as before.
-func testPagesRestarted(t *testing.T, th *theatre) {
-	all := th.pasts(t)
-	th.goOn(t)
-	th.do(t, "kill")
-	th.do(t, "start")
-	th.goOn(t)
+func testPagesRestarted(t *testing.T, s *survivors) {
+	all := s.pasts(t)
+	s.goOn(t)
+	s.do(t, "kill")
+	s.do(t, "start")
+	s.goOn(t)
 	for _, p := range all {
-		p.honest(t, th.oracle)
+		p.honest(t, s.oracle)
 		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5); the objects are the same.
-		if answer := th.oracle.Facade.MustAsk(t, p.question()); !bytes.Equal(itemsIn(answer), itemsIn(p.answer)) {
+		if answer := s.oracle.Facade.MustAsk(t, p.question()); !bytes.Equal(itemsIn(answer), itemsIn(p.answer)) {
 			t.Errorf("%s: %d %s\nbefore the restart: %s", p.question(), answer.Code, answer.Body, p.answer.Body)
 		}
 	}
-	th.survived(t)
+	s.survived(t)
 }
 
 // itemsIn are the objects of a list, to the byte.

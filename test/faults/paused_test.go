@@ -15,26 +15,26 @@ var mostRecentReads = []string{"?timeout=1s", "?limit=2&timeout=1s", "?labelSele
 
 // testPausedReads pauses kube-apiserver after a write that the facade has not heard of. What is most recent cannot be told then, and
 // is not; pages of a version that the facade knows can. Who waited gets an answer with the write in it.
-func testPausedReads(t *testing.T, th *theatre) {
-	road := newSlowRoad(t, th.cluster)
-	slow := &theatre{Fixture: th.Fixture, cluster: th.cluster, run: suite.LaunchFacade(t, road.kubeconfig)}
-	t.Cleanup(road.release) // before the facade is closed
+func testPausedReads(t *testing.T, s *survivors) {
+	proxy := newSlowProxy(t, s.cluster)
+	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig)}
+	t.Cleanup(proxy.release) // before the facade is closed
 	slow.run.AwaitReady(t)
-	slow.oracle = th.Fixture.Oracle(t, slow.run)
+	slow.oracle = s.Fixture.Oracle(t, slow.run)
 	all := slow.pasts(t)
-	th.writes = append(th.writes, slow.writes...)
+	s.writes = append(s.writes, slow.writes...)
 	slow.readRecent(t, 0) // only what was allowed before is shown while nobody can be asked whether it is
-	road.shut()
-	written := th.Put(t, suite.ConfigMaps, "mark", "", "paused")
-	th.writes = append(th.writes, written)
+	proxy.shut()
+	written := s.Put(t, suite.ConfigMaps, "mark", "", "paused")
+	s.writes = append(s.writes, written)
 	if answer := slow.oracle.Facade.MustAsk(t, slow.collection("?resourceVersion=0")); versions(answer)[0] >= written {
 		t.Fatalf("the facade does not lag behind %d: it is at %d", written, versions(answer)[0])
 	}
-	th.do(t, "pause")
+	s.do(t, "pause")
 	paused := true
 	defer func() {
 		if paused {
-			th.do(t, "continue")
+			s.do(t, "continue")
 		}
 	}()
 	patient := make([]*testkit.Answer, 5)
@@ -59,7 +59,7 @@ func testPausedReads(t *testing.T, th *theatre) {
 		}
 	}
 	paused = false
-	th.do(t, "continue")
+	s.do(t, "continue")
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -69,20 +69,20 @@ func testPausedReads(t *testing.T, th *theatre) {
 		}
 	}
 	slow.readRecent(t, written) // the facade still lags
-	road.release()
-	th.survived(t)
+	proxy.release()
+	s.survived(t)
 }
 
 // collection is a question about the stage's config maps.
-func (th *theatre) collection(query string) testkit.Question {
-	return testkit.Question{Path: suite.Collection(suite.ConfigMaps, th.Namespace) + query}
+func (s *survivors) collection(query string) testkit.Question {
+	return testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + query}
 }
 
 // readRecent holds that every most recent read shows what was written at a version; no object but mark was written since.
-func (th *theatre) readRecent(t *testing.T, written uint64) {
+func (s *survivors) readRecent(t *testing.T, written uint64) {
 	t.Helper()
 	for _, query := range mostRecentReads {
-		answer := th.oracle.Facade.MustAsk(t, th.collection(query))
+		answer := s.oracle.Facade.MustAsk(t, s.collection(query))
 		if answer.Code != http.StatusOK || versions(answer)[0] < written {
 			t.Errorf("%q after the write at %d: %d %s", query, written, answer.Code, answer.Body)
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// slowRoad is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is slow. All
+// slowProxy is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is slow. All
 // other answers pass.
-type slowRoad struct {
+type slowProxy struct {
 	*gate
 	kubeconfig string // of a client that takes it, with the rights of the administrator
 }
 
-func newSlowRoad(t *testing.T, upstream *testkit.Cluster) *slowRoad {
+func newSlowProxy(t *testing.T, upstream *testkit.Cluster) *slowProxy {
 	t.Helper()
 	config, err := upstream.Config("admin")
 	if err != nil {
@@ -35,18 +35,18 @@ func newSlowRoad(t *testing.T, upstream *testkit.Cluster) *slowRoad {
 	if err != nil {
 		t.Fatal(err)
 	}
-	road := &slowRoad{gate: newGate()}
+	slow := &slowProxy{gate: newGate()}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: func(response *http.Response) error {
 			if response.Request.URL.Query().Has("watch") {
-				response.Body = &gatedBody{ReadCloser: response.Body, ctx: response.Request.Context(), gate: road.gate}
+				response.Body = &gatedBody{ReadCloser: response.Body, ctx: response.Request.Context(), gate: slow.gate}
 			}
 			return nil
 		},
 	}
-	road.kubeconfig = testkit.WriteInsecureKubeconfig(t, serveProxy(t, proxy).URL)
-	return road
+	slow.kubeconfig = testkit.WriteInsecureKubeconfig(t, serveProxy(t, proxy).URL)
+	return slow
 }
 
 // gate lets bytes through or holds them back.

@@ -23,7 +23,7 @@ type chain struct {
 	mu      sync.Mutex // guards what follows
 	last    uint64
 	watches []*testkit.Recording
-	lists   []sight
+	lists   []reading
 	timeout int // watches that ended because their time was over
 	refused []string
 	opened  time.Time          // when the watch that follows was asked for
@@ -86,7 +86,7 @@ func (c *chain) list(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lists = append(c.lists, sight{q, answer, c.last})
+	c.lists = append(c.lists, reading{q, answer, c.last})
 	c.last = max(c.last, versions(answer)[0])
 }
 

@@ -14,28 +14,28 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// seer reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent. It keeps what it
+// reader reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent. It keeps what it
 // saw.
-type seer struct {
-	asker   *testkit.Asker
-	random  *rand.Rand
-	paths   []string // of lists and objects, with selectors
-	last    uint64   // the highest version that it has seen
-	seen    []sight
-	refused int // answers 504
+type reader struct {
+	asker    *testkit.Asker
+	random   *rand.Rand
+	paths    []string // of lists and objects, with selectors
+	last     uint64   // the highest version that it has seen
+	readings []reading
+	refused  int // answers 504
 }
 
-// sight is one answer.
-type sight struct {
+// reading is one answer.
+type reading struct {
 	question testkit.Question
 	answer   *testkit.Answer
 	floor    uint64 // the version that the answer must not be from before
 }
 
-// newSeer makes a reader of lists of several kinds, and of single objects.
-func newSeer(r *replicas, seed uint64) *seer {
+// newReader makes a reader of lists of several kinds, and of single objects.
+func newReader(r *replicas, seed uint64) *reader {
 	lists, everywhere := suite.Collection(r.gvr, r.Namespace), suite.Collection(r.gvr, "")
-	return &seer{
+	return &reader{
 		asker: r.client, last: r.begin, random: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // to be repeatable
 		paths: []string{
 			lists + "?", lists + "?labelSelector=t%3Da&", everywhere + "?", everywhere + "?fieldSelector=metadata.name%3Do1&",
@@ -46,7 +46,7 @@ func newSeer(r *replicas, seed uint64) *seer {
 
 // read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not reached, is an
 // error.
-func (s *seer) read(ctx context.Context) error {
+func (s *reader) read(ctx context.Context) error {
 	q := testkit.Question{Path: s.paths[s.random.IntN(len(s.paths))]}
 	if s.random.IntN(3) > 0 {
 		q.Path += fmt.Sprintf("resourceVersion=%d&resourceVersionMatch=NotOlderThan", s.last)
@@ -66,14 +66,14 @@ func (s *seer) read(ctx context.Context) error {
 	default:
 		return fmt.Errorf("%s: %d %s", q, answer.Code, answer.Body)
 	}
-	s.seen = append(s.seen, sight{q, answer, floor})
+	s.readings = append(s.readings, reading{q, answer, floor})
 	return nil
 }
 
-// sawNothingOld holds everything that was seen against what happened.
-func (s *seer) sawNothingOld(t *testing.T, m *testkit.Model) {
+// readNothingOld holds everything that was seen against what happened.
+func (s *reader) readNothingOld(t *testing.T, m *testkit.Model) {
 	t.Helper()
-	for _, one := range s.seen {
+	for _, one := range s.readings {
 		if err := testkit.CheckRead(one.question, one.answer, one.floor, m); err != nil {
 			t.Error(err)
 		}

@@ -26,13 +26,13 @@ type replicas struct {
 	begin  uint64 // from here on both facades hold every version of gvr
 }
 
-// startReplicas starts two facades that read the cluster, the second by a road of its own if there is one. The tests look at one
+// startReplicas starts two facades that read the cluster, the second by a way of its own if there is one. The tests look at one
 // resource: config maps or gadgets.
-func startReplicas(t *testing.T, gvr schema.GroupVersionResource, roads ...string) *replicas {
+func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ...string) *replicas {
 	t.Helper()
 	r := &replicas{Fixture: suite.NewFixture(t, suite.Cluster(t)), gvr: gvr}
 	r.DefineGadgets(t)
-	kubeconfigs := append([]string{suite.Cluster(t).Kubeconfigs["admin"]}, roads...)
+	kubeconfigs = append([]string{suite.Cluster(t).Kubeconfigs["admin"]}, kubeconfigs...)
 	for i := range r.runs {
 		r.runs[i] = suite.LaunchFacade(t, kubeconfigs[i%len(kubeconfigs)], marking)
 	}
@@ -114,13 +114,13 @@ func testReplicasReads(t *testing.T, r *replicas) {
 		c := &chain{asker: r.client, path: suite.Collection(r.gvr, r.Namespace) + "?" + selector, relists: true}
 		relisting, stopWatches = append(relisting, c), append(stopWatches, c.start(t, r.begin))
 	}
-	seers := make([]*seer, 4)
+	readers := make([]*reader, 4)
 	var group errgroup.Group
-	for i := range seers {
-		seers[i] = newSeer(r, uint64(i))
+	for i := range readers {
+		readers[i] = newReader(r, uint64(i))
 		group.Go(func() error {
 			for range 60 {
-				if err := seers[i].read(t.Context()); err != nil {
+				if err := readers[i].read(t.Context()); err != nil {
 					return err
 				}
 			}
@@ -136,8 +136,8 @@ func testReplicasReads(t *testing.T, r *replicas) {
 	}
 	model := r.happened(t)
 	relisting.lostNothing(t, model)
-	for _, s := range seers {
-		s.sawNothingOld(t, model)
+	for _, s := range readers {
+		s.readNothingOld(t, model)
 		if s.refused > 0 {
 			t.Errorf("%d reads were refused although both facades are well", s.refused)
 		}
@@ -181,16 +181,16 @@ func TestReplicasLag(t *testing.T) {
 }
 
 func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
-	road := newSlowRoad(t, suite.Cluster(t))
-	r := startReplicas(t, gvr, road.kubeconfig)
-	t.Cleanup(road.release) // before the facades are closed
+	proxy := newSlowProxy(t, suite.Cluster(t))
+	r := startReplicas(t, gvr, proxy.kubeconfig)
+	t.Cleanup(proxy.release) // before the facades are closed
 	all, stopAll := r.follow(t)
-	client := newSeer(r, 0)
+	client := newReader(r, 0)
 	var direct []*testkit.Recorder
 	keepWriting(t, r.Fixture, suite.ConfigMaps, 20*time.Millisecond)
 	for range 2 {
 		all.reach(t, r.mark(t))
-		road.shut()
+		proxy.shut()
 		mark := r.mark(t)
 		r.lags(t, mark)
 		direct = append(direct, r.readSlow(t, client, mark))
@@ -210,7 +210,7 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 			}
 			return nil
 		})
-		road.release()
+		proxy.release()
 	}
 	last := r.mark(t)
 	all.reach(t, last)
@@ -223,7 +223,7 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 	}
 	model := r.happened(t)
 	all.lostNothing(t, model)
-	client.sawNothingOld(t, model)
+	client.readNothingOld(t, model)
 	for _, watch := range direct {
 		if err := testkit.CheckWatch(watch.SoFar(), model); err != nil {
 			t.Error(err)
@@ -262,7 +262,7 @@ func (r *replicas) lags(t *testing.T, rv uint64) {
 }
 
 // readSlow reads from the second facade what it cannot have in its cache yet, for a client to remember, and opens a watch behind that.
-func (r *replicas) readSlow(t *testing.T, client *seer, mark uint64) *testkit.Recorder {
+func (r *replicas) readSlow(t *testing.T, client *reader, mark uint64) *testkit.Recorder {
 	t.Helper()
 	at := fmt.Sprintf("resourceVersion=%d", mark)
 	for _, query := range []string{
@@ -271,7 +271,7 @@ func (r *replicas) readSlow(t *testing.T, client *seer, mark uint64) *testkit.Re
 		answer := r.ask(t, 1, query)
 		switch late := strings.Contains(query, at); {
 		case answer.Code == http.StatusOK:
-			client.seen = append(client.seen, sight{testkit.Question{Path: suite.Collection(r.gvr, r.Namespace) + query}, answer, mark})
+			client.readings = append(client.readings, reading{testkit.Question{Path: suite.Collection(r.gvr, r.Namespace) + query}, answer, mark})
 		case answer.Code != http.StatusGatewayTimeout || !late:
 			t.Errorf("%q after the write at %d: %d %s", query, mark, answer.Code, answer.Body)
 		}

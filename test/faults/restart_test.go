@@ -14,21 +14,21 @@ import (
 
 // testFacadeRestarted ends the facade itself under a client, politely or not, and starts it again. Whatever the client missed it is
 // told, or it is told that the window is lost.
-func testFacadeRestarted(t *testing.T, th *theatre) {
-	run := suite.StartFacade(t, th.cluster, marking)
+func testFacadeRestarted(t *testing.T, s *survivors) {
+	run := suite.StartFacade(t, s.cluster, marking)
 	front := startBalancer(t, run.URL)
 	asker, err := testkit.NewAsker(front.Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := newResuming(t, asker, suite.Collection(suite.ConfigMaps, th.Namespace))
-	client.reaches(t, th.writes[len(th.writes)-1])
+	client := newResuming(t, asker, suite.Collection(suite.ConfigMaps, s.Namespace))
+	client.reaches(t, s.writes[len(s.writes)-1])
 	again := func() {
 		run.Close(t)
-		run = suite.StartFacade(t, th.cluster, marking)
+		run = suite.StartFacade(t, s.cluster, marking)
 		front.replace(t, 0, run.URL)
-		th.write(t)
-		client.reaches(t, th.writes[len(th.writes)-1])
+		s.write(t)
+		client.reaches(t, s.writes[len(s.writes)-1])
 	}
 	again()
 	if err := run.Abort(); err != nil {
@@ -37,19 +37,19 @@ func testFacadeRestarted(t *testing.T, th *theatre) {
 	again()
 	from, _, listed := client.look()
 	run.Close(t)
-	th.write(t)
-	if err := th.cluster.Compact(t.Context()); err != nil {
+	s.write(t)
+	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	again()
 	if _, _, now := client.look(); now == listed {
 		t.Error("the client was not told that the window is lost")
 	}
-	client.lostNothing(t, th.writes, th.Present(t, suite.ConfigMaps, metav1.ListOptions{}))
+	client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}))
 	expired(t, asker.MustRecord(t, testkit.Question{
-		Path: fmt.Sprintf("%s?watch=1&resourceVersion=%d", suite.Collection(suite.ConfigMaps, th.Namespace), from),
+		Path: fmt.Sprintf("%s?watch=1&resourceVersion=%d", suite.Collection(suite.ConfigMaps, s.Namespace), from),
 	}))
-	th.survived(t)
+	s.survived(t)
 }
 
 // expired holds that a watch ended at once with a 410 in its stream, as kube-apiserver says it (semantics 4.1).

@@ -42,9 +42,9 @@ func TestSeveralServers(t *testing.T) {
 	}
 }
 
-// several is a theatre whose facade reads from several servers, and what a client sees who asks for any age all the time.
+// several is a survivors whose facade reads from several servers, and what a client sees who asks for any age all the time.
 type several struct {
-	*theatre
+	*survivors
 	balancer *serverBalancer
 }
 
@@ -53,13 +53,13 @@ func newSeveral(t *testing.T, own *testkit.Cluster) *several {
 	b := newBalancer(t, own)
 	run := suite.LaunchFacade(t, b.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
 	run.AwaitReady(t)
-	s := &several{theatre: theatreOf(t, own, run), balancer: b}
-	s.looksForward(t)
+	s := &several{survivors: survivorsOf(t, own, run), balancer: b}
+	s.readsAnyAge(t)
 	return s
 }
 
-// looksForward asks the facade for what it has until the test ends: it must never be older than what it showed before.
-func (s *several) looksForward(t *testing.T) {
+// readsAnyAge asks the facade for what it has until the test ends: it must never be older than what it showed before.
+func (s *several) readsAnyAge(t *testing.T) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan struct{})

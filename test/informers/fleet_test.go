@@ -28,22 +28,22 @@ const (
 	fillers = 16
 )
 
-// audience is a stage, an address, what serves there, and the clients who know that address.
-type audience struct {
+// fleet is a stage, an address, what serves there, and the clients who know that address.
+type fleet struct {
 	*suite.Fixture
-	cluster    *testkit.Cluster
-	certs      string
-	port       int
-	run        *suite.Facade
-	door       *door
-	spectators []*spectator
-	shaken     int
+	cluster   *testkit.Cluster
+	certs     string
+	port      int
+	run       *suite.Facade
+	log       *requestLog
+	informers []*informer
+	changes   int
 }
 
-// newAudience opens a facade at an address of its own.
-func newAudience(t *testing.T, own *testkit.Cluster) *audience {
+// newFleet opens a facade at an address of its own.
+func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 	t.Helper()
-	a := &audience{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), door: newDoor()}
+	a := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), log: newRequestLog()}
 	a.open(t, a.facade(t))
 	address, err := url.Parse(a.run.URL)
 	if err != nil {
@@ -55,21 +55,21 @@ func newAudience(t *testing.T, own *testkit.Cluster) *audience {
 	return a
 }
 
-// facade makes one for the audience's address.
-func (a *audience) facade(t *testing.T) *suite.Facade {
+// facade makes one for the fleet's address.
+func (a *fleet) facade(t *testing.T) *suite.Facade {
 	t.Helper()
 	run := suite.NewFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir = a.port, a.certs })
-	run.Wrap(a.door.before)
+	run.Wrap(a.log.around)
 	return run
 }
 
-// balancer makes a server for the audience's address that passes requests on to two facades: lists, streaming ones included, to
+// balancer makes a server for the fleet's address that passes requests on to two facades: lists, streaming ones included, to
 // one, and other watches to the other. It ends as balancers do, and leaves nobody time.
-func (a *audience) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
+func (a *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
 	t.Helper()
 	run := suite.NewFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = a.port, a.certs, 0 })
 	run.Wrap(func(http.Handler) http.Handler {
-		return a.door.before(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return a.log.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			to := lists
 			if q := r.URL.Query(); q.Has("watch") && q.Get("sendInitialEvents") != "true" {
 				to = watches
@@ -80,39 +80,39 @@ func (a *audience) balancer(t *testing.T, watches, lists *suite.Facade) *suite.F
 	return run
 }
 
-// open lets clients in at the audience's address.
-func (a *audience) open(t *testing.T, run *suite.Facade) {
+// open lets clients in at the fleet's address.
+func (a *fleet) open(t *testing.T, run *suite.Facade) {
 	t.Helper()
 	run.Listen(t)
 	run.AwaitReady(t)
 	a.run = run
 }
 
-// admit starts the clients, and waits until they have synced.
-func (a *audience) admit(t *testing.T, programs []program) {
+// startInformers starts the programs, and waits until they have synced.
+func (a *fleet) startInformers(t *testing.T, programs []program) {
 	t.Helper()
 	kubeconfig := testkit.WriteKubeconfig(t, a.run.Config)
 	t.Cleanup(func() {
 		if t.Failed() {
-			a.door.print(t)
+			a.log.print(t)
 		}
 	})
 	for _, p := range programs {
-		a.spectators = append(a.spectators, newSpectator(t, p, kubeconfig, a.Namespace))
+		a.informers = append(a.informers, startInformer(t, p, kubeconfig, a.Namespace))
 	}
-	for _, s := range a.spectators {
+	for _, s := range a.informers {
 		s.syncs(t, manyObjects)
 	}
 	a.agree(t)
 }
 
 // agree waits until every client holds exactly what the upstream has; nobody writes meanwhile.
-func (a *audience) agree(t *testing.T) {
+func (a *fleet) agree(t *testing.T) {
 	t.Helper()
 	began := time.Now()
 	want := a.Present(t, suite.ConfigMaps, metav1.ListOptions{})
-	for _, s := range a.spectators {
-		testkit.Eventually(t, clientPatience, s.name+" holds what the upstream has", func() error { return s.holds(want) })
+	for _, s := range a.informers {
+		testkit.Eventually(t, informerWithin, s.name+" holds what the upstream has", func() error { return s.holds(want) })
 		if wrong := s.errors(); len(wrong) > 0 {
 			t.Fatalf("%s was told %d events that do not fit, as %s", s.name, len(wrong), wrong[0])
 		}
@@ -121,11 +121,11 @@ func (a *audience) agree(t *testing.T) {
 }
 
 // allWatch waits until every client watches.
-func (a *audience) allWatch(t *testing.T) {
+func (a *fleet) allWatch(t *testing.T) {
 	t.Helper()
-	for _, s := range a.spectators {
-		testkit.Eventually(t, clientPatience, s.name+" watches", func() error {
-			if a.door.watching(s.agent) == 0 {
+	for _, s := range a.informers {
+		testkit.Eventually(t, informerWithin, s.name+" watches", func() error {
+			if a.log.watching(s.agent) == 0 {
 				return errors.New("it does not")
 			}
 			return nil
@@ -134,7 +134,7 @@ func (a *audience) allWatch(t *testing.T) {
 }
 
 // fill makes many small objects.
-func (a *audience) fill(t *testing.T) {
+func (a *fleet) fill(t *testing.T) {
 	t.Helper()
 	config := rest.CopyConfig(a.Config)
 	config.ContentType = runtime.ContentTypeProtobuf // half the work
@@ -160,14 +160,14 @@ func (a *audience) fill(t *testing.T) {
 
 func nameOf(i int) string { return fmt.Sprintf("o%05d", i) }
 
-// shake changes, deletes and creates some objects, other ones each time; some that are deleted come back.
-func (a *audience) shake(t *testing.T) {
+// change writes: it changes, deletes and creates some objects, other ones each time; some that are deleted come back.
+func (a *fleet) change(t *testing.T) {
 	t.Helper()
 	const some = 10
-	a.shaken++
-	value := strconv.Itoa(a.shaken)
+	a.changes++
+	value := strconv.Itoa(a.changes)
 	for i := range some {
-		changed, deleted, replaced := a.shaken*some+i, manyObjects/3+a.shaken*some+i, manyObjects*2/3+a.shaken*some+i
+		changed, deleted, replaced := a.changes*some+i, manyObjects/3+a.changes*some+i, manyObjects*2/3+a.changes*some+i
 		a.Put(t, suite.ConfigMaps, nameOf(changed), "", value)
 		a.Remove(t, suite.ConfigMaps, nameOf(deleted))
 		a.Remove(t, suite.ConfigMaps, nameOf(replaced))

@@ -14,14 +14,14 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// link is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more and new ones are
+// freezingProxy is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more and new ones are
 // refused, as by an upstream under load; everything else gets through.
-type link struct {
+type freezingProxy struct {
 	kubeconfig string
 	frozen     chan struct{}
 }
 
-func newLink(t *testing.T, config *rest.Config) *link {
+func newFreezingProxy(t *testing.T, config *rest.Config) *freezingProxy {
 	t.Helper()
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -31,12 +31,12 @@ func newLink(t *testing.T, config *rest.Config) *link {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &link{frozen: make(chan struct{})}
+	l := &freezingProxy{frozen: make(chan struct{})}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(upstream) },
 		ModifyResponse: func(r *http.Response) error {
 			if ownWatch(r.Request) {
-				r.Body = &freezing{ReadCloser: r.Body, frozen: l.frozen, ctx: r.Request.Context()}
+				r.Body = &frozenBody{ReadCloser: r.Body, frozen: l.frozen, ctx: r.Request.Context()}
 			}
 			return nil
 		},
@@ -58,9 +58,9 @@ func ownWatch(r *http.Request) bool {
 	return r.UserAgent() == "listfacade" && r.URL.Query().Has("watch")
 }
 
-func (l *link) freeze() { close(l.frozen) }
+func (l *freezingProxy) freeze() { close(l.frozen) }
 
-func (l *link) isFrozen() bool {
+func (l *freezingProxy) isFrozen() bool {
 	select {
 	case <-l.frozen:
 		return true
@@ -69,15 +69,15 @@ func (l *link) isFrozen() bool {
 	}
 }
 
-// freezing is a body that says nothing once it is frozen.
-type freezing struct {
+// frozenBody is a body that says nothing once it is frozen.
+type frozenBody struct {
 	io.ReadCloser
 	frozen <-chan struct{}
 	ctx    context.Context
 }
 
 // Read implements io.Reader.
-func (f *freezing) Read(p []byte) (int, error) {
+func (f *frozenBody) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	select {
 	case <-f.frozen:

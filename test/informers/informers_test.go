@@ -13,9 +13,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// clientPatience bounds every wait for clients. The longest is for those that are told 504: before an informer hears of it, its REST
+// informerWithin bounds every wait for clients. The longest is for those that are told 504: before an informer hears of it, its REST
 // client has asked eleven times, with three seconds for each answer and one between them.
-const clientPatience = 5 * time.Minute
+const informerWithin = 5 * time.Minute
 
 // TestClients has informers of many ages, each with the libraries of its time, follow ten thousand ConfigMaps through a facade that
 // is restarted, loses its window, and is replaced by two replicas of which one lags. What they print is held against the upstream.
@@ -26,9 +26,9 @@ func TestClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	a := newAudience(t, own)
+	a := newFleet(t, own)
 	a.fill(t)
-	a.admit(t, informers)
+	a.startInformers(t, informers)
 	a.followChanges(t)
 	a.surviveLostWindow(t)
 	a.surviveRestart(t)
@@ -36,20 +36,20 @@ func TestClients(t *testing.T) {
 }
 
 // followChanges is what clients do all day.
-func (a *audience) followChanges(t *testing.T) {
+func (a *fleet) followChanges(t *testing.T) {
 	for range 3 {
-		a.shake(t)
+		a.change(t)
 	}
 	a.agree(t)
-	if told := a.door.told(http.StatusGone); len(told) > 0 {
+	if told := a.log.told(http.StatusGone); len(told) > 0 {
 		t.Errorf("nothing happened but changes, and these were told 410: %v", told)
 	}
 }
 
-// surviveLostWindow makes the upstream forget what the facade has not heard yet, so that the facade has to tell every watch 410.
-func (a *audience) surviveLostWindow(t *testing.T) {
+// surviveLostWindow makes the upstream forget what the facade has not answer yet, so that the facade has to tell every watch 410.
+func (a *fleet) surviveLostWindow(t *testing.T) {
 	a.allWatch(t)
-	before := a.door.told(http.StatusGone)
+	before := a.log.told(http.StatusGone)
 	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
 		a.Create(t, suite.Accounts, map[string]any{
 			"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": fmt.Sprintf("other%d", i)},
@@ -60,17 +60,17 @@ func (a *audience) surviveLostWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.do(t, "start")
-	a.shake(t)
+	a.change(t)
 	a.agree(t)
-	for _, s := range a.spectators {
-		if s.cached && a.door.told(http.StatusGone)[s.agent] == before[s.agent] {
+	for _, s := range a.informers {
+		if s.cached && a.log.told(http.StatusGone)[s.agent] == before[s.agent] {
 			t.Errorf("%s was not told that its version is too old", s.name)
 		}
 	}
 }
 
 // do sends a command to kube-apiserver.
-func (a *audience) do(t *testing.T, command string) {
+func (a *fleet) do(t *testing.T, command string) {
 	t.Helper()
 	if err := a.cluster.Do(t.Context(), "kube-apiserver", command); err != nil {
 		t.Fatal(err)
@@ -78,9 +78,9 @@ func (a *audience) do(t *testing.T, command string) {
 }
 
 // surviveRestart replaces the facade by one that knows nothing of the time before.
-func (a *audience) surviveRestart(t *testing.T) {
+func (a *fleet) surviveRestart(t *testing.T) {
 	a.run.Close(t)
-	a.shake(t)
+	a.change(t)
 	a.open(t, a.facade(t))
 	a.agree(t)
 }
@@ -88,24 +88,24 @@ func (a *audience) surviveRestart(t *testing.T) {
 // surviveLaggingReplica puts two replicas behind the address that the clients know. One is new, and answers watches; the other has
 // fallen behind, cannot catch up, and answers lists. Watches are told 410, and lists at the versions that clients know 504, for as
 // long as they ask for those: they must come to ask for something else, and that must be answered.
-func (a *audience) surviveLaggingReplica(t *testing.T) {
-	link := newLink(t, a.Config)
-	lagging := suite.LaunchFacade(t, link.kubeconfig, func(c *facade.Config) { c.MaxStaleness = 0 })
+func (a *fleet) surviveLaggingReplica(t *testing.T) {
+	proxy := newFreezingProxy(t, a.Config)
+	lagging := suite.LaunchFacade(t, proxy.kubeconfig, func(c *facade.Config) { c.MaxStaleness = 0 })
 	a.version(t, lagging) // it has the ConfigMaps now
-	link.freeze()
+	proxy.freeze()
 	mark := a.Put(t, suite.ConfigMaps, "mark", "", "")
-	a.shake(t)
+	a.change(t)
 	a.agree(t)
 	a.run.Close(t)
-	a.shake(t)
+	a.change(t)
 	fresh := suite.StartFacade(t, a.cluster)
 	a.version(t, fresh)
 	a.open(t, a.balancer(t, fresh, lagging))
 	a.agree(t)
-	a.shake(t)
+	a.change(t)
 	a.agree(t)
-	tooLarge := a.door.told(http.StatusGatewayTimeout)
-	for _, s := range a.spectators {
+	tooLarge := a.log.told(http.StatusGatewayTimeout)
+	for _, s := range a.informers {
 		if s.cached && s.relistsAtVersion && tooLarge[s.agent] == 0 {
 			t.Errorf("%s was not told that the facade is behind it", s.name)
 		}
@@ -116,7 +116,7 @@ func (a *audience) surviveLaggingReplica(t *testing.T) {
 }
 
 // version is how far a facade is with the ConfigMaps.
-func (a *audience) version(t *testing.T, run *suite.Facade) uint64 {
+func (a *fleet) version(t *testing.T, run *suite.Facade) uint64 {
 	t.Helper()
 	in := suite.NewClients(t, run.Config).Dynamic.Resource(suite.ConfigMaps).Namespace("none")
 	list, err := in.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})

@@ -19,8 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// spectator is an informer in a process of its own, and what it says (test/clients/README.md).
-type spectator struct {
+// informer is an informer in a process of its own, and what it says (test/clients/README.md).
+type informer struct {
 	program
 	ask   io.Writer
 	state chan string // answers to the question for it; closed when the process says no more
@@ -32,10 +32,10 @@ type spectator struct {
 	wrong  []string          // what no informer may be told
 }
 
-// newSpectator runs a program until the test ends.
-func newSpectator(t *testing.T, p program, kubeconfig, namespace string) *spectator {
+// startInformer runs a program until the test ends.
+func startInformer(t *testing.T, p program, kubeconfig, namespace string) *informer {
 	t.Helper()
-	s := &spectator{program: p, state: make(chan string), synced: -1, held: map[string]uint64{}, gone: map[string]uint64{}}
+	i := &informer{program: p, state: make(chan string), synced: -1, held: map[string]uint64{}, gone: map[string]uint64{}}
 	process := exec.Command(p.command[0], append(p.command[1:], kubeconfig, namespace, p.accepts)...)
 	process.Args[0] = p.name // of which client-go makes the User-Agent
 	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
@@ -54,9 +54,9 @@ func newSpectator(t *testing.T, p program, kubeconfig, namespace string) *specta
 	if err := process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.ask = stdin
+	i.ask = stdin
 	done := make(chan struct{})
-	go func() { defer close(done); s.listen(stdout) }()
+	go func() { defer close(done); i.listen(stdout) }()
 	t.Cleanup(func() {
 		stdin.Close()
 		<-done
@@ -68,48 +68,48 @@ func newSpectator(t *testing.T, p program, kubeconfig, namespace string) *specta
 		}
 		said.Close()
 	})
-	return s
+	return i
 }
 
-func (s *spectator) listen(stdout io.Reader) {
-	defer close(s.state)
+func (i *informer) listen(stdout io.Reader) {
+	defer close(i.state)
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
 		if answer, ok := strings.CutPrefix(lines.Text(), "state "); ok {
-			s.state <- answer
+			i.state <- answer
 			continue
 		}
-		if err := s.take(lines.Text()); err != nil {
-			s.mu.Lock()
-			s.wrong = append(s.wrong, err.Error())
-			s.mu.Unlock()
+		if err := i.take(lines.Text()); err != nil {
+			i.mu.Lock()
+			i.wrong = append(i.wrong, err.Error())
+			i.mu.Unlock()
 		}
 	}
 }
 
 // take holds that an event fits to those before it: nothing appears twice or changes before it is there, and nothing goes back.
-func (s *spectator) take(line string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (i *informer) take(line string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	var event, key string
 	var rv uint64
-	if n, err := fmt.Sscanf(line, "synced %d", &s.synced); n == 1 {
+	if n, err := fmt.Sscanf(line, "synced %d", &i.synced); n == 1 {
 		return err
 	}
 	if _, err := fmt.Sscan(line, &event, &key, &rv); err != nil {
 		return fmt.Errorf("%q: %w", line, err)
 	}
-	before, there := s.held[key]
+	before, there := i.held[key]
 	fits := there && rv >= before // of a relist, client-go tells also what is as it was
 	switch event {
 	case "add":
-		before = s.gone[key]
+		before = i.gone[key]
 		fits = !there && rv > before
-		s.held[key] = rv
+		i.held[key] = rv
 	case "update":
-		s.held[key] = rv
+		i.held[key] = rv
 	case "delete":
-		delete(s.held, key)
-		s.gone[key] = rv
+		delete(i.held, key)
+		i.gone[key] = rv
 	}
 	if !fits {
 		return fmt.Errorf("%q after version %d, there: %v", line, before, there)
@@ -118,32 +118,32 @@ func (s *spectator) take(line string) error {
 }
 
 // syncs waits until the informer has what is there.
-func (s *spectator) syncs(t *testing.T, objects int) {
+func (i *informer) syncs(t *testing.T, objects int) {
 	t.Helper()
-	testkit.Eventually(t, clientPatience, s.name+" is synced", func() error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.synced != objects {
-			return fmt.Errorf("%d objects, want %d", s.synced, objects)
+	testkit.Eventually(t, informerWithin, i.name+" is synced", func() error {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if i.synced != objects {
+			return fmt.Errorf("%d objects, want %d", i.synced, objects)
 		}
 		return nil
 	})
 }
 
-// errSilent says that a process has ended.
-var errSilent = errors.New("it has ended")
+// errEnded says that a process has ended.
+var errEnded = errors.New("it has ended")
 
 // holds compares what an informer's events add up to, and then its store, with what is there (key to resourceVersion).
-func (s *spectator) holds(want map[string]string) error {
-	if diff := difference(want, s.told()); diff != "" {
+func (i *informer) holds(want map[string]string) error {
+	if diff := difference(want, i.told()); diff != "" {
 		return fmt.Errorf("its events add up to something else: %s", diff)
 	}
-	if _, err := fmt.Fprintln(s.ask, "state"); err != nil {
+	if _, err := fmt.Fprintln(i.ask, "state"); err != nil {
 		return err
 	}
-	state, ok := <-s.state
+	state, ok := <-i.state
 	if !ok {
-		return errSilent
+		return errEnded
 	}
 	if state != digest(want) {
 		return errors.New("its store is not what its events add up to")
@@ -152,21 +152,21 @@ func (s *spectator) holds(want map[string]string) error {
 }
 
 // told is what the events up to now add up to.
-func (s *spectator) told() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	told := make(map[string]string, len(s.held))
-	for key, rv := range s.held {
+func (i *informer) told() map[string]string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	told := make(map[string]string, len(i.held))
+	for key, rv := range i.held {
 		told[key] = strconv.FormatUint(rv, 10)
 	}
 	return told
 }
 
 // errors are what it was told and should not have been.
-func (s *spectator) errors() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.wrong)
+func (i *informer) errors() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.wrong)
 }
 
 // difference counts what differs between two states and shows one example; empty if nothing does.

@@ -16,25 +16,26 @@ import (
 
 const (
 	conformanceWorkloads = 6 // unless LISTFACADE_WORKLOADS says how many
-	conformanceLots      = 6 // workloads at a time
+	conformanceSlots     = 6 // workloads at a time
 	differentWorkloads   = 8 // are enough
 	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
 )
 
-// TestConformanceWorkloads performs workloads, those that were once answered differently and others made at random: each writes to
-// kube-apiserver and watches through both servers. LISTFACADE_SEED performs those of an earlier run again, with LISTFACADE_WORKLOADS=1
+// TestConformanceWorkloads runs workloads, those that were once answered differently and others made at random: each writes to
+// kube-apiserver and watches through both servers. LISTFACADE_SEED runs those of an earlier run again, with LISTFACADE_WORKLOADS=1
 // only the one whose seed that is.
 func TestConformanceWorkloads(t *testing.T) {
+	t.Parallel() // it has a cluster of its own
 	first := settings.Seed(t)
 	budget := settings.NewBudget(t, "LISTFACADE_WORKLOADS", conformanceWorkloads)
-	a := newArena(t)
-	var begun, performed, different atomic.Int64
+	a := newWorkloadCluster(t)
+	var begun, done, different atomic.Int64
 	var workers sync.WaitGroup
-	for number := range max(min(budget.Tries/2, conformanceLots), 1) { // a lot takes as long as half a workload
-		l := a.newLot(t, number)
+	for number := range max(min(budget.Tries/2, conformanceSlots), 1) { // a slot takes as long as half a workload
+		s := a.newSlot(t, number)
 		workers.Go(func() {
 			if number == 0 {
-				l.performFiles(t)
+				s.runFiles(t)
 			}
 			for {
 				before := int(begun.Add(1) - 1)
@@ -42,32 +43,32 @@ func TestConformanceWorkloads(t *testing.T) {
 					return
 				}
 				seed := first + uint64(before)
-				performed.Add(1)
-				if !t.Run(fmt.Sprint(seed), func(t *testing.T) { l.performSeed(t, seed) }) {
+				done.Add(1)
+				if !t.Run(fmt.Sprint(seed), func(t *testing.T) { s.runSeed(t, seed) }) {
 					different.Add(1)
 				}
 			}
 		})
 	}
 	workers.Wait()
-	t.Logf("%d workloads, %d answered differently", performed.Load(), different.Load())
-	if missed := budget.Missed(int(performed.Load())); missed > 0 && different.Load() < differentWorkloads {
+	t.Logf("%d workloads, %d answered differently", done.Load(), different.Load())
+	if missed := budget.Missed(int(done.Load())); missed > 0 && different.Load() < differentWorkloads {
 		t.Errorf("there was no time for %d of %d workloads", missed, budget.Tries)
 	}
 }
 
-func (l *lot) performSeed(t *testing.T, seed uint64) {
+func (s *slot) runSeed(t *testing.T, seed uint64) {
 	script := testkit.NewScript(seed)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("this is LISTFACADE_SEED=%d LISTFACADE_WORKLOADS=1; for testdata/conformance/workloads:\n%s", seed, script)
 		}
 	})
-	l.perform(t, "w"+strconv.FormatUint(seed, 36), script)
+	s.run(t, "w"+strconv.FormatUint(seed, 36), script)
 }
 
-// performFiles performs workloads that were once answered differently.
-func (l *lot) performFiles(t *testing.T) {
+// runFiles runs workloads that were once answered differently.
+func (s *slot) runFiles(t *testing.T) {
 	files, err := filepath.Glob(workloadFiles)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files %s: %v", workloadFiles, err)
@@ -82,7 +83,7 @@ func (l *lot) performFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.perform(t, fmt.Sprintf("r%d", i), script)
+			s.run(t, fmt.Sprintf("r%d", i), script)
 		})
 	}
 }

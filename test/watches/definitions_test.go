@@ -19,29 +19,29 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// arena is where workloads are performed: a cluster without controllers, so that nobody but scripts writes what they watch, and
+// workloadCluster is where workloads are done: a cluster without controllers, so that nobody but scripts writes what they watch, and
 // one facade.
-type arena struct {
+type workloadCluster struct {
 	*suite.Fixture
 	run    *suite.Facade
 	oracle *testkit.Oracle
 }
 
-func newArena(t *testing.T) *arena {
+func newWorkloadCluster(t *testing.T) *workloadCluster {
 	t.Helper()
 	own, err := testkit.StartCluster(t.Context(), "--components=none")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	a := &arena{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
+	a := &workloadCluster{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
 	a.oracle = a.Fixture.Oracle(t, a.run)
 	return a
 }
 
-// lot is a place in an arena with custom resources of its own. One workload at a time is performed there.
-type lot struct {
-	*arena
+// slot is a place in an workloadCluster with custom resources of its own. One workload at a time is done there.
+type slot struct {
+	*workloadCluster
 	group   string
 	defined map[string]definition // by resource
 }
@@ -49,28 +49,28 @@ type lot struct {
 // definition is what of a custom resource's definition changes.
 type definition struct{ column, unselectable, version, note bool }
 
-func (a *arena) newLot(t *testing.T, number int) *lot {
+func (a *workloadCluster) newSlot(t *testing.T, number int) *slot {
 	t.Helper()
-	l := &lot{arena: a, group: fmt.Sprintf("lot%d.example.com", number), defined: map[string]definition{}}
+	s := &slot{workloadCluster: a, group: fmt.Sprintf("slot%d.example.com", number), defined: map[string]definition{}}
 	for _, resource := range []string{"gadgets", "rings"} {
-		l.define(t, resource, definition{})
+		s.define(t, resource, definition{})
 	}
-	return l
+	return s
 }
 
-func (l *lot) gvr(resource string) schema.GroupVersionResource {
+func (s *slot) gvr(resource string) schema.GroupVersionResource {
 	if resource == "gadgets" || resource == "rings" {
-		return schema.GroupVersionResource{Group: l.group, Version: "v1", Resource: resource}
+		return schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: resource}
 	}
 	return schema.GroupVersionResource{Version: "v1", Resource: resource}
 }
 
 // define makes a custom resource, or brings it to a definition, and waits until it is served so.
-func (l *lot) define(t *testing.T, resource string, d definition) {
+func (s *slot) define(t *testing.T, resource string, d definition) {
 	t.Helper()
-	name := l.gvr(resource).GroupResource().String()
-	spec := crdSpec(l.group, resource, d)
-	client := l.Client.Resource(suite.CRDs)
+	name := s.gvr(resource).GroupResource().String()
+	spec := crdSpec(s.group, resource, d)
+	client := s.Client.Resource(suite.CRDs)
 	testkit.Eventually(t, suite.Within, "the definition is written", func() error {
 		crd, err := client.Get(t.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
@@ -87,15 +87,15 @@ func (l *lot) define(t *testing.T, resource string, d definition) {
 		_, err = client.Update(t.Context(), crd, metav1.UpdateOptions{})
 		return err
 	})
-	testkit.Eventually(t, suite.Within, "the resource is served as it is defined", func() error { return l.servedAs(t.Context(), resource, d) })
-	l.defined[resource] = d
+	testkit.Eventually(t, suite.Within, "the resource is served as it is defined", func() error { return s.servedAs(t.Context(), resource, d) })
+	s.defined[resource] = d
 }
 
 // servedAs tells why a resource is not served yet as it is defined.
-func (l *lot) servedAs(ctx context.Context, resource string, d definition) error {
-	gvr := l.gvr(resource)
+func (s *slot) servedAs(ctx context.Context, resource string, d definition) error {
+	gvr := s.gvr(resource)
 	list := func(version string, o metav1.ListOptions) error {
-		_, err := l.Client.Resource(gvr.GroupResource().WithVersion(version)).List(ctx, o)
+		_, err := s.Client.Resource(gvr.GroupResource().WithVersion(version)).List(ctx, o)
 		return err
 	}
 	if err := list("v1", metav1.ListOptions{}); err != nil {
@@ -108,7 +108,7 @@ func (l *lot) servedAs(ctx context.Context, resource string, d definition) error
 	if selectable := resource == "gadgets" && !d.unselectable; (err == nil) != selectable {
 		return fmt.Errorf("spec.value can be selected by: %t", err == nil)
 	}
-	table, err := l.Upstream.Ask(ctx, testkit.Question{Path: suite.Collection(gvr, ""), Header: suite.Accepting(suite.AcceptTable)})
+	table, err := s.Upstream.Ask(ctx, testkit.Question{Path: suite.Collection(gvr, ""), Header: suite.Accepting(suite.AcceptTable)})
 	if err != nil {
 		return err
 	}
@@ -158,16 +158,16 @@ func crdSpec(group, resource string, d definition) map[string]any {
 }
 
 // undefine deletes a custom resource's definition, and waits until it is gone.
-func (l *lot) undefine(t *testing.T, resource string) {
+func (s *slot) undefine(t *testing.T, resource string) {
 	t.Helper()
-	client, name := l.Client.Resource(suite.CRDs), l.gvr(resource).GroupResource().String()
+	client, name := s.Client.Resource(suite.CRDs), s.gvr(resource).GroupResource().String()
 	if err := client.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, suite.Within, "the definition is gone", func() error {
-		if left, err := l.Client.Resource(l.gvr(resource)).List(t.Context(), metav1.ListOptions{}); err == nil {
+		if left, err := s.Client.Resource(s.gvr(resource)).List(t.Context(), metav1.ListOptions{}); err == nil {
 			for _, o := range left.Items { // what is held does not go before it is released
-				_, _ = l.Client.Resource(l.gvr(resource)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.MergePatchType,
+				_, _ = s.Client.Resource(s.gvr(resource)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.MergePatchType,
 					[]byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // it may be gone by now
 			}
 		}

@@ -32,14 +32,14 @@ func TestRandomWatches(t *testing.T) {
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }))
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
 		t.Run(gvr.Resource, func(t *testing.T) {
-			w := &workload{Fixture: s, gvr: gvr, oracle: o, random: settings.Random(t)}
+			w := &randomRun{Fixture: s, gvr: gvr, oracle: o, random: settings.Random(t)}
 			w.run(t)
 		})
 	}
 }
 
-// workload is one random run.
-type workload struct {
+// randomRun is one run.
+type randomRun struct {
 	*suite.Fixture
 	gvr    schema.GroupVersionResource
 	oracle *testkit.Oracle
@@ -49,7 +49,7 @@ type workload struct {
 	rvs    []uint64             // of every write
 }
 
-func (w *workload) run(t *testing.T) {
+func (w *randomRun) run(t *testing.T) {
 	path := suite.Collection(w.gvr, "")
 	w.rvs = append(w.rvs, w.Put(t, w.gvr, "first", "", "0"))
 	suite.Reach(t, w.oracle, path, w.rvs[0]) // from here on the facade holds every version
@@ -92,7 +92,7 @@ func (w *workload) run(t *testing.T) {
 }
 
 // write makes one random change.
-func (w *workload) write(t *testing.T) {
+func (w *randomRun) write(t *testing.T) {
 	t.Helper()
 	name := fmt.Sprintf("o%d", w.random.IntN(randomObjects))
 	if w.random.IntN(5) == 0 {
@@ -107,7 +107,7 @@ func (w *workload) write(t *testing.T) {
 }
 
 // question is a random watch.
-func (w *workload) question() testkit.Question {
+func (w *randomRun) question() testkit.Question {
 	pick := func(choices ...string) string { return choices[w.random.IntN(len(choices))] }
 	labels := pick("", "", "t=a", "t!=a", "t in (a,b)", "!t", "u", "u,t=a", "t=none")
 	fields := pick("", "", "", "metadata.name=o1", "metadata.name!=o1", "metadata.namespace="+w.Namespace, "metadata.name=o2,metadata.namespace="+w.Namespace)
@@ -130,7 +130,7 @@ func (w *workload) question() testkit.Question {
 }
 
 // resume breaks a random watch off and adds one that goes on where it was.
-func (w *workload) resume(t *testing.T) {
+func (w *randomRun) resume(t *testing.T) {
 	t.Helper()
 	i := w.random.IntN(len(w.open))
 	so := w.open[i].SoFar()

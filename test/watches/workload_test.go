@@ -12,20 +12,20 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// play is a script as it is performed.
-type play struct {
-	*lot
+// workload is a script as it is done.
+type workload struct {
+	*slot
 	name      string // of everything that is the script's own
 	namespace string
 	versions  []uint64 // of its writes
-	eras      map[string]*era
+	phases    map[string]*phase
 	watches   []*watching // in the script's order
 }
 
-// perform plays a script in a lot: it writes, opens watches at both servers, and compares what they told.
-func (l *lot) perform(t *testing.T, name string, script testkit.Script) {
+// run runs a script in a slot: it writes, opens watches at both servers, and compares what they told.
+func (s *slot) run(t *testing.T, name string, script testkit.Script) {
 	t.Helper()
-	p := &play{lot: l, name: name, namespace: name + "-ns", eras: map[string]*era{}}
+	p := &workload{slot: s, name: name, namespace: name + "-ns", phases: map[string]*phase{}}
 	p.build(t)
 	for _, resource := range p.resources(script) {
 		p.begin(t, resource)
@@ -38,15 +38,15 @@ func (l *lot) perform(t *testing.T, name string, script testkit.Script) {
 		}
 	}
 	for _, resource := range p.resources(script) {
-		if d, custom := l.defined[resource]; custom && d != (definition{}) {
+		if d, custom := s.defined[resource]; custom && d != (definition{}) {
 			p.redefine(t, resource, definition{}) // for the next
 		}
-		p.eras[resource].end(t, nil)
+		p.phases[resource].end(t, nil)
 	}
 }
 
 // resources are those that a script is about.
-func (p *play) resources(script testkit.Script) []string {
+func (p *workload) resources(script testkit.Script) []string {
 	var all []string
 	for _, step := range script {
 		resource, _ := step.Fill(p.known(), []uint64{1}).Question.Collection()
@@ -60,11 +60,11 @@ func (p *play) resources(script testkit.Script) []string {
 	return all
 }
 
-func (p *play) known() map[string]string {
+func (p *workload) known() map[string]string {
 	return map[string]string{"namespace": p.namespace, "run": p.name, "group": p.group}
 }
 
-func (p *play) do(t *testing.T, step testkit.Step) {
+func (p *workload) do(t *testing.T, step testkit.Step) {
 	t.Helper()
 	step = step.Fill(p.known(), p.versionsFor(step))
 	word := func(i int) string { return step.Words[i] }
@@ -101,9 +101,9 @@ func (p *play) do(t *testing.T, step testkit.Step) {
 }
 
 // versionsFor are those that a step may name: what a resource was before its definition changed, nobody can watch.
-func (p *play) versionsFor(step testkit.Step) []uint64 {
+func (p *workload) versionsFor(step testkit.Step) []uint64 {
 	resource, _ := step.Fill(p.known(), []uint64{1}).Question.Collection()
-	if e := p.eras[resource]; e != nil {
+	if e := p.phases[resource]; e != nil {
 		return p.versions[e.first:]
 	}
 	return append([]uint64{1}, p.versions...)
@@ -125,35 +125,35 @@ func (d definition) changed(part string) definition {
 }
 
 // redefine changes a definition. All watches of the resource end, unless nothing but the definition's own metadata changed.
-func (p *play) redefine(t *testing.T, resource string, d definition) {
+func (p *workload) redefine(t *testing.T, resource string, d definition) {
 	t.Helper()
 	was := p.defined[resource]
 	if was.note = d.note; was == d {
 		p.define(t, resource, d)
 		return
 	}
-	p.eras[resource].end(t, func() { p.define(t, resource, d) })
+	p.phases[resource].end(t, func() { p.define(t, resource, d) })
 	p.begin(t, resource)
 }
 
 // recreate deletes a definition, with all objects, and makes it again.
-func (p *play) recreate(t *testing.T, resource string) {
+func (p *workload) recreate(t *testing.T, resource string) {
 	t.Helper()
-	p.eras[resource].end(t, func() { p.undefine(t, resource) })
+	p.phases[resource].end(t, func() { p.undefine(t, resource) })
 	p.define(t, resource, p.defined[resource])
 	p.begin(t, resource)
 }
 
 // mark writes an object that says how far a resource is, and returns its version.
-func (p *play) mark(t *testing.T, resource string) uint64 {
+func (p *workload) mark(t *testing.T, resource string) uint64 {
 	t.Helper()
 	return p.put(t, resource, p.name+"-mark", "mark="+strconv.Itoa(len(p.versions)), "0")
 }
 
 // watch opens a watch at both servers.
-func (p *play) watch(t *testing.T, q testkit.Question) *watching {
+func (p *workload) watch(t *testing.T, q testkit.Question) *watching {
 	t.Helper()
-	w := p.eras[resourceOf(q)].open(t, q)
+	w := p.phases[resourceOf(q)].open(t, q)
 	p.watches = append(p.watches, w)
 	return w
 }
@@ -164,10 +164,10 @@ func resourceOf(q testkit.Question) string {
 }
 
 // resume breaks a watch off that has told something and is not over, and opens one that goes on where the facade was.
-func (p *play) resume(t *testing.T, w *watching) {
+func (p *workload) resume(t *testing.T, w *watching) {
 	t.Helper()
 	told := w.Facade.SoFar()
-	if e := p.eras[resourceOf(w.q)]; !slices.Contains(e.watches, w) || w.cut || w.timed() || told.Failed() || told.Reached() == 0 || !suite.Begun(told) {
+	if e := p.phases[resourceOf(w.q)]; !slices.Contains(e.watches, w) || w.cut || w.timed() || told.Failed() || told.Reached() == 0 || !suite.Begun(told) {
 		return
 	}
 	w.cut = true
@@ -177,7 +177,7 @@ func (p *play) resume(t *testing.T, w *watching) {
 }
 
 // openBoth asks both servers at once: some watches wait before they begin.
-func (p *play) openBoth(t *testing.T, q testkit.Question) suite.Pair {
+func (p *workload) openBoth(t *testing.T, q testkit.Question) suite.Pair {
 	t.Helper()
 	var both suite.Pair
 	var asking errgroup.Group

@@ -16,13 +16,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// era is a resource from one definition to the next, or for a whole play. Whatever is watched in it is compared at its end, with the
+// phase is a resource from one definition to the next, or for a whole workload. Whatever is watched in it is compared at its end, with the
 // other server's watch and with what kube-apiserver's own watch of everything told.
-type era struct {
-	*play
+type phase struct {
+	*workload
 	resource string
 	began    uint64 // the version of its first write
-	first    int    // where in the play's versions that is
+	first    int    // where in the workload's versions that is
 	all      *watching
 	watches  []*watching
 }
@@ -39,10 +39,10 @@ type watching struct {
 func (w *watching) timed() bool { return strings.Contains(w.q.Path, "timeoutSeconds=") }
 
 // begin waits until both servers have the resource in their caches, so that what comes is in the window of both.
-func (p *play) begin(t *testing.T, resource string) {
+func (p *workload) begin(t *testing.T, resource string) {
 	t.Helper()
-	e := &era{play: p, resource: resource}
-	p.eras[resource] = e
+	e := &phase{workload: p, resource: resource}
+	p.phases[resource] = e
 	p.settle(t, resource, 0)
 	e.first = len(p.versions)
 	e.began = p.mark(t, resource)
@@ -55,7 +55,7 @@ func (p *play) begin(t *testing.T, resource string) {
 }
 
 // open opens a watch at both servers. What the caches have must be the same if it may begin with that.
-func (e *era) open(t *testing.T, q testkit.Question) *watching {
+func (e *phase) open(t *testing.T, q testkit.Question) *watching {
 	t.Helper()
 	w := &watching{q: q}
 	if !q.StartsAtVersion() {
@@ -70,7 +70,7 @@ func (e *era) open(t *testing.T, q testkit.Question) *watching {
 }
 
 // settle waits until both caches have a version.
-func (p *play) settle(t *testing.T, resource string, version uint64) {
+func (p *workload) settle(t *testing.T, resource string, version uint64) {
 	t.Helper()
 	path := suite.Collection(p.gvr(resource), "") + "?resourceVersion=0&limit=1&labelSelector=no.such%3Dlabel"
 	for _, asker := range []*testkit.Asker{p.oracle.Upstream, p.oracle.Facade} {
@@ -101,7 +101,7 @@ func (p *play) settle(t *testing.T, resource string, version uint64) {
 }
 
 // cached tells why the facade's own cache does not have a version: a list may be the upstream's answer.
-func (a *arena) cached(gvr schema.GroupVersionResource, version uint64) error {
+func (a *workloadCluster) cached(gvr schema.GroupVersionResource, version uint64) error {
 	for _, lane := range a.run.Lanes() {
 		switch {
 		case lane.Group != gvr.Group || lane.Version != gvr.Version || lane.Resource != gvr.Resource:
@@ -120,7 +120,7 @@ func (a *arena) cached(gvr schema.GroupVersionResource, version uint64) error {
 const patience = 15 * time.Second
 
 // end compares everything that was watched. With an act that ends all watches, that is done before, and ends are compared, too.
-func (e *era) end(t *testing.T, act func()) {
+func (e *phase) end(t *testing.T, act func()) {
 	t.Helper()
 	last := e.mark(t, e.resource)
 	e.all.Upstream.Until(t, suite.Within, "the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
@@ -146,7 +146,7 @@ func (e *era) end(t *testing.T, act func()) {
 }
 
 // model is what kube-apiserver has told of everything until now.
-func (e *era) model(t *testing.T) *testkit.Model {
+func (e *phase) model(t *testing.T) *testkit.Model {
 	t.Helper()
 	model, err := testkit.NewModel(e.all.Upstream.SoFar())
 	if err != nil {
@@ -157,7 +157,7 @@ func (e *era) model(t *testing.T) *testkit.Model {
 }
 
 // await waits until both servers have told what the model says, or the watch is over.
-func (e *era) await(t *testing.T, w *watching, model *testkit.Model) {
+func (e *phase) await(t *testing.T, w *watching, model *testkit.Model) {
 	t.Helper()
 	if w.cut {
 		return
@@ -176,7 +176,7 @@ func (e *era) await(t *testing.T, w *watching, model *testkit.Model) {
 }
 
 // ended waits until both servers have ended a watch.
-func (e *era) ended(t *testing.T, w *watching) {
+func (e *phase) ended(t *testing.T, w *watching) {
 	t.Helper()
 	if w.cut {
 		return

@@ -16,11 +16,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// phases are what the values of pods stand for.
-var phases = map[string]string{"0": "Pending", "1": "Running", "2": "Succeeded"}
+// podPhases are what the values of pods stand for.
+var podPhases = map[string]string{"0": "Pending", "1": "Running", "2": "Succeeded"}
 
 // objects is where a script writes a resource.
-func (p *play) objects(resource string) dynamic.ResourceInterface {
+func (p *workload) objects(resource string) dynamic.ResourceInterface {
 	client := p.Client.Resource(p.gvr(resource))
 	if p.namespaced(resource) {
 		return client.Namespace(p.namespace)
@@ -28,12 +28,12 @@ func (p *play) objects(resource string) dynamic.ResourceInterface {
 	return client
 }
 
-func (p *play) namespaced(resource string) bool {
+func (p *workload) namespaced(resource string) bool {
 	return resource != "nodes" && resource != "namespaces" && resource != "rings"
 }
 
 // newThing is an object without content.
-func (p *play) newThing(resource, name string) *unstructured.Unstructured {
+func (p *workload) newThing(resource, name string) *unstructured.Unstructured {
 	kinds := map[string]string{
 		"configmaps": "ConfigMap", "pods": "Pod", "events": "Event", "gadgets": "Gadget", "rings": "Ring", "nodes": "Node", "namespaces": "Namespace",
 	}
@@ -53,7 +53,7 @@ func (p *play) newThing(resource, name string) *unstructured.Unstructured {
 }
 
 // fill gives an object its labels and value. A pod's value is its status, which is written by itself.
-func (p *play) fill(o *unstructured.Unstructured, resource, labels, value string) {
+func (p *workload) fill(o *unstructured.Unstructured, resource, labels, value string) {
 	set := map[string]string{"run": p.name}
 	for pair := range strings.SplitSeq(labels, ",") {
 		if key, value, ok := strings.Cut(pair, "="); ok {
@@ -83,7 +83,7 @@ func (p *play) fill(o *unstructured.Unstructured, resource, labels, value string
 
 // put makes an object or changes it, and returns its version. What it stands on may take a moment: a namespace that was made again,
 // a service account, a definition.
-func (p *play) put(t *testing.T, resource, name, labels, value string) uint64 {
+func (p *workload) put(t *testing.T, resource, name, labels, value string) uint64 {
 	t.Helper()
 	var stored *unstructured.Unstructured
 	testkit.Eventually(t, suite.Within, "write "+resource+" "+name, func() error {
@@ -98,7 +98,7 @@ func (p *play) put(t *testing.T, resource, name, labels, value string) uint64 {
 			stored, err = p.objects(resource).Update(t.Context(), o, metav1.UpdateOptions{})
 		}
 		if err == nil && resource == "pods" {
-			_ = unstructured.SetNestedField(stored.Object, phases[value], "status", "phase")
+			_ = unstructured.SetNestedField(stored.Object, podPhases[value], "status", "phase")
 			stored, err = p.objects(resource).UpdateStatus(t.Context(), stored, metav1.UpdateOptions{})
 		}
 		return err
@@ -116,13 +116,13 @@ func may(t *testing.T, err error) {
 	}
 }
 
-func (p *play) remove(t *testing.T, resource, name string) {
+func (p *workload) remove(t *testing.T, resource, name string) {
 	t.Helper()
 	may(t, p.objects(resource).Delete(t.Context(), name, metav1.DeleteOptions{GracePeriodSeconds: new(int64(0))}))
 }
 
 // clear deletes the collection, as far as it is the script's. There is no such request for namespaces.
-func (p *play) clear(t *testing.T, resource, labels string) {
+func (p *workload) clear(t *testing.T, resource, labels string) {
 	t.Helper()
 	selector := "run=" + p.name
 	if labels != "-" {
@@ -135,7 +135,7 @@ func (p *play) clear(t *testing.T, resource, labels string) {
 		metav1.ListOptions{LabelSelector: selector}))
 }
 
-func (p *play) hold(t *testing.T, resource, name, finalizers string) {
+func (p *workload) hold(t *testing.T, resource, name, finalizers string) {
 	t.Helper()
 	o, err := p.objects(resource).Patch(t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":`+finalizers+`}}`), metav1.PatchOptions{})
 	may(t, err)
@@ -150,7 +150,7 @@ const (
 )
 
 // release lets go of an object; a namespace that is to go has a finalizer of its own, which a controller would take away.
-func (p *play) release(t *testing.T, resource, name string) {
+func (p *workload) release(t *testing.T, resource, name string) {
 	t.Helper()
 	p.hold(t, resource, name, noFinalizer)
 	if resource == "namespaces" {
@@ -158,7 +158,7 @@ func (p *play) release(t *testing.T, resource, name string) {
 	}
 }
 
-func (p *play) finalize(t *testing.T, namespace string) {
+func (p *workload) finalize(t *testing.T, namespace string) {
 	t.Helper()
 	client := p.Client.Resource(suite.Namespaces)
 	o, err := client.Get(t.Context(), namespace, metav1.GetOptions{})
@@ -171,7 +171,7 @@ func (p *play) finalize(t *testing.T, namespace string) {
 	may(t, err)
 }
 
-func (p *play) bindTo(t *testing.T, name, node string) {
+func (p *workload) bindTo(t *testing.T, name, node string) {
 	t.Helper()
 	binding := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Binding", "metadata": map[string]any{"name": name},
@@ -182,10 +182,10 @@ func (p *play) bindTo(t *testing.T, name, node string) {
 }
 
 // destroy deletes the script's namespace as its controller would, and makes it again.
-func (p *play) destroy(t *testing.T) {
+func (p *workload) destroy(t *testing.T) {
 	t.Helper()
 	may(t, p.Client.Resource(suite.Namespaces).Delete(t.Context(), p.namespace, metav1.DeleteOptions{}))
-	for _, resource := range slices.Sorted(maps.Keys(p.eras)) {
+	for _, resource := range slices.Sorted(maps.Keys(p.phases)) {
 		if !p.namespaced(resource) {
 			continue
 		}
@@ -203,7 +203,7 @@ func (p *play) destroy(t *testing.T) {
 }
 
 // build makes the script's namespace, and in it what pods stand on.
-func (p *play) build(t *testing.T) {
+func (p *workload) build(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, suite.Within, "the namespace is there", func() error {
 		o := p.newThing("namespaces", p.namespace)
