@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestSelfSignedPair: a pair that serves is kept, so that clients need not learn a new one; one for another address is not.
+// TestSelfSignedPair: a pair that serves is kept, so that clients need not learn a new one; one for another address is
+// not.
 func TestSelfSignedPair(t *testing.T) {
 	c := Defaults()
 	c.CertDir = filepath.Join(t.TempDir(), "made", "here")

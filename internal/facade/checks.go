@@ -6,7 +6,8 @@ import (
 	"github.com/listfacade/listfacade/handlers"
 )
 
-// checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend it.
+// checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend
+// it.
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}

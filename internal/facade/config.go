@@ -7,8 +7,8 @@ import (
 
 // Config is every knob of the process, which is why it is long. Names follow kube-apiserver's.
 type Config struct {
-	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is the
-	// one to use of it; empty for its current one.
+	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is
+	// the one to use of it; empty for its current one.
 	Kubeconfig, Context string
 
 	// BindAddress is to be a loopback one, and Port 0 to 65535; 0 takes a free one.
@@ -17,8 +17,8 @@ type Config struct {
 	// CertFile and KeyFile go together. Without them a self-signed pair is made: listfacade.crt and listfacade.key in
 	// CertDir.
 	CertFile, KeyFile, CertDir string
-	// RequestTimeout, MinWatch and WriteTimeout are above 0: what a request may take that is no watch, the shortest life of
-	// a watch that names none, what a client may take to accept a piece of an answer.
+	// RequestTimeout, MinWatch and WriteTimeout are above 0: what a request may take that is no watch, the shortest
+	// life of a watch that names none, what a client may take to accept a piece of an answer.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
 	// ShutdownGrace is how long requests may go on after the end was asked for; with 0 they are cut off.
 	ShutdownGrace time.Duration
@@ -30,8 +30,8 @@ type Config struct {
 	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
-	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served after
-	// the upstream was last heard; 0 means without end for both.
+	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
+	// after the upstream was last heard; 0 means without end for both.
 	LaneIdle, MaxStaleness time.Duration
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration

@@ -1,14 +1,14 @@
-// Package facade makes one process of the parts: it wires them, starts them and stops them in order. What a part does stands
-// in its own package.
+// Package facade makes one process of the parts: it wires them, starts them and stops them in order. What a part does
+// stands in its own package.
 //
-// It promises that New starts nothing, that Serve returns when everything that it started has ended, and this order. On the
-// way up: the reading of the upstream, so that nobody is served before a lane can be opened; then the preload and the
-// listener. On the way down, when the context ends or a part fails: readiness says no and watches end; requests finish, at
-// most for Config.ShutdownGrace; lanes stop; then idle connections to the upstream are closed.
+// It promises that New starts nothing, that Serve returns when everything that it started has ended, and this order. On
+// the way up: the reading of the upstream, so that nobody is served before a lane can be opened; then the preload and
+// the listener. On the way down, when the context ends or a part fails: readiness says no and watches end; requests
+// finish, at most for Config.ShutdownGrace; lanes stop; then idle connections to the upstream are closed.
 //
-// Serve owns a goroutine for each of these: the lanes, the preload, the HTTP server, and the one that waits for the end and
-// drains. Connections are the HTTP server's.
+// Serve owns a goroutine for each of these: the lanes, the preload, the HTTP server, and the one that waits for the end
+// and drains. Connections are the HTTP server's.
 //
-// It never reads flags or the environment, but for a service account's when it is told no kubeconfig; it never retries what
-// a part gave up, and it keeps no state between two facades of one process.
+// It never reads flags or the environment, but for a service account's when it is told no kubeconfig; it never retries
+// what a part gave up, and it keeps no state between two facades of one process.
 package facade

@@ -31,8 +31,8 @@ type Facade struct {
 	drain    context.CancelFunc
 }
 
-// New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that Validate
-// refuses makes no promises.
+// New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
+// Validate refuses makes no promises.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
 	client, err := upstream.NewClient(config)
 	if err != nil {
@@ -81,5 +81,6 @@ func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
 	f.server.Handler = around(f.server.Handler)
 }
 
-// Abort breaks every connection and closes the listener, as the end of a process would. Serve returns when its context ends.
+// Abort breaks every connection and closes the listener, as the end of a process would. Serve returns when its context
+// ends.
 func (f *Facade) Abort() error { return f.server.Close() }

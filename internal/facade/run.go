@@ -45,8 +45,8 @@ func Listen(c Config) (net.Listener, error) {
 	return listener, nil
 }
 
-// QuietLibraries keeps the Kubernetes libraries from logging, in the whole process: they log every request that does not
-// parse, with the client's text in it. What matters of it is in our own log.
+// QuietLibraries keeps the Kubernetes libraries from logging, in the whole process: they log every request that does
+// not parse, with the client's text in it. What matters of it is in our own log.
 func QuietLibraries() {
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard)

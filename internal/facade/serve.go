@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It returns why
-// it ended if it was not the context, and closes the listener. A facade serves once.
+// Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It
+// returns why it ended if it was not the context, and closes the listener. A facade serves once.
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	defer f.drain()
 	lanesCtx, stopLanes := context.WithCancel(context.WithoutCancel(ctx))

@@ -57,7 +57,8 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: nothing is served with a Config that cannot be meant, and an unknown level of logging is refused by name.
+// TestRunRefuses: nothing is served with a Config that cannot be meant, and an unknown level of logging is refused by
+// name.
 func TestRunRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){
 		"--bind-address 0.0.0.0": func(c *Config) { c.BindAddress = net.IPv4zero },

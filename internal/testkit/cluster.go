@@ -45,8 +45,8 @@ type Info struct {
 	Control string `json:"control"`
 }
 
-// StartCluster starts a cluster with further flags of `devcluster up`. It builds what is missing, which takes minutes the
-// first time; progress goes to stderr.
+// StartCluster starts a cluster with further flags of `devcluster up`. It builds what is missing, which takes minutes
+// the first time; progress goes to stderr.
 func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -73,8 +73,8 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// startDevcluster builds the command and runs it. Packages are tested side by side, and a binary that is written cannot be
-// run, so one of them does this at a time.
+// startDevcluster builds the command and runs it. Packages are tested side by side, and a binary that is written cannot
+// be run, so one of them does this at a time.
 func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster, io.Reader, error) {
 	unlock, err := lockBuild(filepath.Join(root, "bin"))
 	if err != nil {

@@ -34,9 +34,9 @@ const (
 	AskRoll      Ask = "rollcall" // names and versions of all objects
 )
 
-// FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off, lie.
-// Unless a test scripts a question it answers truthfully from the objects that the test puts. It is reached over a network
-// in memory, in HTTP/1.1, so that a test may run in a synctest bubble.
+// FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off,
+// lie. Unless a test scripts a question it answers truthfully from the objects that the test puts. It is reached over a
+// network in memory, in HTTP/1.1, so that a test may run in a synctest bubble.
 type FakeUpstream struct {
 	FakeKind
 	network *memoryNet

@@ -16,8 +16,8 @@ type Ways struct {
 	Silent bool
 	// NullTimes: a time that is not set is written as null (before 1.34).
 	NullTimes bool
-	// TooLarge are the details in the Status about a version that it has not reached, with the comma before them. It does not wait
-	// for such a version; without this it answers as if it had reached it.
+	// TooLarge are the details in the Status about a version that it has not reached, with the comma before them. It
+	// does not wait for such a version; without this it answers as if it had reached it.
 	TooLarge string
 }
 

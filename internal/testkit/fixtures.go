@@ -93,8 +93,8 @@ func (f *furnisher) file(ctx context.Context, files fs.FS, name string) error {
 	}
 }
 
-// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established, and
-// many times that on a machine that has other work.
+// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established,
+// and many times that on a machine that has other work.
 const applyWithin = 2 * time.Minute
 
 // apply tries until the object's kind is served and its namespace exists.
@@ -143,8 +143,8 @@ func (f *furnisher) applyOnce(ctx context.Context, object *unstructured.Unstruct
 	return err
 }
 
-// tooEarly tells that the cluster is not there yet: the kind is not served, the namespace is missing, the server's caches are
-// not filled, a controller has not made a service account or counted a quota.
+// tooEarly tells that the cluster is not there yet: the kind is not served, the namespace is missing, the server's
+// caches are not filled, a controller has not made a service account or counted a quota.
 func tooEarly(err error) bool {
 	if apierrors.IsForbidden(err) {
 		return strings.Contains(err.Error(), "error looking up service account") || strings.Contains(err.Error(), "status unknown for quota")

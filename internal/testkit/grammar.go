@@ -18,11 +18,11 @@ type Subject struct {
 // Object is where an object is; Namespace is empty for one of the cluster.
 type Object struct{ Namespace, Name string }
 
-// Grammar makes questions at random, most of them good, some wrong in one way or in several. The same seed and subjects make
-// the same questions: what depends on the cluster's state stands in them as a blank, for Oracle.Fill.
+// Grammar makes questions at random, most of them good, some wrong in one way or in several. The same seed and subjects
+// make the same questions: what depends on the cluster's state stands in them as a blank, for Oracle.Fill.
 //
-// It makes no question that docs/divergences.md answers: no methods that some server has an answer of its own for, no connections into
-// containers, no watches that are over before they begin or that begin before the facade did.
+// It makes no question that docs/divergences.md answers: no methods that some server has an answer of its own for, no
+// connections into containers, no watches that are over before they begin or that begin before the facade did.
 type Grammar struct {
 	random   *rand.Rand
 	subjects []Subject
@@ -58,8 +58,8 @@ func (g *Grammar) Question() Question {
 	return q
 }
 
-// noRead is a question with a method that no server has for the path. Custom resources and documents are left out: what they say is
-// a difference that docs/divergences.md lists.
+// noRead is a question with a method that no server has for the path. Custom resources and documents are left out: what
+// they say is a difference that docs/divergences.md lists.
 func (g *Grammar) noRead(subject Subject) Question {
 	q := Question{Method: http.MethodOptions, Header: g.header(readHeaders)}
 	if strings.HasPrefix(subject.Root, "/apis/ex.io/") {

@@ -46,7 +46,8 @@ var tokens = []string{
 	blankLatestToken, blankLatestToken, blankMovedToken, blankCutToken, blankOutsideToken, blankFutureToken,
 }
 
-// kindFields are selectors that only one kind knows. kube-apiserver has an index for spec.nodeName, which shows in pages.
+// kindFields are selectors that only one kind knows. kube-apiserver has an index for spec.nodeName, which shows in
+// pages.
 var kindFields = map[string][]string{
 	"pods":                        {"spec.nodeName=", "spec.nodeName=node-1", "spec.nodeName!=x", "status.phase=Pending,spec.restartPolicy=Always", "spec.host=", "status.podIP=", "spec.hostNetwork=false", "status.podIPs="},
 	"nodes":                       {"spec.unschedulable=false", "spec.unschedulable=true", "metadata.namespace=x"},
@@ -126,8 +127,8 @@ var getParameters = []parameter{
 	byPretty, byTimeout, byInclude,
 }
 
-// noReadParameters are without a timeout: kube-apiserver looks at that before it looks at the method, and refuses a bad one
-// with 400; the facade has nothing but 405 for what is no read.
+// noReadParameters are without a timeout: kube-apiserver looks at that before it looks at the method, and refuses a bad
+// one with 400; the facade has nothing but 405 for what is no read.
 var noReadParameters = slices.DeleteFunc(slices.Clone(getParameters), func(p parameter) bool { return p.name == byTimeout.name })
 
 var watchParameters = []parameter{

@@ -38,9 +38,9 @@ func broken(g Guarantee, frame int, format string, args ...any) error {
 	return &BrokenError{Guarantee: g, Frame: frame, Detail: fmt.Sprintf(format, args...)}
 }
 
-// CheckWatch holds a recording against what happened. It returns a *BrokenError for each guarantee that is broken, joined.
-// The recording must be of one watch that did not fail, on the model's resource; where it starts must follow from its
-// question, so a watch with initial events needs bookmarks; and the model must reach as far as the recording.
+// CheckWatch holds a recording against what happened. It returns a *BrokenError for each guarantee that is broken,
+// joined. The recording must be of one watch that did not fail, on the model's resource; where it starts must follow
+// from its question, so a watch with initial events needs bookmarks; and the model must reach as far as the recording.
 func CheckWatch(r *Recording, m *Model) error {
 	s, err := newStory(r, m)
 	if err != nil {

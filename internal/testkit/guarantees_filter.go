@@ -19,8 +19,8 @@ const (
 	cellsOnly         // a Table without objects
 )
 
-// filter is what a watch's question asks for, read from its URL by the rules of semantics 1 and 5 and evaluated on decoded
-// objects.
+// filter is what a watch's question asks for, read from its URL by the rules of semantics 1 and 5 and evaluated on
+// decoded objects.
 type filter struct {
 	namespace string
 	labels    labels.Selector

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Model is what happened to one resource, told by kube-apiserver itself: everything that was there at one resourceVersion
-// and every change since. It is plain and slow on purpose.
+// Model is what happened to one resource, told by kube-apiserver itself: everything that was there at one
+// resourceVersion and every change since. It is plain and slow on purpose.
 type Model struct {
 	scope    *filter
 	from, to uint64
@@ -29,7 +29,8 @@ type version struct {
 	rv      uint64
 }
 
-// change is one write. before is nil for a creation, after for a deletion; gone is the deleted object as it was announced.
+// change is one write. before is nil for a creation, after for a deletion; gone is the deleted object as it was
+// announced.
 type change struct {
 	rv            uint64
 	key           string
@@ -37,8 +38,9 @@ type change struct {
 	gone          []byte
 }
 
-// NewModel makes a model of a watch with initial events and bookmarks, in plain JSON. It may be one of a namespace; of selectors,
-// only one for labels that no object ever gets or loses is of use, for what is not selected is not in the model.
+// NewModel makes a model of a watch with initial events and bookmarks, in plain JSON. It may be one of a namespace; of
+// selectors, only one for labels that no object ever gets or loses is of use, for what is not selected is not in the
+// model.
 func NewModel(r *Recording) (*Model, error) {
 	scope, err := newFilter(r.Question)
 	if err != nil || !scope.fields.Empty() || !scope.marked {
@@ -81,8 +83,8 @@ func (m *Model) Close(since uint64) {
 	m.to = math.MaxUint64
 }
 
-// Expected is how many events, other than bookmarks, a watch has to tell of what the model knows. A watch whose question does not
-// say where it starts began when the resource was at opened.
+// Expected is how many events, other than bookmarks, a watch has to tell of what the model knows. A watch whose
+// question does not say where it starts began when the resource was at opened.
 func (m *Model) Expected(q Question, opened uint64) (int, error) {
 	f, err := newFilter(q)
 	if err != nil {
@@ -168,8 +170,8 @@ func (m *Model) after(f *filter, from, to uint64) []Event {
 	return events
 }
 
-// at is the version's content under another resourceVersion. The first match is metadata's: what comes before it in either
-// key order are names, labels and annotations, in whose text a quote would be escaped.
+// at is the version's content under another resourceVersion. The first match is metadata's: what comes before it in
+// either key order are names, labels and annotations, in whose text a quote would be escaped.
 func (v *version) at(rv uint64) []byte {
 	return bytes.Replace(v.raw, fmt.Appendf(nil, `"resourceVersion":"%d"`, v.rv), fmt.Appendf(nil, `"resourceVersion":"%d"`, rv), 1)
 }

@@ -15,9 +15,10 @@ const (
 	Fresh    Guarantee = "fresh: an answer is not from before the resourceVersion that was asked for, or what the client has seen"
 )
 
-// CheckRead holds the answer to a LIST or a GET against what happened. A list is what was there at the resourceVersion that it
-// carries; an object, or its absence, is what was there at some moment. Neither may be from before the floor, or the resourceVersion
-// that the question names. The answer must be a whole list or an object, in plain JSON; the model must reach as far as the answer.
+// CheckRead holds the answer to a LIST or a GET against what happened. A list is what was there at the resourceVersion
+// that it carries; an object, or its absence, is what was there at some moment. Neither may be from before the floor,
+// or the resourceVersion that the question names. The answer must be a whole list or an object, in plain JSON; the
+// model must reach as far as the answer.
 func CheckRead(q Question, a *Answer, floor uint64, m *Model) error {
 	info, _ := q.info()
 	if info == nil || (info.Verb != "list" && info.Verb != "get") {

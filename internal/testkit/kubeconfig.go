@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 )
 
-// WriteInsecureKubeconfig writes a file for a server without credentials; its certificate is not looked at. The file lives as
-// long as the test.
+// WriteInsecureKubeconfig writes a file for a server without credentials; its certificate is not looked at. The file
+// lives as long as the test.
 func WriteInsecureKubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	return writeKubeconfig(t, &api.Cluster{Server: server, InsecureSkipTLSVerify: true}, nil)

@@ -17,9 +17,9 @@ var maskedHeaders = map[string]string{
 	"X-Kubernetes-Pf-Prioritylevel-Uid": "names the priority of kube-apiserver's own load control",
 }
 
-// A list's resourceVersion is that of the cache that answers, and its continue token holds the same number. This is where
-// they stand; every expression has the groups "rv" and "token" (the token may be absent). Only a list's own metadata match,
-// never an object's: they are at the very beginning, at the very end, or not indented.
+// A list's resourceVersion is that of the cache that answers, and its continue token holds the same number. This is
+// where they stand; every expression has the groups "rv" and "token" (the token may be absent). Only a list's own
+// metadata match, never an object's: they are at the very beginning, at the very end, or not indented.
 var listVersions = []*regexp.Regexp{
 	// built-in style, Table and PartialObjectMetadataList; compact or indented
 	regexp.MustCompile(`^\{\s*"kind":\s*"(?:[A-Za-z]*List|Table)",\s*"apiVersion":\s*"[^"]*",\s*"metadata":\s*\{\s*` +
@@ -60,7 +60,8 @@ func maskBody(body []byte) []byte {
 	return body
 }
 
-// maskList also hides a list's own resourceVersion, in the metadata and in the token. Everything else of the token stays.
+// maskList also hides a list's own resourceVersion, in the metadata and in the token. Everything else of the token
+// stays.
 func maskList(body []byte) []byte {
 	rv, token, ok := listVersion(body)
 	if !ok {

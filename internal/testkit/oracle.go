@@ -127,9 +127,9 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 
 // Difference asks both and returns the upstream's answer, and every difference that no mask explains.
 //
-// The cluster lives: nodes renew leases, a Table's ages go on. So the upstream is asked before and after the facade; the
-// facade has to agree with one of the two. It may try again only if the upstream contradicts itself, or if the question
-// allows an old answer.
+// The cluster lives: nodes renew leases, a Table's ages go on. So the upstream is asked before and after the facade;
+// the facade has to agree with one of the two. It may try again only if the upstream contradicts itself, or if the
+// question allows an old answer.
 func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
 	deadline := time.Now().Add(settleWithin)
@@ -173,8 +173,8 @@ func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	return answer
 }
 
-// tooOld tells what masking hides: a list's resourceVersion below what was asked for, or, when the most recent state was asked
-// for, below what the upstream said before.
+// tooOld tells what masking hides: a list's resourceVersion below what was asked for, or, when the most recent state
+// was asked for, below what the upstream said before.
 func tooOld(q Question, before, got *Answer) string {
 	if !q.reads().list { // a Table of one object has the object's version
 		return ""

@@ -68,8 +68,8 @@ func forge(token, version, start string) string {
 	return base64.RawURLEncoding.EncodeToString(content)
 }
 
-// listPath is the path of what a question reads or, if it watches, of the collection: a watch starts at no object's version,
-// which may be older than the facade, and the deprecated path would open one.
+// listPath is the path of what a question reads or, if it watches, of the collection: a watch starts at no object's
+// version, which may be older than the facade, and the deprecated path would open one.
 func (q Question) listPath() string {
 	path, _, _ := strings.Cut(q.Path, "?")
 	if info, _ := q.info(); info != nil && info.Verb == "watch" {

@@ -36,7 +36,8 @@ func (r reads) masksVersion() bool { return r.list && r.kind != exactly }
 
 var pathResolver = &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 
-// info is what kube-apiserver makes of the question's path; nil when it cannot. Of the query only "watch" counts for it.
+// info is what kube-apiserver makes of the question's path; nil when it cannot. Of the query only "watch" counts for
+// it.
 func (q Question) info() (*request.RequestInfo, url.Values) {
 	target, err := url.Parse(q.Path)
 	if err != nil {

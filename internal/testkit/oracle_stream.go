@@ -22,8 +22,8 @@ const (
 	chanceTries = 20
 )
 
-// StreamDifference asks both at once for a watch that ends by itself, and returns the difference of what they told. Bookmarks
-// that a timer sends are left out.
+// StreamDifference asks both at once for a watch that ends by itself, and returns the difference of what they told.
+// Bookmarks that a timer sends are left out.
 func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string, err error) {
 	for try := 1; ; try++ {
 		var want *Recording
@@ -43,8 +43,8 @@ func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string,
 	}
 }
 
-// leftToChance tells of a watch whose time was over while it waited for its version: kube-apiserver may then say that the version is too
-// large, or nothing at all (semantics 4.2). The facade says it.
+// leftToChance tells of a watch whose time was over while it waited for its version: kube-apiserver may then say that
+// the version is too large, or nothing at all (semantics 4.2). The facade says it.
 func leftToChance(want, got *Recording) bool {
 	told := func(r *Recording) []byte {
 		var all []byte

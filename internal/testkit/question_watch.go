@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Collection is the resource that a question is about, and the path of its collection in the namespace that the question names; both
-// are empty if it is about none.
+// Collection is the resource that a question is about, and the path of its collection in the namespace that the
+// question names; both are empty if it is about none.
 func (q Question) Collection() (resource, path string) {
 	info, _ := q.info()
 	if info == nil {

@@ -74,7 +74,8 @@ func (a *Asker) openStream(ctx context.Context, q Question) (Recording, io.ReadC
 	return Recording{Question: q, Code: response.StatusCode, Header: response.Header}, body, nil
 }
 
-// inflated reads a compressed stream. Its first bytes may be a while in coming, so they are not waited for before somebody reads.
+// inflated reads a compressed stream. Its first bytes may be a while in coming, so they are not waited for before
+// somebody reads.
 type inflated struct {
 	body io.ReadCloser
 	gzip *gzip.Reader
@@ -152,8 +153,8 @@ func (r *Recorder) look() (*Recording, <-chan struct{}) {
 	return &rec, r.grown
 }
 
-// Until waits until the recording is long enough, and returns it. The test fails when that takes longer than within, or when
-// the watch ends before.
+// Until waits until the recording is long enough, and returns it. The test fails when that takes longer than within, or
+// when the watch ends before.
 func (r *Recorder) Until(t testing.TB, within time.Duration, what string, enough func(*Recording) bool) *Recording {
 	t.Helper()
 	timer := time.NewTimer(within)
@@ -181,7 +182,8 @@ func (r *Recorder) AwaitFrames(n int, within time.Duration) *Recording {
 	return r.Await(within, func(rec *Recording) bool { return len(rec.Frames) >= n })
 }
 
-// Await waits until the recording is long enough, for the end, or for as long as within, and returns what there is then.
+// Await waits until the recording is long enough, for the end, or for as long as within, and returns what there is
+// then.
 func (r *Recorder) Await(within time.Duration, enough func(*Recording) bool) *Recording {
 	timer := time.NewTimer(within)
 	defer timer.Stop()

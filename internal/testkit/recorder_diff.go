@@ -16,13 +16,13 @@ var (
 	anyRV = regexp.MustCompile(`"resourceVersion":"\d+"`)
 	// youngAge is the age of an object that a test has just made: the second may turn between two renderings.
 	youngAge = regexp.MustCompile(`"\d{1,2}s"`)
-	// columnsAgain: kube-apiserver repeats the columns of a Table in a watch when the event before was encoded for another
-	// watch too; alone, it sends them once.
+	// columnsAgain: kube-apiserver repeats the columns of a Table in a watch when the event before was encoded for
+	// another watch too; alone, it sends them once.
 	columnsAgain = regexp.MustCompile(`"columnDefinitions":\[.*?\],"rows":`)
 )
 
-// maskFrame hides from a frame what two good servers tell differently: the version of a bookmark, which is that of the cache
-// that sends it, seconds of age in a Table, and what docs/divergences.md says of errors.
+// maskFrame hides from a frame what two good servers tell differently: the version of a bookmark, which is that of the
+// cache that sends it, seconds of age in a Table, and what docs/divergences.md says of errors.
 func maskFrame(f Frame) []byte {
 	line := f.Line
 	switch e, err := f.Event(); {
@@ -39,8 +39,9 @@ func maskFrame(f Frame) []byte {
 	return line
 }
 
-// Through is the recording up to a resourceVersion, without the bookmarks that a timer sends: what the same watch on two
-// servers must agree on. The columns of a Table stand in its first frame; if that is a bookmark, they go to the next.
+// Through is the recording up to a resourceVersion, without the bookmarks that a timer sends: what the same watch on
+// two servers must agree on. The columns of a Table stand in its first frame; if that is a bookmark, they go to the
+// next.
 func (r *Recording) Through(rv uint64) *Recording {
 	cut := *r
 	cut.Frames = nil
@@ -76,8 +77,8 @@ func (r *Recording) Failed() bool {
 	})
 }
 
-// DiffBegun compares recordings that ended at two moments, as those of a watch whose time was over: a write at the end may be told
-// by one server only. Of watches that failed everything has to be the same.
+// DiffBegun compares recordings that ended at two moments, as those of a watch whose time was over: a write at the end
+// may be told by one server only. Of watches that failed everything has to be the same.
 func DiffBegun(want, got *Recording) string {
 	w, g := want.Through(math.MaxUint64), got.Through(math.MaxUint64)
 	if !w.Failed() && !g.Failed() {
@@ -95,7 +96,8 @@ func DiffEnds(want, got *Recording) string {
 	return fmt.Sprintf("end: upstream %v, facade %v\n", want.Err, got.Err)
 }
 
-// DiffRecordings compares two recordings frame by frame and byte by byte, after masking; it is empty when they are the same.
+// DiffRecordings compares two recordings frame by frame and byte by byte, after masking; it is empty when they are the
+// same.
 func DiffRecordings(want, got *Recording) string {
 	var b strings.Builder
 	if want.Code != got.Code {

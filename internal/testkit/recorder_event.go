@@ -25,7 +25,8 @@ type Event struct {
 	RV   uint64
 	// Key is namespace/name or name; empty when the frame does not say it (a Table without objects).
 	Key string
-	// Object is what the frame says of the object: all of it, its metadata, or the object in its Table row, which may be nil.
+	// Object is what the frame says of the object: all of it, its metadata, or the object in its Table row, which may
+	// be nil.
 	Object []byte
 	// InitialEnd: a bookmark that carries the annotation.
 	InitialEnd bool
@@ -151,8 +152,8 @@ func (r *Recording) Reached() uint64 {
 	return highest
 }
 
-// String lists the frames, one a line, without their contents. Of bookmarks that say the same one after the other, the first stands
-// there.
+// String lists the frames, one a line, without their contents. Of bookmarks that say the same one after the other, the
+// first stands there.
 func (r *Recording) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d frames", len(r.Frames))

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// openSocket asks for a watch over a websocket. A handshake that is refused is a recording of code 0 that ends with the refusal.
+// openSocket asks for a watch over a websocket. A handshake that is refused is a recording of code 0 that ends with the
+// refusal.
 func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadCloser, error) {
 	rec := Recording{Question: q, Code: http.StatusSwitchingProtocols}
 	config, err := websocket.NewConfig("wss"+strings.TrimPrefix(a.base, "https")+q.Path, a.base)

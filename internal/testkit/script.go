@@ -37,10 +37,10 @@ type Step struct {
 	Question Question // of Watch and Compare
 }
 
-// Script is a workload: writes to kube-apiserver, and watches that are opened before, among and after them. Its lines have blanks
-// for what differs from run to run: {namespace}; {run}, a name of its own, and a label that all its objects have;
-// {group}, of its custom resources; and versions, where {version:0} is that of the write before, {version:3} that of three writes
-// earlier, {version:+3} one that is three above.
+// Script is a workload: writes to kube-apiserver, and watches that are opened before, among and after them. Its lines
+// have blanks for what differs from run to run: {namespace}; {run}, a name of its own, and a label that all its objects
+// have; {group}, of its custom resources; and versions, where {version:0} is that of the write before, {version:3} that
+// of three writes earlier, {version:+3} one that is three above.
 type Script []Step
 
 // Line is the step as it stands in a file.

@@ -45,8 +45,8 @@ var (
 
 const askOldMetadata = "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
 
-// scriptStarts are where a watch may begin. What a watch from version 0 begins with is the same at both servers because whoever
-// runs a script lets both caches come up to its last write before.
+// scriptStarts are where a watch may begin. What a watch from version 0 begins with is the same at both servers because
+// whoever runs a script lets both caches come up to its last write before.
 var scriptStarts = []string{
 	"", "", "resourceVersion=0", "resourceVersion=", "resourceVersion={version:0}", "resourceVersion={version:1}", "resourceVersion={version:3}",
 	"resourceVersion={version:8}", "resourceVersion={version:20}", "resourceVersion={version:+4}", "resourceVersion=9999999999", longAgo,

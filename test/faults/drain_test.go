@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestDrainEndsWatches: the watches of a facade that shuts down end, those that it passes through included. A client resumes a watch
-// that ended; one that broke off it takes for a failure, and lists again.
+// TestDrainEndsWatches: the watches of a facade that shuts down end, those that it passes through included. A client
+// resumes a watch that ended; one that broke off it takes for a failure, and lists again.
 func TestDrainEndsWatches(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.Put(t, suite.ConfigMaps, "o", "", "1")

@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes three
-// seconds, so everything is asked at once.
+// answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes
+// three seconds, so everything is asked at once.
 func (a *separateEtcds) answers(t *testing.T) {
 	of := map[schema.GroupVersionResource]uint64{}
 	for _, gvr := range a.resources() {
@@ -61,8 +61,8 @@ func (a *separateEtcds) asks(t *testing.T, q testkit.Question) (err error) {
 	return err
 }
 
-// cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to find out who
-// shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date.
+// cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to
+// find out who shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date.
 func (a *separateEtcds) cacheAnswers(t *testing.T) {
 	for _, gvr := range a.resources() {
 		testkit.Eventually(t, suite.Within, gvr.Resource+" are answered from the cache", func() error {

@@ -24,8 +24,9 @@ import (
 
 var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
 
-// TestSeparateEtcd stands before a kube-apiserver that keeps events and leases in an etcd of their own, whose revisions have nothing
-// to do with those of everything else: they are behind them at first, level with them for a moment, then ahead.
+// TestSeparateEtcd stands before a kube-apiserver that keeps events and leases in an etcd of their own, whose revisions
+// have nothing to do with those of everything else: they are behind them at first, level with them for a moment, then
+// ahead.
 func TestSeparateEtcd(t *testing.T) {
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--events-etcd", "--separate-etcd=coordination.k8s.io/leases")
@@ -66,7 +67,7 @@ func TestSeparateEtcd(t *testing.T) {
 	}
 }
 
-// separateEtcds is a stage with a facade before it, through a balancer of one server.
+// separateEtcds is a fixture whose facade reads from two etcds, through a balancer of one server.
 type separateEtcds struct {
 	*suite.Fixture
 	run      *suite.Facade
@@ -88,7 +89,8 @@ func newSeparateEtcds(t *testing.T, own *testkit.Cluster) *separateEtcds {
 	return a
 }
 
-// fillUp makes two of the resources too many to be called over for every proof, so that they are proven by versions alone.
+// fillUp makes two of the resources too many to be called over for every proof, so that they are proven by versions
+// alone.
 func (a *separateEtcds) fillUp(t *testing.T) {
 	t.Helper()
 	var group errgroup.Group
@@ -180,7 +182,8 @@ func (a *separateEtcds) revision(t *testing.T, gvr schema.GroupVersionResource) 
 	return suite.RVOf(t, list.GetResourceVersion())
 }
 
-// isBehind holds that the separate etcd is well behind: starting a cluster writes a few hundred objects into the other one.
+// isBehind holds that the separate etcd is well behind: starting a cluster writes a few hundred objects into the other
+// one.
 func (a *separateEtcds) isBehind(t *testing.T) {
 	t.Helper()
 	if separate, other := a.revisions(t); separate+100 > other {
@@ -232,8 +235,8 @@ func (a *separateEtcds) next(t *testing.T, gvr schema.GroupVersionResource) uint
 	return a.write(t, gvr, "mine", fmt.Sprint("v", a.writes))
 }
 
-// readsWrites writes to each resource in turn and reads in every way that promises the most recent state. The separate etcd gets more
-// writes, so that the two are level by chance only.
+// readsWrites writes to each resource in turn and reads in every way that promises the most recent state. The separate
+// etcd gets more writes, so that the two are level by chance only.
 func (a *separateEtcds) readsWrites(t *testing.T, times int) {
 	for range times {
 		for _, gvr := range a.resources() {
@@ -263,8 +266,8 @@ func (a *separateEtcds) shows(t *testing.T, path string, rv uint64) {
 // inObject is how an object says its version.
 func inObject(rv uint64) []byte { return fmt.Appendf(nil, `"resourceVersion":"%d"`, rv) }
 
-// readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for fresh.
-// move brings the two etcds to where they are to be at that moment.
+// readsUnheard does the same while the lanes hear nothing: whoever asks the wrong etcd how far it is takes them for
+// fresh. move brings the two etcds to where they are to be at that moment.
 func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 	a.readsWrites(t, 2) // so that what can be learned about who shares an etcd with whom is learned
 	move(t)
@@ -283,8 +286,8 @@ func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 	}
 }
 
-// begins holds that the initial events of a streaming list have an object at a version. It is no small answer, so a fence brings the
-// lane there.
+// begins holds that the initial events of a streaming list have an object at a version. It is no small answer, so a
+// fence brings the lane there.
 func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64) error {
 	t.Helper()
 	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{
@@ -297,7 +300,8 @@ func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv
 	return err
 }
 
-// crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then everything.
+// crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then
+// everything.
 func (a *separateEtcds) crossing(t *testing.T) suite.Pair {
 	t.Helper()
 	return suite.WatchBoth(t, a.oracle, testkit.Question{

@@ -19,7 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// spoilingProxy stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver says.
+// spoilingProxy stands before the real kube-apiserver and answers some questions by itself, with what no kube-apiserver
+// says.
 type spoilingProxy struct {
 	kubeconfig string
 	server     *httptest.Server

@@ -36,7 +36,8 @@ func openFiles(t *testing.T) map[string]int {
 	return kinds
 }
 
-// TestNoLeaks leaves a facade in every impolite way there is, closes it, and looks for goroutines, connections and files.
+// TestNoLeaks leaves a facade in every impolite way there is, closes it, and looks for goroutines, connections and
+// files.
 func TestNoLeaks(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range 20 {

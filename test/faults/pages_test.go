@@ -21,8 +21,8 @@ type past struct {
 	answer *testkit.Answer
 }
 
-// pasts are pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages' tokens are the facade's
-// and kube-apiserver's. No form shows an age.
+// pasts are pages and lists of config maps, and of events, which kube-apiserver reads from etcd. The pages' tokens are
+// the facade's and kube-apiserver's. No form shows an age.
 func (s *survivors) pasts(t *testing.T) []past {
 	t.Helper()
 	for i := range 5 {
@@ -78,8 +78,8 @@ func (s *survivors) goOn(t *testing.T) {
 	})
 }
 
-// honest holds that a facade answers as kube-apiserver does now, or, while the version is in its window, as it did before. It
-// returns kube-apiserver's answer.
+// honest holds that a facade answers as kube-apiserver does now, or, while the version is in its window, as it did
+// before. It returns kube-apiserver's answer.
 func (p past) honest(t *testing.T, o *testkit.Oracle) *testkit.Answer {
 	t.Helper()
 	answer, diff := o.Difference(t, p.question())
@@ -107,8 +107,8 @@ func (p past) gone(t *testing.T, o *testkit.Oracle) {
 	}
 }
 
-// testPagesCompacted takes away versions that clients are in the middle of reading: first from etcd, which is where kube-apiserver
-// has those of events from, and lists of one name; then from kube-apiserver itself.
+// testPagesCompacted takes away versions that clients are in the middle of reading: first from etcd, which is where
+// kube-apiserver has those of events from, and lists of one name; then from kube-apiserver itself.
 func testPagesCompacted(t *testing.T, s *survivors) {
 	all := s.pasts(t)
 	s.goOn(t)
@@ -148,7 +148,8 @@ func testPagesRestarted(t *testing.T, s *survivors) {
 	s.goOn(t)
 	for _, p := range all {
 		p.honest(t, s.oracle)
-		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5); the objects are the same.
+		// kube-apiserver writes the token of a page that it reads from etcd without a slash (semantics 2.5); the
+		// objects are the same.
 		if answer := s.oracle.Facade.MustAsk(t, p.question()); !bytes.Equal(itemsIn(answer), itemsIn(p.answer)) {
 			t.Errorf("%s: %d %s\nbefore the restart: %s", p.question(), answer.Code, answer.Body, p.answer.Body)
 		}

@@ -13,8 +13,8 @@ import (
 // mostRecentReads are those that must show every write that was finished before.
 var mostRecentReads = []string{"?timeout=1s", "?limit=2&timeout=1s", "?labelSelector=t%3Da&timeout=1s", "/mark?timeout=1s"}
 
-// testPausedReads pauses kube-apiserver after a write that the facade has not heard of. What is most recent cannot be told then, and
-// is not; pages of a version that the facade knows can. Who waited gets an answer with the write in it.
+// testPausedReads pauses kube-apiserver after a write that the facade has not heard of. What is most recent cannot be
+// told then, and is not; pages of a version that the facade knows can. Who waited gets an answer with the write in it.
 func testPausedReads(t *testing.T, s *survivors) {
 	proxy := newSlowProxy(t, s.cluster)
 	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig)}
@@ -73,12 +73,13 @@ func testPausedReads(t *testing.T, s *survivors) {
 	s.survived(t)
 }
 
-// collection is a question about the stage's config maps.
+// collection is a question about the fixture's config maps.
 func (s *survivors) collection(query string) testkit.Question {
 	return testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + query}
 }
 
-// readRecent holds that every most recent read shows what was written at a version; no object but mark was written since.
+// readRecent holds that every most recent read shows what was written at a version; no object but mark was written
+// since.
 func (s *survivors) readRecent(t *testing.T, written uint64) {
 	t.Helper()
 	for _, query := range mostRecentReads {

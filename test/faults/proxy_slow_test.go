@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// slowProxy is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is slow. All
-// other answers pass.
+// slowProxy is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is
+// slow. All other answers pass.
 type slowProxy struct {
 	*gate
 	kubeconfig string // of a client that takes it, with the rights of the administrator

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// balancer is the simplest load balancer there is: each request goes to the next server, whether that one is well or not.
+// balancer is the simplest load balancer there is: each request goes to the next server, whether that one is well or
+// not.
 type balancer struct {
 	Config *rest.Config // for its clients
 	server *httptest.Server

@@ -13,7 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// chain is one watch after another, each from where the last one ended, however it ended, or from a new list. All are recorded.
+// chain is one watch after another, each from where the last one ended, however it ended, or from a new list. All are
+// recorded.
 type chain struct {
 	asker   *testkit.Asker
 	path    string // with selectors
@@ -136,8 +137,8 @@ func (c *chain) behind(rv uint64) error {
 	return nil
 }
 
-// lostNothing holds every watch of a stopped chain against what happened: none begins with a gap or repeats anything, and as
-// each begins where the last one ended, neither do all together.
+// lostNothing holds every watch of a stopped chain against what happened: none begins with a gap or repeats anything,
+// and as each begins where the last one ended, neither do all together.
 func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	t.Helper()
 	for _, r := range c.watches {
@@ -155,7 +156,8 @@ func (c *chain) lostNothing(t *testing.T, m *testkit.Model) {
 	}
 }
 
-// chains are one of each form and of several selectors, and one that lists. All are told of an object named mark with the label t=a.
+// chains are one of each form and of several selectors, and one that lists. All are told of an object named mark with
+// the label t=a.
 type chains []*chain
 
 func newChains(asker *testkit.Asker, path string) chains {

@@ -12,7 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestReplicasInformer: an informer behind the balancer ends up with exactly what is there, whichever facade dies and comes back.
+// TestReplicasInformer: an informer behind the balancer ends up with exactly what is there, whichever facade dies and
+// comes back.
 func TestReplicasInformer(t *testing.T) {
 	for _, streaming := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchListClient=%t", streaming), func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 
 const acceptPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 
-// TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does; also a
-// facade that was started after the token was given out, and so cannot know its version.
+// TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does;
+// also a facade that was started after the token was given out, and so cannot know its version.
 func TestReplicasPages(t *testing.T) {
 	r := startReplicas(t, suite.ConfigMaps)
 	const objects, limit = 12, 4
@@ -119,8 +119,8 @@ func tokenIn(answer *testkit.Answer) string {
 	return list.Metadata.Continue
 }
 
-// TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there at the
-// first page's version.
+// TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there
+// at the first page's version.
 func TestReplicasPager(t *testing.T) {
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasPager(t, startReplicas(t, gvr)) })

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// reader reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent. It keeps what it
-// saw.
+// reader reads again and again, and asks each time for nothing older than what it has seen, or for what is most recent.
+// It keeps what it saw.
 type reader struct {
 	asker    *testkit.Asker
 	random   *rand.Rand
@@ -44,8 +44,8 @@ func newReader(r *replicas, seed uint64) *reader {
 	}
 }
 
-// read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not reached, is an
-// error.
+// read asks one question, by any of the paths. What is no answer but a 504, for a version that the server has not
+// reached, is an error.
 func (s *reader) read(ctx context.Context) error {
 	q := testkit.Question{Path: s.paths[s.random.IntN(len(s.paths))]}
 	if s.random.IntN(3) > 0 {

@@ -26,8 +26,8 @@ type replicas struct {
 	begin  uint64 // from here on both facades hold every version of gvr
 }
 
-// startReplicas starts two facades that read the cluster, the second by a way of its own if there is one. The tests look at one
-// resource: config maps or gadgets.
+// startReplicas starts two facades that read the cluster, the second by a way of its own if there is one. The tests
+// look at one resource: config maps or gadgets.
 func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ...string) *replicas {
 	t.Helper()
 	r := &replicas{Fixture: suite.NewFixture(t, suite.Cluster(t)), gvr: gvr}
@@ -98,8 +98,8 @@ func (r *replicas) happened(t *testing.T) *testkit.Model {
 	return m
 }
 
-// TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back; and what they
-// list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
+// TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back;
+// and what they list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
 func TestReplicasReads(t *testing.T) {
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasReads(t, startReplicas(t, gvr)) })
@@ -172,8 +172,8 @@ func TestReplicasWatches(t *testing.T) {
 	}
 }
 
-// TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not know yet,
-// wait there; reads are answered from elsewhere or refused, but never with what is too old.
+// TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not
+// know yet, wait there; reads are answered from elsewhere or refused, but never with what is too old.
 func TestReplicasLag(t *testing.T) {
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasLag(t, gvr) })
@@ -232,7 +232,8 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 	t.Logf("%d of 60 reads were refused", client.refused)
 }
 
-// goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent away.
+// goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent
+// away.
 func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	t.Helper()
 	tick := time.NewTicker(300 * time.Millisecond)
@@ -252,7 +253,8 @@ func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	})
 }
 
-// lags holds that the second facade does not know a version that there is; without that, a test of what it does then is none.
+// lags holds that the second facade does not know a version that there is; without that, a test of what it does then is
+// none.
 func (r *replicas) lags(t *testing.T, rv uint64) {
 	t.Helper()
 	answer := r.ask(t, 1, "?resourceVersion=0")
@@ -261,7 +263,8 @@ func (r *replicas) lags(t *testing.T, rv uint64) {
 	}
 }
 
-// readSlow reads from the second facade what it cannot have in its cache yet, for a client to remember, and opens a watch behind that.
+// readSlow reads from the second facade what it cannot have in its cache yet, for a client to remember, and opens a
+// watch behind that.
 func (r *replicas) readSlow(t *testing.T, client *reader, mark uint64) *testkit.Recorder {
 	t.Helper()
 	at := fmt.Sprintf("resourceVersion=%d", mark)

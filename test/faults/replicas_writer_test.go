@@ -26,8 +26,8 @@ type writer struct {
 	random *rand.Rand
 }
 
-// keepWriting writes, not more often than every so often, until stop is called or the test ends; stop returns when the last write is
-// done.
+// keepWriting writes, not more often than every so often, until stop is called or the test ends; stop returns when the
+// last write is done.
 func keepWriting(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource, every time.Duration) (stop func()) {
 	t.Helper()
 	w := &writer{Fixture: s, gvr: gvr, random: settings.Random(t)}

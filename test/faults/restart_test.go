@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// testFacadeRestarted ends the facade itself under a client, politely or not, and starts it again. Whatever the client missed it is
-// told, or it is told that the window is lost.
+// testFacadeRestarted ends the facade itself under a client, politely or not, and starts it again. Whatever the client
+// missed it is told, or it is told that the window is lost.
 func testFacadeRestarted(t *testing.T, s *survivors) {
 	run := suite.StartFacade(t, s.cluster, marking)
 	front := startBalancer(t, run.URL)

@@ -18,8 +18,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// resuming is a client as simple as can be that does what a reflector must: it lists, watches, goes on where a watch ended, and lists
-// again after a 410. It remembers enough to tell afterwards whether anything was lost or told twice.
+// resuming is a client as simple as can be that does what a reflector must: it lists, watches, goes on where a watch
+// ended, and lists again after a 410. It remembers enough to tell afterwards whether anything was lost or told twice.
 type resuming struct {
 	asker *testkit.Asker
 	path  string
@@ -204,8 +204,8 @@ func (r *resuming) reaches(t *testing.T, rv uint64) {
 	})
 }
 
-// lostNothing holds that every write was told once, or lies in the gap that a relist jumped over, and that the client holds what is
-// there.
+// lostNothing holds that every write was told once, or lies in the gap that a relist jumped over, and that the client
+// holds what is there.
 func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]string) {
 	t.Helper()
 	r.mu.Lock()

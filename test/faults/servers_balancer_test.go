@@ -21,8 +21,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// serverBalancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless the test says which.
-// It can hold back and end the watches that go through it.
+// serverBalancer stands before the kube-apiservers of a cluster and gives each request to one of them, in turn unless
+// the test says which. It can hold back and end the watches that go through it.
 type serverBalancer struct {
 	kubeconfig string
 	names      []string // of the servers, in their order
@@ -61,7 +61,7 @@ func newBalancer(t *testing.T, c *testkit.Cluster) *serverBalancer {
 		proxy.FlushInterval = -1
 		proxy.ErrorLog = log.New(io.Discard, "", 0) // servers are killed and watches cut
 		proxy.Transport = transport
-		proxy.ModifyResponse = func(response *http.Response) error { b.admit(name, response); return nil }
+		proxy.ModifyResponse = func(response *http.Response) error { b.adopt(name, response); return nil }
 		proxy.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
 		proxies[name] = proxy
 	}
@@ -98,7 +98,8 @@ func to(name string) func(*http.Request) string { return func(*http.Request) str
 // isWatch tells whether a request opens a watch.
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// isLanes tells whether a request opens a watch that fills a lane; clients' own that are passed through are none, nor are fences.
+// isLanes tells whether a request opens a watch that fills a lane; clients' own that are passed through are none, nor
+// are fences.
 func isLanes(r *http.Request) bool {
 	return isWatch(r) && r.Header.Get("User-Agent") == "listfacade" && r.URL.Query().Get("timeoutSeconds") != "3"
 }
@@ -122,8 +123,8 @@ func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
 	b.changed = make(chan struct{})
 }
 
-// cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that counts as
-// settled: one that ends sooner is resumed after a growing delay.
+// cut ends the open watches cleanly, as a server does whose time for them is over. It waits until a lane has one that
+// counts as settled: one that ends sooner is resumed after a growing delay.
 func (b *serverBalancer) cut(t *testing.T) {
 	t.Helper()
 	testkit.Eventually(t, suite.Within, "a lane's watch has been open for long enough", func() error {
@@ -163,8 +164,8 @@ func (b *serverBalancer) opened(name string) int {
 	return b.served[name]
 }
 
-// admit puts a watch under the balancer's hand.
-func (b *serverBalancer) admit(name string, response *http.Response) {
+// adopt makes a watch one that the balancer can hold back and end.
+func (b *serverBalancer) adopt(name string, response *http.Response) {
 	if !isWatch(response.Request) || response.StatusCode != http.StatusOK {
 		return
 	}

@@ -20,8 +20,8 @@ const (
 	second = "kube-apiserver-2"
 )
 
-// TestSeveralServers stands before two kube-apiservers of one etcd, whose caches are of different age and have different windows, and
-// what gives each request to one or the other.
+// TestSeveralServers stands before two kube-apiservers of one etcd, whose caches are of different age and have
+// different windows, and what gives each request to one or the other.
 func TestSeveralServers(t *testing.T) {
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
@@ -42,7 +42,8 @@ func TestSeveralServers(t *testing.T) {
 	}
 }
 
-// several is a survivors whose facade reads from several servers, and what a client sees who asks for any age all the time.
+// several is a survivors whose facade reads from several servers, and what a client sees who asks for any age all the
+// time.
 type several struct {
 	*survivors
 	balancer *serverBalancer
@@ -115,7 +116,7 @@ func (s *several) readsOwn(t *testing.T) {
 	}
 }
 
-// shows holds that an answer about the stage's config maps has an object at a version.
+// shows holds that an answer about the fixture's config maps has an object at a version.
 func (s *several) shows(t *testing.T, query string, rv uint64) {
 	t.Helper()
 	if code, body := s.ask(t, query); code != http.StatusOK || !strings.Contains(body, string(inObject(rv))) {
@@ -174,7 +175,8 @@ func testInTurn(t *testing.T, s *several) {
 	}
 }
 
-// testOneBehind resumes the lane's watch on a server that has not heard of the version that the lane is at: it is taken silently there.
+// testOneBehind resumes the lane's watch on a server that has not heard of the version that the lane is at: it is taken
+// silently there.
 func testOneBehind(t *testing.T, s *several) {
 	for range 3 {
 		s.balancer.send(to(first))
@@ -212,8 +214,8 @@ func testOneKilled(t *testing.T, s *several) {
 	s.keptWatching(t)
 }
 
-// testOneWithoutWindow resumes the lane's watch on a server that was started after what the lane misses: it is listed again, and its
-// clients after it (I11).
+// testOneWithoutWindow resumes the lane's watch on a server that was started after what the lane misses: it is listed
+// again, and its clients after it (I11).
 func testOneWithoutWindow(t *testing.T, s *several) {
 	_, _, listed := s.client.look()
 	s.balancer.send(to(first))

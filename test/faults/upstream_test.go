@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// survivors is a stage, a facade in front of the cluster, and two clients of it that must survive what comes.
+// survivors are two clients of a facade that must survive what comes, and what they stand on.
 type survivors struct {
 	*suite.Fixture
 	cluster  *testkit.Cluster
@@ -147,8 +147,8 @@ func testPaused(t *testing.T, s *survivors) {
 	}
 }
 
-// testCompacted takes the upstream's window away from under the facade: what comes after must be listed again, by the facade and
-// then by its clients, who are told so (I11).
+// testCompacted takes the upstream's window away from under the facade: what comes after must be listed again, by the
+// facade and then by its clients, who are told so (I11).
 func testCompacted(t *testing.T, s *survivors) {
 	_, _, listed := s.client.look()
 	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
@@ -257,7 +257,7 @@ func testStale(t *testing.T, s *survivors) {
 	strict.survived(t)
 }
 
-// ask asks the facade about the stage's config maps.
+// ask asks the facade about the fixture's config maps.
 func (s *survivors) ask(t *testing.T, query string) (code int, body string) {
 	t.Helper()
 	answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + query})

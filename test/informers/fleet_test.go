@@ -28,7 +28,7 @@ const (
 	fillers = 16
 )
 
-// fleet is a stage, an address, what serves there, and the clients who know that address.
+// fleet is an address, what serves there, and the informers that know that address.
 type fleet struct {
 	*suite.Fixture
 	cluster   *testkit.Cluster
@@ -43,33 +43,33 @@ type fleet struct {
 // newFleet opens a facade at an address of its own.
 func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 	t.Helper()
-	a := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), log: newRequestLog()}
-	a.open(t, a.facade(t))
-	address, err := url.Parse(a.run.URL)
+	f := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), log: newRequestLog()}
+	f.open(t, f.facade(t))
+	address, err := url.Parse(f.run.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.port, err = strconv.Atoi(address.Port()); err != nil {
+	if f.port, err = strconv.Atoi(address.Port()); err != nil {
 		t.Fatal(err)
 	}
-	return a
+	return f
 }
 
 // facade makes one for the fleet's address.
-func (a *fleet) facade(t *testing.T) *suite.Facade {
+func (f *fleet) facade(t *testing.T) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir = a.port, a.certs })
-	run.Wrap(a.log.around)
+	run := suite.NewFacade(t, f.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
+	run.Wrap(f.log.around)
 	return run
 }
 
-// balancer makes a server for the fleet's address that passes requests on to two facades: lists, streaming ones included, to
-// one, and other watches to the other. It ends as balancers do, and leaves nobody time.
-func (a *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
+// balancer makes a server for the fleet's address that passes requests on to two facades: lists, streaming ones
+// included, to one, and other watches to the other. It ends as balancers do, and leaves nobody time.
+func (f *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, a.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = a.port, a.certs, 0 })
+	run := suite.NewFacade(t, f.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = f.port, f.certs, 0 })
 	run.Wrap(func(http.Handler) http.Handler {
-		return a.log.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		return f.log.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			to := lists
 			if q := r.URL.Query(); q.Has("watch") && q.Get("sendInitialEvents") != "true" {
 				to = watches
@@ -81,37 +81,37 @@ func (a *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Faca
 }
 
 // open lets clients in at the fleet's address.
-func (a *fleet) open(t *testing.T, run *suite.Facade) {
+func (f *fleet) open(t *testing.T, run *suite.Facade) {
 	t.Helper()
 	run.Listen(t)
 	run.AwaitReady(t)
-	a.run = run
+	f.run = run
 }
 
 // startInformers starts the programs, and waits until they have synced.
-func (a *fleet) startInformers(t *testing.T, programs []program) {
+func (f *fleet) startInformers(t *testing.T, programs []program) {
 	t.Helper()
-	kubeconfig := testkit.WriteKubeconfig(t, a.run.Config)
+	kubeconfig := testkit.WriteKubeconfig(t, f.run.Config)
 	t.Cleanup(func() {
 		if t.Failed() {
-			a.log.print(t)
+			f.log.print(t)
 		}
 	})
 	for _, p := range programs {
-		a.informers = append(a.informers, startInformer(t, p, kubeconfig, a.Namespace))
+		f.informers = append(f.informers, startInformer(t, p, kubeconfig, f.Namespace))
 	}
-	for _, s := range a.informers {
+	for _, s := range f.informers {
 		s.syncs(t, manyObjects)
 	}
-	a.agree(t)
+	f.agree(t)
 }
 
 // agree waits until every client holds exactly what the upstream has; nobody writes meanwhile.
-func (a *fleet) agree(t *testing.T) {
+func (f *fleet) agree(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	want := a.Present(t, suite.ConfigMaps, metav1.ListOptions{})
-	for _, s := range a.informers {
+	want := f.Present(t, suite.ConfigMaps, metav1.ListOptions{})
+	for _, s := range f.informers {
 		testkit.Eventually(t, informerWithin, s.name+" holds what the upstream has", func() error { return s.holds(want) })
 		if wrong := s.errors(); len(wrong) > 0 {
 			t.Fatalf("%s was told %d events that do not fit, as %s", s.name, len(wrong), wrong[0])
@@ -121,11 +121,11 @@ func (a *fleet) agree(t *testing.T) {
 }
 
 // allWatch waits until every client watches.
-func (a *fleet) allWatch(t *testing.T) {
+func (f *fleet) allWatch(t *testing.T) {
 	t.Helper()
-	for _, s := range a.informers {
+	for _, s := range f.informers {
 		testkit.Eventually(t, informerWithin, s.name+" watches", func() error {
-			if a.log.watching(s.agent) == 0 {
+			if f.log.watching(s.agent) == 0 {
 				return errors.New("it does not")
 			}
 			return nil
@@ -134,9 +134,9 @@ func (a *fleet) allWatch(t *testing.T) {
 }
 
 // fill makes many small objects.
-func (a *fleet) fill(t *testing.T) {
+func (f *fleet) fill(t *testing.T) {
 	t.Helper()
-	config := rest.CopyConfig(a.Config)
+	config := rest.CopyConfig(f.Config)
 	config.ContentType = runtime.ContentTypeProtobuf // half the work
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -148,7 +148,7 @@ func (a *fleet) fill(t *testing.T) {
 	for i := range manyObjects {
 		group.Go(func() error {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: nameOf(i)}, Data: map[string]string{"value": "1"}}
-			_, err := client.CoreV1().ConfigMaps(a.Namespace).Create(ctx, object, metav1.CreateOptions{})
+			_, err := client.CoreV1().ConfigMaps(f.Namespace).Create(ctx, object, metav1.CreateOptions{})
 			return err
 		})
 	}
@@ -161,18 +161,18 @@ func (a *fleet) fill(t *testing.T) {
 func nameOf(i int) string { return fmt.Sprintf("o%05d", i) }
 
 // change writes: it changes, deletes and creates some objects, other ones each time; some that are deleted come back.
-func (a *fleet) change(t *testing.T) {
+func (f *fleet) change(t *testing.T) {
 	t.Helper()
 	const some = 10
-	a.changes++
-	value := strconv.Itoa(a.changes)
+	f.changes++
+	value := strconv.Itoa(f.changes)
 	for i := range some {
-		changed, deleted, replaced := a.changes*some+i, manyObjects/3+a.changes*some+i, manyObjects*2/3+a.changes*some+i
-		a.Put(t, suite.ConfigMaps, nameOf(changed), "", value)
-		a.Remove(t, suite.ConfigMaps, nameOf(deleted))
-		a.Remove(t, suite.ConfigMaps, nameOf(replaced))
-		a.Put(t, suite.ConfigMaps, nameOf(replaced), "", value)
-		a.Put(t, suite.ConfigMaps, fmt.Sprintf("new-%s-%d", value, i), "", "1")
-		a.Put(t, suite.ConfigMaps, fmt.Sprintf("new-%s-%d", value, i), "", "2")
+		changed, deleted, replaced := f.changes*some+i, manyObjects/3+f.changes*some+i, manyObjects*2/3+f.changes*some+i
+		f.Put(t, suite.ConfigMaps, nameOf(changed), "", value)
+		f.Remove(t, suite.ConfigMaps, nameOf(deleted))
+		f.Remove(t, suite.ConfigMaps, nameOf(replaced))
+		f.Put(t, suite.ConfigMaps, nameOf(replaced), "", value)
+		f.Put(t, suite.ConfigMaps, fmt.Sprintf("new-%s-%d", value, i), "", "1")
+		f.Put(t, suite.ConfigMaps, fmt.Sprintf("new-%s-%d", value, i), "", "2")
 	}
 }

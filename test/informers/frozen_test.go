@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// freezingProxy is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more and new ones are
-// refused, as by an upstream under load; everything else gets through.
+// freezingProxy is the way from a facade to its upstream. When it is frozen, the facade's own watches hear nothing more
+// and new ones are refused, as by an upstream under load; everything else gets through.
 type freezingProxy struct {
 	kubeconfig string
 	frozen     chan struct{}

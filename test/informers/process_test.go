@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// informer is an informer in a process of its own, and what it says (test/clients/README.md).
+// informer is one in a process of its own, and what it says (test/clients/README.md).
 type informer struct {
 	program
 	ask   io.Writer
@@ -86,7 +86,8 @@ func (i *informer) listen(stdout io.Reader) {
 	}
 }
 
-// take holds that an event fits to those before it: nothing appears twice or changes before it is there, and nothing goes back.
+// take holds that an event fits to those before it: nothing appears twice or changes before it is there, and nothing
+// goes back.
 func (i *informer) take(line string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -27,8 +27,8 @@ const (
 	regressionsFile      = "../../testdata/conformance/regressions.txt"
 )
 
-// TestConformance asks both servers questions made at random, while a few objects change. LISTFACADE_SEED asks the questions
-// of an earlier run again.
+// TestConformance asks both servers questions made at random, while a few objects change. LISTFACADE_SEED asks the
+// questions of an earlier run again.
 func TestConformance(t *testing.T) {
 	seed := settings.Seed(t)
 	budget := settings.NewBudget(t, "LISTFACADE_CONFORMANCE", conformanceQuestions)
@@ -84,8 +84,8 @@ func subjectsOf(t *testing.T) []testkit.Subject {
 	return subjects
 }
 
-// conformance asks questions and keeps count. Lists and objects are asked one after the other by the test's goroutine, each
-// stream by a goroutine of its own.
+// conformance asks questions and keeps count. Lists and objects are asked one after the other by the test's goroutine,
+// each stream by a goroutine of its own.
 type conformance struct {
 	oracle  *testkit.Oracle
 	seed    uint64

@@ -34,8 +34,8 @@ type served struct {
 	objects    []metav1.ObjectMeta // of the fixtures
 }
 
-// fixturesOf asks the cluster for everything that can be listed and watched, and for the fixtures of each. Groups of other
-// tests are left out.
+// fixturesOf asks the cluster for everything that can be listed and watched, and for the fixtures of each. Groups of
+// other tests are left out.
 func fixturesOf(t *testing.T) []served {
 	t.Helper()
 	config, err := suite.Furnished(t).Config("admin")

@@ -157,7 +157,8 @@ func askObject(t *testing.T, o *testkit.Oracle, path, version string) {
 	o.Compare(t, testkit.Question{Path: path + "?resourceVersion=" + version + "&limit=abc&watch=1"})
 }
 
-// TestEveryKindMostRecent asks for what is there now, and for encodings that the upstream makes. Who answers is not fixed.
+// TestEveryKindMostRecent asks for what is there now, and for encodings that the upstream makes. Who answers is not
+// fixed.
 func TestEveryKindMostRecent(t *testing.T) {
 	o := newOracle(t)
 	for _, kind := range fixturesOf(t) {
@@ -180,7 +181,8 @@ func TestEveryKindMostRecent(t *testing.T) {
 	}
 }
 
-// maxPages is how many pages of a long collection are followed; it has to be more than the fixtures' own collections need.
+// maxPages is how many pages of a long collection are followed; it has to be more than the fixtures' own collections
+// need.
 const maxPages = 8
 
 // followPages reads a collection to its end page by page. Each page is asked of both servers with the same token, which

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// oldKubectl finds the kubectl of Debian's package kubernetes-client: unpacked below bin, or installed. It is years older than the
-// cluster's own.
+// oldKubectl finds the kubectl of Debian's package kubernetes-client: unpacked below bin, or installed. It is years
+// older than the cluster's own.
 func oldKubectl(t *testing.T) string {
 	t.Helper()
 	places := []string{filepath.Join(suite.Programs, "debian", "usr", "bin", "kubectl"), "/usr/bin/kubectl"}
@@ -25,7 +25,8 @@ func oldKubectl(t *testing.T) string {
 	return ""
 }
 
-// TestOldKubectl compares what an old kubectl prints, which asks for other things than a new one, or for the same in other words.
+// TestOldKubectl compares what an old kubectl prints, which asks for other things than a new one, or for the same in
+// other words.
 func TestOldKubectl(t *testing.T) {
 	kubectls, config := kubectlsOf(t, oldKubectl(t))
 	t.Log(kubectls.Facade.Run(t, "version", "--client"))

@@ -80,7 +80,8 @@ func TestKubectl(t *testing.T) {
 	}
 }
 
-// TestKubectlEveryKind gets every kind at once. That takes longer than a second, so ages are masked where they are printed.
+// TestKubectlEveryKind gets every kind at once. That takes longer than a second, so ages are masked where they are
+// printed.
 func TestKubectlEveryKind(t *testing.T) {
 	kubectls, _ := newKubectls(t)
 	every := everyKind(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestReadYourWrites: what was written before a request without a resourceVersion is in its answer, whether the resource is quiet
-// or changes all the time, and whether one reads or many do.
+// TestReadYourWrites: what was written before a request without a resourceVersion is in its answer, whether the
+// resource is quiet or changes all the time, and whether one reads or many do.
 func TestReadYourWrites(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	facade := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t))).Facade

@@ -93,8 +93,8 @@ func firstFrame(t *testing.T, o *testkit.Oracle, q testkit.Question) string {
 	return testkit.DiffRecordings(first[0], first[1])
 }
 
-// TestWatchTimeouts lets watches end by themselves: cleanly, in time, with a bookmark two seconds before the end if there was
-// time for one (semantics 4.3, 10.3).
+// TestWatchTimeouts lets watches end by themselves: cleanly, in time, with a bookmark two seconds before the end if
+// there was time for one (semantics 4.3, 10.3).
 func TestWatchTimeouts(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -143,11 +143,11 @@ func TestBookmarkInterval(t *testing.T) {
 		other := s.Put(t, suite.ConfigMaps, "b", "t=b", fmt.Sprint(i))
 		watch.Until(t, suite.Within, "a bookmark tells of the write", func(r *testkit.Recording) bool { return r.Reached() >= other })
 	}
-	silent := o.Facade.MustRecord(t, testkit.Question{
+	without := o.Facade.MustRecord(t, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&labelSelector=t%%3Da&resourceVersion=%d", path, start),
 	})
 	last := s.Put(t, suite.ConfigMaps, "a", "t=a", "2")
-	rec := silent.Until(t, suite.Within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	rec := without.Until(t, suite.Within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	if len(rec.Frames) != 1 {
 		t.Errorf("bookmarks that nobody asked for: %s", rec)
 	}
@@ -183,7 +183,8 @@ func TestWatchOfEvents(t *testing.T) {
 	}
 }
 
-// TestBookmarkIsNotBelowStart: a watch from now on, of a resource that is quiet while others move, has no bookmark of the time before.
+// TestBookmarkIsNotBelowStart: a watch from now on, of a resource that is quiet while others move, has no bookmark of
+// the time before.
 func TestBookmarkIsNotBelowStart(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
@@ -246,7 +247,8 @@ func TestWatchErrors(t *testing.T) {
 	}
 }
 
-// refused compares two watches that end by themselves; in-stream errors are the only frame of an answer that began well.
+// refused compares two watches that end by themselves; in-stream errors are the only frame of an answer that began
+// well.
 func refused(t *testing.T, o *testkit.Oracle, q testkit.Question, inStream bool) string {
 	t.Helper()
 	var ends [2]*testkit.Recording
@@ -274,7 +276,8 @@ func refused(t *testing.T, o *testkit.Oracle, q testkit.Question, inStream bool)
 // listRV is a list's version, which is that of the cache that answers.
 var listRV = regexp.MustCompile(`"metadata":\{"resourceVersion":"\d+"\}`)
 
-// TestMetadataOfConvertedKinds: what kube-apiserver adds when it converts an object is in the object, not in its metadata alone.
+// TestMetadataOfConvertedKinds: what kube-apiserver adds when it converts an object is in the object, not in its
+// metadata alone.
 func TestMetadataOfConvertedKinds(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))

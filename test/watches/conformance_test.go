@@ -21,9 +21,9 @@ const (
 	workloadFiles        = "../../testdata/conformance/workloads/*.txt"
 )
 
-// TestConformanceWorkloads runs workloads, those that were once answered differently and others made at random: each writes to
-// kube-apiserver and watches through both servers. LISTFACADE_SEED runs those of an earlier run again, with LISTFACADE_WORKLOADS=1
-// only the one whose seed that is.
+// TestConformanceWorkloads runs workloads, those that were once answered differently and others made at random: each
+// writes to kube-apiserver and watches through both servers. LISTFACADE_SEED runs those of an earlier run again, with
+// LISTFACADE_WORKLOADS=1 only the one whose seed that is.
 func TestConformanceWorkloads(t *testing.T) {
 	t.Parallel() // it has a cluster of its own
 	first := settings.Seed(t)

@@ -19,8 +19,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// workloadCluster is where workloads are done: a cluster without controllers, so that nobody but scripts writes what they watch, and
-// one facade.
+// workloadCluster is where workloads run: a cluster without controllers, so that nobody but scripts writes what they
+// watch, and one facade.
 type workloadCluster struct {
 	*suite.Fixture
 	run    *suite.Facade
@@ -34,12 +34,12 @@ func newWorkloadCluster(t *testing.T) *workloadCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	a := &workloadCluster{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
-	a.oracle = a.Fixture.Oracle(t, a.run)
-	return a
+	c := &workloadCluster{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
+	c.oracle = c.Fixture.Oracle(t, c.run)
+	return c
 }
 
-// slot is a place in an workloadCluster with custom resources of its own. One workload at a time is done there.
+// slot has custom resources of its own in a workload cluster. One workload at a time runs in it.
 type slot struct {
 	*workloadCluster
 	group   string
@@ -49,9 +49,9 @@ type slot struct {
 // definition is what of a custom resource's definition changes.
 type definition struct{ column, unselectable, version, note bool }
 
-func (a *workloadCluster) newSlot(t *testing.T, number int) *slot {
+func (c *workloadCluster) newSlot(t *testing.T, number int) *slot {
 	t.Helper()
-	s := &slot{workloadCluster: a, group: fmt.Sprintf("slot%d.example.com", number), defined: map[string]definition{}}
+	s := &slot{workloadCluster: c, group: fmt.Sprintf("slot%d.example.com", number), defined: map[string]definition{}}
 	for _, resource := range []string{"gadgets", "rings"} {
 		s.define(t, resource, definition{})
 	}

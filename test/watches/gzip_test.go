@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWatchGzip: a streaming list is compressed when the client asks, one gzip member for each flush, and no other watch is
-// (semantics 6.6).
+// TestWatchGzip: a streaming list is compressed when the client asks, one gzip member for each flush, and no other
+// watch is (semantics 6.6).
 func TestWatchGzip(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))

@@ -101,8 +101,8 @@ func TestInformerContent(t *testing.T) {
 	})
 }
 
-// TestRelists walks the ways in which clients list again: the first list at version 0 with a limit, one at the last version, and
-// pages, each followed by a watch from the list's version that must neither miss nor repeat anything (I5).
+// TestRelists walks the ways in which clients list again: the first list at version 0 with a limit, one at the last
+// version, and pages, each followed by a watch from the list's version that must neither miss nor repeat anything (I5).
 func TestRelists(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)

@@ -24,8 +24,9 @@ const (
 	randomObjects = 12
 )
 
-// TestRandomWatches lets watches with random selectors, forms and starts run through the facade while objects change at random.
-// Some of them break off and are resumed where they were. Each must have told exactly what kube-apiserver's own watch tells.
+// TestRandomWatches lets watches with random selectors, forms and starts run through the facade while objects change at
+// random. Some of them break off and are resumed where they were. Each must have told exactly what kube-apiserver's own
+// watch tells.
 func TestRandomWatches(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)

@@ -23,8 +23,8 @@ var watchForms = map[string]struct{ accept, query string }{
 	"table, cells":   {accept: suite.AcceptTable, query: "&includeObject=None"},
 }
 
-// transitions writes an object x through every way in and out of a selection by label (the example of semantics 4.4), beside
-// an object y without labels. It returns the versions of the last writes of x and of y.
+// transitions writes an object x through every way in and out of a selection by label (the example of semantics 4.4),
+// beside an object y without labels. It returns the versions of the last writes of x and of y.
 func transitions(t *testing.T, s *suite.Fixture, gvr schema.GroupVersionResource) (x, y uint64) {
 	t.Helper()
 	s.Put(t, gvr, "x", "t=b", "1")
@@ -189,8 +189,8 @@ func TestWatchPodsByNode(t *testing.T) {
 	}
 }
 
-// pods makes pods that come to nodes, run and go. It returns the version at which the last was bound to its node, and that of
-// the last write of all.
+// pods makes pods that come to nodes, run and go. It returns the version at which the last was bound to its node, and
+// that of the last write of all.
 func pods(t *testing.T, s *suite.Fixture) (bound, last uint64) {
 	t.Helper()
 	pod(t, s, "on-n2", "n2")

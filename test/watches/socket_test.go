@@ -10,7 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWatchSockets watches over websockets what the cache answers and what is passed through, and asks in ways that are refused.
+// TestWatchSockets watches over websockets what the cache answers and what is passed through, and asks in ways that are
+// refused.
 func TestWatchSockets(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))

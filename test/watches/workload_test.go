@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// workload is a script as it is done.
+// workload is a script as it runs.
 type workload struct {
 	*slot
 	name      string // of everything that is the script's own
@@ -124,7 +124,8 @@ func (d definition) changed(part string) definition {
 	return d
 }
 
-// redefine changes a definition. All watches of the resource end, unless nothing but the definition's own metadata changed.
+// redefine changes a definition. All watches of the resource end, unless nothing but the definition's own metadata
+// changed.
 func (p *workload) redefine(t *testing.T, resource string, d definition) {
 	t.Helper()
 	was := p.defined[resource]

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// phase is a resource from one definition to the next, or for a whole workload. Whatever is watched in it is compared at its end, with the
-// other server's watch and with what kube-apiserver's own watch of everything told.
+// phase is a resource from one definition to the next, or for a whole workload. Whatever is watched in it is compared
+// at its end, with the other server's watch and with what kube-apiserver's own watch of everything told.
 type phase struct {
 	*workload
 	resource string
@@ -101,8 +101,8 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 }
 
 // cached tells why the facade's own cache does not have a version: a list may be the upstream's answer.
-func (a *workloadCluster) cached(gvr schema.GroupVersionResource, version uint64) error {
-	for _, lane := range a.run.Lanes() {
+func (c *workloadCluster) cached(gvr schema.GroupVersionResource, version uint64) error {
+	for _, lane := range c.run.Lanes() {
 		switch {
 		case lane.Group != gvr.Group || lane.Version != gvr.Version || lane.Resource != gvr.Resource:
 			continue
@@ -119,7 +119,8 @@ func (a *workloadCluster) cached(gvr schema.GroupVersionResource, version uint64
 // patience is how long a watch may take for what it has to tell; then what it told is compared.
 const patience = 15 * time.Second
 
-// end compares everything that was watched. With an act that ends all watches, that is done before, and ends are compared, too.
+// end compares everything that was watched. With an act that ends all watches, that is done before, and ends are
+// compared, too.
 func (e *phase) end(t *testing.T, act func()) {
 	t.Helper()
 	last := e.mark(t, e.resource)

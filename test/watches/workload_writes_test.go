@@ -81,8 +81,8 @@ func (p *workload) fill(o *unstructured.Unstructured, resource, labels, value st
 	}
 }
 
-// put makes an object or changes it, and returns its version. What it stands on may take a moment: a namespace that was made again,
-// a service account, a definition.
+// put makes an object or changes it, and returns its version. What it stands on may take a moment: a namespace that was
+// made again, a service account, a definition.
 func (p *workload) put(t *testing.T, resource, name, labels, value string) uint64 {
 	t.Helper()
 	var stored *unstructured.Unstructured
@@ -149,7 +149,8 @@ const (
 	noFinalizer = `null`
 )
 
-// release lets go of an object; a namespace that is to go has a finalizer of its own, which a controller would take away.
+// release lets go of an object; a namespace that is to go has a finalizer of its own, which a controller would take
+// away.
 func (p *workload) release(t *testing.T, resource, name string) {
 	t.Helper()
 	p.hold(t, resource, name, noFinalizer)

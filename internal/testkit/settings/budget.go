@@ -9,8 +9,8 @@ import (
 // margin is what a test has to end what it began, before its deadline.
 const margin = time.Minute
 
-// Budget is how much of a random test there is to do: a number of tries, or, with LISTFACADE_SOAK, as many as there is time
-// for.
+// Budget is how much of a random test there is to do: a number of tries, or, with LISTFACADE_SOAK, as many as there is
+// time for.
 type Budget struct {
 	Tries int
 	until time.Time // zero: without end

@@ -11,7 +11,8 @@ import (
 // fixedSeed is what random tests begin with unless the environment says otherwise.
 const fixedSeed = 20_000
 
-// Seed is the seed of a random test: the same every time, or LISTFACADE_SEED. It is logged, so that a test that fails says it.
+// Seed is the seed of a random test: the same every time, or LISTFACADE_SEED. It is logged, so that a test that fails
+// says it.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	seed := Number(t, "LISTFACADE_SEED", fixedSeed)

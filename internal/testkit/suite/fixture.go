@@ -25,8 +25,8 @@ type Fixture struct {
 	Client    dynamic.Interface
 }
 
-// NewFixture makes a namespace and waits until the cluster's controllers have put into it what they put into every namespace,
-// so that nothing but the test writes there.
+// NewFixture makes a namespace and waits until the cluster's controllers have put into it what they put into every
+// namespace, so that nothing but the test writes there.
 func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 	t.Helper()
 	config, err := c.Config("admin")

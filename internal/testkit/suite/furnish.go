@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// The namespaces of the fixtures. In storage order everything of "oracle-b" stands before everything of "oracle", because
-// "-" sorts before "/" (semantics 2.7).
+// The namespaces of the fixtures. In storage order everything of "oracle-b" stands before everything of "oracle",
+// because "-" sorts before "/" (semantics 2.7).
 const (
 	FirstNamespace  = "oracle"
 	SecondNamespace = "oracle-b"
