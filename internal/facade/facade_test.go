@@ -1,0 +1,204 @@
+package facade
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap/zaptest"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// alone makes a facade whose upstream cannot be reached.
+func alone(t *testing.T, set func(*Config)) *Facade {
+	t.Helper()
+	c := Defaults()
+	c.CertDir, c.Port = t.TempDir(), 0
+	set(&c)
+	f, err := New(t.Context(), c, &rest.Config{Host: "https://127.0.0.1:1"}, zaptest.NewLogger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func listen(t *testing.T, f *Facade) net.Listener {
+	t.Helper()
+	listener, err := Listen(f.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listener
+}
+
+// serve serves until stop is called, which returns what Serve did.
+func serve(t *testing.T, f *Facade, listener net.Listener) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Serve(ctx, listener) }()
+	return func() error { cancel(); return <-ended }
+}
+
+// client trusts whoever answers, and keeps no connection.
+func client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+	}}
+}
+
+// ask returns the code and the body of an answer.
+func ask(t *testing.T, listener net.Listener, path string) (code int, body string) {
+	t.Helper()
+	response, err := client().Get("https://" + listener.Addr().String() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// TestServe: without an upstream a facade lives and is not ready; at the end nothing is left of it.
+func TestServe(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	f := alone(t, func(c *Config) { c.Preload = []string{"pods"} })
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("New starts something: %v", err)
+	}
+	listener := listen(t, f)
+	stop := serve(t, f, listener)
+	if code, body := ask(t, listener, "/livez"); code != http.StatusOK {
+		t.Errorf("/livez: %d %s", code, body)
+	}
+	code, body := ask(t, listener, "/readyz?verbose")
+	if code != http.StatusInternalServerError || !strings.Contains(body, "[-]discovery") || !strings.Contains(body, "[-]preload") {
+		t.Errorf("/readyz: %d %s", code, body)
+	}
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestServeDrains: what is under way at the end finishes, after readiness has said no and before Serve returns.
+func TestServeDrains(t *testing.T) {
+	f := alone(t, func(*Config) {})
+	began, said := make(chan struct{}), make(chan string, 1)
+	ready := f.Handler()
+	f.Wrap(func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			close(began)
+			<-f.draining.Done()
+			ready.ServeHTTP(w, r)
+		})
+	})
+	listener := listen(t, f)
+	stop := serve(t, f, listener)
+	go func() {
+		response, err := client().Get("https://" + listener.Addr().String() + "/readyz?verbose")
+		if err != nil {
+			said <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		text, _ := io.ReadAll(response.Body) // what is missing is missed below
+		said <- string(text)
+	}()
+	<-began
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if text := <-said; !strings.Contains(text, "[-]shutdown") {
+		t.Errorf("a request that was under way was answered %q", text)
+	}
+}
+
+// TestServeCutsOff: at the end of the grace period, what is still under way is broken off.
+func TestServeCutsOff(t *testing.T) {
+	f := alone(t, func(c *Config) { c.ShutdownGrace = 10 * time.Millisecond })
+	began := make(chan struct{})
+	f.Wrap(func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			close(began)
+			<-r.Context().Done()
+		})
+	})
+	listener := listen(t, f)
+	stop := serve(t, f, listener)
+	failed := make(chan error, 1)
+	go func() {
+		response, err := client().Get("https://" + listener.Addr().String() + "/livez")
+		if err == nil {
+			response.Body.Close()
+		}
+		failed <- err
+	}()
+	<-began
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if err := <-failed; err == nil {
+		t.Error("the request was answered")
+	}
+}
+
+// TestServeFails: a part that fails ends the others, and says why.
+func TestServeFails(t *testing.T) {
+	f := alone(t, func(*Config) {})
+	listener := listen(t, f)
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Serve(t.Context(), listener); err == nil || !strings.Contains(err.Error(), "serve: ") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// TestAbort: a facade that is aborted answers nobody, and ends when it is told to.
+func TestAbort(t *testing.T) {
+	f := alone(t, func(*Config) {})
+	listener := listen(t, f)
+	stop := serve(t, f, listener)
+	if code, _ := ask(t, listener, "/livez"); code != http.StatusOK {
+		t.Errorf("/livez: %d", code)
+	}
+	if err := f.Abort(); err != nil {
+		t.Error(err)
+	}
+	testkit.Eventually(t, time.Minute, "nobody listens", func() error {
+		taken, err := net.Listen("tcp", listener.Addr().String())
+		if err == nil {
+			err = taken.Close()
+		}
+		return err
+	})
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestListenRefuses(t *testing.T) {
+	f := alone(t, func(*Config) {})
+	listener := listen(t, f)
+	defer listener.Close()
+	c := f.config
+	c.Port = listener.Addr().(*net.TCPAddr).Port
+	if second, err := Listen(c); err == nil {
+		second.Close()
+		t.Error("an address was taken twice")
+	}
+}
