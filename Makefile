@@ -35,11 +35,12 @@ clients: ## compile the informers of test/clients, each with the client-go of it
 run: cluster ## a real cluster with Running pods, the facade in front of it, and the kubectl line to try
 	deploy/local/run.sh
 
+# Tests that are marked parallel wait for servers and clients most of the time, so there are more of them than cores.
 .PHONY: test
 test: cluster clients ## everything, against a real kube-apiserver, with the race detector
 	go vet ./...
 	cd devcluster && go vet ./... && go test -count=1 ./...
-	LISTFACADE_VERIFY=1 go test -race -count=1 -timeout 30m $(PACKAGES)
+	LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 30m $(PACKAGES)
 
 .PHONY: conformance
 conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
