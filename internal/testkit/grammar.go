@@ -77,7 +77,7 @@ func (g *Grammar) noRead(subject Subject) Question {
 		q.Method = g.choose([]string{http.MethodOptions, http.MethodPost})
 		path += "/" + object.Name
 	}
-	q.Path = path + "?" + g.query(noReadParameters)
+	q.Path = path + "?" + g.query(getParameters)
 	return q
 }
 

@@ -1,7 +1,5 @@
 package testkit
 
-import "slices"
-
 // choices are the values that a parameter or header may have.
 type choices struct{ good, odd []string }
 
@@ -126,10 +124,6 @@ var getParameters = []parameter{
 	{"limit", 4, choices{[]string{"1"}, []string{"abc"}}},
 	byPretty, byTimeout, byInclude,
 }
-
-// noReadParameters are without a timeout: kube-apiserver looks at that before it looks at the method, and refuses a bad
-// one with 400; the facade has nothing but 405 for what is no read.
-var noReadParameters = slices.DeleteFunc(slices.Clone(getParameters), func(p parameter) bool { return p.name == byTimeout.name })
 
 var watchParameters = []parameter{
 	{"resourceVersion", 60, versionsOfWatches},
