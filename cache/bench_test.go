@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -26,7 +25,7 @@ func benchLane(_ *testing.B) *Lane {
 	}
 	l := NewLane(Options{Indexes: []Index{FieldIndex("spec.nodeName", nodeField)}, HistoryBytes: 64 << 20})
 	l.verifying = false
-	l.Replace(benchPods, &wire.Shape{}, objects)
+	l.Replace(benchPods, shape, objects)
 	return l
 }
 
@@ -97,7 +96,7 @@ func BenchmarkReplace(b *testing.B) {
 		objects = append(objects, o)
 	}
 	for b.Loop() {
-		l.Replace(benchPods, &wire.Shape{}, objects)
+		l.Replace(benchPods, shape, objects)
 	}
 }
 
@@ -108,7 +107,7 @@ func BenchmarkScanAll(b *testing.B) {
 		bytes := 0
 		for run := range s.Runs(Span{}) {
 			for _, o := range run.Objects() {
-				bytes += len(o.Item.JSON)
+				bytes += o.Item.Size()
 			}
 		}
 		if bytes == 0 {

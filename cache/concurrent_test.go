@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -104,7 +103,7 @@ func TestConcurrentReaders(t *testing.T) {
 	for _, o := range m.newest().objects {
 		list = append(list, o)
 	}
-	l.Replace(100, &wire.Shape{}, list)
+	l.Replace(100, shape, list)
 	script := make([]Change, changes)
 	for i := range script {
 		script[i] = u.change(m.rv+1+RV(u.IntN(3)), m.newest().objects)
@@ -155,7 +154,7 @@ func TestProgressNeverOvertakesEvents(t *testing.T) {
 	const last = RV(100_000)
 	l := NewLane(Options{HistoryBytes: 1 << 40})
 	l.verifying = false // even when the environment asks: the test is about speed
-	l.Replace(1, &wire.Shape{}, nil)
+	l.Replace(1, shape, nil)
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	go func() {
 		o := pod("a/a", 0, "", "")

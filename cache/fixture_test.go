@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -35,12 +36,20 @@ func pod(key string, rv RV, node, app string) *Object {
 	return &Object{Key: key, RV: rv, Attributes: a, Item: itemOf(key, rv, node, app)}
 }
 
-var scanner = wire.NewExtractor(nil)
+// shape is that of the objects here.
+var shape = jsonwire.Encoding{}.Shape(wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, ListKind: "PodList"})
+
+var scanner = jsonwire.NewExtractor(nil)
+
+// textOf returns an object's text.
+func textOf(it wire.Item) string {
+	return string(shape.AppendObject(nil, wire.Form{}, &it, time.Time{}))
+}
 
 func itemOf(key string, rv RV, node, app string) wire.Item {
 	json := fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"resourceVersion":"%d","labels":{"app":%q}},`+
 		`"spec":{"nodeName":%q}}`, key, rv, app, node)
-	item, _, err := scanner.Scan(wire.Row{Object: []byte(json)})
+	item, _, err := scanner.Scan(jsonwire.Row{Object: []byte(json)})
 	if err != nil {
 		panic(err)
 	}
@@ -77,7 +86,7 @@ func newTestLane(t testing.TB, o Options, rv RV, objects ...*Object) *Lane {
 			t.Errorf("left open: %d feeds, %d watchers", s.Feeds, s.Watchers)
 		}
 	})
-	l.Replace(rv, &wire.Shape{}, objects)
+	l.Replace(rv, shape, objects)
 	return l
 }
 

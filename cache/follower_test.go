@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -89,7 +88,7 @@ func TestFollowersConverge(t *testing.T) {
 	u := newUniverse(t)
 	l := NewLane(Options{Indexes: podOptions.Indexes, HistoryBytes: 300 << 10})
 	existing := u.objects(100)
-	l.Replace(100, &wire.Shape{}, slices.Collect(maps.Values(existing)))
+	l.Replace(100, shape, slices.Collect(maps.Values(existing)))
 	var last atomic.Uint64
 	followers := make([]*follower, 16)
 	failures := make([]error, len(followers))
@@ -111,7 +110,7 @@ func TestFollowersConverge(t *testing.T) {
 		}
 		if i%1500 == 1499 {
 			existing = u.objects(rv)
-			l.Replace(rv, &wire.Shape{}, slices.Collect(maps.Values(existing)))
+			l.Replace(rv, shape, slices.Collect(maps.Values(existing)))
 		}
 	}
 	last.Store(uint64(rv))

@@ -174,7 +174,7 @@ func (h *history) departure(seq int64, e *entry) *Object {
 	if o := e.departed.Load(); o != nil {
 		return o
 	}
-	o := e.before.at(e.rv)
+	o := e.before.at(e.rv, e.state.shape)
 	if !e.departed.CompareAndSwap(nil, o) {
 		return e.departed.Load()
 	}

@@ -68,7 +68,7 @@ func (l *Lane) Ready() <-chan struct{} { return l.ready }
 
 // Replace makes an upstream list at rv the lane's content and starts a new epoch: the watchers of the last one end
 // with *ExpiredError (I11). objects may come in any order; the slice stays the caller's. It does nothing after Close.
-func (l *Lane) Replace(rv RV, shape *wire.Shape, objects []*Object) {
+func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/listfacade/listfacade/internal/wire"
 )
 
 func TestNothingBeforeFirstList(t *testing.T) {
@@ -32,7 +30,7 @@ func TestNothingBeforeFirstList(t *testing.T) {
 		t.Error("ready without a list")
 	default:
 	}
-	l.Replace(1, &wire.Shape{}, nil)
+	l.Replace(1, shape, nil)
 	<-l.Ready()
 	equal(t, "RV of the empty list", current(t, l).RV(), RV(1))
 }
@@ -163,7 +161,7 @@ func TestWaitFor(t *testing.T) {
 		equal(t, "answers at 14", len(answers), 2)
 		equal(t, "first RV", (<-answers).rv, RV(14))
 		equal(t, "second RV", (<-answers).rv, RV(14))
-		l.Replace(21, &wire.Shape{}, nil)
+		l.Replace(21, shape, nil)
 		equal(t, "RV after a relist", (<-answers).rv, RV(21))
 
 		began := time.Now()
@@ -200,7 +198,7 @@ func TestClose(t *testing.T) {
 	if err := l.Apply(Change{Object: pod("a/b", 11, "", "")}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Apply: %v", err)
 	}
-	l.Replace(20, &wire.Shape{}, nil)
+	l.Replace(20, shape, nil)
 	if _, err := l.Watch(WatchOptions{Predicate: selecting(t, "", "", "")}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Watch: %v", err)
 	}

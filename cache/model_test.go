@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit/settings"
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -275,7 +274,7 @@ func (r *modelRun) relist() {
 	}
 	objects := r.objects(rv)
 	r.model = newModel(rv, objects)
-	r.lane.Replace(rv, &wire.Shape{}, slices.Collect(maps.Values(objects)))
+	r.lane.Replace(rv, shape, slices.Collect(maps.Values(objects)))
 	for _, w := range r.watchers {
 		for _, ok := w.Next(); ok; _, ok = w.Next() {
 		}
@@ -317,12 +316,12 @@ func (r *modelRun) chunks() {
 	var got []string
 	for from, more := "", true; more; {
 		c := s.Chunk(p, from, limit)
-		for _, o := range c.Objects {
+		for o := range flat(slices.Values(c.Runs)) {
 			got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
 			from = o.Key + "\x00"
 		}
-		if more = c.More; more && len(c.Objects) != limit {
-			r.Fatalf("%d of %d objects, and more to come", len(c.Objects), limit)
+		if more = c.More; more && c.Len != limit {
+			r.Fatalf("%d of %d objects, and more to come", c.Len, limit)
 		}
 	}
 	equal(r, fmt.Sprintf("chunks of %d of %s", limit, p), got, r.model.list(r.model.rv, p))

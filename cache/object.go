@@ -13,7 +13,7 @@ type Object struct {
 	RV RV
 	// Attributes are what predicates and indexes look at.
 	selectors.Attributes
-	// Item is the object's bytes.
+	// Item is the object as the upstream encoded it.
 	Item wire.Item
 }
 
@@ -28,9 +28,9 @@ func (o *Object) Size() int {
 
 // at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the
 // event that ended it (semantics 4.4).
-func (o *Object) at(rv RV) *Object {
+func (o *Object) at(rv RV, shape wire.Shape) *Object {
 	moved := *o
 	moved.RV = rv
-	moved.Item = o.Item.WithResourceVersion(rv.String())
+	moved.Item = shape.WithResourceVersion(&o.Item, rv.String())
 	return &moved
 }

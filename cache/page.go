@@ -1,7 +1,9 @@
 package cache
 
+import "github.com/listfacade/listfacade/internal/wire"
+
 // Page is a run of neighbouring objects, immutable (I2). It has identity: as long as none of its objects changes, the
-// same *Page stands in every State, so what is prepared for a page once serves many answers.
+// same *Page stands in every State, so what is prepared for a page once serves many answers. It is a wire.Page.
 type Page struct {
 	objects []*Object
 }
@@ -9,6 +11,11 @@ type Page struct {
 // Len returns how many objects the page has: 1 to 128, about 64.
 func (p *Page) Len() int {
 	return len(p.objects)
+}
+
+// Item returns the object at a place from 0 up to but not including Len, as answers are written from it.
+func (p *Page) Item(at int) *wire.Item {
+	return &p.objects[at].Item
 }
 
 func (p *Page) last() *Object {

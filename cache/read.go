@@ -2,6 +2,7 @@ package cache
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -23,49 +24,33 @@ func (s *State) Count(span Span) int {
 	return s.objects.countIn(span.keys())
 }
 
-// Candidates yields, in key order from the key from on, every object that p can match and as few others as an index
-// or p's key range allows. Callers still ask p.Matches (I9). A list with a limit continues exactly when a candidate
-// is left, whether it matches or not (semantics 2.6).
-func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[*Object] {
-	t, in := s.narrow(p, from)
-	return flat(t.runs(in))
-}
-
 // Select yields the objects that p matches, in key order from the key from on.
 func (s *State) Select(p *selectors.Predicate, from string) iter.Seq[*Object] {
-	return func(yield func(*Object) bool) {
-		for o := range s.Candidates(p, from) {
-			if p.Matches(&o.Attributes) && !yield(o) {
-				return
-			}
-		}
-	}
+	return flat(s.Selection(p, from).Runs())
 }
 
 // Chunk is one page of a client's list with a limit.
 type Chunk struct {
-	Objects []*Object
+	Runs    []Run
+	Len     int  // how many objects the runs have
 	Looked  int  // candidates whose attributes were compared
 	More    bool // candidates are left behind the last object (semantics 2.6)
 	Indexed bool // the candidates are those of an index: others may be left
 }
 
+// Last returns the last object of a chunk that has one.
+func (c *Chunk) Last() *Object {
+	run := c.Runs[len(c.Runs)-1]
+	return run.Page.objects[run.To-1]
+}
+
 // Chunk returns the first limit objects that p matches from the key from on. It costs O(limit) when p selects
 // everything in its namespace. The limit is at least 1.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
-	t, in := s.narrow(p, from)
-	c := Chunk{Indexed: t != &s.objects}
-	for o := range flat(t.runs(in)) {
-		if len(c.Objects) == limit {
-			c.More = true
-			break
-		}
-		c.Looked++
-		if p.Matches(&o.Attributes) {
-			c.Objects = append(c.Objects, o)
-		}
-	}
-	return c
+	selection := s.Selection(p, from)
+	selection.limit = limit
+	runs := slices.Collect(selection.Runs())
+	return Chunk{Runs: runs, Len: selection.Selected, Looked: selection.Looked, More: selection.more, Indexed: selection.indexed}
 }
 
 // narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace.

@@ -65,7 +65,7 @@ func TestIndexReadsOnlyItsCandidates(t *testing.T) {
 		{"ns3", "metadata.name=p3,spec.nodeName=n4", 1},
 		{"ns3", "", 100},
 	} {
-		got := len(slices.Collect(s.Candidates(selecting(t, c.namespace, "", c.fields), "")))
+		got := looked(s, selecting(t, c.namespace, "", c.fields))
 		equal(t, fmt.Sprintf("candidates of %+v", c), got, c.want)
 	}
 }
@@ -74,7 +74,53 @@ func TestClusterScopedName(t *testing.T) {
 	objects := []*Object{pod("a", 1, "", ""), pod("b", 2, "", "")}
 	s := current(t, newTestLane(t, Options{Scope: selectors.Cluster}, 2, objects...))
 	p := selecting(t, "", "", "metadata.name=b")
-	equal(t, "candidates", keys(slices.Collect(s.Candidates(p, ""))), []string{"b"})
+	equal(t, "selected", keys(slices.Collect(s.Select(p, ""))), []string{"b"})
+	equal(t, "candidates", looked(s, p), 1)
+}
+
+// looked is how many candidates a list by p looks at.
+func looked(s *State, p *selectors.Predicate) int {
+	selection := s.Selection(p, "")
+	for range selection.Runs() {
+	}
+	return selection.Looked
+}
+
+// A list of everything in its span is made of whole pages, and of the parts of pages at the ends of the span.
+func TestSelectionYieldsPages(t *testing.T) {
+	var objects []*Object
+	for i := range 5 * fill {
+		app := "x"
+		if i%10 == 9 {
+			app = "y"
+		}
+		objects = append(objects, pod(fmt.Sprintf("%c/%04d", 'a'+rune(i/(2*fill)), i), RV(i+1), "n", app))
+	}
+	s := current(t, newTestLane(t, Options{}, RV(len(objects)), objects...))
+	for name, c := range map[string]struct {
+		namespace, labels, from string
+		whole, parts, selected  int
+	}{
+		"everything":     {whole: 5, selected: 5 * fill},
+		"a namespace":    {namespace: "b", whole: 2, selected: 2 * fill},
+		"from a key on":  {from: objects[fill/2].Key, whole: 4, parts: 1, selected: 5*fill - fill/2},
+		"most of a page": {labels: "app=x", parts: 5*fill/10 + 4, selected: 5*fill - 5*fill/10},
+		"nothing":        {labels: "app=z"},
+	} {
+		selection := s.Selection(selecting(t, c.namespace, c.labels, ""), c.from)
+		whole, parts := 0, 0
+		for run := range selection.Runs() {
+			if run.From == run.To {
+				t.Errorf("%s: an empty run", name)
+			}
+			if run.Whole() {
+				whole++
+			} else {
+				parts++
+			}
+		}
+		equal(t, name, []int{whole, parts, selection.Selected}, []int{c.whole, c.parts, c.selected})
+	}
 }
 
 // TestChunk follows semantics 2.6: a candidate that is left makes a chunk continue, even when it does not match.
@@ -97,7 +143,7 @@ func TestChunk(t *testing.T) {
 		{"", "spec.nodeName=n1", "", 1, []string{"ns/a"}, true},
 	} {
 		got := s.Chunk(selecting(t, "ns", c.labels, c.fields), c.from, c.limit)
-		equal(t, fmt.Sprintf("objects of %+v", c), keys(got.Objects), c.want)
+		equal(t, fmt.Sprintf("objects of %+v", c), keys(slices.Collect(flat(slices.Values(got.Runs)))), c.want)
 		equal(t, fmt.Sprintf("more of %+v", c), got.More, c.more)
 	}
 }

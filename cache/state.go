@@ -14,7 +14,7 @@ type State struct {
 	epoch   *epoch
 	rv      RV
 	seq     int64 // events of the epoch that led here: the position in history of the next one
-	shape   *wire.Shape
+	shape   wire.Shape
 	size    int64 // bytes of all objects
 	vouched bool  // rv is above what was written: see Lane.Vouch
 	objects tree
@@ -23,7 +23,7 @@ type State struct {
 
 // newState returns the first State of an epoch. Of objects with the same key, which a paginated upstream list may
 // bring, the newest stands.
-func newState(e *epoch, rv RV, shape *wire.Shape, objects []*Object) *State {
+func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	sorted := slices.Clone(objects)
 	slices.SortFunc(sorted, func(a, b *Object) int {
 		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(b.RV, a.RV)) // newest first: Compact keeps the first
@@ -43,7 +43,7 @@ func newState(e *epoch, rv RV, shape *wire.Shape, objects []*Object) *State {
 func (s *State) RV() RV { return s.rv }
 
 // Shape returns what answers of the lane's kind look like.
-func (s *State) Shape() *wire.Shape { return s.shape }
+func (s *State) Shape() wire.Shape { return s.shape }
 
 // Len returns how many objects the State has.
 func (s *State) Len() int { return s.objects.count }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"testing"
-
-	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // TestSelectorEvents replays the sequence observed at a real upstream (semantics 4.4), once live and once from history.
@@ -39,7 +37,7 @@ func TestDepartureIsMadeOnce(t *testing.T) {
 		t.Error("the departed object was made more than once")
 	}
 	equal(t, "event", describe(first), "DELETED x/o@2 n1 a")
-	equal(t, "bytes", string(first.Object.Item.JSON), string(before.Item.WithResourceVersion("2").JSON))
+	equal(t, "bytes", textOf(first.Object.Item), textOf(shape.WithResourceVersion(&before.Item, "2")))
 	equal(t, "RV of the object that departed", before.RV, RV(1))
 }
 
@@ -111,7 +109,7 @@ func TestRelistEndsWatches(t *testing.T) {
 	apply(t, l, Upsert, pod("a/a", 11, "", ""))
 	drained(idle)
 	waiting := idle.Wait()
-	l.Replace(50, &wire.Shape{}, []*Object{pod("a/b", 40, "", "")})
+	l.Replace(50, shape, []*Object{pod("a/b", 40, "", "")})
 	<-waiting
 	drained(starting)
 	for name, w := range map[string]*Watcher{"idle": idle, "lagging": lagging, "starting": starting} {

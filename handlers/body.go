@@ -1,48 +1,42 @@
 package handlers
 
 import (
+	"io"
+
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// body is what an answer's bytes go through: indented if asked for, compressed if they are many.
+// body is the body of a 200 answer: indented if asked for, compressed if it is large, in pieces.
 type body struct {
-	top  interface{ Write([]byte) (int, error) }
-	ends []func() error // from the top down
+	*wire.Body
+	sink *timedWriter
 }
 
-// body prepares a 200 answer, to which JSON is written; nothing is sent before the first Write.
-func (o *reply) body(m media) *body {
+// body prepares a 200 answer; nothing is sent before the first Write.
+func (o *reply) body(m media, e wire.Encoding) *body {
 	header := o.header()
-	header.Set("Content-Type", runtime.ContentTypeJSON)
-	sink := o.pieces()
-	compressor := wire.NewCompressor(sink, o.acceptEncoding(), func() {
+	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Announce: func() {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
-	})
-	b := &body{top: compressor, ends: []func() error{compressor.Close, sink.release}}
+	}}
+	header.Set("Content-Type", e.MediaType())
 	switch {
 	case m.pretty:
-		indenter := wire.NewIndenter(compressor)
-		b.top, b.ends = indenter, []func() error{indenter.Close, compressor.Close, sink.release}
+		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }
 	case m.yaml:
 		header.Set("Content-Type", runtime.ContentTypeYAML)
-		converter := wire.NewYAMLWriter(compressor)
-		b.top, b.ends = converter, []func() error{converter.Close, compressor.Close, sink.release}
+		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewYAMLWriter(w) }
 	}
-	return b
+	sink := o.pieces()
+	return &body{Body: wire.NewBody(sink, options), sink: sink}
 }
-
-// Write implements io.Writer.
-func (b *body) Write(p []byte) (int, error) { return b.top.Write(p) }
 
 // Close sends what is held back, and lifts the deadline: the connection's next answer is not late because of this one.
 func (b *body) Close() error {
-	for _, end := range b.ends {
-		if err := end(); err != nil {
-			return err
-		}
+	if err := b.Body.Close(); err != nil {
+		return err
 	}
-	return nil
+	return b.sink.release()
 }

@@ -86,6 +86,6 @@ var printedTogether = map[schema.GroupResource]bool{
 }
 
 // printable tells whether the cache's rows of a kind make the Table that kube-apiserver would print.
-func printable(resource schema.GroupResource, shape *wire.Shape) bool {
-	return shape.RawColumns != nil && !printedTogether[resource] && len(shape.Ages.Frozen()) == 0
+func printable(resource schema.GroupResource, shape wire.Shape) bool {
+	return shape.Prints() && !printedTogether[resource]
 }

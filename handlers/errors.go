@@ -121,15 +121,6 @@ func withKind(status *metav1.Status) *metav1.Status {
 	return status
 }
 
-// statusJSON is the Status in the form in which it stands in a watch's ERROR event.
-func statusJSON(err error) []byte {
-	body, marshalErr := json.Marshal(statusOf(err))
-	if marshalErr != nil {
-		panic("BUG: a Status that JSON cannot hold: " + marshalErr.Error())
-	}
-	return body
-}
-
 // writeError answers a request with an error. Errors are negotiated anew without transformations: what only accepts a
 // Table gets indented JSON (semantics 6.3).
 func (o *reply) writeError(err error) {

@@ -18,6 +18,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // fails is the answer to a request that ended with an error.
@@ -98,7 +100,8 @@ func TestErrors(t *testing.T) {
 				t.Error(diff)
 			}
 			// In a watch the same Status stands in an ERROR event.
-			if got := string(statusJSON(c.err)); got != head+c.body {
+			framer := jsonwire.Encoding{}.Shape(wire.Description{}).Framer(wire.Form{})
+			if got := string(framer.AppendError(nil, statusOf(c.err))); got != `{"type":"ERROR","object":`+head+c.body+"}\n" {
 				t.Errorf("in a stream: %s", got)
 			}
 		})

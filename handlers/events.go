@@ -10,9 +10,6 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// bookmarkScanner reads bookmarks, which are objects with nothing in them.
-var bookmarkScanner = wire.NewExtractor(nil)
-
 // frameSink sends the frames of one watch.
 type frameSink interface {
 	// begin tells the client that it watches.
@@ -24,16 +21,16 @@ type frameSink interface {
 // events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine.
 type events struct {
 	sink   frameSink
-	framer *wire.Framer
-	shape  *reflector.Bookmark
+	shape  wire.Shape
+	framer wire.Framer
+	marks  *wire.Bookmark // what bookmarks look like
 	frames bytes.Buffer
-	text   []byte // a bookmark on its way
 	sent   int
 }
 
 // newEvents prepares a watch's events; they need a sink to be sent.
-func newEvents(q *Request, lane *reflector.Reflector, shape *wire.Shape) *events {
-	return &events{framer: wire.NewFramer(shape, frameOptions(q.media)), shape: lane.Bookmark()}
+func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape) *events {
+	return &events{shape: shape, framer: shape.Framer(q.media.form(wire.Whole)), marks: lane.Bookmark()}
 }
 
 // bodySink sends frames as the body of an answer.
@@ -43,10 +40,10 @@ type bodySink struct {
 }
 
 // frames prepares a watch's answer.
-func (o *reply) frames(q *Request) *bodySink {
+func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	sink := &bodySink{out: o.pieces()}
 	header := o.header()
-	header.Set("Content-Type", "application/json")
+	header.Set("Content-Type", e.StreamType())
 	if o.r.ProtoMajor == 1 {
 		header.Set("Transfer-Encoding", "chunked")
 	}
@@ -77,39 +74,22 @@ func (b *bodySink) send(frames []byte) error {
 	return b.out.Flush()
 }
 
-func frameOptions(m media) wire.FrameOptions {
-	o := wire.FrameOptions{Meta: m.meta, Include: m.include}
-	switch m.transform {
-	case asTable:
-		o.Form = wire.FormTable
-	case asPartial:
-		o.Form = wire.FormPartial
-	default:
-		o.Form = wire.FormObject
-	}
-	return o
-}
-
 // object adds an event about an object.
 func (e *events) object(event cache.Event) {
 	e.sent++
-	e.frames.Write(e.framer.AppendObject(e.frames.AvailableBuffer(), event.Type.String(), event.Object.Item))
+	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), event.Type.String(), &event.Object.Item))
 }
 
 // bookmark adds a bookmark at a resourceVersion.
-func (e *events) bookmark(rv cache.RV, form bookmarks.Form) error {
-	e.text = e.shape.Template.Append(e.text[:0], uint64(rv), form)
-	item, _, err := bookmarkScanner.Scan(wire.Row{Object: e.text, Cells: e.shape.Cells})
-	if err != nil {
-		return err
-	}
+func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	e.sent++
 	if form == bookmarks.InitialEventsEnd {
-		e.frames.Write(e.framer.AppendInitialEnd(e.frames.AvailableBuffer(), item))
-		return nil
+		item := e.shape.WithResourceVersion(&e.marks.InitialEventsEnd, rv.String())
+		e.frames.Write(e.framer.AppendInitialEventsEnd(e.frames.AvailableBuffer(), &item))
+		return
 	}
-	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), item))
-	return nil
+	item := e.shape.WithResourceVersion(&e.marks.Plain, rv.String())
+	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), &item))
 }
 
 func (e *events) buffered() int { return e.frames.Len() }
@@ -134,6 +114,6 @@ func (e *events) flush() error {
 
 // fail ends the stream with an error in it.
 func (e *events) fail(err error) error {
-	e.frames.Write(wire.AppendError(e.frames.AvailableBuffer(), statusJSON(err)))
+	e.frames.Write(e.framer.AppendError(e.frames.AvailableBuffer(), statusOf(err)))
 	return e.flush()
 }

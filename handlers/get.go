@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
@@ -37,20 +36,9 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 		return notFound(q.GVR.GroupResource(), q.Name)
 	}
 	q.Event.Returned = 1
-	body := out.body(q.media)
-	if err := writeObject(body, q.media, state.Shape(), object.Item); err != nil {
+	body := out.body(q.media, lane.Encoding)
+	if err := body.WriteObject(state.Shape(), q.media.form(wire.Whole), &object.Item); err != nil {
 		return err
 	}
 	return body.Close()
-}
-
-func writeObject(out *body, m media, shape *wire.Shape, item wire.Item) error {
-	switch m.transform {
-	case asTable:
-		return wire.WriteTable(out, shape, item, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
-	case asPartial:
-		return wire.WritePartial(out, shape, item, m.meta)
-	default:
-		return wire.WriteObject(out, item)
-	}
 }

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -27,12 +29,12 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if err != nil {
 		return err
 	}
-	body := out.body(q.media)
-	list := newList(body, q.media, state.Shape())
+	body := out.body(q.media, lane.Encoding)
+	style := state.Shape().List(q.media.form(wire.Listed), time.Now())
 	if p.limit > 0 {
-		err = writeChunk(list, q, lane, state, p)
+		err = writeChunk(body, style, q, lane, state, p)
 	} else {
-		err = writeAll(list, q, state, p)
+		err = writeAll(body, style, q, state, p)
 	}
 	if err != nil {
 		return err
@@ -40,42 +42,21 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	return body.Close()
 }
 
-// newList is the writer of the list form that was negotiated.
-func newList(out *body, m media, shape *wire.Shape) wire.ListWriter {
-	switch m.transform {
-	case asTable:
-		return wire.NewTableList(out, shape, wire.TableOptions{Meta: m.meta, Include: m.include, Now: time.Now()})
-	case asPartialList:
-		return wire.NewPartialList(out, shape, m.meta)
-	default:
-		return wire.NewList(out, shape)
-	}
-}
-
-func writeAll(list wire.ListWriter, q *Request, state *cache.State, p plan) error {
-	if err := list.Begin(wire.ListMeta{ResourceVersion: state.RV().String()}); err != nil {
-		return err
-	}
-	for object := range state.Candidates(q.Predicate, p.from) {
-		q.Event.Looked++
-		if !q.Predicate.Matches(&object.Attributes) {
-			continue
-		}
-		q.Event.Returned++
-		if err := list.Item(object.Item); err != nil {
-			return err
-		}
-	}
-	return list.End()
+// writeAll writes everything that is selected, page by page.
+func writeAll(body *body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
+	selection := state.Selection(q.Predicate, p.from)
+	err := body.WriteList(style, wire.ListMeta{ResourceVersion: state.RV().String()}, written(selection.Runs()))
+	q.Event.Looked, q.Event.Returned = selection.Looked, selection.Selected
+	return err
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
-func writeChunk(list wire.ListWriter, q *Request, lane *reflector.Reflector, state *cache.State, p plan) error {
+func writeChunk(body *body, style wire.ListStyle, q *Request, lane *reflector.Reflector, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
-	q.Event.Looked, q.Event.Returned = chunk.Looked, len(chunk.Objects)
+	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
 	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
 	if goesOn(q, lane, state, p, chunk) {
-		last := chunk.Objects[len(chunk.Objects)-1].Key
+		last := chunk.Last().Key
 		prefix := q.keyPrefix()
 		style := cacheStyle
 		if q.resource.ReadFromEtcd() {
@@ -87,24 +68,27 @@ func writeChunk(list wire.ListWriter, q *Request, lane *reflector.Reflector, sta
 			meta.RemainingItemCount = &remaining
 		}
 	}
-	if err := list.Begin(meta); err != nil {
-		return err
-	}
-	for _, object := range chunk.Objects {
-		if err := list.Item(object.Item); err != nil {
-			return err
+	return body.WriteList(style, meta, written(slices.Values(chunk.Runs)))
+}
+
+// written are the cache's runs as lists are written from them.
+func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
+	return func(yield func(wire.Run) bool) {
+		for run := range runs {
+			if !yield(wire.Run{Page: run.Page, From: run.From, To: run.To}) {
+				return
+			}
 		}
 	}
-	return list.End()
 }
 
 // goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them
 // in an index of its own, as it does in the newest state of two kinds (semantics 2.6).
 func goesOn(q *Request, lane *reflector.Reflector, state *cache.State, p plan, chunk cache.Chunk) bool {
-	if !chunk.Indexed || len(chunk.Objects) < p.limit || p.kind != exactly && indexedUpstream(lane.Resource.GVR.GroupResource(), q.Predicate) {
+	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(lane.Resource.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
 	}
-	last := chunk.Objects[len(chunk.Objects)-1].Key
+	last := chunk.Last().Key
 	return state.Count(cache.Span{Prefix: q.keyPrefix(), From: last + "\x00"}) > 0
 }
 

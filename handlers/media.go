@@ -33,6 +33,18 @@ type media struct {
 	pretty    bool
 }
 
+// form is the form of the objects in an answer; what stays as it is has the plain one.
+func (m media) form(plain wire.FormKind) wire.Form {
+	switch m.transform {
+	case asTable:
+		return wire.Form{Kind: wire.Row, Meta: m.meta, Include: m.include}
+	case asPartial, asPartialList:
+		return wire.Form{Kind: wire.Partial, Meta: m.meta}
+	default:
+		return wire.Form{Kind: plain}
+	}
+}
+
 // offers says which media types and transformations a resource has; it is what kube-apiserver negotiates with.
 type offers struct{ custom bool }
 

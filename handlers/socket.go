@@ -1,10 +1,7 @@
 package handlers
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/binary"
 	"io"
 	"net/http"
 	"strings"
@@ -18,16 +15,16 @@ import (
 
 // overSocket runs a watch over a websocket. The handshake wants an Origin, as kube-apiserver's does; what the client
 // sends is not read for its meaning, only to learn that it is gone.
-func (o *reply) overSocket(ctx context.Context, stream *watchStream) {
+func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wire.Framing) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o.shakeHands(cancel, func(sink *socketSink) {
+	o.shakeHands(framing, cancel, func(sink *socketSink) {
 		_ = stream.run(ctx, sink) // nothing can be said to a client that is gone
 	})
 }
 
-// shakeHands opens a websocket and lets talk send until it returns; gone is called when the client is.
-func (o *reply) shakeHands(gone func(), talk func(*socketSink)) {
+// shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is.
+func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
 	o.hand(websocket.Handler(func(conn *websocket.Conn) {
 		heard := make(chan struct{})
 		go func() {
@@ -35,7 +32,7 @@ func (o *reply) shakeHands(gone func(), talk func(*socketSink)) {
 			_, _ = io.Copy(io.Discard, conn)
 			gone()
 		}()
-		talk(&socketSink{conn: conn, timeout: o.timeout})
+		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing})
 		_ = conn.Close()
 		<-heard
 	}))
@@ -55,14 +52,15 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (don
 	if answer.StatusCode != http.StatusOK {
 		return false, nil
 	}
-	next := lines(answer.Body)
+	framing := wire.Framing(wire.Lines{})
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
-		next = prefixed(answer.Body)
+		framing = wire.Prefixed{}
 	}
-	out.shakeHands(cancel, func(sink *socketSink) {
+	frames := framing.Reader(answer.Body, wire.FrameLimit)
+	out.shakeHands(framing, cancel, func(sink *socketSink) {
 		for {
-			message, err := next()
-			if err != nil || sink.message(message) != nil {
+			frame, err := frames.Next()
+			if err != nil || sink.message(framing.Message(frame)) != nil {
 				return
 			}
 		}
@@ -70,46 +68,18 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (don
 	return true, nil
 }
 
-// frameLimit bounds a frame of the upstream's in bytes; etcd holds at most 1.5 MB of an object.
-const frameLimit = 64 << 20
-
-// lines gives the frames of a stream in JSON, each with its newline; they are text.
-func lines(body io.Reader) func() (any, error) {
-	frames := wire.NewFrameReader(body, frameLimit)
-	return func() (any, error) {
-		line, err := frames.Next()
-		return string(line) + "\n", err
-	}
-}
-
-// prefixed gives the frames of a stream in protobuf, without the length that stands before each (semantics 4.6, 4.7).
-func prefixed(body io.Reader) func() (any, error) {
-	frames := bufio.NewReader(body)
-	return func() (any, error) {
-		var length uint32
-		if err := binary.Read(frames, binary.BigEndian, &length); err != nil {
-			return nil, err
-		}
-		if length > frameLimit {
-			return nil, &wire.FrameTooLargeError{Limit: frameLimit}
-		}
-		frame := make([]byte, length)
-		_, err := io.ReadFull(frames, frame)
-		return frame, err
-	}
-}
-
-// socketSink sends each frame as a text message.
+// socketSink sends each frame as a message.
 type socketSink struct {
 	conn    *websocket.Conn
 	timeout time.Duration
+	framing wire.Framing
 }
 
 func (s *socketSink) begin() error { return nil }
 
 func (s *socketSink) send(frames []byte) error {
-	for frame := range bytes.Lines(frames) {
-		if err := s.message(string(frame)); err != nil {
+	for message := range s.framing.Messages(frames) {
+		if err := s.message(message); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	stop := context.AfterFunc(s.draining, cancel)
 	defer stop()
 	if life < 0 {
-		return out.frames(q).begin() // over before it began, which is not an error
+		return out.frames(q, lane.Encoding).begin() // over before it began, which is not an error
 	}
 	stream, err := s.openStream(ctx, q, lane, life) // waits for a version longer than a short life, as kube-apiserver does
 	if err != nil {
@@ -32,9 +32,9 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	ctx, end := context.WithDeadline(ctx, began.Add(life))
 	defer end()
 	if q.upgrade {
-		out.overSocket(ctx, stream)
+		out.overSocket(ctx, stream, lane.Encoding.Framing())
 	} else {
-		err = stream.run(ctx, out.frames(q))
+		err = stream.run(ctx, out.frames(q, lane.Encoding))
 	}
 	q.Event.Returned = stream.events.sent
 	return err
@@ -152,9 +152,7 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 		if err := s.watcher.Err(); err != nil {
 			return s.finish(err)
 		}
-		if err := s.bookmark(); err != nil {
-			return err
-		}
+		s.bookmark()
 		if err := s.events.flush(); err != nil {
 			return err
 		}
@@ -171,9 +169,7 @@ func (s *watchStream) drain() error {
 		if !ok {
 			return nil
 		}
-		if err := s.add(event); err != nil {
-			return err
-		}
+		s.add(event)
 		if s.events.buffered() >= flushAt {
 			if err := s.events.flush(); err != nil {
 				return err
@@ -182,34 +178,30 @@ func (s *watchStream) drain() error {
 	}
 }
 
-func (s *watchStream) add(event cache.Event) error {
+func (s *watchStream) add(event cache.Event) {
 	if event.Type != cache.InitialEventsEnd {
 		s.events.object(event)
-		return nil
+		return
 	}
 	if !s.bookmarking {
-		return nil
+		return
 	}
 	s.bookmarking = !s.endOnly
-	form, send := s.schedule.Take(time.Now(), uint64(event.RV))
-	if !send {
-		return nil
+	if form, send := s.schedule.Take(time.Now(), uint64(event.RV)); send {
+		s.events.bookmark(event.RV, form)
 	}
-	return s.events.bookmark(event.RV, form)
 }
 
 // bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the
 // upstream is not heard, nothing is promised.
-func (s *watchStream) bookmark() error {
+func (s *watchStream) bookmark() {
 	if due, ok := s.due(); !ok || time.Now().Before(due) {
-		return nil
+		return
 	}
 	rv := s.watcher.Progress()
-	form, send := s.schedule.Take(time.Now(), uint64(rv))
-	if !send {
-		return nil
+	if form, send := s.schedule.Take(time.Now(), uint64(rv)); send {
+		s.events.bookmark(rv, form)
 	}
-	return s.events.bookmark(rv, form)
 }
 
 // due is when the next bookmark is to be tried.

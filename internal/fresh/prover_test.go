@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -46,7 +45,7 @@ func TestNoRollCallForReadersElsewhere(t *testing.T) {
 			name := fmt.Sprint(i)
 			objects = append(objects, &cache.Object{Key: "ns/" + name, RV: 1, Attributes: selectors.Attributes{Namespace: "ns", Name: name}})
 		}
-		lane.Replace(1, &wire.Shape{}, objects)
+		lane.Replace(1, nil, objects)
 		calls := 0
 		provers := NewProvers(&counters{}, nobodyCounts{}, stillLane{}.Start)
 		prover := provers.Prover(Options{Lane: lane, Source: calledOver{&calls}, Filler: stillLane{}})

@@ -1,14 +1,12 @@
 package reflector
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
-	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // stepsAhead is how many steps may wait between the goroutine that cuts frames and the writer.
@@ -73,7 +71,7 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 		if err != nil {
 			return err
 		}
-		st.frame = wire.Frame{} // its bytes are the stream's own
+		st.frame = nil // its bytes are the stream's own
 		select {
 		case steps <- st:
 		case <-ctx.Done():
@@ -88,7 +86,7 @@ func (w *writer) write(st step) error {
 	switch {
 	case st.by != w.listWatch.Load():
 		return nil
-	case st.columns != nil && w.shape.RawColumns != nil && !bytes.Equal(st.columns, w.shape.RawColumns):
+	case w.shape.Reprinted(st.columns):
 		return errReprinted
 	}
 	if err := w.advance(st); errors.Is(err, cache.ErrOutOfOrder) {

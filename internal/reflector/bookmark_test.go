@@ -2,29 +2,39 @@ package reflector
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 func TestBookmarkThatCannotBeLearned(t *testing.T) {
-	for want, shape := range map[string]wire.Shape{
-		`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`:          {Kind: "Pod", APIVersion: "v1"},
-		`{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"resourceVersion":"7"}}`: {Kind: "Widget", APIVersion: "ex.io/v1", Custom: true},
+	for want, kind := range map[string]wire.Description{
+		`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`: {Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}},
+		`{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"resourceVersion":"7"}}`: {
+			Kind: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Widget"}, Custom: true,
+		},
 	} {
-		w := &writer{reflector: &Reflector{}, log: zap.NewNop(), shape: shape}
-		w.learnBookmark(wire.Frame{Row: wire.Row{
-			Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}`),
-		}})
-		if got := string(w.reflector.Bookmark().Template.Append(nil, 7, bookmarks.Plain)); got != want {
+		e := jsonwire.Encoding{}
+		w := &writer{reflector: &Reflector{}, log: zap.NewNop()}
+		w.listWatch.Store(&listWatch{reader: e.Reader(kind, e.Asks()[0], nil)})
+		w.learnBookmark([]byte(`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}}`))
+		if got := bookmarkText(e.Shape(kind), w.reflector); got != want {
 			t.Errorf("bookmark %s, want %s", got, want)
 		}
 	}
+}
+
+// bookmarkText is the object of a lane's bookmark at version 7.
+func bookmarkText(shape wire.Shape, r *Reflector) string {
+	bookmark := shape.WithResourceVersion(&r.Bookmark().Plain, "7")
+	return strings.TrimSuffix(string(shape.AppendObject(nil, wire.Form{}, &bookmark, time.Now())), "\n")
 }
 
 // A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream
@@ -42,7 +52,7 @@ func TestBookmarkOutlivesStreamingLists(t *testing.T) {
 			t.Fatal("the lane was not listed page by page")
 		}
 		const want = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","creationTimestamp":null}}`
-		if got := string(lane.Bookmark().Template.Append(nil, 7, bookmarks.Plain)); got != want {
+		if got := bookmarkText(stateOf(t, lane).Shape(), lane); got != want {
 			t.Errorf("bookmark %s, want %s", got, want)
 		}
 	})

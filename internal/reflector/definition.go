@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/listfacade/listfacade/internal/upstream"
-	"github.com/listfacade/listfacade/internal/wire"
 )
+
+// mediaJSON is the encoding of the facade's own questions, whatever that of the lane.
+const mediaJSON = "application/json"
 
 // definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
 const definitionLimit = 8 << 20
@@ -63,13 +65,4 @@ func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (defin
 		}
 	}
 	return d, nil
-}
-
-// columnPaths lists the definition's date paths in the order of a Table's columns.
-func (d definition) columnPaths(columns []wire.Column) []string {
-	paths := make([]string, len(columns))
-	for i, column := range columns {
-		paths[i] = d.datePaths[column.Name]
-	}
-	return paths
 }

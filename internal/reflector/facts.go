@@ -3,13 +3,14 @@ package reflector
 import (
 	"sync/atomic"
 
+	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
 // facts are what is known of a lane's resource. The writer learns them, anybody reads them.
 type facts struct {
 	kind     atomic.Pointer[selectors.Kind]
-	bookmark atomic.Pointer[Bookmark]
+	bookmark atomic.Pointer[wire.Bookmark]
 	warnings atomic.Pointer[[]string]
 	marked   atomic.Bool // the upstream was seen to send a bookmark
 }
@@ -18,7 +19,7 @@ type facts struct {
 func (f *facts) Kind() *selectors.Kind { return f.kind.Load() }
 
 // Bookmark is what a bookmark of this kind looks like; never nil once the lane is synced.
-func (f *facts) Bookmark() *Bookmark { return f.bookmark.Load() }
+func (f *facts) Bookmark() *wire.Bookmark { return f.bookmark.Load() }
 
 // Marked tells whether the upstream has sent a bookmark of the resource. Without them a lane does not hear of versions
 // that other resources move to.

@@ -1,10 +1,6 @@
 package reflector
 
-import (
-	"context"
-
-	"github.com/listfacade/listfacade/internal/wire"
-)
+import "context"
 
 // fenceSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end (semantics
 // 10.3).
@@ -29,7 +25,7 @@ func (w *writer) fence(ctx context.Context) {
 			return
 		}
 		proven := st.kind != stepChange
-		st.frame = wire.Frame{}
+		st.frame = nil
 		select {
 		case w.fenced <- st:
 		case <-ctx.Done():

@@ -13,6 +13,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // Metrics is what the package reports about its work; implementations must be safe for concurrent use.
@@ -113,7 +114,7 @@ func (l *Lanes) running(resource upstream.Resource) *Reflector {
 
 // start makes a reflector and lets it fill its lane. The caller holds l.mu.
 func (l *Lanes) start(resource upstream.Resource) *Reflector {
-	r := &Reflector{Resource: resource, Cache: cache.NewLane(l.config.options(resource))}
+	r := &Reflector{Resource: resource, Encoding: jsonwire.Encoding{}, Cache: cache.NewLane(l.config.options(resource))}
 	r.background.init(l.life)
 	r.lost()
 	r.prover = l.provers.Prover(fresh.Options{

@@ -6,12 +6,13 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // discovered is what an empty list and the definition tell about a resource.
 type discovered struct {
-	rv         cache.RV // the upstream's
-	listed     wire.Shape
+	rv         cache.RV       // the upstream's
+	style      jsonwire.Style // of its lists
 	definition definition
 	warnings   []string
 }
@@ -22,8 +23,8 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 	if err != nil {
 		return discovered{}, err
 	}
-	d := discovered{listed: list.Shape, warnings: list.Warnings}
-	if d.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !d.listed.Custom {
+	d := discovered{style: list.Style, warnings: list.Warnings}
+	if d.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !d.style.Custom {
 		return d, err
 	}
 	d.definition, err = define(ctx, w.client, w.reflector.Resource)
@@ -32,8 +33,7 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 
 // sameAs tells whether what the lane was made for still holds.
 func (d discovered) sameAs(before discovered) bool {
-	return d.listed.Custom == before.listed.Custom && d.listed.ListKind == before.listed.ListKind &&
-		d.definition.uid == before.definition.uid && d.definition.generation == before.definition.generation
+	return d.style == before.style && d.definition.uid == before.definition.uid && d.definition.generation == before.definition.generation
 }
 
 // learn prepares an epoch. What the first one learned of the kind holds as long as the lane.
@@ -45,22 +45,36 @@ func (w *writer) learn(ctx context.Context) error {
 	if w.reflector.Kind() != nil && !d.sameAs(w.discovered) {
 		return errRedefined
 	}
-	if custom := w.reflector.Resource.Custom; d.listed.Custom != custom {
+	if custom := w.reflector.Resource.Custom; d.style.Custom != custom {
 		return fmt.Errorf("%w: it was taken for custom: %t", errRedefined, custom)
 	}
-	w.discovered, w.shape = d, d.listed
+	w.discovered = d
 	w.reflector.warnings.Store(&d.warnings)
-	gvr, gvk := w.reflector.Resource.GVR, w.reflector.Resource.GVK
-	w.shape.Kind, w.shape.APIVersion = gvk.Kind, gvk.GroupVersion().String()
-	w.shape.Invented = wire.InventedAnnotations(gvr.Group, gvr.Version, gvr.Resource)
 	if w.reflector.Kind() == nil {
 		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))
 		w.reflector.announce()
 	}
-	w.listWatch.Store(&listWatch{
-		client: w.client, resource: w.reflector.Resource, accept: mediaTable, extractor: wire.NewExtractor(pathsOf(w.reflector.Kind())),
-	})
+	encoding := w.reflector.Encoding
+	w.shape, w.asks = encoding.Shape(w.description()), encoding.Asks()
+	w.listWatch.Store(w.newListWatch())
 	return nil
+}
+
+// description is what the lane's encoding has to know of the resource.
+func (w *writer) description() wire.Description {
+	return wire.Description{
+		Resource: w.reflector.Resource.GVR, Kind: w.reflector.Resource.GVK, ListKind: w.discovered.style.ListKind,
+		Custom: w.discovered.style.Custom, DatePaths: w.discovered.definition.datePaths,
+	}
+}
+
+// newListWatch asks in the best of the ways that are left.
+func (w *writer) newListWatch() *listWatch {
+	encoding, ask := w.reflector.Encoding, w.asks[0]
+	return &listWatch{
+		client: w.client, resource: w.reflector.Resource, framing: encoding.Framing(), ask: ask,
+		reader: encoding.Reader(w.description(), ask, pathsOf(w.reflector.Kind())),
+	}
 }
 
 // verify asks, before a watch is resumed, whether the resourceVersion that readers see still means what it meant:

@@ -13,17 +13,21 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-const (
-	mediaJSON  = "application/json"
-	mediaTable = "application/json;as=Table;v=v1;g=meta.k8s.io"
-)
-
 // listWatch is how the upstream is asked in one epoch, and how its answers are read. Immutable.
 type listWatch struct {
-	client    *upstream.Client
-	resource  upstream.Resource
-	accept    string
-	extractor *wire.Extractor
+	client   *upstream.Client
+	resource upstream.Resource
+	framing  wire.Framing
+	ask      wire.Ask
+	reader   wire.Reader
+}
+
+// target is the collection, asked for as the encoding wants it.
+func (l *listWatch) target(query url.Values) upstream.Target {
+	for name, value := range l.ask.Query {
+		query.Set(name, value)
+	}
+	return upstream.Target{Path: l.resource.Path(""), Query: query}
 }
 
 // lateEnd is how much longer than it was asked to a watch may last: then the connection is dead and nobody said so.
@@ -33,29 +37,24 @@ const lateEnd = 30 * time.Second
 func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
-	target := upstream.Target{Path: l.resource.Path(""), Query: query}
-	response, err := l.client.Open(ctx, target, l.accept) //nolint:bodyclose // the stream closes it
+	response, err := l.client.Open(ctx, l.target(query), l.ask.Accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	frames := wire.NewFrameReader(response.Body, frameLimit)
+	frames := l.framing.Reader(response.Body, wire.FrameLimit)
 	return &stream{listWatch: l, body: response.Body, frames: frames, cancel: cancel, ordered: true}, nil
 }
 
 // watchQuery asks for a plain watch from rv.
 func watchQuery(rv cache.RV) url.Values {
 	return url.Values{
-		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "includeObject": {"Object"}, "resourceVersion": {rv.String()},
+		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {rv.String()},
 	}
 }
 
-// newObject makes an object of a row; one that does not fit the resource is an error.
-func newObject(e *wire.Extractor, r upstream.Resource, row wire.Row) (*cache.Object, error) {
-	item, facts, err := e.Scan(row)
-	if err != nil {
-		return nil, err
-	}
+// newObject makes an object of what was read; one that does not fit the resource is an error.
+func newObject(r upstream.Resource, item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	rv, err := cache.ParseRV(facts.ResourceVersion)
 	if err != nil {
 		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)

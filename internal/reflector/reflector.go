@@ -9,6 +9,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // Reflector fills one lane, and is what a request reads it through. The zero value is not usable: Lanes makes it.
@@ -16,6 +17,7 @@ type Reflector struct {
 	// Cache is the lane.
 	Cache    *cache.Lane
 	Resource upstream.Resource
+	Encoding wire.Encoding // of the lane
 
 	facts
 	health

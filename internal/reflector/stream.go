@@ -3,7 +3,6 @@ package reflector
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,21 +12,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// frameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it
-// may come with its managed fields and a Table around it.
-const frameLimit = 64 << 20
-
-// initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
-var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
-
 // step is what one frame of the upstream means to a lane.
 type step struct {
 	by      *listWatch
 	kind    stepKind
 	change  cache.Change
 	rv      cache.RV
-	frame   wire.Frame // of a bookmark; valid until the next step is read
-	columns []byte     // the Table's columns, on the first frame of a stream only; own memory
+	frame   []byte // of a bookmark; valid until the next step is read
+	columns []byte // the Table's columns, on the first frame of a stream only; own memory
 }
 
 type stepKind int
@@ -42,7 +34,7 @@ const (
 type stream struct {
 	*listWatch
 	body   io.ReadCloser
-	frames *wire.FrameReader
+	frames wire.FrameReader
 	cancel context.CancelFunc
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
@@ -61,12 +53,12 @@ func (s *stream) next() (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	frame, err := wire.ParseFrame(line)
+	frame, err := s.reader.Frame(line)
 	if err != nil {
 		return step{}, fmt.Errorf("read a watch frame: %w", err)
 	}
-	if frame.Type == "ERROR" {
-		return step{}, statusOf(frame.Status)
+	if frame.Type == wire.TypeError {
+		return step{}, statusOf(frame.Failure)
 	}
 	st := step{by: s.listWatch, columns: bytes.Clone(frame.Columns)}
 	if st.rv, err = cache.ParseRV(frame.ResourceVersion); err != nil {
@@ -77,31 +69,28 @@ func (s *stream) next() (step, error) {
 	}
 	s.last = st.rv
 	switch frame.Type {
-	case "BOOKMARK":
-		st.kind, st.frame = stepBookmark, frame
-		if bytes.Contains(frame.Row.Object, initialEventsEnd) {
+	case wire.TypeBookmark:
+		st.kind, st.frame = stepBookmark, line
+		if frame.InitialEventsEnd {
 			st.kind = stepInitialEnd
 		}
 		return st, nil
-	case "ADDED", "MODIFIED":
+	case wire.TypeAdded, wire.TypeModified:
 		st.change.Kind = cache.Upsert
-	case "DELETED":
+	case wire.TypeDeleted:
 		st.change.Kind = cache.Delete
 	default:
 		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
 	}
-	st.change.Object, err = newObject(s.extractor, s.resource, frame.Row)
+	st.change.Object, err = newObject(s.resource, frame.Item, &frame.Facts)
 	return st, err
 }
 
-// statusOf makes an error of the Status object in an ERROR frame.
-func statusOf(status []byte) error {
-	var s struct{ Code int }
-	if err := json.Unmarshal(status, &s); err != nil {
-		return fmt.Errorf("read the Status in a watch frame: %w", err)
+// statusOf makes an error of the Status in an ERROR frame.
+func statusOf(f *wire.Failure) error {
+	code := f.Code
+	if code == 0 {
+		code = http.StatusInternalServerError
 	}
-	if s.Code == 0 {
-		s.Code = http.StatusInternalServerError
-	}
-	return &upstream.StatusError{Code: s.Code, Header: http.Header{}, Body: bytes.Clone(status)}
+	return &upstream.StatusError{Code: code, Header: http.Header{}, Body: bytes.Clone(f.Status)}
 }

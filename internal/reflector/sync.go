@@ -34,10 +34,11 @@ const initialWait = 10 * time.Second
 func (w *writer) sync(ctx context.Context) (*stream, error) {
 	for {
 		open, err := w.syncOnce(ctx)
-		if d := *w.listWatch.Load(); upstream.HasCode(err, http.StatusNotAcceptable) && d.accept != mediaJSON {
-			w.log.Info("the upstream does not print this resource as a Table; reading plain objects")
-			d.accept = mediaJSON
-			w.listWatch.Store(&d)
+		if upstream.HasCode(err, http.StatusNotAcceptable) && len(w.asks) > 1 {
+			w.log.Info("the upstream does not send this resource as it was asked to; it is asked in another way",
+				zap.String("refused", w.asks[0].Accept), zap.String("next", w.asks[1].Accept))
+			w.asks = w.asks[1:]
+			w.listWatch.Store(w.newListWatch())
 			continue
 		}
 		return open, err
@@ -63,7 +64,6 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 func (w *writer) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
-		"includeObject": {"Object"},
 	}
 	asked := time.Now()
 	s, err := w.listWatch.Load().watch(ctx, query, 600)
@@ -95,9 +95,7 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 		if err != nil {
 			return err
 		}
-		if st.columns != nil {
-			w.setColumns(st.columns)
-		}
+		w.setColumns(st.columns)
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
 			w.reflector.marked.Store(true)
@@ -140,24 +138,25 @@ func (w *writer) pages(ctx context.Context) error {
 		return fmt.Errorf("read a list: %w", err)
 	}
 	if w.reflector.Bookmark() == nil { // what a streaming list taught before says more
-		w.reflector.bookmark.Store(&Bookmark{Template: w.plainBookmark()})
+		bookmark := w.shape.Bookmark()
+		w.reflector.bookmark.Store(&bookmark)
 	}
 	return w.publish(rv, objects)
 }
 
 // page adds the objects of one page; a page has some, unless it is the last.
-func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.List, error) {
-	query := url.Values{"limit": {strconv.Itoa(pageObjects)}, "includeObject": {"Object"}}
+func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.ListHead, error) {
+	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	if token != "" {
 		query.Set("continue", token)
 	}
 	d, before := w.listWatch.Load(), len(objects)
-	body, err := w.client.Get(ctx, upstream.Target{Path: d.resource.Path(""), Query: query}, d.accept, pageLimit)
+	body, err := w.client.Get(ctx, d.target(query), d.ask.Accept, pageLimit)
 	if err != nil {
-		return wire.List{}, err
+		return wire.ListHead{}, err
 	}
-	list, err := wire.SplitList(body, func(row wire.Row) error {
-		o, err := w.listed(row)
+	list, err := d.reader.List(body, func(item wire.Item, facts wire.Facts) error {
+		o, err := newObject(d.resource, item, &facts)
 		if err != nil {
 			return err
 		}
@@ -171,33 +170,21 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 		err = errors.New("a page without objects is not the last")
 	}
 	if err != nil {
-		return wire.List{}, fmt.Errorf("read a list: %w", err)
+		return wire.ListHead{}, fmt.Errorf("read a list: %w", err)
 	}
 	return list, nil
-}
-
-// listed makes an object of a list's item, which in built-in style comes without its type meta when the list is plain.
-func (w *writer) listed(row wire.Row) (*cache.Object, error) {
-	if w.listWatch.Load().accept == mediaJSON && !w.shape.Custom {
-		row.Object = w.shape.WithTypeMeta(row.Object)
-	}
-	return newObject(w.listWatch.Load().extractor, w.reflector.Resource, row)
 }
 
 func (w *writer) setColumns(raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
-	if err := w.shape.SetColumns(raw); err != nil {
+	printed, err := w.shape.WithColumns(raw)
+	if err != nil {
 		w.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
 		return
 	}
-	var datePaths []string // nil: printed by kube-apiserver's own printers
-	if w.shape.Custom {
-		datePaths = w.discovered.definition.columnPaths(w.shape.Columns)
-	}
-	gvr := w.reflector.Resource.GVR
-	w.shape.Ages = wire.AgesFor(gvr.Group, gvr.Resource, w.shape.Columns, datePaths)
+	w.shape = printed
 }
 
 // publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in
@@ -208,7 +195,6 @@ func (w *writer) publish(rv cache.RV, objects map[string]*cache.Object) error {
 			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	shape := w.shape
-	w.reflector.Cache.Replace(rv, &shape, slices.Collect(maps.Values(objects)))
+	w.reflector.Cache.Replace(rv, w.shape, slices.Collect(maps.Values(objects)))
 	return nil
 }

@@ -4,14 +4,26 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
+
+// tables is how a lane asks at first.
+var tables = jsonwire.Encoding{}.Asks()[0].Accept
+
+// textOf is an object's body.
+func textOf(t *testing.T, lane *Reflector, object *cache.Object) string {
+	return string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{}, &object.Item, time.Now()))
+}
 
 func TestStreamingList(t *testing.T) {
 	for _, kind := range []testkit.FakeKind{configMaps, widgets, nodes} {
@@ -35,7 +47,10 @@ func TestStreamingList(t *testing.T) {
 				if state.RV() != 6 {
 					t.Errorf("the lane is at %d, want the bookmark's 6", state.RV())
 				}
-				if shape := state.Shape(); shape.Custom != kind.Custom || shape.ListKind != kind.Kind+"List" || len(shape.Columns) != 1 {
+				shape := state.Shape()
+				head := string(shape.List(wire.Form{Kind: wire.Listed}, time.Now()).AppendHead(nil, wire.ListMeta{}, wire.Empty)) +
+					string(shape.List(wire.Form{Kind: wire.Listed}, time.Now()).AppendTail(nil, wire.ListMeta{}, wire.Empty))
+				if shape.Custom() != kind.Custom || !strings.Contains(head, `"kind":"`+kind.Kind+`List"`) || !shape.Prints() {
 					t.Errorf("learned %+v", shape)
 				}
 				if n := r.Asked(testkit.AskStreaming) + r.Asked(testkit.AskWatch) + r.Asked(testkit.AskList); n != 1 {
@@ -63,7 +78,7 @@ func TestStreamingListRefused(t *testing.T) {
 				if len(pages) != 3 || pages[1].URL.Query().Get("continue") != "500" || pages[1].URL.Query().Get("limit") != "500" {
 					t.Errorf("listed by %d pages", len(pages))
 				}
-				if pages[0].URL.Query().Get("includeObject") != "Object" || pages[0].Header.Get("Accept") != mediaTable {
+				if pages[0].URL.Query().Get("includeObject") != "Object" || pages[0].Header.Get("Accept") != tables {
 					t.Error("the pages were not asked for as Tables with whole objects")
 				}
 				r.Put("ns/new", "1")
@@ -100,10 +115,10 @@ func TestTableRefused(t *testing.T) {
 						t.Error(diff)
 					}
 					object, _ := stateOf(t, lane).Get("ns/a")
-					if got, want := string(object.Item.JSON), r.ObjectText("ns/a", 2, "1"); got != want {
+					if got, want := textOf(t, lane, object), r.ObjectText("ns/a", 2, "1")+"\n"; got != want {
 						t.Errorf("the object is %s, want %s", got, want)
 					}
-					if stateOf(t, lane).Shape().RawColumns != nil {
+					if stateOf(t, lane).Shape().Prints() {
 						t.Error("columns out of nowhere")
 					}
 				})
@@ -119,7 +134,7 @@ func noTable(r *rig, asks ...testkit.Ask) {
 			continue
 		}
 		r.Script(ask, func(w http.ResponseWriter, request *http.Request) {
-			if request.Header.Get("Accept") == mediaTable {
+			if request.Header.Get("Accept") == tables {
 				testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable")(w, request)
 				return
 			}

@@ -26,7 +26,8 @@ type writer struct {
 	streaming bool // the upstream knows streaming lists; learned from its refusal
 
 	discovered discovered
-	shape      wire.Shape
+	shape      wire.Shape                // of this epoch, as far as it is known
+	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
 	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
 
 	fenced   chan step     // steps of a fence, written by its goroutine, applied by the writer

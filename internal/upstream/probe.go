@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // nowhere is a name that no object has; it need not be a valid name, only a valid path segment.
@@ -27,14 +27,13 @@ func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error
 	if err != nil {
 		return "", err
 	}
-	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
-	return list.ResourceVersion, err
+	return jsonwire.ListVersion(body)
 }
 
 // EmptyList is a list of a resource with no object in it: how its lists look.
 type EmptyList struct {
 	ResourceVersion string // of some moment after it was asked for
-	Shape           wire.Shape
+	Style           jsonwire.Style
 	Warnings        []string // Warning headers, which the upstream puts on every answer for a deprecated API
 }
 
@@ -44,10 +43,10 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	if err != nil {
 		return EmptyList{}, err
 	}
-	list, err := wire.SplitList(body, func(wire.Row) error { return nil })
+	version, err := jsonwire.ListVersion(body)
 	if err != nil {
 		return EmptyList{}, err
 	}
-	shape, err := wire.LearnList(body)
-	return EmptyList{ResourceVersion: list.ResourceVersion, Shape: shape, Warnings: header.Values("Warning")}, err
+	style, err := jsonwire.LearnStyle(body)
+	return EmptyList{ResourceVersion: version, Style: style, Warnings: header.Values("Warning")}, err
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // styles finds out which resources are custom where APIServices do not tell: kube-apiserver writes lists of custom
-// resources in another order of members than those of built-in ones (wire.LearnList). A resource is asked for once.
+// resources in another order of members than those of built-in ones (jsonwire.LearnStyle). A resource is asked for once.
 type styles struct {
 	client *Client
 	flight singleflight.Group
@@ -74,7 +74,7 @@ func (s *styles) ask(ctx context.Context, r Resource) style {
 	if err != nil {
 		answer.err = fmt.Errorf("find out whether %s is a custom resource: %w", r.GVR.GroupResource(), err)
 	}
-	answer.custom = list.Shape.Custom
+	answer.custom = list.Style.Custom
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[r] = answer

@@ -1,9 +1,18 @@
-// Package wire understands bytes: it cuts the upstream's lists and watch frames into objects, and joins objects into the lists,
-// frames, Tables and partial objects that kube-apiserver would have written, without decoding any of them.
+// Package wire is what all encodings of objects have in common: what an Encoding is (how the upstream is asked, how its
+// answers are cut and scanned, what answers look like), the lists, bodies and frames that are made with one, gzip, and what
+// JSON is turned into on its way out (indented text, YAML).
+//
+// Each encoding is a package below, and adding one is that package and the places where encodings are named: handlers, which
+// negotiates, and whoever preloads lanes.
+//
+//	wire          Encoding, Reader, Shape, Item, Form; Body, which owns the gzip member and writes lists page by page
+//	wire/jsonwire objects in JSON, and their Tables
+//	wire/table    a Table's columns, and its cells that grow old
+//	wire/scan     the scanner of JSON
 //
 // It promises that splice(split(x)) is x: an object's bytes are never changed on their way, except where an answer must
-// differ by definition (the resourceVersion of an object that left a selector, the age cells of a Table, the metadata order
-// of a custom resource's PartialObjectMetadata). Malformed input gives a typed error and never panics.
+// differ by definition. What an Item holds is known to its encoding only. Malformed input gives a typed error and never
+// panics.
 //
-// The package starts no goroutine, writes to an io.Writer and nowhere else, and imports nothing of this module.
+// The packages start no goroutine and write to an io.Writer and nowhere else.
 package wire

@@ -19,18 +19,18 @@ func TestAcceptsGzip(t *testing.T) {
 	}
 }
 
-func TestCompressor(t *testing.T) {
+func TestBodiesAreCompressedWhenTheyAreLarge(t *testing.T) {
 	for _, size := range []int{0, 1, 1000, compressFrom, compressFrom + 1, 1 << 20} {
 		for _, pieces := range []int{1, 3, 1000} {
 			for accept, allowed := range map[string]bool{"gzip": true, "identity": false} {
 				body := strings.Repeat("0123456789", size/10+1)[:size]
 				var b bytes.Buffer
 				announced := 0
-				c := NewCompressor(&b, accept, func() {
+				c := NewBody(&b, BodyOptions{AcceptEncoding: accept, Announce: func() {
 					if announced++; b.Len() > 0 {
 						t.Error("announced after the first byte")
 					}
-				})
+				}})
 				write(t, c, body, pieces)
 				compressed := allowed && size > 128*1024
 				if got := announced == 1; got != compressed || announced > 1 {
@@ -48,7 +48,7 @@ func TestCompressor(t *testing.T) {
 	}
 }
 
-func write(t *testing.T, c *Compressor, body string, pieces int) {
+func write(t *testing.T, c *Body, body string, pieces int) {
 	t.Helper()
 	step := len(body)/pieces + 1
 	for len(body) > 0 {

@@ -1,6 +1,10 @@
 package wire
 
-import "io"
+import (
+	"io"
+
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
 
 // Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and drops the
 // newline at the end (semantics 6.8).
@@ -35,7 +39,7 @@ func (n *Indenter) Write(p []byte) (int, error) {
 
 // copyText copies what needs no look at each byte: the inside of a string.
 func (n *Indenter) copyText(p []byte) int {
-	plain := plainLen(p)
+	plain := scan.PlainLen(p)
 	n.out = append(n.out, p[:plain]...)
 	return plain
 }

@@ -64,3 +64,8 @@ func TestIndenterSendsLargePieces(t *testing.T) {
 		}
 	}
 }
+
+// sizes keeps how much each write brought.
+type sizes []int
+
+func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return len(p), nil }

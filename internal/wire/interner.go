@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"sync"
-)
+import "sync"
 
 const (
 	// maxInterned bounds an interner: the label values, namespaces and nodes of a large cluster are some 20,000.
@@ -12,26 +9,19 @@ const (
 	maxInternedLen = 128
 )
 
-// interner makes equal texts share their memory: a cluster has thousands of pods and a few hundred label values. The unique
+// Interner makes equal texts share their memory: a cluster has thousands of pods and a few hundred label values. The unique
 // package forgets a text at the next collection unless its handle is kept, and handles would show in every type that holds a
 // label. Safe for concurrent use; a nil interner shares nothing.
-type interner struct {
+type Interner struct {
 	mu    sync.Mutex
 	known map[string]string // guarded by mu
 }
 
-func newInterner() *interner { return &interner{known: map[string]string{}} }
+// NewInterner knows no text yet.
+func NewInterner() *Interner { return &Interner{known: map[string]string{}} }
 
-// text returns the text of a string as it stands between its quotes.
-func (n *interner) text(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') >= 0 {
-		return n.share([]byte(unescape(raw)))
-	}
-	return n.share(raw)
-}
-
-// share returns text as a string.
-func (n *interner) share(text []byte) string {
+// Share returns text as a string.
+func (n *Interner) Share(text []byte) string {
 	if n == nil || len(text) > maxInternedLen {
 		return string(text)
 	}

@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"io"
+	"iter"
 	"sync"
 )
 
@@ -13,11 +13,40 @@ type ListMeta struct {
 	RemainingItemCount *int64
 }
 
-// ListWriter writes a list: Begin once, Item for each object, End once.
-type ListWriter interface {
-	Begin(meta ListMeta) error
-	Item(it Item) error
-	End() error
+// ListStyle is one form of list: what stands around and between its items. Used for one list.
+type ListStyle interface {
+	// AppendHead appends what stands before the items, of which there may be none.
+	AppendHead(dst []byte, meta ListMeta, content Content) []byte
+	// AppendItem appends an item.
+	AppendItem(dst []byte, it *Item) []byte
+	// Separator stands between two items.
+	Separator() string
+	// AppendTail appends what stands behind the items.
+	AppendTail(dst []byte, meta ListMeta, content Content) []byte
+}
+
+// Content is whether a list has items: some are written in another way when they have none.
+type Content int
+
+// The contents.
+const (
+	Empty Content = iota
+	Items
+)
+
+// Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes, lists
+// are written from the same Page, so what is prepared for one in a Form serves many answers.
+type Page interface {
+	// Len is how many objects there are.
+	Len() int
+	// Item is the object at a place from 0 up to but not including Len.
+	Item(at int) *Item
+}
+
+// Run is the part of a page that belongs to a list: its items From up to but not including To.
+type Run struct {
+	Page     Page
+	From, To int
 }
 
 // pieceSize is how much is written at once: smaller writes cost HTTP/2 and TLS twice and more per byte.
@@ -26,80 +55,84 @@ const pieceSize = 128 << 10
 // keepPiece is how large in bytes a buffer may be that is used again.
 const keepPiece = 1 << 20
 
-// pieces are the buffers of lists; one has grown with the largest object that was in it.
+// pieces are the buffers of bodies; one has grown with the largest object that was in it.
 var pieces = sync.Pool{New: func() any {
 	b := make([]byte, 0, pieceSize+64<<10)
 	return &b
 }}
 
-// listWriter writes any style in pieces.
-type listWriter struct {
-	w     io.Writer
-	style style
-	meta  ListMeta
-	piece *[]byte
-	items int
+// release gives a buffer back. What is not given back is garbage, which is what the buffer of a broken answer deserves.
+func release(piece *[]byte) {
+	if cap(*piece) <= keepPiece {
+		*piece = (*piece)[:0]
+		pieces.Put(piece)
+	}
 }
 
-func newListWriter(w io.Writer, s style) *listWriter { return &listWriter{w: w, style: s} }
+// WriteList writes a list into a body, run by run; the runs together are all its items, in order. The body is not closed.
+//
+// The runs are read once. An encoding whose head tells how long the items are together will read them twice, so whoever hands
+// them over has to be able to yield the same again.
+func (b *Body) WriteList(style ListStyle, meta ListMeta, runs iter.Seq[Run]) error {
+	l := listWriter{body: b, style: style, separator: style.Separator(), meta: meta, piece: pieces.Get().(*[]byte)}
+	for run := range runs {
+		if err := l.run(run); err != nil {
+			return err
+		}
+	}
+	return l.end()
+}
 
-// Begin takes the list's metadata. The head is written with the first item or the end, since it depends on which it is.
-func (l *listWriter) Begin(meta ListMeta) error {
-	l.meta, l.piece = meta, pieces.Get().(*[]byte)
-	*l.piece = (*l.piece)[:0]
+// listWriter writes one list in pieces.
+type listWriter struct {
+	body      *Body
+	style     ListStyle
+	separator string
+	meta      ListMeta
+	piece     *[]byte
+	content   Content
+}
+
+// run adds a run of a page. Here is the place for what will be prepared of whole pages, since the writer owns the body and
+// with it the gzip member.
+func (l *listWriter) run(r Run) error {
+	for at := r.From; at < r.To; at++ {
+		if err := l.item(r.Page.Item(at)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-// Item adds an object.
-func (l *listWriter) Item(it Item) error {
+// item adds an object. The head is written before the first, since it depends on whether there is one.
+func (l *listWriter) item(it *Item) error {
 	b := *l.piece
-	if l.items == 0 {
-		b = l.style.head(b, l.meta, false)
+	if l.content == Empty {
+		l.content = Items
+		b = l.style.AppendHead(b, l.meta, Items)
 	} else {
-		b = append(b, ',')
+		b = append(b, l.separator...)
 	}
-	l.items++
-	*l.piece = l.style.item(b, it)
+	*l.piece = l.style.AppendItem(b, it)
 	if len(*l.piece) < pieceSize {
 		return nil
 	}
 	return l.send()
 }
 
-// End completes the list and gives its buffer back; without it the buffer is garbage, which is what a broken answer deserves.
-func (l *listWriter) End() error {
-	empty := l.items == 0
-	if empty {
-		*l.piece = l.style.head(*l.piece, l.meta, true)
+// end completes the list.
+func (l *listWriter) end() error {
+	if l.content == Empty {
+		*l.piece = l.style.AppendHead(*l.piece, l.meta, Empty)
 	}
-	*l.piece = l.style.tail(*l.piece, l.meta, empty)
+	*l.piece = l.style.AppendTail(*l.piece, l.meta, l.content)
 	err := l.send()
-	if cap(*l.piece) <= keepPiece {
-		pieces.Put(l.piece)
-	}
+	release(l.piece)
 	return err
 }
 
 func (l *listWriter) send() error {
-	_, err := l.w.Write(*l.piece)
+	_, err := l.body.Write(*l.piece)
 	*l.piece = (*l.piece)[:0]
 	return err
-}
-
-// NewList writes a list of whole objects in the shape's style (semantics 7.1, 7.2).
-func NewList(w io.Writer, shape *Shape) ListWriter {
-	if shape.Custom {
-		return newListWriter(w, customStyle{shape})
-	}
-	return newListWriter(w, builtinStyle{shape})
-}
-
-// NewTableList writes a Table with a row for each object (semantics 6.4).
-func NewTableList(w io.Writer, shape *Shape, o TableOptions) ListWriter {
-	return newListWriter(w, tableStyle{shape: shape, options: o})
-}
-
-// NewPartialList writes a PartialObjectMetadataList (semantics 6.5).
-func NewPartialList(w io.Writer, shape *Shape, meta MetaVersion) ListWriter {
-	return newListWriter(w, partialStyle{shape: shape, meta: meta})
 }

@@ -1,44 +1,70 @@
-package wire
+package wire_test
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"iter"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
+
+// pieceSize is how much a list writes at once, and how large a body is compressed.
+const pieceSize = 128 << 10
 
 // sizes keeps how much each write brought.
 type sizes []int
 
 func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return len(p), nil }
 
-func itemOf(t testing.TB, text string) Item {
+var (
+	builtin = jsonwire.Encoding{}.Shape(wire.Description{})
+	listed  = wire.Form{Kind: wire.Listed}
+)
+
+func itemOf(t testing.TB, text string) wire.Item {
 	t.Helper()
-	item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"x":"` + text + `"}`)})
+	object := []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"x":"` + text + `"}`)
+	item, _, err := jsonwire.NewExtractor(nil).Scan(jsonwire.Row{Object: object})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return item
 }
 
-func TestListsAreWrittenInLargePieces(t *testing.T) {
-	var writes sizes
-	list := NewList(&writes, &Shape{ListKind: "PodList", APIVersion: "v1"})
-	if err := list.Begin(ListMeta{ResourceVersion: "1"}); err != nil {
-		t.Fatal(err)
-	}
-	small, large := itemOf(t, strings.Repeat("s", 1000)), itemOf(t, strings.Repeat("l", 3<<20))
-	for range 1000 {
-		if err := list.Item(small); err != nil {
-			t.Fatal(err)
+// page is a page of items.
+type page []wire.Item
+
+func (p page) Len() int               { return len(p) }
+func (p page) Item(at int) *wire.Item { return &p[at] }
+
+// runs yields the parts from..to of pages.
+func runs(parts ...wire.Run) iter.Seq[wire.Run] {
+	return func(yield func(wire.Run) bool) {
+		for _, part := range parts {
+			if !yield(part) {
+				return
+			}
 		}
 	}
-	if err := list.Item(large); err != nil {
-		t.Fatal(err)
+}
+
+func whole(p page) wire.Run { return wire.Run{Page: p, To: len(p)} }
+
+func TestListsAreWrittenInLargePieces(t *testing.T) {
+	var writes sizes
+	small := make(page, 1000)
+	for i := range small {
+		small[i] = itemOf(t, strings.Repeat("s", 1000))
 	}
-	if err := list.End(); err != nil {
+	large := page{itemOf(t, strings.Repeat("l", 3<<20))}
+	body := wire.NewBody(&writes, wire.BodyOptions{})
+	if err := body.WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs(whole(small), whole(large))); err != nil {
 		t.Fatal(err)
 	}
 	if len(writes) < 3 {
@@ -51,6 +77,38 @@ func TestListsAreWrittenInLargePieces(t *testing.T) {
 	}
 }
 
+// However the items lie on pages, and whichever parts of these are wanted, the list is the same.
+func TestListsDoNotShowTheirPages(t *testing.T) {
+	a, b, c, d := itemOf(t, "a"), itemOf(t, "b"), itemOf(t, "c"), itemOf(t, "d")
+	for name, test := range map[string]struct {
+		runs iter.Seq[wire.Run]
+		want string
+	}{
+		"no run":     {runs(), ""},
+		"empty runs": {runs(wire.Run{Page: page{a}}, wire.Run{Page: page{a, b}, From: 1, To: 1}), ""},
+		"one page":   {runs(whole(page{b, c})), "bc"},
+		"two pages":  {runs(whole(page{b}), whole(page{c})), "bc"},
+		"parts":      {runs(wire.Run{Page: page{a, b}, From: 1, To: 2}, wire.Run{Page: page{c, d}, To: 1}), "bc"},
+		"in between": {runs(wire.Run{Page: page{a, b, c, d}, From: 1, To: 3}), "bc"},
+	} {
+		var got bytes.Buffer
+		if err := wire.NewBody(&got, wire.BodyOptions{}).WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, test.runs); err != nil {
+			t.Fatal(err)
+		}
+		var list struct{ Items []struct{ X string } }
+		if err := json.Unmarshal(got.Bytes(), &list); err != nil {
+			t.Fatalf("%s: %s: %v", name, got.Bytes(), err)
+		}
+		text := ""
+		for _, it := range list.Items {
+			text += it.X
+		}
+		if text != test.want || list.Items == nil {
+			t.Errorf("%s: got %s, want the items %q", name, got.Bytes(), test.want)
+		}
+	}
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
@@ -58,37 +116,43 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 func TestWritersPassErrorsOn(t *testing.T) {
 	gone := errors.New("the client is gone")
 	w := failing{gone}
-	shape := &Shape{RawColumns: []byte(`[]`)}
-	big := itemOf(t, strings.Repeat("x", pieceSize))
-	list := NewPartialList(w, shape, MetaV1)
-	table := NewTableList(w, shape, TableOptions{Meta: MetaV1, Include: IncludeObject})
-	indenter := NewIndenter(w)
-	compressor := NewCompressor(w, "", func() { t.Error("nothing is compressed") })
+	big := page{itemOf(t, strings.Repeat("x", pieceSize))}
+	body := func() *wire.Body {
+		return wire.NewBody(w, wire.BodyOptions{Announce: func() { t.Error("nothing is compressed") }})
+	}
+	held := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: "gzip"})
+	if _, err := held.Write([]byte("x")); err != nil {
+		t.Errorf("what is held back: %v", err)
+	}
+	indenter := wire.NewIndenter(w)
 	_, indented := indenter.Write(bytes.Repeat([]byte("[1]"), pieceSize))
-	_, compressed := compressor.Write([]byte("x"))
+	_, written := body().Write([]byte("x"))
 	for name, err := range map[string]error{
-		"Begin": errors.Join(list.Begin(ListMeta{}), table.Begin(ListMeta{})), "Item": table.Item(big), "End": list.End(),
-		"WriteObject": WriteObject(w, big), "WriteTable": WriteTable(w, shape, big, TableOptions{}),
-		"WritePartial": WritePartial(w, shape, big, MetaV1), "WriteMember": WriteMember(w, []byte("x")),
-		"Indenter": indented, "Compressor": compressed,
+		"an item":   body().WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs(whole(big))),
+		"the end":   body().WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs()),
+		"an object": body().WriteObject(builtin, wire.Form{}, &big[0]), "Close": held.Close(),
+		"WriteMember": wire.WriteMember(w, []byte("x")), "Indenter": indented, "Write": written,
 	} {
-		if name == "Begin" && err == nil {
-			continue // it has nothing to write yet
-		}
 		if !errors.Is(err, gone) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
+// A list allocates the same, whatever the number of its items.
 func TestItemsAreWrittenWithoutAllocating(t *testing.T) {
-	item := itemOf(t, "x")
-	list := NewList(io.Discard, &Shape{ListKind: "PodList", APIVersion: "v1"})
-	if err := list.Begin(ListMeta{}); err != nil {
-		t.Fatal(err)
+	many := make(page, 1000)
+	for i := range many {
+		many[i] = itemOf(t, "x")
 	}
-	if n := testing.AllocsPerRun(1000, func() { _ = list.Item(item) }); n > 0 {
-		t.Errorf("%v allocations an item", n)
+	one, all := runs(whole(many[:1])), runs(whole(many))
+	write := func(list iter.Seq[wire.Run]) func() {
+		return func() {
+			_ = wire.NewBody(io.Discard, wire.BodyOptions{}).WriteList(builtin.List(listed, time.Time{}), wire.ListMeta{}, list)
+		}
+	}
+	if one, all := testing.AllocsPerRun(100, write(one)), testing.AllocsPerRun(100, write(all)); all > one {
+		t.Errorf("%v allocations for a list of 1000, %v for one", all, one)
 	}
 }
 
@@ -96,11 +160,12 @@ func TestListTextIsValidJSON(t *testing.T) {
 	remaining := int64(3)
 	for _, custom := range []bool{false, true} {
 		var b bytes.Buffer
-		list := NewList(&b, &Shape{ListKind: "L", APIVersion: "v1", Custom: custom})
-		if err := errors.Join(list.Begin(ListMeta{ResourceVersion: "1", Continue: "t", RemainingItemCount: &remaining}), list.End()); err != nil {
+		style := jsonwire.Encoding{}.Shape(wire.Description{Custom: custom}).List(listed, time.Now())
+		meta := wire.ListMeta{ResourceVersion: "1", Continue: "t", RemainingItemCount: &remaining}
+		if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(style, meta, runs()); err != nil {
 			t.Fatal(err)
 		}
-		var got struct{ Metadata ListMeta }
+		var got struct{ Metadata wire.ListMeta }
 		if err := json.Unmarshal(b.Bytes(), &got); err != nil || *got.Metadata.RemainingItemCount != 3 || got.Metadata.Continue != "t" {
 			t.Errorf("%s: %v", b.Bytes(), err)
 		}

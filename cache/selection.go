@@ -1,0 +1,76 @@
+package cache
+
+import (
+	"iter"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// Selection is a walk over what a predicate selects of a State, page by page: when it selects everything in its span, over
+// whole pages, and nothing is asked of their objects. Used by one goroutine.
+type Selection struct {
+	// Looked is how many candidates were looked at so far, Selected how many of them are selected.
+	Looked, Selected int
+
+	predicate  *selectors.Predicate
+	candidates iter.Seq[Run]
+	indexed    bool // the candidates are those of an index
+	limit      int  // where the walk ends; 0 when it does not
+	more       bool // candidates are left behind the limit
+}
+
+// Selection returns a walk over the objects that p matches, in key order from the key from on. The candidates are every
+// object that p can match and as few others as an index or p's key range allows; the predicate decides (I9).
+func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
+	t, in := s.narrow(p, from)
+	return &Selection{predicate: p, candidates: t.runs(in), indexed: t != &s.objects}
+}
+
+// Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page.
+func (s *Selection) Runs() iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		for run := range s.candidates {
+			if !s.pick(run, yield) {
+				return
+			}
+		}
+	}
+}
+
+// pick yields what is selected of a run of candidates; false ends the walk.
+func (s *Selection) pick(run Run, yield func(Run) bool) bool {
+	for run.From < run.To {
+		if s.limit > 0 && s.Selected == s.limit {
+			s.more = true
+			return false
+		}
+		selected, next := s.leading(run)
+		if selected.From < selected.To && !yield(selected) {
+			return false
+		}
+		run.From = next
+	}
+	return true
+}
+
+// leading is the part at the beginning of a run that is selected, which may be empty, and where to go on behind it.
+func (s *Selection) leading(run Run) (selected Run, next int) {
+	most := run.To
+	if s.limit > 0 {
+		most = min(most, run.From+s.limit-s.Selected)
+	}
+	to := most
+	if !s.predicate.Everything() {
+		to = run.From
+		for to < most && s.predicate.Matches(&run.Page.objects[to].Attributes) {
+			to++
+		}
+	}
+	s.Looked += to - run.From
+	s.Selected += to - run.From
+	if next = to; to < most { // the one that ended it was looked at, too
+		s.Looked++
+		next++
+	}
+	return Run{Page: run.Page, From: run.From, To: to}, next
+}

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"io"
+	"time"
+)
+
+// Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes the
+// text, and does not close w.
+type Filter func(w io.Writer) io.WriteCloser
+
+// BodyOptions say how a body goes out.
+type BodyOptions struct {
+	// AcceptEncoding is the request's header.
+	AcceptEncoding string
+	// Announce is called before the first byte of a body that is compressed.
+	Announce func()
+	// Filter is what the whole body goes through before it is compressed; nil when it goes as it is.
+	Filter Filter
+}
+
+// Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large and the
+// client takes it. What writes lists and objects into it is part of it, so that what was compressed before can be put into
+// the member as it is. Used by one goroutine.
+type Body struct {
+	member *member
+	filter io.WriteCloser // nil when there is none
+}
+
+// NewBody writes a body to w.
+func NewBody(w io.Writer, o BodyOptions) *Body {
+	b := &Body{member: &member{w: w, allowed: AcceptsGzip(o.AcceptEncoding), announce: o.Announce}}
+	if o.Filter != nil {
+		b.filter = o.Filter(b.member)
+	}
+	return b
+}
+
+// Write implements io.Writer.
+func (b *Body) Write(p []byte) (int, error) {
+	if b.filter != nil {
+		return b.filter.Write(p)
+	}
+	return b.member.Write(p)
+}
+
+// WriteObject writes a body of one object. The body is not closed.
+func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
+	piece := pieces.Get().(*[]byte)
+	*piece = shape.AppendObject((*piece)[:0], f, it, time.Now())
+	_, err := b.Write(*piece)
+	release(piece)
+	return err
+}
+
+// Close completes the body; it does not close the writer below.
+func (b *Body) Close() error {
+	if b.filter != nil {
+		if err := b.filter.Close(); err != nil {
+			return err
+		}
+	}
+	return b.member.Close()
+}

@@ -1,0 +1,136 @@
+package jsonwire
+
+import (
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
+
+// cutter cuts lists and frames.
+type cutter struct{ scan.Scanner }
+
+// ListBody is what a list body says besides its items. Columns alias the body.
+type ListBody struct {
+	APIVersion, Kind          string
+	ResourceVersion, Continue string
+	Columns                   []byte // of a Table: the array of its columns; nil otherwise
+}
+
+// SplitList cuts a list body into its objects, with their rows if it is a Table; each is called in order. It knows Tables,
+// lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a *scan.MalformedError, or with
+// the error that each returned.
+func SplitList(body []byte, each func(Row) error) (ListBody, error) {
+	c := cutter{scan.Scanner{Data: body}}
+	cut := c.list
+	if isTable(body) {
+		cut = c.table
+	}
+	list, err := cut(each)
+	if err != nil {
+		return ListBody{}, err
+	}
+	return list, c.End()
+}
+
+// list consumes a list of whole objects.
+func (c *cutter) list(each func(Row) error) (ListBody, error) {
+	var list ListBody
+	items := false
+	err := c.Object(func(key []byte) error {
+		if string(key) != "items" {
+			return c.listMember(key, &list)
+		}
+		items = true
+		if c.Peek() == 'n' { // null: no items
+			return c.Literal("null")
+		}
+		return c.Array(func(int) error {
+			object, err := c.Skip()
+			if err != nil {
+				return err
+			}
+			return each(Row{Object: object})
+		})
+	})
+	if err == nil && (!items || list.Kind == "") {
+		return ListBody{}, c.Fail("not a list")
+	}
+	return list, err
+}
+
+// table consumes a Table.
+func (c *cutter) table(each func(Row) error) (ListBody, error) {
+	var list ListBody
+	rows := false
+	err := c.Object(func(key []byte) error {
+		switch string(key) {
+		case "columnDefinitions":
+			columns, err := c.Skip()
+			if err == nil && columns[0] == '[' {
+				list.Columns = columns
+			}
+			return err
+		case "rows":
+			rows = true
+			return c.Array(func(int) error { return c.row(each) })
+		}
+		return c.listMember(key, &list)
+	})
+	if err == nil && !rows {
+		return ListBody{}, c.Fail("a Table without rows")
+	}
+	return list, err
+}
+
+func (c *cutter) row(each func(Row) error) error {
+	var r Row
+	err := c.Object(func(key []byte) error {
+		value, err := c.Skip()
+		switch string(key) {
+		case "cells":
+			r.Cells = value
+		case "conditions":
+			if string(value) != "null" {
+				r.Conditions = value
+			}
+		case "object":
+			r.Object = value
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(r.Object) == 0 || r.Object[0] != '{' || len(r.Cells) == 0 || r.Cells[0] != '[' {
+		return c.Fail("a row without cells or object")
+	}
+	if r.Conditions != nil && r.Conditions[0] != '[' {
+		return c.Fail("a row whose conditions are no array")
+	}
+	return each(r)
+}
+
+func (c *cutter) listMember(key []byte, list *ListBody) error {
+	value, err := c.Skip()
+	if err != nil {
+		return err
+	}
+	switch string(key) {
+	case "kind":
+		list.Kind = scalar(value)
+	case "apiVersion":
+		list.APIVersion = scalar(value)
+	case "metadata":
+		version, _ := scan.Lookup(value, "resourceVersion")
+		list.ResourceVersion = scalar(version)
+		token, _ := scan.Lookup(value, "continue")
+		list.Continue = scalar(token)
+	}
+	return nil
+}
+
+// scalar is a string's text, and nothing of anything else.
+func scalar(raw []byte) string {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	return scan.Unquote(raw[1 : len(raw)-1])
+}

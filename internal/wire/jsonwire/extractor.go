@@ -1,0 +1,119 @@
+package jsonwire
+
+import (
+	"strings"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
+
+// Extractor reads the facts out of the objects of one kind, in one pass over their bytes. Safe for concurrent use.
+type Extractor struct {
+	paths []wire.Path
+	slots [][]int // for each path, the slots of its alternatives
+	root  *branch
+	count int
+	known *wire.Interner
+}
+
+// branch is a place in an object that is on the way to something wanted.
+type branch struct {
+	slot    int // where to keep the value; -1 if only what is below it is wanted
+	members map[string]*branch
+}
+
+// The slots that every extractor has.
+const (
+	slotName = iota
+	slotNamespace
+	slotVersion
+	slotLabels
+	slotMetadata
+	ownSlots
+)
+
+// NewExtractor makes an extractor of the fields that a kind is selected by.
+func NewExtractor(fields []wire.Path) *Extractor {
+	e := &Extractor{paths: fields, root: newBranch(), known: wire.NewInterner()}
+	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels", "metadata"} {
+		e.want(path)
+	}
+	for _, field := range fields {
+		slots := make([]int, len(field.Alternatives))
+		for i, path := range field.Alternatives {
+			slots[i] = e.want(path)
+		}
+		e.slots = append(e.slots, slots)
+	}
+	return e
+}
+
+func newBranch() *branch { return &branch{slot: -1} }
+
+// want adds a path and returns the slot of its value.
+func (e *Extractor) want(path string) int {
+	at := e.root
+	for _, step := range strings.Split(path, ".") {
+		if at.members == nil {
+			at.members = map[string]*branch{}
+		}
+		if at.members[step] == nil {
+			at.members[step] = newBranch()
+		}
+		at = at.members[step]
+	}
+	if at.slot < 0 {
+		at.slot = e.count
+		e.count++
+	}
+	return at.slot
+}
+
+// Scan reads an object, which must be complete, and copies it and its row into one allocation, without white space between
+// values, so that the item fits into any answer. It fails with a *scan.MalformedError.
+func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
+	var few [fewSlots]span
+	w := walk{Scanner: scan.Scanner{Data: row.Object}, found: few[:]}
+	if e.count > fewSlots {
+		w.found = make([]span, e.count)
+	}
+	if err := w.top(e.root); err != nil {
+		return wire.Item{}, wire.Facts{}, err
+	}
+	if w.Spaced {
+		var err error
+		if row.Object, err = compact(row.Object); err != nil {
+			return wire.Item{}, wire.Facts{}, err
+		}
+		return e.Scan(row)
+	}
+	row, err := row.dense()
+	if err != nil {
+		return wire.Item{}, wire.Facts{}, err
+	}
+	labels, err := w.labels(e.known)
+	if err != nil {
+		return wire.Item{}, wire.Facts{}, err
+	}
+	return w.item(row), wire.Facts{
+		Name: w.text(slotName, nil), Namespace: w.text(slotNamespace, e.known), ResourceVersion: w.text(slotVersion, nil),
+		Labels: labels, Fields: e.fields(&w),
+	}, nil
+}
+
+func (e *Extractor) fields(w *walk) []string {
+	if len(e.paths) == 0 {
+		return nil
+	}
+	values := make([]string, len(e.paths))
+	for i, path := range e.paths {
+		values[i] = path.Default
+		for _, slot := range e.slots[i] {
+			if text := w.text(slot, e.known); text != "" {
+				values[i] = text
+				break
+			}
+		}
+	}
+	return values
+}

@@ -1,0 +1,86 @@
+package jsonwire
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
+	"github.com/listfacade/listfacade/internal/wire/table"
+)
+
+// framer implements wire.Framer.
+type framer struct {
+	shape   *Shape
+	form    wire.Form
+	columns []byte // of the next Table: the kind's on the first frame, null from then on
+}
+
+// Framer implements wire.Shape.
+func (s *Shape) Framer(f wire.Form) wire.Framer {
+	return &framer{shape: s, form: f, columns: s.rawColumns}
+}
+
+// AppendEvent implements wire.Framer.
+func (f *framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
+	return f.append(dst, event, it, f.form.Include, f.shape.ages)
+}
+
+// AppendBookmark implements wire.Framer. A bookmark's cells never age.
+func (f *framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
+	return f.append(dst, wire.TypeBookmark, f.printed(it), f.form.Include, nil)
+}
+
+// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, since the annotation is what the client
+// waits for (semantics 4.8).
+func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
+	include := f.form.Include
+	if include == wire.IncludeNone {
+		include = wire.IncludeMetadata
+	}
+	return f.append(dst, wire.TypeBookmark, f.printed(it), include, nil)
+}
+
+// printed gives a bookmark that was never seen as a row the cells of a custom resource's: no name and nothing else.
+func (f *framer) printed(it *wire.Item) *wire.Item {
+	marks := *item.MarksOf(it)
+	if f.form.Kind != wire.Row || marks.Cells > marks.Object {
+		return it
+	}
+	cells := `[""` + strings.Repeat(",null", max(len(f.shape.columns)-1, 0)) + `]`
+	object := marks.Object
+	marks.Cells = object + uint32(len(cells))
+	row := item.New(append(whole(it)[:object:object], cells...), marks)
+	return &row
+}
+
+func (f *framer) append(dst []byte, event string, it *wire.Item, include wire.Include, ages *table.Ages) []byte {
+	dst = appendFrameHead(dst, event)
+	if f.form.Kind == wire.Row {
+		columns := f.columns
+		f.columns = noColumns
+		o := rowOptions{meta: f.form.Meta, include: include, ages: ages, now: time.Now()}
+		dst = f.shape.appendTable(dst, it, o, columns)
+	} else {
+		dst = f.shape.append(dst, f.form, it)
+	}
+	return append(dst, "}\n"...)
+}
+
+func appendFrameHead(dst []byte, event string) []byte {
+	dst = append(dst, `{"type":"`...)
+	dst = append(dst, event...)
+	return append(dst, `","object":`...)
+}
+
+// AppendError implements wire.Framer.
+func (*framer) AppendError(dst []byte, status *metav1.Status) []byte {
+	body, err := json.Marshal(status)
+	if err != nil {
+		panic("BUG: a Status that JSON cannot hold: " + err.Error())
+	}
+	return append(append(appendFrameHead(dst, wire.TypeError), body...), "}\n"...)
+}

@@ -1,0 +1,75 @@
+package jsonwire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
+var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
+
+// reader implements wire.Reader.
+type reader struct {
+	extractor *Extractor
+	shape     *Shape
+	plain     bool // lists are asked for as they are, not as Tables
+}
+
+// List implements wire.Reader. In a plain list built-in objects come without their type meta; here they get it.
+func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire.ListHead, error) {
+	typed := r.plain && !r.shape.custom
+	list, err := SplitList(body, func(row Row) error {
+		if typed {
+			row.Object = r.shape.withTypeMeta(row.Object)
+		}
+		item, facts, err := r.extractor.Scan(row)
+		if err != nil {
+			return err
+		}
+		return each(item, facts)
+	})
+	if err != nil {
+		return wire.ListHead{}, err
+	}
+	return wire.ListHead{
+		ResourceVersion: list.ResourceVersion, Continue: list.Continue, Columns: bytes.Clone(list.Columns),
+	}, nil
+}
+
+// Frame implements wire.Reader.
+func (r *reader) Frame(line []byte) (wire.Frame, error) {
+	cut, err := ParseFrame(line)
+	if err != nil {
+		return wire.Frame{}, err
+	}
+	frame := wire.Frame{Type: cut.Type, ResourceVersion: cut.ResourceVersion, Columns: cut.Columns}
+	switch cut.Type {
+	case wire.TypeError:
+		frame.Failure, err = failureOf(cut.Status)
+	case wire.TypeBookmark:
+		frame.InitialEventsEnd = bytes.Contains(cut.Row.Object, initialEventsEnd)
+	case wire.TypeAdded, wire.TypeModified, wire.TypeDeleted:
+		frame.Item, frame.Facts, err = r.extractor.Scan(cut.Row)
+	}
+	return frame, err
+}
+
+func failureOf(status []byte) (*wire.Failure, error) {
+	var s struct{ Code int }
+	if err := json.Unmarshal(status, &s); err != nil {
+		return nil, fmt.Errorf("read the Status in it: %w", err)
+	}
+	return &wire.Failure{Code: s.Code, Status: status}, nil
+}
+
+// Bookmark implements wire.Reader.
+func (r *reader) Bookmark(line []byte) (wire.Bookmark, error) {
+	cut, err := ParseFrame(line)
+	if err != nil {
+		return r.shape.Bookmark(), err
+	}
+	return r.shape.learnBookmark(cut.Row)
+}

@@ -1,0 +1,86 @@
+package jsonwire
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// TestEmptyTables: kube-apiserver makes an empty list of rows for kinds with a printer, and none at all for the others.
+func TestEmptyTables(t *testing.T) {
+	printed := `[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`
+	unprinted := `[{"name":"Name","type":"string"},{"name":"Created At","type":"date"}]`
+	kind := func(name string) wire.Description {
+		return wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: name}}
+	}
+	custom := kind("Widget")
+	custom.Custom = true
+	for _, test := range []struct {
+		name, columns, rows string
+		of                  wire.Description
+	}{
+		{name: "printed", columns: printed, rows: "[]", of: kind("Pod")},
+		{name: "unprinted", columns: unprinted, rows: "null", of: kind("Role")},
+		{name: "definitions", columns: `[{"name":"Name","type":"string"},{"name":"Created At","type":"date"},{"name":"Established","type":"boolean"}]`,
+			rows: "null", of: kind("CustomResourceDefinition")},
+		{name: "custom", columns: unprinted, rows: "[]", of: custom},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			shape, err := Encoding{}.Shape(test.of).WithColumns([]byte(test.columns))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			style := shape.List(wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, time.Now())
+			if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(style, wire.ListMeta{ResourceVersion: "7"}, onePage(nil)); err != nil {
+				t.Fatal(err)
+			}
+			want := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":` + test.columns + `,"rows":` + test.rows + "}\n"
+			if b.String() != want {
+				t.Errorf("got  %s\nwant %s", b.String(), want)
+			}
+		})
+	}
+}
+
+func TestColumns(t *testing.T) {
+	bare := Encoding{}.Shape(wire.Description{})
+	if _, err := bare.WithColumns([]byte(`{}`)); err == nil {
+		t.Error("columns that are no array were accepted")
+	}
+	printed, err := bare.WithColumns([]byte(`[{"name":"Name"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frozen, err := Encoding{}.Shape(wire.Description{Custom: true}).WithColumns([]byte(`[{"name":"Age","type":"date"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bare.Prints() || !printed.Prints() || frozen.Prints() {
+		t.Errorf("prints: %t without columns, %t with them, %t with an age of unknown origin", bare.Prints(), printed.Prints(), frozen.Prints())
+	}
+	for columns, want := range map[string]bool{`[{"name":"Name"}]`: false, `[{"name":"Other"}]`: true} {
+		if printed.Reprinted([]byte(columns)) != want || bare.Reprinted([]byte(columns)) {
+			t.Errorf("%s: reprinted is not %t", columns, want)
+		}
+	}
+	if printed.Reprinted(nil) {
+		t.Error("no columns are others")
+	}
+}
+
+func TestTypeMetaIsPutInFront(t *testing.T) {
+	s := Shape{kind: "Pod", apiVersion: "v1"}
+	for object, want := range map[string]string{
+		`{}`: `{"kind":"Pod","apiVersion":"v1"}`, `{"a":1}`: `{"kind":"Pod","apiVersion":"v1","a":1}`, `{ }`: `{"kind":"Pod","apiVersion":"v1"}`,
+		"{\n \"a\": 1}": `{"kind":"Pod","apiVersion":"v1","a": 1}`, `2`: `2`,
+	} {
+		if got := string(s.withTypeMeta([]byte(object))); got != want {
+			t.Errorf("%s: got %s, want %s", object, got, want)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package jsonwire
+
+import (
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/table"
+)
+
+// rowOptions say what a Table's rows hold.
+type rowOptions struct {
+	meta    wire.MetaVersion
+	include wire.Include
+	ages    *table.Ages // nil: cells stay as they were printed
+	now     time.Time   // what ages are counted to
+}
+
+func (s *Shape) rowOptions(f wire.Form, now time.Time) rowOptions {
+	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, now: now}
+}
+
+// noColumns stands where a watch's Table does not repeat its columns (semantics 4.8).
+var noColumns = []byte("null")
+
+func appendTableHead(dst []byte, version wire.MetaVersion, meta wire.ListMeta, columns []byte) []byte {
+	dst = append(dst, `{"kind":"Table","apiVersion":"`...)
+	dst = append(dst, version...)
+	dst = append(dst, `","metadata":`...)
+	dst = appendListMeta(dst, meta)
+	dst = append(dst, `,"columnDefinitions":`...)
+	if columns == nil {
+		columns = noColumns
+	}
+	dst = append(dst, columns...)
+	return append(dst, `,"rows":`...)
+}
+
+// appendRow appends a row, with the cells that grow old as they are now.
+func (s *Shape) appendRow(dst []byte, it *wire.Item, o *rowOptions) []byte {
+	p := open(it)
+	dst = append(dst, `{"cells":`...)
+	if p.cells == nil {
+		dst = append(dst, "null"...)
+	} else {
+		dst = o.ages.AppendCells(dst, p.object, p.cells, o.now)
+	}
+	if p.conditions != nil {
+		dst = append(append(dst, `,"conditions":`...), p.conditions...)
+	}
+	dst = append(dst, `,"object":`...)
+	switch o.include {
+	case wire.IncludeObject:
+		dst = append(dst, p.object...)
+	case wire.IncludeMetadata:
+		dst = s.appendPartial(dst, it, o.meta)
+	default:
+		dst = append(dst, "null"...)
+	}
+	return append(dst, '}')
+}
+
+// appendTable appends a Table with one row.
+func (s *Shape) appendTable(dst []byte, it *wire.Item, o rowOptions, columns []byte) []byte {
+	dst = appendTableHead(dst, o.meta, wire.ListMeta{ResourceVersion: string(versionOf(it))}, columns)
+	return append(s.appendRow(append(dst, '['), it, &o), "]}"...)
+}

@@ -1,0 +1,153 @@
+package jsonwire
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
+
+// span is a value's place in the scanned bytes; the zero span is no value.
+type span struct{ start, end int }
+
+// within tells whether it lies inside another.
+func (s span) within(other span) bool { return other.start < s.start && s.end < other.end }
+
+// fewSlots is how many values one scan keeps without allocating; a pod's extractor has 15.
+const fewSlots = 24
+
+// walk is one scan of one object.
+type walk struct {
+	scan.Scanner
+	found []span
+	rest  int // behind the leading type meta
+}
+
+// top consumes the whole object and finds where it goes on behind kind and apiVersion, which lead in built-in style.
+func (w *walk) top(root *branch) error {
+	leading := [2]string{"kind", "apiVersion"}
+	matched, members := 0, 0
+	err := w.Object(func(key []byte) error {
+		if members < len(leading) && string(key) == leading[members] {
+			matched++
+		}
+		members++
+		if err := w.descend(root.members[string(key)]); err != nil {
+			return err
+		}
+		if members == len(leading) && matched == len(leading) && w.Peek() == ',' {
+			w.rest = w.Pos + 1
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := w.End(); err != nil {
+		return err
+	}
+	return w.check()
+}
+
+// check makes sure of what an item's offsets stand for. A repeated metadata could put them anywhere.
+func (w *walk) check() error {
+	metadata, version := w.found[slotMetadata], w.found[slotVersion]
+	if metadata.end == 0 || w.Data[metadata.start] != '{' || !version.within(metadata) || w.Data[version.start] != '"' {
+		return &scan.MalformedError{Reason: "an object without metadata.resourceVersion"}
+	}
+	return nil
+}
+
+// descend consumes a value and keeps what is wanted of it.
+func (w *walk) descend(b *branch) error {
+	if b == nil {
+		_, err := w.Skip()
+		return err
+	}
+	start := w.Pos
+	if err := w.enterBranch(b); err != nil {
+		return err
+	}
+	if b.slot >= 0 {
+		w.found[b.slot] = span{start, w.Pos}
+	}
+	return nil
+}
+
+func (w *walk) enterBranch(b *branch) error {
+	if b.members == nil {
+		_, err := w.Skip()
+		return err
+	}
+	switch w.Peek() {
+	case '{':
+		return w.Object(func(key []byte) error { return w.descend(b.members[string(key)]) })
+	case '[':
+		return w.Array(func(index int) error { return w.descend(b.members[strconv.Itoa(index)]) })
+	default:
+		_, err := w.Skip()
+		return err
+	}
+}
+
+// text is a scalar's text: a string's content, else the JSON itself; null and composite values are empty. A value that
+// others may share is interned.
+func (w *walk) text(slot int, known *wire.Interner) string {
+	at := w.found[slot]
+	raw := w.Data[at.start:at.end]
+	if len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		return textOf(known, raw[1:len(raw)-1])
+	case 'n', '{', '[':
+		return ""
+	}
+	return textOf(known, raw)
+}
+
+func (w *walk) labels(known *wire.Interner) ([]wire.Pair, error) {
+	at := w.found[slotLabels]
+	if at.end == 0 || w.Data[at.start] != '{' {
+		return nil, nil
+	}
+	var few [16]wire.Pair
+	labels := few[:0]
+	s := scan.Scanner{Data: w.Data[:at.end], Pos: at.start}
+	err := s.Object(func(key []byte) error {
+		value, err := s.Text()
+		labels = append(labels, wire.Pair{Key: known.Share(key), Value: textOf(known, value)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	labels = slices.Clone(labels)
+	slices.SortFunc(labels, func(a, b wire.Pair) int { return strings.Compare(a.Key, b.Key) })
+	return labels, nil
+}
+
+// textOf is the text of a string as it stands between its quotes.
+func textOf(known *wire.Interner, raw []byte) string {
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		return known.Share([]byte(scan.Unescape(raw)))
+	}
+	return known.Share(raw)
+}
+
+// item copies the row of the object that was walked.
+func (w *walk) item(r Row) wire.Item {
+	memory := make([]byte, 0, len(r.Object)+len(r.Cells)+len(r.Conditions))
+	memory = append(append(append(memory, r.Object...), r.Cells...), r.Conditions...)
+	metadata, version := w.found[slotMetadata], w.found[slotVersion]
+	return item.New(memory, item.Marks{
+		Object: uint32(len(r.Object)), Cells: uint32(len(r.Object) + len(r.Cells)), Rest: uint32(w.rest),
+		Metadata: item.Span{Start: uint32(metadata.start), End: uint32(metadata.end)},
+		Version:  item.Span{Start: uint32(version.start + 1), End: uint32(version.end - 1)},
+	})
+}

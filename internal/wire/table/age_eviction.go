@@ -1,0 +1,64 @@
+package table
+
+import (
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
+
+// evictionResponderStatus renders "Started (5m ago)" and "Completed (5m ago)"; other states name no time.
+func evictionResponderStatus(eviction, _ []byte, now time.Time) (string, bool) {
+	responder, state := shownResponder(eviction)
+	switch state {
+	case "Active":
+		started, ok := timeAt(responder, "startTime")
+		return "Started (" + passed(started, now) + " ago)", ok
+	case "Completed":
+		ended, ok := timeAt(responder, "completionTime")
+		return "Completed (" + passed(ended, now) + " ago)", ok
+	}
+	return "", false
+}
+
+// evictionExpectedFinish renders "in 5m", or "5m ago" once the estimate has passed, for a responder that has started.
+func evictionExpectedFinish(eviction, _ []byte, now time.Time) (string, bool) {
+	responder, state := shownResponder(eviction)
+	if _, started := timeAt(responder, "startTime"); state != "Active" || !started {
+		return "", false
+	}
+	finish, ok := timeAt(responder, "expectedCompletionTime")
+	if finish.After(now) {
+		return "in " + passed(now, finish), ok
+	}
+	return passed(finish, now) + " ago", ok
+}
+
+// evictionHeartbeat renders when the responder last gave a sign of life, in any state.
+func evictionHeartbeat(eviction, _ []byte, now time.Time) (string, bool) {
+	responder, _ := shownResponder(eviction)
+	beat, ok := timeAt(responder, "heartbeatTime")
+	return passed(beat, now) + " ago", ok
+}
+
+// shownResponder returns the progress and the state of the responder that an Eviction's row is about: the last active
+// one, or the last that is through when none is active.
+func shownResponder(eviction []byte) (responder []byte, state string) {
+	var active, through []byte
+	for target := range scan.Elements(arrayAt(eviction, "status.targetResponders")) {
+		switch textAt(target, "state") {
+		case "Active":
+			active = target
+		case "Canceled", "Interrupted", "Completed":
+			through = target
+		}
+	}
+	if active == nil {
+		active = through
+	}
+	for responder := range scan.Elements(arrayAt(eviction, "status.responders")) {
+		if active != nil && textAt(responder, "name") == textAt(active, "name") {
+			return responder, textAt(active, "state")
+		}
+	}
+	return nil, ""
+}

@@ -1,0 +1,90 @@
+package table
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire/scan"
+)
+
+// podRestarts renders "3 (5m ago)". The count is not a matter of time and stays as the upstream printed it; a cell
+// without a last restart is just the count.
+func podRestarts(object, cell []byte, now time.Time) (string, bool) {
+	count, _, found := bytes.Cut(cell, []byte(" ("))
+	if !found || len(count) < 2 || !bytes.HasSuffix(cell, []byte(` ago)"`)) {
+		return "", false
+	}
+	last, ok := lastRestart(object)
+	if !ok {
+		return "", false
+	}
+	return string(count[1:]) + " (" + passed(last, now) + " ago)", true
+}
+
+// lastRestart returns when the latest of the restarts that kubectl counts took place. While a pod initializes these
+// are those of the init containers up to the first that is not done; afterwards those of its containers and of its
+// sidecars, the init containers that restart always.
+func lastRestart(pod []byte) (time.Time, bool) {
+	var inits, counted time.Time
+	podStatus, _ := scan.Lookup(pod, "status") // looked up once: it stands behind everything else
+	initializing := false
+	for status := range scan.Elements(arrayAt(podStatus, "initContainerStatuses")) {
+		sidecar := isSidecar(pod, textAt(status, "name"))
+		ended := lastEnd(status)
+		inits = later(inits, ended)
+		if sidecar {
+			counted = later(counted, ended)
+		}
+		if !initDone(status, sidecar) {
+			initializing = true
+			break
+		}
+	}
+	if initializing && !podInitialized(podStatus) {
+		return inits, !inits.IsZero()
+	}
+	for status := range scan.Elements(arrayAt(podStatus, "containerStatuses")) {
+		counted = later(counted, lastEnd(status))
+	}
+	return counted, !counted.IsZero()
+}
+
+// initDone tells whether the init container after this one may run: it ended well, or it is a sidecar that started.
+func initDone(status []byte, sidecar bool) bool {
+	if code, ok := scan.Lookup(status, "state.terminated.exitCode"); ok && string(code) == "0" {
+		return true
+	}
+	started, _ := scan.Lookup(status, "started")
+	return sidecar && string(started) == "true"
+}
+
+func isSidecar(pod []byte, name string) bool {
+	for c := range scan.Elements(arrayAt(pod, "spec.initContainers")) {
+		if textAt(c, "name") == name {
+			return textAt(c, "restartPolicy") == "Always"
+		}
+	}
+	return false
+}
+
+func podInitialized(podStatus []byte) bool {
+	for condition := range scan.Elements(arrayAt(podStatus, "conditions")) {
+		if textAt(condition, "type") == "Initialized" {
+			return textAt(condition, "status") == "True"
+		}
+	}
+	return false
+}
+
+// lastEnd returns when the container's previous run ended, the zero time when it had none.
+func lastEnd(status []byte) time.Time {
+	t, _ := timeAt(status, "lastState.terminated.finishedAt")
+	return t
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
