@@ -1,8 +1,10 @@
 package bookmarks
 
 import (
-	"encoding/json"
+	"errors"
 	"strings"
+
+	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
 // member is one key of a JSON object with its value as encoded.
@@ -18,36 +20,26 @@ func membersOf(raw string) ([]member, error) {
 	if !strings.HasPrefix(raw, "{") {
 		return nil, malformed("%.20q where an object should be", raw)
 	}
-	decoder := json.NewDecoder(strings.NewReader(raw))
-	if _, err := decoder.Token(); err != nil {
+	var members []member
+	s := scan.Scanner{Data: []byte(raw)}
+	err := s.Object(func(key []byte) error {
+		if _, twice := find(members, string(key)); twice {
+			return malformed("key %q comes twice", key)
+		}
+		offset := s.Pos
+		value, err := s.Skip()
+		members = append(members, member{key: string(key), value: string(value), offset: offset})
+		return err
+	})
+	var refused *MalformedError
+	switch {
+	case err == nil:
+		return members, nil
+	case errors.As(err, &refused):
+		return nil, err
+	default:
 		return nil, &MalformedError{Reason: "invalid JSON", cause: err}
 	}
-	var members []member
-	for decoder.More() {
-		m, err := nextMember(decoder)
-		if err != nil {
-			return nil, &MalformedError{Reason: "invalid JSON", cause: err}
-		}
-		if _, twice := find(members, m.key); twice {
-			return nil, malformed("key %q comes twice", m.key)
-		}
-		members = append(members, m)
-	}
-	return members, nil
-}
-
-func nextMember(decoder *json.Decoder) (member, error) {
-	token, err := decoder.Token()
-	if err != nil {
-		return member{}, err
-	}
-	key, _ := token.(string) // raw is valid JSON, whose keys are strings
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil {
-		return member{}, err
-	}
-	end := int(decoder.InputOffset())
-	return member{key: key, value: string(value), offset: end - len(value)}, nil
 }
 
 func find(members []member, key string) (member, bool) {
