@@ -38,7 +38,7 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, nil
 	}
 	defer q.Event.Waited(observe.Syncing, time.Now())
-	lane, err := g.lanes.Get(q.resource)
+	lane, err := g.lanes.Get(q.resource, q.media.encoding())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // transform is what becomes of an object before it is sent.
@@ -32,6 +33,10 @@ type media struct {
 	include   wire.Include     // of a Table
 	pretty    bool
 }
+
+// encoding is that of the lane which answers: all forms so far are made of JSON. This is the place where another encoding is
+// chosen.
+func (media) encoding() wire.Encoding { return jsonwire.Encoding{} }
 
 // form is the form of the objects in an answer; what stays as it is has the plain one.
 func (m media) form(plain wire.FormKind) wire.Form {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 // preload reads discovery and keeps the named resources cached, however long the upstream takes to come up.
@@ -63,7 +64,7 @@ func (p *preload) once(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		lane, err := p.lanes.Get(resource)
+		lane, err := p.lanes.Get(resource, jsonwire.Encoding{})
 		if err != nil {
 			errs = append(errs, err)
 			continue

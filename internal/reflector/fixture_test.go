@@ -20,6 +20,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -102,7 +103,7 @@ func (r *rig) resource() upstream.Resource {
 // lane gets the rig's lane, which starts it.
 func (r *rig) lane(t *testing.T) *Reflector {
 	t.Helper()
-	lane, err := r.lanes.Get(r.resource())
+	lane, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})
 	if err != nil {
 		t.Fatal(err)
 	}

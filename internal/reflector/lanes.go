@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
-	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // Metrics is what the package reports about its work; implementations must be safe for concurrent use.
@@ -23,6 +24,14 @@ type Metrics interface {
 	fresh.Metrics
 }
 
+// laneKey is what there is one lane of: a resource in an encoding.
+type laneKey struct {
+	gvr      schema.GroupVersionResource
+	encoding wire.Encoding
+}
+
+func (r *Reflector) key() laneKey { return laneKey{gvr: r.Resource.GVR, encoding: r.Encoding} }
+
 // Lanes holds the reflectors of the lanes that are running. A lane starts with the first request that needs it.
 type Lanes struct {
 	client  *upstream.Client
@@ -31,7 +40,7 @@ type Lanes struct {
 	log     *zap.Logger
 
 	mu         sync.RWMutex // guards reflectors and life; held for map operations only
-	reflectors map[schema.GroupVersionResource]*Reflector
+	reflectors map[laneKey]*Reflector
 	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
@@ -40,7 +49,7 @@ type Lanes struct {
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
-	l := &Lanes{client: client, config: config, metrics: metrics, log: log, reflectors: map[schema.GroupVersionResource]*Reflector{}}
+	l := &Lanes{client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}}
 	l.provers = fresh.NewProvers(client, metrics, l.startShared)
 	return l
 }
@@ -78,9 +87,10 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 
 const janitorEvery = 10 * time.Second
 
-// Get returns the resource's lane and starts it when there is none.
-func (l *Lanes) Get(resource upstream.Resource) (*Reflector, error) {
-	if r := l.running(resource); r != nil {
+// Get returns the resource's lane in an encoding and starts it when there is none.
+func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
+	key := laneKey{gvr: resource.GVR, encoding: e}
+	if r := l.running(key, resource); r != nil {
 		return r, nil
 	}
 	l.mu.Lock()
@@ -88,23 +98,23 @@ func (l *Lanes) Get(resource upstream.Resource) (*Reflector, error) {
 	if l.life == nil {
 		return nil, ErrStopped
 	}
-	r := l.reflectors[resource.GVR]
+	r := l.reflectors[key]
 	if r == nil || r.overdue(resource) {
 		if r != nil {
 			l.background.Go(r.stop)
 		}
-		r = l.start(resource)
-		l.reflectors[resource.GVR] = r
+		r = l.start(resource, e)
+		l.reflectors[key] = r
 	}
 	r.touch()
 	return r, nil
 }
 
-// running is the lane that a resource has, if it need not be started anew.
-func (l *Lanes) running(resource upstream.Resource) *Reflector {
+// running is the lane that there is of a key, if it need not be started anew for the resource as it is now.
+func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	r := l.reflectors[resource.GVR]
+	r := l.reflectors[key]
 	if r == nil || r.overdue(resource) {
 		return nil
 	}
@@ -113,15 +123,16 @@ func (l *Lanes) running(resource upstream.Resource) *Reflector {
 }
 
 // start makes a reflector and lets it fill its lane. The caller holds l.mu.
-func (l *Lanes) start(resource upstream.Resource) *Reflector {
-	r := &Reflector{Resource: resource, Encoding: jsonwire.Encoding{}, Cache: cache.NewLane(l.config.options(resource))}
+func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
+	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
 	r.background.init(l.life)
 	r.lost()
 	r.prover = l.provers.Prover(fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),
 	})
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
-		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version)))
+		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
+		zap.String("encoding", e.Name())))
 	r.Start(r.writer.run)
 	return r
 }
@@ -134,7 +145,9 @@ func (l *Lanes) All() []*Reflector {
 	for _, r := range l.reflectors {
 		all = append(all, r)
 	}
-	slices.SortFunc(all, func(a, b *Reflector) int { return strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()) })
+	slices.SortFunc(all, func(a, b *Reflector) int {
+		return cmp.Or(strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()), strings.Compare(a.Encoding.Name(), b.Encoding.Name()))
+	})
 	return all
 }
 
@@ -157,9 +170,9 @@ func (l *Lanes) stopIdle() {
 func (l *Lanes) remove(r *Reflector) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	idle := time.Since(time.Unix(0, r.used.Load())) > l.config.Idle && l.reflectors[r.Resource.GVR] == r
+	idle := time.Since(time.Unix(0, r.used.Load())) > l.config.Idle && l.reflectors[r.key()] == r
 	if idle {
-		delete(l.reflectors, r.Resource.GVR)
+		delete(l.reflectors, r.key())
 	}
 	return idle
 }
@@ -168,7 +181,7 @@ func (l *Lanes) stopAll() {
 	l.mu.Lock()
 	l.life = nil
 	all := l.reflectors
-	l.reflectors = map[schema.GroupVersionResource]*Reflector{}
+	l.reflectors = map[laneKey]*Reflector{}
 	l.mu.Unlock()
 	for _, r := range all {
 		r.cancel()

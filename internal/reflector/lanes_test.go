@@ -12,6 +12,8 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 func TestReflectorsStartOnce(t *testing.T) {
@@ -19,7 +21,7 @@ func TestReflectorsStartOnce(t *testing.T) {
 		lanes := make(chan *Reflector, 100)
 		for range cap(lanes) {
 			go func() {
-				lane, err := r.lanes.Get(r.resource())
+				lane, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -50,7 +52,7 @@ func TestLanesStop(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.stop()
-		if _, err := r.lanes.Get(r.resource()); !errors.Is(err, ErrStopped) {
+		if _, err := r.lanes.Get(r.resource(), jsonwire.Encoding{}); !errors.Is(err, ErrStopped) {
 			t.Errorf("Get after the end: %v", err)
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
@@ -157,7 +159,7 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 			lane.used.Store(time.Now().Add(-10*time.Second - time.Millisecond).UnixNano())
 			wait.Go(r.lanes.stopIdle)
 			wait.Go(func() {
-				got, err := r.lanes.Get(r.resource())
+				got, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})
 				if err != nil {
 					t.Error(err)
 					return
@@ -231,6 +233,36 @@ func TestRefusedLanesAreStopped(t *testing.T) {
 			}
 			last = lane
 			elapse(refusedFor + time.Second)
+		}
+	})
+}
+
+// otherEncoding is another encoding than JSON in name only.
+type otherEncoding struct{ jsonwire.Encoding }
+
+func (otherEncoding) Name() string { return "other" }
+
+// A resource has one lane in each encoding.
+func TestLanesOfEncodings(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lanes := map[*Reflector]bool{}
+		for _, e := range []wire.Encoding{jsonwire.Encoding{}, otherEncoding{}, jsonwire.Encoding{}, otherEncoding{}} {
+			lane, err := r.lanes.Get(r.resource(), e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if lane.Encoding != e {
+				t.Errorf("asked for %s, got a lane in %s", e.Name(), lane.Encoding.Name())
+			}
+			lane.AwaitSync(t.Context(), time.Minute)
+			if got := contents(t, lane); len(got) != 1 {
+				t.Errorf("the lane in %s holds %v", e.Name(), got)
+			}
+			lanes[lane] = true
+		}
+		if all := r.lanes.All(); len(lanes) != 2 || len(all) != 2 || all[0].Encoding.Name() > all[1].Encoding.Name() {
+			t.Errorf("got %d lanes, of which %d run", len(lanes), len(all))
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
 const crdPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.ex.io"
@@ -93,7 +94,7 @@ func TestResourceOfAnotherScope(t *testing.T) {
 		elapse(time.Second)
 		other := r.resource()
 		other.Namespaced = false
-		if again, err := r.lanes.Get(other); err != nil || again == lane || again.Resource != other {
+		if again, err := r.lanes.Get(other, jsonwire.Encoding{}); err != nil || again == lane || again.Resource != other {
 			t.Errorf("the lane of the old resource was given out: %v", err)
 		}
 	})
@@ -106,7 +107,7 @@ func TestTakenForAnotherKind(t *testing.T) {
 			inBubble(t, kind, func(t *testing.T, r *rig) {
 				other := r.resource()
 				other.Custom = !other.Custom
-				wrong, err := r.lanes.Get(other)
+				wrong, err := r.lanes.Get(other, jsonwire.Encoding{})
 				if err != nil {
 					t.Fatal(err)
 				}
