@@ -5,6 +5,7 @@
 //
 //	Object    one object as the upstream encoded it, and what was read out of its bytes
 //	Page      a run of about 64 neighbouring objects, the unit of reuse
+//	Selection a walk over what a predicate selects of a State, page by page
 //	State     every object of a lane at one RV, immutable
 //	History   the events of a lane in order, within a window of time and a budget of bytes
 //	feed      the history as one predicate sees it, shared by all watchers with that predicate
@@ -21,7 +22,7 @@
 // concerns, evaluates each of their predicates once, appends, and wakes their watchers. Last, it moves the RV up to
 // which feeds are complete.
 //
-// To list: load the State pointer and walk its pages. No lock, no copy, for as long as the reader likes.
+// To list: load the State pointer and walk its pages (Selection). No lock, no copy, for as long as the reader likes.
 //
 // To watch: join the predicate's feed, read from history what lies between the start and the moment of joining, then
 // read the feed. A feed keeps only the position of an event in history and its type; the objects live in history, so

@@ -31,7 +31,7 @@ type Content int
 // The contents.
 const (
 	Empty Content = iota
-	Items
+	Filled
 )
 
 // Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes, lists
@@ -108,8 +108,8 @@ func (l *listWriter) run(r Run) error {
 func (l *listWriter) item(it *Item) error {
 	b := *l.piece
 	if l.content == Empty {
-		l.content = Items
-		b = l.style.AppendHead(b, l.meta, Items)
+		l.content = Filled
+		b = l.style.AppendHead(b, l.meta, Filled)
 	} else {
 		b = append(b, l.separator...)
 	}
