@@ -20,7 +20,6 @@
 // depends on the kind's Go type, so a Template is learned from a bookmark of the upstream's, and rendered for any
 // resourceVersion.
 //
-// The package starts no goroutine and no timer, holds no lock, and writes nowhere. Of this module it imports the scanner
-// of JSON and nothing else. A Schedule is not safe for concurrent
-// use; a Template is immutable and is.
+// The package starts no goroutine and no timer, holds no lock, and writes nowhere. Of this module it imports the
+// scanner of JSON and nothing else. A Schedule is not safe for concurrent use; a Template is immutable and is.
 package bookmarks

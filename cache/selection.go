@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Selection is a walk over what a predicate selects of a State, page by page: when it selects everything in its span, over
-// whole pages, and nothing is asked of their objects. Used by one goroutine.
+// Selection is a walk over what a predicate selects of a State, page by page: when it selects everything in its span,
+// over whole pages, and nothing is asked of their objects. Used by one goroutine.
 type Selection struct {
 	// Looked is how many candidates were looked at so far, Selected how many of them are selected.
 	Looked, Selected int

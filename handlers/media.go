@@ -34,8 +34,8 @@ type media struct {
 	pretty    bool
 }
 
-// encoding is that of the lane which answers: all forms so far are made of JSON. This is the place where another encoding is
-// chosen.
+// encoding is that of the lane which answers: all forms so far are made of JSON. This is the place where another
+// encoding is chosen.
 func (media) encoding() wire.Encoding { return jsonwire.Encoding{} }
 
 // form is the form of the objects in an answer; what stays as it is has the plain one.

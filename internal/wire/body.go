@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes the
-// text, and does not close w.
+// Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes
+// the text, and does not close w.
 type Filter func(w io.Writer) io.WriteCloser
 
 // BodyOptions say how a body goes out.
@@ -19,9 +19,9 @@ type BodyOptions struct {
 	Filter Filter
 }
 
-// Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large and the
-// client takes it. What writes lists and objects into it is part of it, so that what was compressed before can be put into
-// the member as it is. Used by one goroutine.
+// Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large
+// and the client takes it. What writes lists and objects into it is part of it, so that what was compressed before can
+// be put into the member as it is. Used by one goroutine.
 type Body struct {
 	member *member
 	filter io.WriteCloser // nil when there is none

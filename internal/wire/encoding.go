@@ -2,8 +2,8 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Encoding is all that differs between objects in JSON and objects in another encoding. Each lane is of one. Encodings are
-// comparable and immutable.
+// Encoding is all that differs between objects in JSON and objects in another encoding. Each lane is of one. Encodings
+// are comparable and immutable.
 type Encoding interface {
 	// Name is a word for logs, metrics and keys: "json".
 	Name() string
@@ -34,6 +34,7 @@ type Description struct {
 	ListKind string
 	// Custom tells a custom resource from a kind that is built into a server.
 	Custom bool
-	// DatePaths are the JSONPaths of a custom resource's columns of type date, by the column's name, as far as they are known.
+	// DatePaths are the JSONPaths of a custom resource's columns of type date, by the column's name, as far as they are
+	// known.
 	DatePaths map[string]string
 }

@@ -1,7 +1,7 @@
 package wire
 
-// Form is what an object looks like in a body. Lists, frames and single objects are made of it. Comparable, so that what was
-// prepared in a form can be found by it.
+// Form is what an object looks like in a body. Lists, frames and single objects are made of it. Comparable, so that
+// what was prepared in a form can be found by it.
 type Form struct {
 	Kind    FormKind
 	Meta    MetaVersion // of Partial and Row; empty otherwise
@@ -14,7 +14,8 @@ type FormKind int
 const (
 	// Whole is the object with its type meta: alone, and in a watch.
 	Whole FormKind = iota
-	// Listed is the object as it stands in a list of its kind, where built-in objects leave their type meta out (semantics 7.1).
+	// Listed is the object as it stands in a list of its kind, where built-in objects leave their type meta out
+	// (semantics 7.1).
 	Listed
 	// Partial is the object's PartialObjectMetadata (semantics 6.5).
 	Partial

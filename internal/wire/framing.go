@@ -10,8 +10,8 @@ import (
 	"iter"
 )
 
-// FrameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it may
-// come with its managed fields and a Table around it.
+// FrameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it
+// may come with its managed fields and a Table around it.
 const FrameLimit = 64 << 20
 
 // FrameTooLargeError says that a frame exceeds what the reader was allowed to hold.
@@ -21,8 +21,8 @@ func (e *FrameTooLargeError) Error() string {
 	return fmt.Sprintf("a watch frame exceeds %d bytes", e.Limit)
 }
 
-// Framing is how the frames of a watch stand one behind the other, and what they are as messages of a websocket: a string is
-// sent as text, bytes as they are (semantics 4.6, 4.7).
+// Framing is how the frames of a watch stand one behind the other, and what they are as messages of a websocket: a
+// string is sent as text, bytes as they are (semantics 4.6, 4.7).
 type Framing interface {
 	// Reader reads the frames of a stream, of at most limit bytes each.
 	Reader(stream io.Reader, limit int) FrameReader
@@ -34,8 +34,8 @@ type Framing interface {
 
 // FrameReader reads frames. Used by one goroutine.
 type FrameReader interface {
-	// Next returns the next frame, valid until the next call. io.EOF is the end between two frames, io.ErrUnexpectedEOF one
-	// within a frame, *FrameTooLargeError a frame beyond the limit.
+	// Next returns the next frame, valid until the next call. io.EOF is the end between two frames, io.ErrUnexpectedEOF
+	// one within a frame, *FrameTooLargeError a frame beyond the limit.
 	Next() ([]byte, error)
 }
 

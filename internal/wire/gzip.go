@@ -17,7 +17,8 @@ var compressors = sync.Pool{New: func() any {
 	return w
 }}
 
-// AcceptsGzip tells whether an Accept-Encoding header offers gzip as kube-apiserver reads it: a quality with it does not count.
+// AcceptsGzip tells whether an Accept-Encoding header offers gzip as kube-apiserver reads it: a quality with it does
+// not count.
 func AcceptsGzip(acceptEncoding string) bool {
 	for part := range strings.SplitSeq(acceptEncoding, ",") {
 		if strings.TrimSpace(part) == "gzip" {
@@ -33,9 +34,9 @@ func recycle(z *gzip.Writer) {
 	compressors.Put(z)
 }
 
-// WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6). The flush
-// before the end keeps p out of the member's last block: Go's reader holds back what that block holds until it has seen the
-// next member's head, which is sent with the next event.
+// WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6).
+// The flush before the end keeps p out of the member's last block: Go's reader holds back what that block holds until
+// it has seen the next member's head, which is sent with the next event.
 func WriteMember(w io.Writer, p []byte) error {
 	z := compressors.Get().(*gzip.Writer)
 	defer recycle(z)

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and drops the
-// newline at the end (semantics 6.8).
+// Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and
+// drops the newline at the end (semantics 6.8).
 type Indenter struct {
 	w       io.Writer
 	out     []byte

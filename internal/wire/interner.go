@@ -9,9 +9,9 @@ const (
 	maxInternedLen = 128
 )
 
-// Interner makes equal texts share their memory: a cluster has thousands of pods and a few hundred label values. The unique
-// package forgets a text at the next collection unless its handle is kept, and handles would show in every type that holds a
-// label. Safe for concurrent use; a nil interner shares nothing.
+// Interner makes equal texts share their memory: a cluster has thousands of pods and a few hundred label values. The
+// unique package forgets a text at the next collection unless its handle is kept, and handles would show in every type
+// that holds a label. Safe for concurrent use; a nil interner shares nothing.
 type Interner struct {
 	mu    sync.Mutex
 	known map[string]string // guarded by mu

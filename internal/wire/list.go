@@ -34,8 +34,8 @@ const (
 	Filled
 )
 
-// Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes, lists
-// are written from the same Page, so what is prepared for one in a Form serves many answers.
+// Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes,
+// lists are written from the same Page, so what is prepared for one in a Form serves many answers.
 type Page interface {
 	// Len is how many objects there are.
 	Len() int
@@ -69,10 +69,11 @@ func release(piece *[]byte) {
 	}
 }
 
-// WriteList writes a list into a body, run by run; the runs together are all its items, in order. The body is not closed.
+// WriteList writes a list into a body, run by run; the runs together are all its items, in order. The body is not
+// closed.
 //
-// The runs are read once. An encoding whose head tells how long the items are together will read them twice, so whoever hands
-// them over has to be able to yield the same again.
+// The runs are read once. An encoding whose head tells how long the items are together will read them twice, so whoever
+// hands them over has to be able to yield the same again.
 func (b *Body) WriteList(style ListStyle, meta ListMeta, runs iter.Seq[Run]) error {
 	l := listWriter{body: b, style: style, separator: style.Separator(), meta: meta, piece: pieces.Get().(*[]byte)}
 	for run := range runs {
@@ -93,8 +94,8 @@ type listWriter struct {
 	content   Content
 }
 
-// run adds a run of a page. Here is the place for what will be prepared of whole pages, since the writer owns the body and
-// with it the gzip member.
+// run adds a run of a page. Here is the place for what will be prepared of whole pages, since the writer owns the body
+// and with it the gzip member.
 func (l *listWriter) run(r Run) error {
 	for at := r.From; at < r.To; at++ {
 		if err := l.item(r.Page.Item(at)); err != nil {

@@ -10,8 +10,8 @@ import (
 // compressFrom is the size in bytes above which kube-apiserver compresses a body (semantics 6.6).
 const compressFrom = 128 << 10
 
-// member compresses a body into one gzip member if the client takes it and the body is large. It holds the first 128 KiB back
-// until it knows.
+// member compresses a body into one gzip member if the client takes it and the body is large. It holds the first 128
+// KiB back until it knows.
 type member struct {
 	w        io.Writer
 	allowed  bool

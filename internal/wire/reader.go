@@ -1,15 +1,15 @@
 package wire
 
-// Reader reads what the upstream answers about one kind: it cuts lists and frames into objects and scans what the cache has to
-// know of each. It is not changed by what it reads; safe for concurrent use.
+// Reader reads what the upstream answers about one kind: it cuts lists and frames into objects and scans what the cache
+// has to know of each. It is not changed by what it reads; safe for concurrent use.
 type Reader interface {
-	// List reads a list's body; each is called with every object in order. It fails with the error of each, or when the body
-	// is no list of whole objects.
+	// List reads a list's body; each is called with every object in order. It fails with the error of each, or when the
+	// body is no list of whole objects.
 	List(body []byte, each func(Item, Facts) error) (ListHead, error)
 	// Frame reads a frame of a watch.
 	Frame(frame []byte) (Frame, error)
-	// Bookmark learns from a frame with a bookmark what bookmarks of the kind look like. With an error, which is for a log, it
-	// returns the least that every bookmark has.
+	// Bookmark learns from a frame with a bookmark what bookmarks of the kind look like. With an error, which is for a
+	// log, it returns the least that every bookmark has.
 	Bookmark(frame []byte) (Bookmark, error)
 }
 
@@ -39,7 +39,8 @@ type Frame struct {
 	Facts Facts
 	// InitialEventsEnd tells that a BOOKMARK ends the initial events of a streaming list (KEP-3157).
 	InitialEventsEnd bool
-	// Columns are those of a Table as the upstream wrote them, aliasing the frame; nil when it is none, or does not repeat them.
+	// Columns are those of a Table as the upstream wrote them, aliasing the frame; nil when it is none, or does not
+	// repeat them.
 	Columns []byte
 	// Failure is what an ERROR says.
 	Failure *Failure

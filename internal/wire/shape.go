@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Shape is what answers about one kind look like in one encoding, as the upstream taught it. Immutable; safe for concurrent
-// use.
+// Shape is what answers about one kind look like in one encoding, as the upstream taught it. Immutable; safe for
+// concurrent use.
 type Shape interface {
 	// Custom tells custom-resource style from built-in style (semantics 7.1, 7.2).
 	Custom() bool
@@ -19,8 +19,8 @@ type Shape interface {
 	AppendObject(dst []byte, f Form, it *Item, now time.Time) []byte
 	// Framer writes the frames of one watch in a form, Whole, Partial or Row.
 	Framer(f Form) Framer
-	// WithResourceVersion is an object with another metadata.resourceVersion: what a watcher is told of an object that left its
-	// selector is the previous content at the version of the change (semantics 4.4).
+	// WithResourceVersion is an object with another metadata.resourceVersion: what a watcher is told of an object that
+	// left its selector is the previous content at the version of the change (semantics 4.4).
 	WithResourceVersion(it *Item, rv string) Item
 
 	// WithColumns is the shape with a Table's columns, which are copied.

@@ -5,8 +5,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark makes bookmarks of one that the upstream sent, with the cells that it printed. What cannot be learned is the
-// least that every bookmark has.
+// learnBookmark makes bookmarks of one that the upstream sent, with the cells that it printed. What cannot be learned
+// is the least that every bookmark has.
 func (s *Shape) learnBookmark(row Row) (wire.Bookmark, error) {
 	template, err := bookmarks.Learn(row.Object)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// conversionAnnotations are those that the conversion to a version of a kind writes for fields that the version lacks. They
-// are in the objects that kube-apiserver sends, but not in PartialObjectMetadata, which it makes before that conversion
-// (k8s.io/kubernetes pkg/apis/{apps,autoscaling}/v1/conversion.go).
+// conversionAnnotations are those that the conversion to a version of a kind writes for fields that the version lacks.
+// They are in the objects that kube-apiserver sends, but not in PartialObjectMetadata, which it makes before that
+// conversion (k8s.io/kubernetes pkg/apis/{apps,autoscaling}/v1/conversion.go).
 var conversionAnnotations = map[schema.GroupVersionResource][]string{
 	{Group: "apps", Version: "v1", Resource: "daemonsets"}:  {"deprecated.daemonset.template.generation"},
 	{Group: "apps", Version: "v1", Resource: "deployments"}: {"deprecated.deployment.rollback.to"},
@@ -39,8 +39,8 @@ func appendWithout(dst, metadata []byte, annotations []string) []byte {
 	})
 }
 
-// appendEdited appends an object whose values went through edit; members that it makes nil are left out. Neither the keys of
-// metadata nor those of annotations need escapes, so they are written as they were read.
+// appendEdited appends an object whose values went through edit; members that it makes nil are left out. Neither the
+// keys of metadata nor those of annotations need escapes, so they are written as they were read.
 func appendEdited(dst, object []byte, edit func(key, value []byte) []byte) []byte {
 	s, separator := scan.Scanner{Data: object}, byte('{')
 	err := s.Object(func(key []byte) error {

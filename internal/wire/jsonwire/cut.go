@@ -14,9 +14,9 @@ type ListBody struct {
 	Columns                   []byte // of a Table: the array of its columns; nil otherwise
 }
 
-// SplitList cuts a list body into its objects, with their rows if it is a Table; each is called in order. It knows Tables,
-// lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a *scan.MalformedError, or with
-// the error that each returned.
+// SplitList cuts a list body into its objects, with their rows if it is a Table; each is called in order. It knows
+// Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a
+// *scan.MalformedError, or with the error that each returned.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{scan.Scanner{Data: body}}
 	cut := c.list

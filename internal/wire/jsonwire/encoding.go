@@ -29,7 +29,8 @@ func (Encoding) StreamType() string { return runtime.ContentTypeJSON }
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Lines{} }
 
-// Asks implements wire.Encoding: Tables with whole objects, or plain objects, which some upstreams have of some kinds only.
+// Asks implements wire.Encoding: Tables with whole objects, or plain objects, which some upstreams have of some kinds
+// only.
 func (Encoding) Asks() []wire.Ask {
 	return []wire.Ask{{Accept: mediaTable, Query: wholeObjects}, {Accept: mediaPlain, Query: wholeObjects}}
 }

@@ -69,8 +69,8 @@ func (e *Extractor) want(path string) int {
 	return at.slot
 }
 
-// Scan reads an object, which must be complete, and copies it and its row into one allocation, without white space between
-// values, so that the item fits into any answer. It fails with a *scan.MalformedError.
+// Scan reads an object, which must be complete, and copies it and its row into one allocation, without white space
+// between values, so that the item fits into any answer. It fails with a *scan.MalformedError.
 func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	var few [fewSlots]span
 	w := walk{Scanner: scan.Scanner{Data: row.Object}, found: few[:]}

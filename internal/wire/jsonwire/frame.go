@@ -92,8 +92,8 @@ func eventType(text []byte) string {
 	return string(text)
 }
 
-// isTable tells by the type meta, which every Table begins with. Further on it is not looked for: a custom resource's list
-// has its kind behind its items.
+// isTable tells by the type meta, which every Table begins with. Further on it is not looked for: a custom resource's
+// list has its kind behind its items.
 func isTable(object []byte) bool {
 	s := scan.Scanner{Data: object}
 	if s.Expect('{') != nil {

@@ -34,8 +34,8 @@ func (f *framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), f.form.Include, nil)
 }
 
-// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, since the annotation is what the client
-// waits for (semantics 4.8).
+// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, since the annotation is what the
+// client waits for (semantics 4.8).
 func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	include := f.form.Include
 	if include == wire.IncludeNone {

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// appendPartial appends an object's PartialObjectMetadata. Built-in objects have their metadata in the order of the Go type;
-// custom resources have it sorted, and kube-apiserver passes it through the Go type (semantics 6.5).
+// appendPartial appends an object's PartialObjectMetadata. Built-in objects have their metadata in the order of the Go
+// type; custom resources have it sorted, and kube-apiserver passes it through the Go type (semantics 6.5).
 func (s *Shape) appendPartial(dst []byte, it *wire.Item, meta wire.MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)

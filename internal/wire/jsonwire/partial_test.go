@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// TestPartialOfCustomResources compares with what the Go type writes: kube-apiserver decodes a custom resource's metadata
-// into it (semantics 6.5).
+// TestPartialOfCustomResources compares with what the Go type writes: kube-apiserver decodes a custom resource's
+// metadata into it (semantics 6.5).
 func TestPartialOfCustomResources(t *testing.T) {
 	random := settings.Random(t)
 	extractor := NewExtractor(nil)

@@ -14,7 +14,8 @@ import (
 // Shape implements wire.Shape.
 type Shape struct {
 	apiVersion, kind, listKind string
-	// custom tells custom-resource style, sorted keys and items with type meta (semantics 7.2), from built-in style (7.1).
+	// custom tells custom-resource style, sorted keys and items with type meta (semantics 7.2), from built-in style
+	// (7.1).
 	custom bool
 	// columns are those of the kind's Table; rawColumns is their array as the upstream wrote it.
 	columns    []table.Column
@@ -58,7 +59,8 @@ func (s *Shape) WithColumns(raw []byte) (wire.Shape, error) {
 	return &printed, nil
 }
 
-// datePaths are a custom resource's, in the order of its columns; nil for a kind that kube-apiserver's own printers print.
+// datePaths are a custom resource's, in the order of its columns; nil for a kind that kube-apiserver's own printers
+// print.
 func (s *Shape) datePaths(columns []table.Column) []string {
 	if !s.custom {
 		return nil
@@ -100,8 +102,8 @@ func (s *Shape) append(dst []byte, f wire.Form, it *wire.Item) []byte {
 	}
 }
 
-// nullRows tells a built-in kind whose empty Table has null in the place of rows: those that have no printer of their own,
-// told by the columns that every such kind gets, and definitions of custom resources.
+// nullRows tells a built-in kind whose empty Table has null in the place of rows: those that have no printer of their
+// own, told by the columns that every such kind gets, and definitions of custom resources.
 func (s *Shape) nullRows() bool {
 	if s.custom {
 		return false
@@ -110,8 +112,8 @@ func (s *Shape) nullRows() bool {
 	return unprinted || s.kind == "CustomResourceDefinition"
 }
 
-// withTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style. What is no
-// object stays what it is.
+// withTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style. What is
+// no object stays what it is.
 func (s *Shape) withTypeMeta(object []byte) []byte {
 	inside := scan.Scanner{Data: object}
 	if inside.Expect('{') != nil {

@@ -1,5 +1,5 @@
-// Package scan walks over JSON without decoding it: over one value with a Scanner, to one place in it with Lookup, Member
-// and Elements.
+// Package scan walks over JSON without decoding it: over one value with a Scanner, to one place in it with Lookup,
+// Member and Elements.
 //
 // It promises to accept what encoding/json accepts and to refuse what encoding/json refuses, in one pass and without
 // recursion. Malformed input gives a *MalformedError and never panics. What it returns aliases what it was given.

@@ -20,7 +20,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Member returns the value of one key of a JSON object. Unlike Lookup it takes keys that hold dots, and enters no array.
+// Member returns the value of one key of a JSON object. Unlike Lookup it takes keys that hold dots, and enters no
+// array.
 func Member(object []byte, key string) ([]byte, bool) {
 	s := Scanner{Data: object}
 	if s.Peek() != '{' || !s.enter(key) {

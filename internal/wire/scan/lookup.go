@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Lookup returns the raw value at a dotted path, with array indexes as numbers; false when there is none or the bytes are
-// malformed before it. The result aliases json.
+// Lookup returns the raw value at a dotted path, with array indexes as numbers; false when there is none or the bytes
+// are malformed before it. The result aliases json.
 func Lookup(json []byte, path string) ([]byte, bool) {
 	s := Scanner{Data: json}
 	for {

@@ -38,8 +38,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// PlainLen counts the leading bytes that are neither a quote, a backslash nor a control character, eight at a time: most of
-// an object is short strings, for which bytes.IndexByte costs more than it saves.
+// PlainLen counts the leading bytes that are neither a quote, a backslash nor a control character, eight at a time:
+// most of an object is short strings, for which bytes.IndexByte costs more than it saves.
 func PlainLen(data []byte) int {
 	i := 0
 	for ; i+8 <= len(data); i += 8 {

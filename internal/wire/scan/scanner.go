@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// maxDepth bounds nesting. kube-apiserver's decoder stops at 10,000 (encoding/json), so that no object that it serves is
-// refused here; the rest is for the list and the frame around one.
+// maxDepth bounds nesting. kube-apiserver's decoder stops at 10,000 (encoding/json), so that no object that it serves
+// is refused here; the rest is for the list and the frame around one.
 const maxDepth = 10_000 + 16
 
 // MalformedError says that bytes are not the JSON that they should be.
@@ -19,9 +19,9 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("malformed JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Scanner walks over JSON without decoding it. It accepts what encoding/json accepts: what is skipped is checked like what
-// is looked at, since it is sent to clients, and scanned again, as it is. Its methods fail with a *MalformedError. Used by
-// one goroutine.
+// Scanner walks over JSON without decoding it. It accepts what encoding/json accepts: what is skipped is checked like
+// what is looked at, since it is sent to clients, and scanned again, as it is. Its methods fail with a *MalformedError.
+// Used by one goroutine.
 type Scanner struct {
 	Data   []byte
 	Pos    int  // of the next byte

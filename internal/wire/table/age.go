@@ -54,8 +54,8 @@ func (a *Ages) Frozen() []string {
 	return slices.Clone(a.frozen)
 }
 
-// AppendCells appends the cells of an object's row, a JSON array, to dst: those that hold an age as they read at now, all
-// others byte for byte as the upstream sent them. What is malformed is passed on, not repaired.
+// AppendCells appends the cells of an object's row, a JSON array, to dst: those that hold an age as they read at now,
+// all others byte for byte as the upstream sent them. What is malformed is passed on, not repaired.
 func (a *Ages) AppendCells(dst, object, cells []byte, now time.Time) []byte {
 	if a == nil {
 		return append(dst, cells...)

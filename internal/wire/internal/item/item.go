@@ -11,8 +11,8 @@ type Span struct{ Start, End uint32 }
 
 // Marks say where in an item's bytes lies what answers are spliced from.
 type Marks struct {
-	// Object and Cells are where the object ends, which comes first, and where the cells of its Table row end, which follow
-	// it. What is behind them are the row's conditions.
+	// Object and Cells are where the object ends, which comes first, and where the cells of its Table row end, which
+	// follow it. What is behind them are the row's conditions.
 	Object, Cells uint32
 	// Rest is where the object goes on behind its leading type meta; 0 when it does not begin with that.
 	Rest uint32
