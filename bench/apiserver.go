@@ -20,7 +20,8 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// startFurnished fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade will.
+// startFurnished fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade
+// will.
 func startFurnished(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
 	if err := furnish(ctx, cluster, pods); err != nil {
 		return nil, startCost{}, err

@@ -14,7 +14,8 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// etcd is the cluster's store, spoken to through its JSON gateway: the client library would link gRPC for one kind of request.
+// etcd is the cluster's store, spoken to through its JSON gateway: the client library would link gRPC for one kind of
+// request.
 type etcd struct {
 	url    string
 	client *http.Client

@@ -81,8 +81,8 @@ func differ(want, got reading) error {
 	return nil
 }
 
-// ownValues are what two servers with the same objects may say differently about a list: how far their caches are, and where the
-// next page begins, which holds the former.
+// ownValues are what two servers with the same objects may say differently about a list: how far their caches are, and
+// where the next page begins, which holds the former.
 var ownValues = regexp.MustCompile(`("(?:resourceVersion|continue)":")[^"]*`)
 
 // cutHead splits a list behind its own metadata, which is masked.

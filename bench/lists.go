@@ -11,8 +11,8 @@ import (
 // tableType is what kubectl get asks for.
 const tableType = "application/json;as=Table;v=v1;g=meta.k8s.io"
 
-// questions are the lists that are measured. All but the last may be answered from memory (resourceVersion=0), so that neither
-// server asks another one. There, kube-apiserver does not care for a limit.
+// questions are the lists that are measured. All but the last may be answered from memory (resourceVersion=0), so that
+// neither server asks another one. There, kube-apiserver does not care for a limit.
 func questions(pods dataset.Spec) []question {
 	all := "/api/v1/pods?resourceVersion=0"
 	node := all + "&fieldSelector=spec.nodeName%3D" + pods.Node(42)
@@ -43,8 +43,8 @@ type costs struct {
 	direct, facade []cost
 }
 
-// compare measures in the order A B B A, so that whatever drifts while it goes on meets both alike. One block of each before
-// that is the warm-up.
+// compare measures in the order A B B A, so that whatever drifts while it goes on meets both alike. One block of each
+// before that is the warm-up.
 func compare(ctx context.Context, servers pair, q question, rounds int) (costs, error) {
 	var c costs
 	a, b := servers.direct, servers.facade

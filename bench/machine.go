@@ -40,8 +40,8 @@ func processor() string {
 	return "unknown model"
 }
 
-// load is how many threads wanted to run in the last minute, those of the benchmark included: the less the machine is alone, the
-// less its clock says.
+// load is how many threads wanted to run in the last minute, those of the benchmark included: the less the machine is
+// alone, the less its clock says.
 func load() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -1,13 +1,14 @@
-// Command bench asks kube-apiserver and listfacade the same questions, side by side in one run, and prints what each of them paid
-// for the answers as a Markdown table. docs/benchmarks.md has the figures of one run and says what they do not show.
+// Command bench asks kube-apiserver and listfacade the same questions, side by side in one run, and prints what each of
+// them paid for the answers as a Markdown table. docs/benchmarks.md has the figures of one run and says what they do
+// not show.
 //
-// It starts everything itself: a cluster of etcd and kube-apiserver with 20,000 generated pods (internal/dataset), and a facade in
-// front of it as a process of its own. A server's price is processor time and memory as the kernel counts them (internal/proc),
-// because the client works on the same processors and would spoil any clock. Before anything is timed, the answers of both
-// are compared to the byte.
+// It starts everything itself: a cluster of etcd and kube-apiserver with 20,000 generated pods (internal/dataset), and
+// a facade in front of it as a process of its own. A server's price is processor time and memory as the kernel counts
+// them (internal/proc), because the client works on the same processors and would spoil any clock. Before anything is
+// timed, the answers of both are compared to the byte.
 //
-// It fails when an answer is wrong, never because one is slow. Goroutines: those of net/http, and those that watch or write
-// for as long as one measurement lasts; each measurement waits for its own.
+// It fails when an answer is wrong, never because one is slow. Goroutines: those of net/http, and those that watch or
+// write for as long as one measurement lasts; each measurement waits for its own.
 package main
 
 import (

@@ -58,13 +58,15 @@ func (s *server) started(ctx context.Context, took time.Duration) (startCost, er
 	return startCost{took: took, cpu: cpu, resident: m.Resident}, err
 }
 
-// live is what a Go program still uses after a garbage collection, in bytes. Other than resident memory it is the same every time.
+// live is what a Go program still uses after a garbage collection, in bytes. Other than resident memory it is the same
+// every time.
 type live struct{ heap, stacks int64 }
 
 // collections is how often garbage is collected at a time: what a sync.Pool keeps over the first goes with the second.
 const collections = 2
 
-// collect makes a server collect its garbage and returns what was left; both serve Go's profiles, the end of which tells.
+// collect makes a server collect its garbage and returns what was left; both serve Go's profiles, the end of which
+// tells.
 func (s *server) collect(ctx context.Context) (l live, err error) {
 	q := question{name: "profile", path: "/debug/pprof/heap?gc=1&debug=1", accept: "*/*", encoding: "identity", protocol: http2}
 	var a reading

@@ -15,8 +15,8 @@ import (
 // profileSeconds is how long the facade is profiled while it answers one question.
 const profileSeconds = 5
 
-// profile writes a profile of the facade's processor time for each question into a directory. It comes after all measurements,
-// which it would disturb.
+// profile writes a profile of the facade's processor time for each question into a directory. It comes after all
+// measurements, which it would disturb.
 func profile(ctx context.Context, facade *server, asked []question, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the directory of profiles: %w", err)

@@ -21,8 +21,8 @@ const (
 	seedWriters = 4
 )
 
-// seed writes the pods into etcd in the form in which kube-apiserver stores them. It must not run meanwhile: nothing tells it
-// whether what it finds went through validation.
+// seed writes the pods into etcd in the form in which kube-apiserver stores them. It must not run meanwhile: nothing
+// tells it whether what it finds went through validation.
 func seed(ctx context.Context, store *etcd, pods dataset.Spec) error {
 	scheme := runtime.NewScheme()
 	if err := corev1.AddToScheme(scheme); err != nil {

@@ -34,8 +34,8 @@ func (t *table) addStarts(direct, facade startCost) {
 	t.addBytes("resident memory, all pods cached, nothing asked yet", direct.resident, facade.resident)
 }
 
-// addCosts adds a row for the servers' processor time, with quartiles, one for what the facade cost kube-apiserver if it had to ask it,
-// and one for what the client sees.
+// addCosts adds a row for the servers' processor time, with quartiles, one for what the facade cost kube-apiserver if
+// it had to ask it, and one for what the client sees.
 func (t *table) addCosts(q question, c costs) {
 	cpu := func(c cost) time.Duration { return c.cpu }
 	wall := func(c cost) time.Duration { return c.wall }

@@ -45,8 +45,8 @@ func measureWatches(ctx context.Context, servers pair, o options, t *table) erro
 	return nil
 }
 
-// watchMemory opens watches of one node's pods each, as nodes' agents do, and returns how much a server grew by each. Resident
-// memory would not tell: what lists left behind is used again.
+// watchMemory opens watches of one node's pods each, as nodes' agents do, and returns how much a server grew by each.
+// Resident memory would not tell: what lists left behind is used again.
 func (s *server) watchMemory(ctx context.Context, o options) (int64, error) {
 	before, err := s.collect(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@
 //   - none that repeats or precedes the state the watch started from.
 //
 // A Schedule never looks at a clock: the caller waits until Next and passes the time in. That a bookmark at
-// resourceVersion n follows every matching event up to n (I4) is the caller's duty too, because only the cache knows it.
+// resourceVersion n follows every matching event up to n (I4) is the caller's duty too, because only the cache knows
+// it.
 //
 // # What
 //

@@ -99,7 +99,8 @@ func inspect(metadata string) (learned, error) {
 	return seen, nil
 }
 
-// annotated tells the annotation that makes the form from those that the kind's conversion leaves on every empty object.
+// annotated tells the annotation that makes the form from those that the kind's conversion leaves on every empty
+// object.
 func (l *learned) annotated(value string) error {
 	members, err := membersOf(value)
 	if err != nil {

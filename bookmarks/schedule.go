@@ -47,8 +47,8 @@ const (
 	steady                // one every interval and one before the deadline
 )
 
-// Schedule says when one watch's next bookmark is due. The zero value owes none, ever; NewSchedule makes the useful ones.
-// Not safe for concurrent use.
+// Schedule says when one watch's next bookmark is due. The zero value owes none, ever; NewSchedule makes the useful
+// ones. Not safe for concurrent use.
 type Schedule struct {
 	deadline time.Time
 	interval time.Duration

@@ -10,8 +10,8 @@ const (
 	Modified
 	// Deleted says that the object is gone, or left what the watcher selects (I7).
 	Deleted
-	// InitialEventsEnd says that all initial events were returned. Comes once, only after the start InitialEvents, without an
-	// Object; a streaming list answers it with the annotated bookmark (semantics 4.3).
+	// InitialEventsEnd says that all initial events were returned. Comes once, only after the start InitialEvents, without
+	// an Object; a streaming list answers it with the annotated bookmark (semantics 4.3).
 	InitialEventsEnd
 )
 

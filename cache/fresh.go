@@ -22,8 +22,8 @@ func (l *Lane) State() (*State, error) {
 	return s, nil
 }
 
-// Position returns the RV up to which the writers have brought the lane: where the upstream has to be watched from. It is
-// below that of State while what was vouched for is not yet written (Vouch).
+// Position returns the RV up to which the writers have brought the lane: where the upstream has to be watched from. It
+// is below that of State while what was vouched for is not yet written (Vouch).
 func (l *Lane) Position() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.rv, nil
@@ -31,11 +31,11 @@ func (l *Lane) Position() (RV, error) {
 	return 0, l.absence()
 }
 
-// Vouch says that a State's content is the upstream's at rv, too, which somebody found out other than by its events: readers see
-// it as the State of rv, until the writers have come that far. It returns that State. Between the two there may have been
-// events that cancel each other out: they are still to be written, and watchers see them, except those that start from
-// the State of rv (I5). Below what readers see already, it changes nothing. It returns nil when the State is of a past
-// epoch, or Expect tells of a new one: what readers then saw might be taken back (I1).
+// Vouch says that a State's content is the upstream's at rv, too, which somebody found out other than by its events:
+// readers see it as the State of rv, until the writers have come that far. It returns that State. Between the two there
+// may have been events that cancel each other out: they are still to be written, and watchers see them, except those
+// that start from the State of rv (I5). Below what readers see already, it changes nothing. It returns nil when the
+// State is of a past epoch, or Expect tells of a new one: what readers then saw might be taken back (I1).
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.rv {
 		return s
@@ -59,8 +59,8 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	return vouched
 }
 
-// Expect says that a list is about to be asked for, for Replace: until the function that it returns is called, nothing is
-// vouched for, because the list may be of a time before that.
+// Expect says that a list is about to be asked for, for Replace: until the function that it returns is called, nothing
+// is vouched for, because the list may be of a time before that.
 func (l *Lane) Expect() (over func()) {
 	l.expect(true)
 	return func() { l.expect(false) }

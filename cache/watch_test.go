@@ -213,8 +213,8 @@ func TestFeedsAreAskedByAnchor(t *testing.T) {
 	})
 }
 
-// TestProgressIsNotBehindWhatWasReturned looks at a lane between an event's arrival in feeds and the writer's declaration that
-// everything up to it is there.
+// TestProgressIsNotBehindWhatWasReturned looks at a lane between an event's arrival in feeds and the writer's
+// declaration that everything up to it is there.
 func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())

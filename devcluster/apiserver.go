@@ -19,7 +19,8 @@ const frontProxyName = "front-proxy-client"
 // apiServerStart bounds the start of kube-apiserver: 3 seconds alone, a minute when a compiler has the machine.
 const apiServerStart = 2 * time.Minute
 
-// addAPIServers adds as many as were asked for, all alike but for their ports. The first is the one that kubeconfigs name.
+// addAPIServers adds as many as were asked for, all alike but for their ports. The first is the one that kubeconfigs
+// name.
 func (c *Cluster) addAPIServers() error {
 	c.servers = make(map[string]string)
 	for i := range max(c.options.APIServers, 1) {

@@ -14,7 +14,8 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
-// stopWithin is how long a server may take to end by itself. kube-apiserver lets running watches be for as long as 60 s.
+// stopWithin is how long a server may take to end by itself. kube-apiserver lets running watches be for as long as 60
+// s.
 const stopWithin = 90 * time.Second
 
 // maxSocketPath is the longest path that every system takes as a unix socket (104 bytes with the end on macOS).

@@ -36,8 +36,8 @@ func (k *Kind) ParseFields(s string) (fields.Selector, error) {
 	return k.ConvertFields(selector)
 }
 
-// ConvertFields gives a selector of ParseFields the kind's canonical labels. It fails with *InvalidError, which wraps an
-// *UnsupportedFieldError for the first term, in the order of the terms' text, that the kind does not offer
+// ConvertFields gives a selector of ParseFields the kind's canonical labels. It fails with *InvalidError, which wraps
+// an *UnsupportedFieldError for the first term, in the order of the terms' text, that the kind does not offer
 // (semantics 5.3). nil stays nil.
 func (k *Kind) ConvertFields(f fields.Selector) (fields.Selector, error) {
 	if f == nil {

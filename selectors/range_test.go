@@ -6,7 +6,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Semantics 5.4 and 5.5: which part of the key range a request can be narrowed to, and that the predicate still decides.
+// Semantics 5.4 and 5.5: which part of the key range a request can be narrowed to, and that the predicate still
+// decides.
 func TestKeyRange(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	role := selectors.ForBuiltin(roleKind, selectors.Cluster)

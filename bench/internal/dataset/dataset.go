@@ -21,8 +21,8 @@ type Spec struct {
 // D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each.
 var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 700, Applications: 300, Seed: 1}
 
-// newest is when the last pod was created. It is fixed, for equal bytes; and long ago, so that a printed age ("264d") is the
-// same for a whole day.
+// newest is when the last pod was created. It is fixed, for equal bytes; and long ago, so that a printed age ("264d")
+// is the same for a whole day.
 var newest = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 // Namespace names the i-th namespace.
@@ -34,8 +34,8 @@ func (s Spec) Node(i int) string {
 	return fmt.Sprintf("node-%s-%03d.eu-west-1.compute.internal", string(rune('a'+i%3)), i)
 }
 
-// All yields the pods one after the other, in no particular order. No pod shares memory with another one that is written to;
-// the consumer must not change them.
+// All yields the pods one after the other, in no particular order. No pod shares memory with another one that is
+// written to; the consumer must not change them.
 func (s Spec) All() iter.Seq[*corev1.Pod] {
 	return func(yield func(*corev1.Pod) bool) {
 		r := rand.New(rand.NewPCG(s.Seed, 0))

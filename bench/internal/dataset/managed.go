@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// listKeys are the lists in which kube-apiserver tracks every element, by what an element is told apart. Other lists have one
-// owner.
+// listKeys are the lists in which kube-apiserver tracks every element, by what an element is told apart. Other lists
+// have one owner.
 var listKeys = map[string][]string{
 	"containers": {"name"}, "initContainers": {"name"}, "volumes": {"name"}, "imagePullSecrets": {"name"}, "env": {"name"},
 	"ports": {"containerPort", "protocol"}, "volumeMounts": {"mountPath"}, "conditions": {"type"}, "podIPs": {"ip"},

@@ -31,8 +31,8 @@ func (e *RatioError) Error() string {
 	return fmt.Sprintf("the list shrinks %.2f times under gzip level 1; real ones shrink %g to %g times", e.Ratio.Value(), minRatio, maxRatio)
 }
 
-// CheckRatio compresses the pods' JSON as one stream with the standard library, as kube-apiserver would. It returns a *RatioError
-// when the pods are too alike or too different.
+// CheckRatio compresses the pods' JSON as one stream with the standard library, as kube-apiserver would. It returns a
+// *RatioError when the pods are too alike or too different.
 func (s Spec) CheckRatio() (Ratio, error) {
 	var plain, compressed counter
 	w, err := gzip.NewWriterLevel(&compressed, gzip.BestSpeed)

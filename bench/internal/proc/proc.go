@@ -12,8 +12,8 @@ import (
 // Process is the id of a running process.
 type Process int
 
-// CPU is the processor time of all threads so far, to the nanosecond: the sum of their schedstat. A thread that ended is not in
-// it; the threads of a Go program stay.
+// CPU is the processor time of all threads so far, to the nanosecond: the sum of their schedstat. A thread that ended
+// is not in it; the threads of a Go program stay.
 func (p Process) CPU() (time.Duration, error) {
 	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p))
 	if err != nil || len(files) == 0 {

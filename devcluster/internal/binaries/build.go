@@ -15,11 +15,12 @@ import (
 
 // Options say what Build makes, from what, and where to.
 type Options struct {
-	ModuleDir string    // where the go.mod lies; empty: FindModule from the working directory
-	CacheDir  string    // the directory below which every build has its own; empty: listfacade/devcluster in the user's cache
-	Dir       string    // exactly where the binaries go, instead of a directory below CacheDir
-	Programs  []Program // what to build; empty: All
-	Progress  io.Writer // a line for every program that had to be built, and a sign of life every ten seconds
+	ModuleDir string // where the go.mod lies; empty: FindModule from the working directory
+	// CacheDir is the directory below which every build has its own; empty: listfacade/devcluster in the user's cache.
+	CacheDir string
+	Dir      string    // exactly where the binaries go, instead of a directory below CacheDir
+	Programs []Program // what to build; empty: All
+	Progress io.Writer // a line for every program that had to be built, and a sign of life every ten seconds
 }
 
 // Build makes what is not there yet and returns the path of every program that was asked for.

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// lifetime of everything that is signed here. A compose volume may be older than a working day, never older than a year.
+// lifetime of everything that is signed here. A compose volume may be older than a working day, never older than a
+// year.
 const lifetime = 365 * 24 * time.Hour
 
 // backdate allows for a clock that runs behind the one that made the certificate.
