@@ -210,7 +210,7 @@ func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
 			return all
 		}
 		rec := &recording{predicate: r.predicates[pace.below(len(r.predicates))], from: s.RV()}
-		start := FromState(s)
+		start := AfterRV(rec.from)
 		switch pace.below(3) {
 		case 0:
 			rec.initial, start = true, InitialEvents(s)

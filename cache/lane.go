@@ -40,7 +40,6 @@ type Lane struct {
 	options  Options
 	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
 	vouched  atomic.Pointer[State] // content of an earlier State that is known to be also that of this RV
-	ready    chan struct{}         // closed by the first Replace
 	closed   chan struct{}         // closed by Close
 	fresh    freshness
 	counters counters
@@ -58,13 +57,10 @@ func NewLane(o Options) *Lane {
 	if o.HistoryBytes <= 0 {
 		o.HistoryBytes = defaultHistoryBytes
 	}
-	l := &Lane{options: o, ready: make(chan struct{}), closed: make(chan struct{}), verifying: verifyEverything}
+	l := &Lane{options: o, closed: make(chan struct{}), verifying: verifyEverything}
 	l.fresh.init()
 	return l
 }
-
-// Ready returns a channel that is closed once the lane holds its first list.
-func (l *Lane) Ready() <-chan struct{} { return l.ready }
 
 // Replace makes an upstream list at rv the lane's content and starts a new epoch: the watchers of the last one end
 // with *ExpiredError (I11). objects may come in any order; the slice stays the caller's. It does nothing after Close.
@@ -80,9 +76,7 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	last := l.state.Load()
 	l.publish(s)
 	l.counters.relists.Add(1)
-	if last == nil {
-		close(l.ready)
-	} else {
+	if last != nil {
 		last.epoch.finish(last, &ExpiredError{Oldest: rv})
 	}
 	l.verifyIfAsked()

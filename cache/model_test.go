@@ -330,16 +330,14 @@ func (r *modelRun) chunks() {
 func (r *modelRun) watch() {
 	w := &modelWatch{predicate: r.predicate(), from: r.model.rv}
 	start := FromNow()
-	switch r.IntN(5) {
+	switch r.IntN(4) {
 	case 0:
-		start = FromState(current(r, r.lane))
-	case 1:
 		w.initial = r.model.initial(r.model.rv, w.predicate)
 		start = InitialEvents(current(r, r.lane))
-	case 2:
+	case 1:
 		w.from += RV(r.IntN(5))
 		start = AfterRV(w.from)
-	case 3:
+	case 2:
 		w.from = r.model.began + RV(r.Uint64N(uint64(r.model.rv-r.model.began)+1))
 		start = AfterRV(w.from)
 	}

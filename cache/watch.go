@@ -9,25 +9,20 @@ type WatchOptions struct {
 	Start     Start
 }
 
-// Start is where a watch begins (semantics 4.1): one of AfterRV, FromState, InitialEvents, FromNow. The zero Start is
-// FromNow.
+// Start is where a watch begins (semantics 4.1): one of AfterRV, InitialEvents, FromNow. The zero Start is FromNow.
 type Start struct {
 	rv      RV
 	after   bool
-	state   *State
-	initial bool
+	initial *State
 }
 
 // AfterRV starts behind rv: with the first event above it. An rv that the lane has not reached is fine, what comes up
 // to it is dropped; one below the window is expired.
 func AfterRV(rv RV) Start { return Start{rv: rv, after: true} }
 
-// FromState starts behind a State, for callers that have told its content themselves (I5).
-func FromState(s *State) Start { return Start{state: s} }
-
 // InitialEvents starts with every selected object of a State as Added, in key order, then InitialEventsEnd, and goes
 // on behind that State.
-func InitialEvents(s *State) Start { return Start{state: s, initial: true} }
+func InitialEvents(s *State) Start { return Start{initial: s} }
 
 // FromNow starts behind the newest State.
 func FromNow() Start { return Start{} }
@@ -40,8 +35,8 @@ func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 		if s == nil {
 			return nil, l.absence()
 		}
-		if o.Start.state != nil && o.Start.state.epoch != s.epoch {
-			return nil, &ExpiredError{Requested: o.Start.state.rv, Oldest: s.epoch.history.oldest()}
+		if first := o.Start.initial; first != nil && first.epoch != s.epoch {
+			return nil, &ExpiredError{Requested: first.rv, Oldest: s.epoch.history.oldest()}
 		}
 		w, err := s.watch(o)
 		if w != nil || s.epoch.end() == nil {
@@ -79,19 +74,17 @@ func (w *Watcher) start(now *State, start Start) error {
 		if start.rv > now.rv {
 			w.skip = start.rv
 		}
-	case start.state != nil:
-		from = start.state
+	case start.initial != nil:
+		from = start.initial
 		w.progress = from.rv
 		if from.vouched {
 			w.skip = from.rv // history may still get events up to it, which cancel each other out
 		}
-	default:
-		w.progress = from.rv
-	}
-	if start.initial {
 		t, in := from.narrow(w.predicate, "")
 		w.initial = t.cursor(in)
 		w.snapshot = from
+	default:
+		w.progress = from.rv
 	}
 	w.seq = from.seq
 	if !w.epoch.history.holds(w.seq) {

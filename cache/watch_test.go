@@ -58,11 +58,11 @@ func TestStarts(t *testing.T) {
 		{"after 11", watch(t, l, all, AfterRV(11)), []string{x}},
 		{"after 12", watch(t, l, all, AfterRV(12)), []string{x}},
 		{"after 20", watch(t, l, all, AfterRV(20)), nil},
-		{"from state", watch(t, l, all, FromState(old)), []string{z, x}},
-		{"from exact state", watch(t, l, all, FromState(at(t, l, 12))), []string{x}},
 		{"from now", watch(t, l, all, FromNow()), nil},
 		{"initial", watch(t, l, all, InitialEvents(old)),
 			[]string{"ADDED a-b/x@4 n1 ", "ADDED a/x@9 n2 ", "ADDED a/y@7 n1 ", "BOOKMARK@10", z, x}},
+		{"initial of an exact read", watch(t, l, selecting(t, "a", "", ""), InitialEvents(at(t, l, 12))),
+			[]string{"ADDED a/x@9 n2 ", "ADDED a/y@7 n1 ", z, "BOOKMARK@12", x}},
 		{"initial selected", watch(t, l, onNode, InitialEvents(old)),
 			[]string{"ADDED a/y@7 n1 ", "BOOKMARK@10", z, "ADDED a/x@13 n1 "}},
 		{"initial of nothing", watch(t, l, selecting(t, "none", "", ""), InitialEvents(current(t, l))), []string{"BOOKMARK@20"}},
@@ -91,9 +91,10 @@ func TestStateAheadOfFeed(t *testing.T) {
 	next := s.after(11, nil, o)
 	recorded := s.epoch.history.append(change{rv: 11, now: o, state: next})
 	l.publish(next)
-	early := watch(t, l, selecting(t, "", "", ""), FromState(current(t, l)))
+	early := watch(t, l, selecting(t, "", "", ""), InitialEvents(current(t, l)))
 	equal(t, "events before the feed has them", drained(w), []string(nil))
 	equal(t, "progress before the feed has them", w.Progress(), RV(10))
+	equal(t, "initial events", drained(early), []string{"ADDED a/a@11  ", "BOOKMARK@11"})
 	equal(t, "progress of a watch from the State", early.Progress(), RV(11))
 	s.epoch.feeds.dispatch(0, recorded)
 	s.epoch.complete.Store(11)
@@ -123,7 +124,7 @@ func TestRelistEndsWatches(t *testing.T) {
 		<-w.Wait()
 	}
 	wantExpired(t, idle.Err(), ExpiredError{Requested: 11, Oldest: 50})
-	for _, start := range []Start{InitialEvents(old), FromState(old), AfterRV(49)} {
+	for _, start := range []Start{InitialEvents(old), AfterRV(49)} {
 		_, err := l.Watch(WatchOptions{Predicate: p, Start: start})
 		var expired *ExpiredError
 		if !errors.As(err, &expired) || expired.Oldest != 50 {

@@ -62,7 +62,7 @@ func BenchmarkMatches(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			f, err := pod.ParseFields(c.fields)
+			f, err := parseFields(pod, c.fields)
 			if err != nil {
 				b.Fatal(err)
 			}

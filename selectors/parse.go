@@ -26,16 +26,6 @@ func ParseFields(s string) (fields.Selector, error) {
 	return selector, nil
 }
 
-// ParseFields parses a fieldSelector parameter and converts its labels to the kind's canonical ones. It fails with
-// *InvalidError, which wraps an *UnsupportedFieldError where the syntax was fine (semantics 5.3).
-func (k *Kind) ParseFields(s string) (fields.Selector, error) {
-	selector, err := ParseFields(s)
-	if err != nil {
-		return nil, err
-	}
-	return k.ConvertFields(selector)
-}
-
 // ConvertFields gives a selector of ParseFields the kind's canonical labels. It fails with *InvalidError, which wraps
 // an *UnsupportedFieldError for the first term, in the order of the terms' text, that the kind does not offer
 // (semantics 5.3). nil stays nil.

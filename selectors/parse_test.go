@@ -102,7 +102,7 @@ func TestParseAcceptsOddSpellings(t *testing.T) {
 // The first refused term in the order of the terms' text is the one that the message names.
 func TestConvertFieldsReportsTheFirstTerm(t *testing.T) {
 	pod := selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
-	_, err := pod.ParseFields("zzz=1,spec.nodeName=n,aaa!=2")
+	_, err := parseFields(pod, "zzz=1,spec.nodeName=n,aaa!=2")
 	var unsupported *selectors.UnsupportedFieldError
 	if !errors.As(err, &unsupported) || unsupported.Field != "aaa" {
 		t.Errorf("got %v, want the refusal of aaa", err)
@@ -178,7 +178,7 @@ func FuzzParseFields(f *testing.F) {
 	}
 	pod := selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 	f.Fuzz(func(t *testing.T, text string) {
-		selector, err := pod.ParseFields(text)
+		selector, err := parseFields(pod, text)
 		if err != nil {
 			var invalid *selectors.InvalidError
 			if !errors.As(err, &invalid) || selector != nil {

@@ -153,7 +153,7 @@ func TestFieldsMatchLikeApimachinery(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	universe := fieldUniverse()
 	for _, text := range singlesAndPairs(fieldGrammar()) {
-		selector, err := pod.ParseFields(text)
+		selector, err := parseFields(pod, text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +195,7 @@ func TestEqualStringsMatchTheSame(t *testing.T) {
 			remember(pod.Predicate(namespace, selector, nil), objects)
 		}
 		for _, text := range singlesAndPairs(fieldGrammar()) {
-			selector, err := pod.ParseFields(text)
+			selector, err := parseFields(pod, text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -236,11 +236,20 @@ func mustPredicate(t testing.TB, k *selectors.Kind, namespace, labelSelector, fi
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := k.ParseFields(fieldSelector)
+	f, err := parseFields(k, fieldSelector)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return k.Predicate(namespace, l, f)
+}
+
+// parseFields takes both steps from a parameter to a selector of the kind.
+func parseFields(k *selectors.Kind, text string) (fields.Selector, error) {
+	selector, err := selectors.ParseFields(text)
+	if err != nil {
+		return nil, err
+	}
+	return k.ConvertFields(selector)
 }
 
 func TestSelectorsThatMatchNothing(t *testing.T) {
