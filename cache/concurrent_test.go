@@ -92,8 +92,8 @@ func TestRecordingCheck(t *testing.T) {
 	}
 }
 
-// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every
-// answer to the model afterwards.
+// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every answer
+// to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their RV (I10).
 func TestConcurrentReaders(t *testing.T) {
 	const changes, watchers, listers = 4000, 24, 4
 	u := newUniverse(t)
@@ -152,24 +152,49 @@ func TestConcurrentReaders(t *testing.T) {
 // that was already reported is a bookmark that lied (I4).
 func TestProgressNeverOvertakesEvents(t *testing.T) {
 	const last = RV(100_000)
-	l := NewLane(Options{HistoryBytes: 1 << 40})
-	l.verifying = false // even when the environment asks: the test is about speed
-	l.Replace(1, shape, nil)
+	l := newRacedLane()
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
-	go func() {
-		o := pod("a/a", 0, "", "")
-		for rv := RV(2); rv <= last; rv++ {
-			next := *o
-			next.RV = rv
-			if err := l.Apply(Change{Upsert, &next}); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
+	go overwrite(t, l, last)
 	for w.Progress() < last {
 		promised := w.Progress()
 		if e, ok := w.Next(); ok && e.RV <= promised {
 			t.Fatalf("event at %d after progress %d", e.RV, promised)
+		}
+	}
+}
+
+// TestStateIsCompleteAtItsRV races State against the writer as tightly: every event writes the same object, so that the
+// State of an RV has the object of that RV (I10).
+func TestStateIsCompleteAtItsRV(t *testing.T) {
+	const last = RV(100_000)
+	l := newRacedLane()
+	go overwrite(t, l, last)
+	for rv := RV(0); rv < last; {
+		s := current(t, l)
+		rv = s.RV()
+		if o, _ := s.Get("a/a"); o.RV != rv {
+			t.Fatalf("the State of %d has the object of %d", rv, o.RV)
+		}
+	}
+}
+
+// newRacedLane returns a lane with one object at RV 1, which verifies nothing, even when the environment asks: it is
+// for tests that are about speed.
+func newRacedLane() *Lane {
+	l := NewLane(Options{HistoryBytes: 1 << 40})
+	l.verifying = false
+	l.Replace(1, shape, []*Object{pod("a/a", 1, "", "")})
+	return l
+}
+
+// overwrite writes the one object at every RV up to last.
+func overwrite(t *testing.T, l *Lane, last RV) {
+	o := pod("a/a", 1, "", "")
+	for rv := o.RV + 1; rv <= last; rv++ {
+		next := *o
+		next.RV = rv
+		if err := l.Apply(Change{Upsert, &next}); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 )
 
+// TestHistoryWindowOfTime: what lies below the window is refused, be it a watch or an exact read (I6).
 func TestHistoryWindowOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: 10 * time.Minute}, 100)
@@ -39,6 +40,8 @@ func TestHistoryWindowOfTime(t *testing.T) {
 	})
 }
 
+// TestHistoryBudgetExpiresLaggingWatchers: while two watchers read nothing, the writer writes on and who keeps up sees
+// every event (I8); the two find themselves expired, and are not shown a later part (I6).
 func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
 	const budget = 256 << 10
 	l := newTestLane(t, Options{HistoryBytes: budget}, 100, pod("a/quiet", 1, "", ""))

@@ -29,6 +29,7 @@ func TestNothingBeforeFirstList(t *testing.T) {
 	equal(t, "RV of the empty list", current(t, l).RV(), RV(1))
 }
 
+// TestApplyRefusesRepeats: what a second stream brings again moves neither the RV nor the content (I1).
 func TestApplyRefusesRepeats(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""))
 	apply(t, l, Upsert, pod("a/a", 11, "", ""))

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSelectorEvents replays the sequence observed at a real upstream (semantics 4.4), once live and once from history.
+// TestSelectorEvents replays the sequence observed at a real upstream (semantics 4.4), once live and once from history:
+// what enters a selector is ADDED, what leaves it is DELETED with its previous content (I7).
 func TestSelectorEvents(t *testing.T) {
 	l := newTestLane(t, podOptions, 508)
 	p := selecting(t, "", "app=a", "")
@@ -82,7 +83,8 @@ func TestFutureStart(t *testing.T) {
 	equal(t, "events", drained(w), []string{"MODIFIED a/a@13  ", "MODIFIED a/a@14  "})
 }
 
-// TestStateAheadOfFeed: a State is published before feeds have its event; a watch from it must not repeat the event.
+// TestStateAheadOfFeed: a State is published before feeds have its event; a watch from it must not repeat the event
+// (I3, I5).
 func TestStateAheadOfFeed(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
@@ -102,6 +104,7 @@ func TestStateAheadOfFeed(t *testing.T) {
 	equal(t, "events of a watch from the State", drained(early), []string(nil))
 }
 
+// TestRelistEndsWatches: whatever a watcher was doing, a relist tells it so, and nothing of the new epoch (I11).
 func TestRelistEndsWatches(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
 	p := selecting(t, "", "", "")
