@@ -69,7 +69,7 @@ func testRights(t *testing.T, cluster *devcluster.Cluster) {
 	}
 }
 
-// testReaderReadsEverything holds the rules in users.yaml against what the server offers.
+// testReaderReadsEverything holds the rules in manifests/users.yaml against what the server offers.
 func testReaderReadsEverything(t *testing.T, cluster *devcluster.Cluster) {
 	lines := must(t, cluster, devcluster.Admin, "api-resources", "--verbs=list", "-o", "name")
 	resources := strings.Fields(lines)

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// agesDir holds what record.py in it recorded from a real kube-apiserver 1.37.
+// agesDir holds what testdata/ages/record.py recorded from a real kube-apiserver 1.37.
 const agesDir = "../../../testdata/ages"
 
 // recording is one resource's Table as kube-apiserver printed it at two moments.
@@ -124,7 +124,7 @@ func cellsOf(t *testing.T, row json.RawMessage) []json.RawMessage {
 }
 
 // A column whose name speaks of time is either rendered anew or known to be fixed. A new Kubernetes version with a new
-// one fails here once columns.json is recorded again.
+// one fails here once testdata/ages/columns.json is recorded again.
 func TestEveryColumnThatSpeaksOfTimeIsKnown(t *testing.T) {
 	suspicious := regexp.MustCompile(`(?i)\bage\b|seen|time|date|duration|\blast|since|ago|added|created|completed|` +
 		`expir|expected|renew|heartbeat|restarts|responder status$`)
