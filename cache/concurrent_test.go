@@ -92,8 +92,9 @@ func TestRecordingCheck(t *testing.T) {
 	}
 }
 
-// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every answer
-// to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their RV (I10).
+// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every
+// answer to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their
+// RV (I10).
 func TestConcurrentReaders(t *testing.T) {
 	const changes, watchers, listers = 4000, 24, 4
 	u := newUniverse(t)

@@ -53,6 +53,7 @@ var rooms = []room{
 	{dir: "internal/layering"},
 	// Suites on a real cluster: test files, and a doc.go that says what they ask.
 	{dir: "test", external: []string{}},
+	{dir: "internal/references"},
 	// Both servers are asked over HTTP, so the benchmarks need nothing of ours but a cluster.
 	{dir: "bench", ours: []string{"internal/testkit"}},
 }

@@ -1,0 +1,22 @@
+package references
+
+// foreignFlags are flags of others, with whose they are.
+var foreignFlags = map[string]string{
+	"certificate-authority":           "kubectl",
+	"server":                          "kubectl",
+	"watch":                           "kubectl get",
+	"etcd-compaction-interval":        "kube-apiserver",
+	"etcd-servers-overrides":          "kube-apiserver",
+	"goaway-chance":                   "kube-apiserver",
+	"watch-progress-notify-interval":  "etcd",
+	"omit-lockfile-registry-resolved": "npm",
+}
+
+// foreignFiles are names that look like files of ours and are none, with what they are.
+var foreignFiles = map[string]string{
+	"NNNN-title.md": "the pattern of a decision's file name",
+}
+
+// foreignPaths is the one document that names files of Kubernetes and etcd, which its own tables of abbreviations
+// explain. Of ours, only names that begin with a directory at the root are looked for in it.
+const foreignPaths = semantics

@@ -1,0 +1,92 @@
+package references
+
+import (
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// tree is every file and directory of the repository, by its path from the root.
+type tree struct {
+	fs    fs.FS
+	paths map[string]bool
+	names map[string]int // how many files have a name
+}
+
+func readTree(root fs.FS) (*tree, error) {
+	t := &tree{fs: root, paths: map[string]bool{}, names: map[string]int{}}
+	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		t.paths[name] = true
+		t.names[path.Base(name)]++
+		return nil
+	})
+	return t, err
+}
+
+// has reports whether a name, which may have asterisks, is there as seen from a directory or from one above it. A name
+// without a directory that several files have speaks of all of them, as doc.go does.
+func (t *tree) has(name, dir string) bool {
+	if t.isCommon(name) {
+		return true
+	}
+	for ; ; dir = path.Dir(dir) {
+		if t.hasExactly(path.Join(dir, name)) {
+			return true
+		}
+		if dir == "." {
+			return false
+		}
+	}
+}
+
+func (t *tree) isCommon(name string) bool {
+	const several = 3
+	files := 0
+	for known, n := range t.names {
+		if ok, _ := path.Match(name, known); ok {
+			files += n
+		}
+	}
+	return files >= several
+}
+
+func (t *tree) hasExactly(name string) bool {
+	if !strings.Contains(name, "*") {
+		return t.paths[name]
+	}
+	for p := range t.paths {
+		if ok, _ := path.Match(name, p); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// files returns the files with an extension in order; Go files only where Go tools look for them.
+func (t *tree) files(extension string) []string {
+	var found []string
+	for name := range t.paths {
+		if path.Ext(name) == extension && !(extension == ".go" && passedOver(name)) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// passedOver reports whether Go tools pass over a file: it lies in testdata, or below a dot or an underscore.
+func passedOver(name string) bool {
+	for _, element := range strings.Split(name, "/") {
+		if element == "testdata" || element[0] == '.' || element[0] == '_' {
+			return true
+		}
+	}
+	return false
+}

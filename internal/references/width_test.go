@@ -1,0 +1,94 @@
+package references
+
+import (
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// width is what prose keeps to, in characters; a tab counts as one.
+const width = 120
+
+// checkWidth finds lines of prose that are longer and could be broken.
+func (t *tree) checkWidth(name string) ([]string, error) {
+	if path.Ext(name) == ".md" {
+		return t.checkMarkdownWidth(name)
+	}
+	return t.checkCommentWidth(name)
+}
+
+// checkCommentWidth looks at lines that hold a comment, alone or behind code. What gofmt leaves as it is, is left as it
+// is here, too: text behind a tab, and directives.
+func (t *tree) checkCommentWidth(name string) ([]string, error) {
+	set, file, err := t.parse(name)
+	if err != nil {
+		return nil, err
+	}
+	source, err := fs.ReadFile(t.fs, name)
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(string(source), "\n")
+	var breaches []string
+	for _, group := range file.Comments {
+		for _, comment := range group.List {
+			at := set.Position(comment.Pos())
+			if tooWide(lines[at.Line-1]) && breakable(comment.Text, at) {
+				breaches = append(breaches, tooLong(name, at.Line))
+			}
+		}
+	}
+	return breaches, nil
+}
+
+// breakable reports whether a comment can be shorter: it has a second word, or stands behind code.
+func breakable(comment string, at token.Position) bool {
+	body := withoutSlashes(comment)
+	if body == "" || strings.HasPrefix(body, "\t") {
+		return false
+	}
+	return len(strings.Fields(body)) > 1 || at.Column > 1
+}
+
+// checkMarkdownWidth passes over tables, headings, and code in fences or behind four spaces.
+func (t *tree) checkMarkdownWidth(name string) ([]string, error) {
+	body, err := fs.ReadFile(t.fs, name)
+	if err != nil {
+		return nil, err
+	}
+	var breaches []string
+	fenced, code, last := false, false, ""
+	for i, line := range strings.Split(string(body), "\n") {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			fenced = !fenced
+		}
+		code = strings.HasPrefix(line, "    ") && (code || strings.TrimSpace(last) == "")
+		last = line
+		if !fenced && !code && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "#") && tooWide(line) &&
+			len(markdownWords(line)) > 1 {
+			breaches = append(breaches, tooLong(name, i+1))
+		}
+	}
+	return breaches, nil
+}
+
+var (
+	listMark = regexp.MustCompile(`^\s*(?:[-*+]|\d+\.)\s+`)
+	// unbroken are code and links, inside of which a line is never broken.
+	unbroken = regexp.MustCompile("`[^`]*`|\\[[^\\]]*\\]\\([^)]*\\)")
+)
+
+// markdownWords splits a line where it could be broken.
+func markdownWords(line string) []string {
+	line = listMark.ReplaceAllString(line, "")
+	return strings.Fields(unbroken.ReplaceAllString(line, "x"))
+}
+
+func tooWide(line string) bool { return utf8.RuneCountInString(line) > width }
+
+func tooLong(name string, line int) string {
+	return text{file: name, line: line}.breach(0, "longer than %d columns", width)
+}
