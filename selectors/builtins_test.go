@@ -137,7 +137,7 @@ func checkLabelsOfKind(t *testing.T, k *selectors.Kind, accepts map[string]strin
 		labels = append(labels, label)
 	}
 	for _, label := range labels {
-		selector, err := parseFields(k, label + "!=v")
+		selector, err := parseFields(k, label+"!=v")
 		if canonical, ok := accepts[label]; ok {
 			if err != nil || selector.String() != canonical+"!=v" {
 				t.Errorf("%q: got %v, %v; want %s", label, selector, err, canonical)

@@ -1,0 +1,59 @@
+package selectors_test
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
+
+// A request for the pods of an application on one node becomes a predicate, which is asked about every pod.
+func Example() {
+	// GET /api/v1/namespaces/shop/pods?labelSelector=app in (web,api)&fieldSelector=spec.nodeName=node-1
+	labels, err := selectors.ParseLabels("app in (web,api)")
+	if err != nil {
+		panic(err)
+	}
+	fields, err := selectors.ParseFields("spec.nodeName=node-1")
+	if err != nil {
+		panic(err)
+	}
+	if fields, err = pods.ConvertFields(fields); err != nil {
+		panic(err)
+	}
+	wanted := pods.Predicate("shop", labels, fields)
+
+	for _, node := range []string{"node-1", "node-2"} {
+		pod := selectors.Attributes{Namespace: "shop", Name: "web-0", Labels: selectors.LabelSet{{Key: "app", Value: "web"}}}
+		for _, field := range pods.Fields() { // of which the cache reads the values out of the pod's JSON
+			value := ""
+			if field.Label == "spec.nodeName" {
+				value = node
+			}
+			pod.Fields = append(pod.Fields, value)
+		}
+		fmt.Println("a web pod on", node, "is wanted:", wanted.Matches(&pod))
+	}
+	if node, ok := wanted.Exact("spec.nodeName"); ok {
+		fmt.Println("an index of nodes needs to be asked for", node, "only")
+	}
+	// Output:
+	// a web pod on node-1 is wanted: true
+	// a web pod on node-2 is wanted: false
+	// an index of nodes needs to be asked for node-1 only
+}
+
+// What a kind does not offer is refused in kube-apiserver's own words.
+func ExampleKind_ConvertFields() {
+	fields, err := selectors.ParseFields("spec.color=red")
+	if err != nil {
+		panic(err)
+	}
+	_, err = pods.ConvertFields(fields)
+	fmt.Println(err)
+	// Output:
+	// field label not supported: spec.color
+}
