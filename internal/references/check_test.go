@@ -109,6 +109,7 @@ func TestCheckFindsLongLines(t *testing.T) {
 		{"a comment", "a.go", "package a\n\n// " + long + "\nvar x int", []string{"a.go:3: longer than 120 columns"}},
 		{"a comment behind code", "a.go", "package a\n\nvar x int // " + long, []string{"a.go:3: longer than 120 columns"}},
 		{"one long word", "a.go", "package a\n\n// " + strings.Repeat(word, 11) + "\nvar x int", nil},
+		{"one long word, indented", "a.go", "package a\n\nfunc f() {\n\t// " + strings.Repeat(word, 11) + "\n}", nil},
 		{"preformatted", "a.go", "package a\n\n//\t" + long + "\nvar x int", nil},
 		{"a directive", "a.go", "package a\n\n//go:generate " + long + "\nvar x int", nil},
 		{"code", "a.go", "package a\n\nvar x = \"" + long + "\"", nil},

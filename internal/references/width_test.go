@@ -1,7 +1,6 @@
 package references
 
 import (
-	"go/token"
 	"io/fs"
 	"path"
 	"regexp"
@@ -35,9 +34,9 @@ func (t *tree) checkCommentWidth(name string) ([]string, error) {
 	var breaches []string
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
-			at := set.Position(comment.Pos())
-			if tooWide(lines[at.Line-1]) && breakable(comment.Text, at) {
-				breaches = append(breaches, tooLong(name, at.Line))
+			n := set.Position(comment.Pos()).Line
+			if line := lines[n-1]; tooWide(line) && breakable(comment.Text, line) {
+				breaches = append(breaches, tooLong(name, n))
 			}
 		}
 	}
@@ -45,12 +44,13 @@ func (t *tree) checkCommentWidth(name string) ([]string, error) {
 }
 
 // breakable reports whether a comment can be shorter: it has a second word, or stands behind code.
-func breakable(comment string, at token.Position) bool {
+func breakable(comment, line string) bool {
 	body := withoutSlashes(comment)
 	if body == "" || strings.HasPrefix(body, "\t") {
 		return false
 	}
-	return len(strings.Fields(body)) > 1 || at.Column > 1
+	alone := strings.HasPrefix(strings.TrimSpace(line), "//")
+	return !alone || len(strings.Fields(body)) > 1
 }
 
 // checkMarkdownWidth passes over tables, headings, and code in fences or behind four spaces.
