@@ -287,7 +287,7 @@ func (r *concurrentRun) listRepeatedly(pace *pace) map[RV]string {
 		if err == nil && s.RV() < r.last && pace.below(2) == 0 {
 			s, err = r.lane.WaitFor(context.Background(), s.RV()+1+RV(pace.below(20)), time.Millisecond)
 		}
-		if isTooLarge(err) {
+		if notYet(err) {
 			continue
 		}
 		if err == nil && pace.below(2) == 0 {

@@ -41,7 +41,7 @@ type Lane struct {
 	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
 	vouched  atomic.Pointer[State] // content of an earlier State that is known to be also that of this RV
 	closed   chan struct{}         // closed by Close
-	fresh    freshness
+	waiters  waiters
 	counters counters
 
 	writing   sync.Mutex // held by every writer, by no reader
@@ -58,7 +58,7 @@ func NewLane(o Options) *Lane {
 		o.HistoryBytes = defaultHistoryBytes
 	}
 	l := &Lane{options: o, closed: make(chan struct{}), verifying: verifyEverything}
-	l.fresh.init()
+	l.waiters.init()
 	return l
 }
 
@@ -159,7 +159,7 @@ func (l *Lane) publish(s *State) {
 	if v := l.vouched.Load(); v != nil && (v.epoch != s.epoch || v.rv <= s.rv) {
 		l.vouched.Store(nil) // it would keep old pages alive
 	}
-	l.fresh.reached(s.rv)
+	l.waiters.reached(s.rv)
 }
 
 func (l *Lane) isClosed() bool {

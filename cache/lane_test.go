@@ -178,8 +178,8 @@ func TestWaitFor(t *testing.T) {
 		if err := (<-answers).err; !errors.Is(err, ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
-		equal(t, "RVs still awaited", len(l.fresh.arrivals), 0)
-		equal(t, "lowest RV awaited", l.fresh.lowest.Load(), uint64(nobody))
+		equal(t, "RVs still awaited", len(l.waiters.byRV), 0)
+		equal(t, "lowest RV awaited", l.waiters.lowest.Load(), uint64(noneAwaited))
 	})
 }
 

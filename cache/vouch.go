@@ -1,0 +1,45 @@
+package cache
+
+// Vouch shows readers a State under an rv above its own, and returns it so. The caller knows, other than from events,
+// that the upstream's content at rv is the same. Readers see it until the writers have brought the lane to rv.
+//
+// Events between the two RVs may have cancelled each other out. They are still to be applied, and watchers see them,
+// except those that start from the State of rv (I5).
+//
+// It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list is
+// expected (Expect): what readers then saw might be taken back (I1).
+func (l *Lane) Vouch(s *State, rv RV) *State {
+	if rv <= s.rv {
+		return s
+	}
+	same := *s
+	vouched := &same
+	vouched.rv, vouched.vouched = rv, true
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	written := l.state.Load()
+	switch {
+	case l.expecting || written == nil || written.epoch != s.epoch:
+		return nil
+	case written.rv >= rv:
+		return vouched
+	}
+	if last := l.vouched.Load(); last == nil || last.epoch != s.epoch || last.rv < rv {
+		l.vouched.Store(vouched)
+		l.waiters.reached(rv)
+	}
+	return vouched
+}
+
+// Expect says that the upstream is about to be asked for a list, for Replace. Nothing is vouched for until the function
+// that it returns is called: the list may be of an earlier time.
+func (l *Lane) Expect() (over func()) {
+	l.expect(true)
+	return func() { l.expect(false) }
+}
+
+func (l *Lane) expect(is bool) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.expecting = is
+}
