@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -92,14 +93,14 @@ func TestRecordingCheck(t *testing.T) {
 	}
 }
 
-// TestConcurrentReaders runs one writer against watchers, lists and waits, all at their own pace, and holds every
+// TestConcurrentReaders runs one writer against watchers, lists and waits, each with pauses of its own, and holds every
 // answer to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their
 // RV (I10).
 func TestConcurrentReaders(t *testing.T) {
 	const changes, watchers, listers = 4000, 24, 4
-	u := newUniverse(t)
+	g := newGenerator(t)
 	l := NewLane(podOptions)
-	m := newModel(100, u.objects(100))
+	m := newModel(100, g.objects(100))
 	var list []*Object
 	for _, o := range m.newest().objects {
 		list = append(list, o)
@@ -107,20 +108,20 @@ func TestConcurrentReaders(t *testing.T) {
 	l.Replace(100, shape, list)
 	script := make([]Change, changes)
 	for i := range script {
-		script[i] = u.change(m.rv+1+RV(u.IntN(3)), m.newest().objects)
+		script[i] = g.change(m.rv+1+RV(g.IntN(3)), m.newest().objects)
 		m.change(script[i])
 	}
-	run := &concurrentRun{T: t, lane: l, last: m.rv, universe: u}
+	run := &concurrentRun{T: t, lane: l, last: m.rv, generator: g}
 	var readers sync.WaitGroup
 	recordings := make([][]*recording, watchers)
 	for i := range watchers {
-		paces := newPace(u)
-		readers.Go(func() { recordings[i] = run.watchRepeatedly(paces) })
+		random := g.fork()
+		readers.Go(func() { recordings[i] = run.watchRepeatedly(random) })
 	}
 	lists := make([]map[RV]string, listers)
 	for i := range listers {
-		paces := newPace(u)
-		readers.Go(func() { lists[i] = run.listRepeatedly(paces) })
+		random := g.fork()
+		readers.Go(func() { lists[i] = run.listRepeatedly(random) })
 	}
 	for i, c := range script {
 		if err := l.Apply(c); err != nil {
@@ -202,32 +203,13 @@ func overwrite(t *testing.T, l *Lane, last RV) {
 
 type concurrentRun struct {
 	*testing.T
-	*universe // not for use by readers: not safe for concurrent use
-	lane      *Lane
-	last      RV
-}
-
-// pace is a reader's own source of chance.
-type pace struct {
-	choices []uint64
-	at      int
-}
-
-func newPace(u *universe) *pace {
-	p := &pace{}
-	for range 512 {
-		p.choices = append(p.choices, u.Uint64())
-	}
-	return p
-}
-
-func (p *pace) below(n int) int {
-	p.at++
-	return int(p.choices[p.at%len(p.choices)] % uint64(n))
+	*generator // not for use by readers: not safe for concurrent use
+	lane       *Lane
+	last       RV
 }
 
 // watchRepeatedly opens watch after watch, with any start and predicate, until the lane is at its last RV.
-func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
+func (r *concurrentRun) watchRepeatedly(random *rand.Rand) []*recording {
 	var all []*recording
 	for {
 		s, err := r.lane.State()
@@ -235,13 +217,13 @@ func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
 			r.Error(err)
 			return all
 		}
-		rec := &recording{predicate: r.predicates[pace.below(len(r.predicates))], from: s.RV()}
+		rec := &recording{predicate: r.predicates[random.IntN(len(r.predicates))], from: s.RV()}
 		start := AfterRV(rec.from)
-		switch pace.below(3) {
+		switch random.IntN(3) {
 		case 0:
 			rec.initial, start = true, InitialEvents(s)
 		case 1:
-			rec.from = 100 + RV(pace.below(int(s.RV()-100)+1))
+			rec.from = 100 + RV(random.IntN(int(s.RV()-100)+1))
 			start = AfterRV(rec.from)
 		}
 		w, err := r.lane.Watch(WatchOptions{Predicate: rec.predicate, Start: start})
@@ -249,7 +231,7 @@ func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
 			r.Error(err)
 			return all
 		}
-		rec.read(w, min(r.last, s.RV()+RV(pace.below(2000))), pace)
+		rec.read(w, min(r.last, s.RV()+RV(random.IntN(2000))), random)
 		w.Close()
 		all = append(all, rec)
 		if s.RV() == r.last {
@@ -259,9 +241,9 @@ func (r *concurrentRun) watchRepeatedly(pace *pace) []*recording {
 }
 
 // read records a watcher until it has seen everything up to enough.
-func (r *recording) read(w *Watcher, enough RV, pace *pace) {
+func (r *recording) read(w *Watcher, enough RV, random *rand.Rand) {
 	for {
-		for range 1 + pace.below(50) {
+		for range 1 + random.IntN(50) {
 			e, ok := w.Next()
 			if ok {
 				r.said = append(r.said, told{e.RV, describe(e)})
@@ -280,18 +262,18 @@ func (r *recording) read(w *Watcher, enough RV, pace *pace) {
 }
 
 // listRepeatedly reads whole States, newest, past and awaited ones, and returns their content by RV.
-func (r *concurrentRun) listRepeatedly(pace *pace) map[RV]string {
+func (r *concurrentRun) listRepeatedly(random *rand.Rand) map[RV]string {
 	found := map[RV]string{}
 	for {
 		s, err := r.lane.State()
-		if err == nil && s.RV() < r.last && pace.below(2) == 0 {
-			s, err = r.lane.WaitFor(context.Background(), s.RV()+1+RV(pace.below(20)), time.Millisecond)
+		if err == nil && s.RV() < r.last && random.IntN(2) == 0 {
+			s, err = r.lane.WaitFor(context.Background(), s.RV()+1+RV(random.IntN(20)), time.Millisecond)
 		}
 		if notYet(err) {
 			continue
 		}
-		if err == nil && pace.below(2) == 0 {
-			s, err = r.lane.At(context.Background(), 100+RV(pace.below(int(s.RV()-100)+1)), 0)
+		if err == nil && random.IntN(2) == 0 {
+			s, err = r.lane.At(context.Background(), 100+RV(random.IntN(int(s.RV()-100)+1)), 0)
 		}
 		if err != nil {
 			r.Error(err)

@@ -9,11 +9,14 @@
 //	State     every object of a lane at one RV, immutable
 //	History   the events of a lane in order, within a window of time and a budget of bytes
 //	feed      the history as one predicate sees it, shared by all watchers with that predicate
+//	anchor    the value that a predicate requires and by which its feed is found: only feeds anchored at a value that
+//	          an event's object has or had are asked
 //	Watcher   one subscription: a cursor into history first, into a feed afterwards
 //	Lane      one resource in one encoding: the current State, its history, its feeds
 //	epoch     the life of a lane between two upstream lists
 //	complete  a lane is complete up to n when it holds the effect of every event at or before n
-//	vouched   a State that is known to be the upstream's at a higher RV than its events told (Lane.Vouch)
+//	vouched   a State that is shown at a higher RV than events have brought the lane to, because something else has
+//	          shown that the upstream's content there is the same (Lane.Vouch)
 //
 // # How it works
 //
@@ -30,7 +33,7 @@
 //
 // # Invariants
 //
-// Code and tests cite them by number.
+// Code and tests cite them by number, and a test names each.
 //
 //	I1   A published RV never goes back within an epoch.
 //	I2   States, pages, objects and events are immutable.

@@ -19,8 +19,8 @@ func (l *Lane) State() (*State, error) {
 	return s, nil
 }
 
-// Position returns the RV up to which the writers have brought the lane, from which the upstream has to be watched. It is
-// below the RV of State while the lane has not yet come to what was vouched for (Vouch).
+// Position returns the RV up to which the writers have brought the lane, from which the upstream has to be watched. It
+// is below the RV of State while the lane has not yet come to what was vouched for (Vouch).
 func (l *Lane) Position() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.rv, nil

@@ -40,7 +40,7 @@ type entry struct {
 	rv          RV
 	before, now *Object
 	state       *State                 // the State that the event led to
-	departed    atomic.Pointer[Object] // what watchers see when the object leaves their selection
+	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
 }
 
 func newHistory(base *State, o Options) *history {
@@ -76,7 +76,7 @@ func (h *history) append(c change) *entry {
 		cost += int64(c.before.Size())
 	}
 	if c.deletion != nil {
-		e.departed.Store(c.deletion)
+		e.deleted.Store(c.deletion)
 		cost += int64(c.deletion.Size())
 	}
 	seg.newest = c.at
@@ -168,15 +168,15 @@ func (h *history) before(rv RV) (*State, error) {
 	return w.at(w.first + int64(above) - 1).state, nil
 }
 
-// departure returns what a watcher sees when the object leaves its selection: the upstream's deletion object, or the
-// previous content under the event's RV, made once for all watchers (semantics 4.4).
-func (h *history) departure(seq int64, e *entry) *Object {
-	if o := e.departed.Load(); o != nil {
+// deleted returns the object of an event's DELETED: the upstream's deletion object, or the previous content under the
+// event's RV, made once for all watchers (semantics 4.4).
+func (h *history) deleted(seq int64, e *entry) *Object {
+	if o := e.deleted.Load(); o != nil {
 		return o
 	}
 	o := e.before.at(e.rv, e.state.shape)
-	if !e.departed.CompareAndSwap(nil, o) {
-		return e.departed.Load()
+	if !e.deleted.CompareAndSwap(nil, o) {
+		return e.deleted.Load()
 	}
 	if w := h.held.Load(); seq >= w.first {
 		h.charge(w.segments[(seq-w.first)/segmentSize], int64(o.Size()))

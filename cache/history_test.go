@@ -48,12 +48,12 @@ func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
 	busy, quiet := selecting(t, "a", "", "metadata.name!=quiet"), selecting(t, "a", "", "metadata.name=quiet")
 	lagging, keepingUp, idle := watch(t, l, busy, FromNow()), watch(t, l, busy, FromNow()), watch(t, l, quiet, FromNow())
 	starting := watch(t, l, busy, InitialEvents(current(t, l)))
-	departing := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
+	leaving := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
 	drained(idle)
 	seen := 0
 	for i := range 1000 {
 		apply(t, l, Upsert, pod("a/busy", RV(101+i), "", string("ab"[i%2])))
-		seen += len(drained(keepingUp)) + len(drained(departing))
+		seen += len(drained(keepingUp)) + len(drained(leaving))
 		if bytes := l.Stats().HistoryBytes; bytes > budget*3/2 {
 			t.Fatalf("history keeps %d bytes alive after %d events", bytes, i)
 		}
@@ -69,7 +69,8 @@ func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
 	equal(t, "events of one that had nothing to read", drained(idle), []string{"DELETED a/quiet@5000  "})
 }
 
-// TestHistoryChargesWhatItKeeps: a replaced object counts until its event is dropped, a departed copy too.
+// TestHistoryChargesWhatItKeeps: a replaced object counts until its event is dropped, and so does the copy that a
+// DELETED shows.
 func TestHistoryChargesWhatItKeeps(t *testing.T) {
 	first, second := pod("a/a", 1, "n1", "x"), pod("a/a", 11, "n1", "y")
 	l := newTestLane(t, Options{}, 10, first)
@@ -77,7 +78,7 @@ func TestHistoryChargesWhatItKeeps(t *testing.T) {
 	apply(t, l, Upsert, second)
 	path := current(t, l).pathBytes()
 	equal(t, "after an update", l.Stats().HistoryBytes, path+int64(first.Size()))
-	departed, _ := w.Next()
-	equal(t, "after a departure", l.Stats().HistoryBytes, path+int64(first.Size()+departed.Object.Size()))
+	deleted, _ := w.Next()
+	equal(t, "after a DELETED", l.Stats().HistoryBytes, path+int64(first.Size()+deleted.Object.Size()))
 	equal(t, "objects", l.Stats().ObjectBytes, int64(second.Size()))
 }

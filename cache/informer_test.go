@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,41 +14,41 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// follower mirrors what a predicate selects, as a client's informer does: from initial events, then event by event,
-// and anew when it is told that it has expired.
-type follower struct {
+// informer keeps what a predicate selects, as a client's does: from initial events, then event by event, and anew when
+// it is told that it has expired.
+type informer struct {
 	lane      *Lane
 	predicate *selectors.Predicate
-	mirror    map[string]RV
+	store     map[string]RV
 	restarts  int
 }
 
-// follow runs until the mirror is complete up to last, which is stored once it is known.
-func (f *follower) follow(last *atomic.Uint64, pace *pace) error {
+// run ends when the store is complete up to last, which is set once it is known.
+func (n *informer) run(last *atomic.Uint64, random *rand.Rand) error {
 	for {
-		err := f.watch(last, pace)
+		err := n.watch(last, random)
 		var expired *ExpiredError
 		if !errors.As(err, &expired) {
 			return err
 		}
-		f.restarts++
+		n.restarts++
 	}
 }
 
-func (f *follower) watch(last *atomic.Uint64, pace *pace) error {
-	s, err := f.lane.State()
+func (n *informer) watch(last *atomic.Uint64, random *rand.Rand) error {
+	s, err := n.lane.State()
 	if err != nil {
 		return err
 	}
-	w, err := f.lane.Watch(WatchOptions{Predicate: f.predicate, Start: InitialEvents(s)})
+	w, err := n.lane.Watch(WatchOptions{Predicate: n.predicate, Start: InitialEvents(s)})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	f.mirror = map[string]RV{}
+	n.store = map[string]RV{}
 	for {
 		if e, ok := w.Next(); ok {
-			if err := f.take(e); err != nil {
+			if err := n.take(e); err != nil {
 				return err
 			}
 			continue
@@ -60,48 +61,48 @@ func (f *follower) watch(last *atomic.Uint64, pace *pace) error {
 		}
 		select {
 		case <-w.Wait():
-		case <-time.After(time.Duration(pace.below(20)) * 100 * time.Microsecond): // also lags a little
+		case <-time.After(time.Duration(random.IntN(20)) * 100 * time.Microsecond): // also lags a little
 		}
 	}
 }
 
 // take refuses what a client's store could not make sense of.
-func (f *follower) take(e Event) error {
+func (n *informer) take(e Event) error {
 	if e.Type == InitialEventsEnd {
 		return nil
 	}
-	known, present := f.mirror[e.Object.Key]
+	known, present := n.store[e.Object.Key]
 	if present != (e.Type != Added) || e.Object.RV <= known {
-		return fmt.Errorf("%s, but the mirror has it at %d", describe(e), known)
+		return fmt.Errorf("%s, but the store has it at %d", describe(e), known)
 	}
 	if e.Type == Deleted {
-		delete(f.mirror, e.Object.Key)
+		delete(n.store, e.Object.Key)
 	} else {
-		f.mirror[e.Object.Key] = e.Object.RV
+		n.store[e.Object.Key] = e.Object.RV
 	}
 	return nil
 }
 
-// TestFollowersConverge: through relists and with a history too short for those who lag, every follower ends with
+// TestInformersConverge: through relists and with a history too short for those who lag, every informer ends with
 // exactly what is there.
-func TestFollowersConverge(t *testing.T) {
-	u := newUniverse(t)
+func TestInformersConverge(t *testing.T) {
+	g := newGenerator(t)
 	l := NewLane(Options{Indexes: podOptions.Indexes, HistoryBytes: 300 << 10})
-	existing := u.objects(100)
+	existing := g.objects(100)
 	l.Replace(100, shape, slices.Collect(maps.Values(existing)))
 	var last atomic.Uint64
-	followers := make([]*follower, 16)
-	failures := make([]error, len(followers))
+	informers := make([]*informer, 16)
+	failures := make([]error, len(informers))
 	var running sync.WaitGroup
-	for i := range followers {
-		followers[i] = &follower{lane: l, predicate: u.predicate()}
-		pace := newPace(u)
-		running.Go(func() { failures[i] = followers[i].follow(&last, pace) })
+	for i := range informers {
+		informers[i] = &informer{lane: l, predicate: g.predicate()}
+		random := g.fork()
+		running.Go(func() { failures[i] = informers[i].run(&last, random) })
 	}
 	rv := RV(100)
 	for i := range 6000 {
 		rv++
-		c := u.change(rv, existing)
+		c := g.change(rv, existing)
 		if err := l.Apply(c); err != nil {
 			t.Fatal(err)
 		}
@@ -109,20 +110,20 @@ func TestFollowersConverge(t *testing.T) {
 			existing[c.Object.Key] = c.Object
 		}
 		if i%1500 == 1499 {
-			existing = u.objects(rv)
+			existing = g.objects(rv)
 			l.Replace(rv, shape, slices.Collect(maps.Values(existing)))
 		}
 	}
 	last.Store(uint64(rv))
 	running.Wait()
-	for i, f := range followers {
+	for i, n := range informers {
 		want := map[string]RV{}
-		for o := range current(t, l).Select(f.predicate, "") {
+		for o := range current(t, l).Select(n.predicate, "") {
 			want[o.Key] = o.RV
 		}
-		equal(t, fmt.Sprintf("mirror of %s after %d restarts", f.predicate, f.restarts), f.mirror, want)
+		equal(t, fmt.Sprintf("store of %s after %d restarts", n.predicate, n.restarts), n.store, want)
 		if failures[i] != nil {
-			t.Errorf("follower of %s: %v", f.predicate, failures[i])
+			t.Errorf("informer of %s: %v", n.predicate, failures[i])
 		}
 	}
 	t.Logf("%d watches lost their place", l.Stats().Expired)

@@ -39,7 +39,7 @@ const (
 type Lane struct {
 	options  Options
 	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
-	vouched  atomic.Pointer[State] // content of an earlier State that is known to be also that of this RV
+	vouched  atomic.Pointer[State] // what readers see instead when its RV is higher: see Vouch
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters

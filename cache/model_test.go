@@ -124,37 +124,40 @@ func (m *model) initial(rv RV, p *selectors.Predicate) []told {
 	return append(all, told{rv, fmt.Sprintf("BOOKMARK@%d", rv)})
 }
 
-// universe makes random objects, changes and predicates of a small world where selectors overlap.
-type universe struct {
+// generator makes random objects, changes and predicates, from so few names and values that selectors overlap.
+type generator struct {
 	*rand.Rand
 	predicates []*selectors.Predicate
 }
 
-func newUniverse(t testing.TB) *universe {
-	u := &universe{Rand: settings.Random(t)}
+func newGenerator(t testing.TB) *generator {
+	g := &generator{Rand: settings.Random(t)}
 	for _, namespace := range []string{"", "", "a", "a-b", "b"} {
 		for _, labelSelector := range []string{"", "app=x", "app!=x", "app in (x,y)"} {
 			for _, fieldSelector := range []string{"", "spec.nodeName=n1", "spec.nodeName!=n1", "metadata.name=p3"} {
-				u.predicates = append(u.predicates, selecting(t, namespace, labelSelector, fieldSelector))
+				g.predicates = append(g.predicates, selecting(t, namespace, labelSelector, fieldSelector))
 			}
 		}
 	}
-	return u
+	return g
 }
 
-func (u *universe) one(of ...string) string { return of[u.IntN(len(of))] }
+// fork returns a source of chance for another goroutine.
+func (g *generator) fork() *rand.Rand { return rand.New(rand.NewPCG(g.Uint64(), 1)) }
 
-func (u *universe) predicate() *selectors.Predicate { return u.predicates[u.IntN(len(u.predicates))] }
+func (g *generator) one(of ...string) string { return of[g.IntN(len(of))] }
 
-func (u *universe) object(rv RV) *Object {
-	key := u.one("a", "a-b", "b", "c") + "/p" + fmt.Sprint(u.IntN(12))
-	return pod(key, rv, u.one("", "n1", "n2", "n3"), u.one("", "x", "y", "z"))
+func (g *generator) predicate() *selectors.Predicate { return g.predicates[g.IntN(len(g.predicates))] }
+
+func (g *generator) object(rv RV) *Object {
+	key := g.one("a", "a-b", "b", "c") + "/p" + fmt.Sprint(g.IntN(12))
+	return pod(key, rv, g.one("", "n1", "n2", "n3"), g.one("", "x", "y", "z"))
 }
 
 // change returns a change at rv: mostly an upsert, else the deletion of an object that mostly exists.
-func (u *universe) change(rv RV, existing map[string]*Object) Change {
-	o := u.object(rv)
-	if u.IntN(4) > 0 {
+func (g *generator) change(rv RV, existing map[string]*Object) Change {
+	o := g.object(rv)
+	if g.IntN(4) > 0 {
 		return Change{Upsert, o}
 	}
 	if last := existing[o.Key]; last != nil {
@@ -163,10 +166,10 @@ func (u *universe) change(rv RV, existing map[string]*Object) Change {
 	return Change{Delete, o}
 }
 
-func (u *universe) objects(upTo RV) map[string]*Object {
+func (g *generator) objects(upTo RV) map[string]*Object {
 	all := map[string]*Object{}
-	for range u.IntN(30) {
-		o := u.object(RV(u.Uint64N(uint64(upTo)) + 1))
+	for range g.IntN(30) {
+		o := g.object(RV(g.Uint64N(uint64(upTo)) + 1))
 		all[o.Key] = o
 	}
 	return all
@@ -175,7 +178,7 @@ func (u *universe) objects(upTo RV) map[string]*Object {
 // modelRun drives a lane and its model side by side.
 type modelRun struct {
 	*testing.T
-	*universe
+	*generator
 	model    *model
 	lane     *Lane
 	watchers []*modelWatch
@@ -198,7 +201,7 @@ func TestLaneAgainstModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := podOptions
 			o.HistoryBytes = budget
-			r := &modelRun{T: t, universe: newUniverse(t), lane: NewLane(o)}
+			r := &modelRun{T: t, generator: newGenerator(t), lane: NewLane(o)}
 			r.lane.verifying = true
 			r.relist()
 			for range 6000 {

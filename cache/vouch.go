@@ -6,8 +6,8 @@ package cache
 // Events between the two RVs may have cancelled each other out. They are still to be applied, and watchers see them,
 // except those that start from the State of rv (I5).
 //
-// It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list is
-// expected (Expect): what readers then saw might be taken back (I1).
+// It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list
+// is expected (Expect): what readers then saw might be taken back (I1).
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.rv {
 		return s

@@ -24,8 +24,8 @@ func TestSelectorEvents(t *testing.T) {
 	equal(t, "progress", live.Progress(), RV(514))
 }
 
-// TestDepartureIsMadeOnce: all feeds and replays share the object that leaves their selection.
-func TestDepartureIsMadeOnce(t *testing.T) {
+// TestDeletedObjectIsMadeOnce: all feeds and replays share the object that leaves their selection.
+func TestDeletedObjectIsMadeOnce(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	byLabel := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
 	byNode := watch(t, l, selecting(t, "", "", "spec.nodeName=n1"), FromNow())
@@ -35,11 +35,11 @@ func TestDepartureIsMadeOnce(t *testing.T) {
 	second, _ := byNode.Next()
 	third, _ := watch(t, l, selecting(t, "", "app=a", ""), AfterRV(1)).Next()
 	if first.Object != second.Object || first.Object != third.Object {
-		t.Error("the departed object was made more than once")
+		t.Error("the deleted object was made more than once")
 	}
 	equal(t, "event", describe(first), "DELETED x/o@2 n1 a")
 	equal(t, "bytes", textOf(first.Object.Item), textOf(shape.WithResourceVersion(&before.Item, "2")))
-	equal(t, "RV of the object that departed", before.RV, RV(1))
+	equal(t, "RV of the object before it", before.RV, RV(1))
 }
 
 func TestStarts(t *testing.T) {

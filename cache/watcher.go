@@ -121,7 +121,7 @@ func (w *Watcher) nextFed() (Event, bool) {
 
 func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 	if t == Deleted {
-		return Event{Type: t, Object: w.epoch.history.departure(seq, e), RV: e.rv}
+		return Event{Type: t, Object: w.epoch.history.deleted(seq, e), RV: e.rv}
 	}
 	return Event{Type: t, Object: e.now, RV: e.rv}
 }
