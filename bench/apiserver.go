@@ -20,10 +20,10 @@ import (
 
 const apiServer = "kube-apiserver"
 
-// startFurnished fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade
+// startWithPods fills the cluster and starts kube-apiserver anew, so that it reads the pods as a whole, as the facade
 // will.
-func startFurnished(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
-	if err := furnish(ctx, cluster, pods); err != nil {
+func startWithPods(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) (*server, startCost, error) {
+	if err := writePods(ctx, cluster, pods); err != nil {
 		return nil, startCost{}, err
 	}
 	say("starting %s", apiServer)
@@ -48,8 +48,8 @@ func startFurnished(ctx context.Context, cluster *testkit.Cluster, pods dataset.
 	return s, c, err
 }
 
-// furnish makes the namespaces, stops kube-apiserver and writes the pods.
-func furnish(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) error {
+// writePods makes the namespaces, stops kube-apiserver and writes the pods.
+func writePods(ctx context.Context, cluster *testkit.Cluster, pods dataset.Spec) error {
 	if err := createNamespaces(ctx, cluster, pods); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ const arriveWithin = 20 * time.Second
 
 // delays are those of every event, in no order.
 type delays struct {
-	direct, facade []time.Duration // from the patch's departure to the event's arrival
+	direct, facade []time.Duration // from when the patch is sent until the event arrives
 	added          []time.Duration // how much later the facade's event came than kube-apiserver's
 }
 

@@ -21,22 +21,22 @@ const (
 	freshWrites    = 2000                 // each read back from the facade
 	directWrites   = 500                  // each read back from kube-apiserver
 	wholeLists     = 15                   // of all pods, each after a write
-	crowd          = 200
-	crowdFor       = 15 * time.Second
+	clients        = 200
+	clientsFor     = 15 * time.Second
 )
 
-// pace says how often a kind changes.
-type pace string
+// activity says how often a kind changes.
+type activity string
 
 const (
-	busy  pace = "busy"
-	quiet pace = "quiet"
+	busy  activity = "busy"
+	quiet activity = "quiet"
 )
 
 // readKey tells apart what is timed.
 type readKey struct {
-	verb string
-	pace pace
+	verb     string
+	activity activity
 }
 
 // timings are how long reads took, in no order.
@@ -97,8 +97,8 @@ func readBack(ctx context.Context, client dynamic.Interface, servers pair, t *ta
 	if err := readWhole(ctx, servers, t); err != nil {
 		return err
 	}
-	say("%d clients write and read back for %s", crowd, crowdFor)
-	return measureCrowd(ctx, client, servers, t)
+	say("%d clients write and read back for %s", clients, clientsFor)
+	return measureClients(ctx, client, servers, t)
 }
 
 // step writes an object of one of the kinds and reads it in both ways.

@@ -24,7 +24,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/dataset"
 )
 
-// options are the knobs of a run. The defaults are those of docs/benchmarks.md.
+// options are those of a run. The defaults are those of docs/benchmarks.md.
 type options struct {
 	pods       dataset.Spec
 	rounds     int           // of each LIST measurement; a round has two blocks of either server

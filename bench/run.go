@@ -32,7 +32,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 		return err
 	}
 	defer cluster.Close()
-	direct, directStart, err := startFurnished(ctx, cluster, o.pods)
+	direct, directStart, err := startWithPods(ctx, cluster, o.pods)
 	if err != nil {
 		return err
 	}

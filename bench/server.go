@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
-// userAgent is not curl's: for people's tools kube-apiserver indents its JSON, which doubles a list.
+// userAgent is not curl's: for tools like that kube-apiserver indents its JSON, which doubles a list.
 const userAgent = "listfacade-bench"
 
 // protocol is the version of HTTP that a question is asked in, as an answer names it.

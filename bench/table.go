@@ -105,7 +105,7 @@ func digits(f float64) string {
 
 // addReads adds a row for each sort of read. direct may be nil.
 func (t *table) addReads(name string, direct, facade *timings) {
-	for _, p := range []pace{busy, quiet} {
+	for _, p := range []activity{busy, quiet} {
 		for _, verb := range []string{"LIST", "GET"} {
 			key := readKey{verb, p}
 			var of []time.Duration

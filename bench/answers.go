@@ -10,13 +10,14 @@ import (
 	"regexp"
 )
 
-// gateTries is how often two answers may differ. Nothing is written meanwhile, but a printed age may tick between them.
-const gateTries = 3
+// answerTries is how often two answers may differ. Nothing is written meanwhile, but a printed age may tick between
+// them.
+const answerTries = 3
 
 // sameAnswer asks both and fails unless they said the same, to the byte.
 func sameAnswer(ctx context.Context, servers pair, q question) error {
 	var difference error
-	for range gateTries {
+	for range answerTries {
 		want, err := servers.direct.read(ctx, q)
 		if err != nil {
 			return err

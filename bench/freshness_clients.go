@@ -53,8 +53,9 @@ func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshK
 	}
 }
 
-// measureCrowd lets many write and read back at the same time, and counts what their reads cost kube-apiserver.
-func measureCrowd(ctx context.Context, client dynamic.Interface, servers pair, t *table) error {
+// measureClients lets many clients write and read back at the same time, and counts what their reads cost
+// kube-apiserver.
+func measureClients(ctx context.Context, client dynamic.Interface, servers pair, t *table) error {
 	taken := &timings{taken: map[readKey][]time.Duration{}}
 	before, err := counters(ctx, servers.facade)
 	if err != nil {
@@ -62,11 +63,11 @@ func measureCrowd(ctx context.Context, client dynamic.Interface, servers pair, t
 	}
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
-	for c := range crowd {
+	for c := range clients {
 		a := author{client: client, reader: servers.facade, timings: taken}
 		group.Go(func() error {
-			for i := c; time.Since(began) < crowdFor; i++ {
-				if err := a.step(ctx, i, fmt.Sprintf("crowd%d", c)); err != nil {
+			for i := c; time.Since(began) < clientsFor; i++ {
+				if err := a.step(ctx, i, fmt.Sprintf("client%d", c)); err != nil {
 					return err
 				}
 			}
@@ -81,7 +82,7 @@ func measureCrowd(ctx context.Context, client dynamic.Interface, servers pair, t
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%d clients at once", crowd)
+	name := fmt.Sprintf("%d clients at once", clients)
 	t.addReads(name, nil, taken)
 	reads := 0
 	for _, all := range taken.taken {
