@@ -23,8 +23,8 @@ const (
 // separateEtcdName is the etcd of the resources that live apart.
 const separateEtcdName = etcdName + "-2"
 
-// furnishWithin bounds what is created after the servers are ready.
-const furnishWithin = time.Minute
+// createWithin bounds what is created after the servers are ready.
+const createWithin = time.Minute
 
 // maxNodes is how many nodes have addresses of their own.
 const maxNodes = 100 * 256
@@ -106,7 +106,7 @@ func (c *Cluster) close() error {
 
 func (c *Cluster) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		c.build, c.makeDir, c.describe, c.run, c.furnish,
+		c.build, c.makeDir, c.describe, c.run, c.createObjects,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -177,9 +177,9 @@ func (c *Cluster) run(ctx context.Context) error {
 	return nil
 }
 
-// furnish creates the objects without which the cluster is not what was asked for.
-func (c *Cluster) furnish(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, furnishWithin)
+// createObjects creates the objects without which the cluster is not what was asked for.
+func (c *Cluster) createObjects(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, createWithin)
 	defer cancel()
 	if err := GrantRights(ctx, c.kubeconfigs); err != nil {
 		return err
@@ -189,8 +189,8 @@ func (c *Cluster) furnish(ctx context.Context) error {
 			return err
 		}
 	}
-	if c.options.Demo == Furnished {
-		return Furnish(ctx, c.kubeconfigs[Admin])
+	if c.options.Demo == WithDemo {
+		return CreateDemo(ctx, c.kubeconfigs[Admin])
 	}
 	return nil
 }

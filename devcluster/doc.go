@@ -1,5 +1,5 @@
 // Package devcluster runs a real Kubernetes control plane on the loopback address: etcd and kube-apiserver, and if
-// asked for kube-controller-manager, kube-scheduler and kwok, which plays nodes on which pods become Running.
+// asked for kube-controller-manager, kube-scheduler and kwok, which simulates nodes on which pods become Running.
 //
 // It promises that a cluster which Start returned is ready, its users' rights included; that every port, file and
 // certificate is its own, so that many clusters run side by side; and that nothing outlives it: Close ends every

@@ -18,7 +18,7 @@ import (
 // leaseSeconds is how long a node counts as alive after its last renewal; kubelets use the same.
 const leaseSeconds = "40"
 
-// addKwok adds the player of nodes. The server that it offers is used for nothing but to see that it is ready.
+// addKwok adds the simulator of nodes. The server that it offers is used for nothing but to see that it is ready.
 func (c *Cluster) addKwok(port *ports.Reservation) error {
 	stages, err := manifests.Files.ReadFile(manifests.Stages)
 	if err != nil {

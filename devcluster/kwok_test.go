@@ -9,7 +9,7 @@ import (
 
 // TestFull runs every component and the demonstration.
 func TestFull(t *testing.T) {
-	cluster := start(t, devcluster.Options{Components: devcluster.AllComponents(), Nodes: 2, Demo: devcluster.Furnished})
+	cluster := start(t, devcluster.Options{Components: devcluster.AllComponents(), Nodes: 2, Demo: devcluster.WithDemo})
 
 	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Ready", "node/node-0", "node/node-1", "--timeout=30s")
 	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Available", "deployment/shop", "-n", "team-a", "--timeout=30s")

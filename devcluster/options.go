@@ -43,9 +43,9 @@ func ParseComponents(names []string) ([]Component, error) {
 // Options say what kind of cluster to start. The zero value is the quickest one: etcd and kube-apiserver, empty.
 type Options struct {
 	Components []Component // what runs beside etcd and kube-apiserver
-	Nodes      int         // how many nodes kwok plays, named node-0 and up; without kwok there are none
+	Nodes      int         // how many nodes kwok simulates, named node-0 and up; without kwok there are none
 	APIServers int         // how many kube-apiservers there are, up to 9, all of the same etcd; 0 is 1
-	Demo       Demo        // whether the cluster is furnished
+	Demo       Demo        // whether the cluster is given a few objects
 	Sync       Sync        // whether etcd waits for the disk
 	Dir        string      // where everything goes; empty: a fresh temporary directory
 	Keep       Keep        // what Close does with the directory
@@ -56,16 +56,16 @@ type Options struct {
 
 	ModuleDir string    // where to build the binaries from; empty: looked for from the working directory upwards
 	CacheDir  string    // where built binaries are kept; empty: the user's cache directory
-	Progress  io.Writer // what is going on, in lines for people; nil: nowhere
+	Progress  io.Writer // what is going on, in lines for whoever waits; nil: nowhere
 }
 
-// Demo says whether a cluster is furnished with a few objects.
+// Demo says whether a cluster is given a few objects to look at.
 type Demo int
 
 // The choices of Demo.
 const (
-	Bare Demo = iota
-	Furnished
+	NoDemo Demo = iota
+	WithDemo
 )
 
 // Sync says whether etcd waits until a write is on the disk.

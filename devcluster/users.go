@@ -67,14 +67,14 @@ func GrantRights(ctx context.Context, kubeconfigs map[string]string) error {
 	return nil
 }
 
-// Furnish creates the objects of the demonstration.
-func Furnish(ctx context.Context, adminKubeconfig string) error {
+// CreateDemo creates the objects of the demonstration.
+func CreateDemo(ctx context.Context, adminKubeconfig string) error {
 	applier, err := manifest.NewApplier(adminKubeconfig)
 	if err != nil {
 		return err
 	}
 	if err := applier.Files(ctx, manifests.Files, manifests.Demo); err != nil {
-		return fmt.Errorf("furnish the cluster: %w", err)
+		return fmt.Errorf("create the objects of the demonstration: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// Package manifests embeds the YAML files that a development cluster is furnished with.
+// Package manifests embeds the YAML files that are applied to a development cluster.
 package manifests
 
 import "embed"

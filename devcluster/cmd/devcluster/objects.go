@@ -26,11 +26,11 @@ func newObjects() *cobra.Command {
 			return err
 		}
 		if demo {
-			if err := devcluster.Furnish(command.Context(), paths[devcluster.Admin]); err != nil {
+			if err := devcluster.CreateDemo(command.Context(), paths[devcluster.Admin]); err != nil {
 				return err
 			}
 		}
-		fmt.Fprintln(command.OutOrStdout(), "the cluster is furnished")
+		fmt.Fprintln(command.OutOrStdout(), "the objects are there")
 		return nil
 	}
 	return command

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
-var peopleText = template.Must(template.New("up").Parse(`
+var textTemplate = template.Must(template.New("up").Parse(`
 A Kubernetes control plane is ready after {{.Seconds}} s: {{range $i, $n := .Servers}}{{if $i}}, {{end}}{{$n}}{{end}}
 
   {{.Kubectl}} --kubeconfig {{.Admin}} get namespaces
@@ -25,9 +25,9 @@ control      curl --unix-socket {{.Info.Control}} -X POST http://devcluster/proc
 ctrl-C ends it.
 `))
 
-// forPeople writes how to use the cluster, the kubectl line first.
-func forPeople(w io.Writer, info devcluster.Info, took time.Duration) error {
-	return peopleText.Execute(w, map[string]any{
+// writeText says how to use the cluster, the kubectl line first.
+func writeText(w io.Writer, info devcluster.Info, took time.Duration) error {
+	return textTemplate.Execute(w, map[string]any{
 		"Seconds": took.Round(100 * time.Millisecond).Seconds(),
 		"Servers": slices.Sorted(maps.Keys(info.Processes)),
 		"Users":   slices.Sorted(maps.Keys(info.Kubeconfigs)),

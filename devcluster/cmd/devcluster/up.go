@@ -40,7 +40,7 @@ func newUp() *cobra.Command {
 	addSourceFlags(flags, &o.ModuleDir, &o.CacheDir)
 	flags.StringSliceVar(&f.components, "components", []string{"all"}, "what runs beside etcd and kube-apiserver: "+
 		"kube-controller-manager, kube-scheduler, kwok; or all, or none")
-	flags.IntVar(&o.Nodes, "nodes", 3, "how many nodes kwok plays")
+	flags.IntVar(&o.Nodes, "nodes", 3, "how many nodes kwok simulates")
 	flags.StringVar(&o.Dir, "dir", "", "where everything goes; it is kept (default: a temporary directory)")
 	flags.StringArrayVar(&o.APIServer, "apiserver-arg", nil, "a further flag of kube-apiserver; may be repeated")
 	flags.StringArrayVar(&o.Etcd, "etcd-arg", nil, "a further flag of etcd; may be repeated")
@@ -76,7 +76,7 @@ func (f *upFlags) apply(o *devcluster.Options) (err error) {
 		o.Keep = devcluster.Preserve
 	}
 	if f.demo {
-		o.Demo = devcluster.Furnished
+		o.Demo = devcluster.WithDemo
 	}
 	if f.fsync {
 		o.Sync = devcluster.Durable
@@ -90,7 +90,7 @@ func (f *upFlags) report(w io.Writer) func(devcluster.Info, time.Duration) error
 	if f.json {
 		return func(info devcluster.Info, _ time.Duration) error { return json.NewEncoder(w).Encode(info) }
 	}
-	return func(info devcluster.Info, took time.Duration) error { return forPeople(w, info, took) }
+	return func(info devcluster.Info, took time.Duration) error { return writeText(w, info, took) }
 }
 
 // up runs a cluster until ctx ends, which is no error, or a server dies, which is one.

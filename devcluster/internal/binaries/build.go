@@ -20,7 +20,7 @@ type Options struct {
 	CacheDir string
 	Dir      string    // exactly where the binaries go, instead of a directory below CacheDir
 	Programs []Program // what to build; empty: All
-	Progress io.Writer // a line for every program that had to be built, and a sign of life every ten seconds
+	Progress io.Writer // a line for every program that had to be built, and one every ten seconds while it is built
 }
 
 // Build makes what is not there yet and returns the path of every program that was asked for.

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// heartbeat is how often a build that takes longer says that it is alive.
-const heartbeat = 10 * time.Second
+// progressEvery is how often a build that takes longer says how far it is.
+const progressEvery = 10 * time.Second
 
 // compile builds one program beside its final place and moves it there.
 func compile(ctx context.Context, o Options, p Program, path string) error {
@@ -34,11 +34,11 @@ func compile(ctx context.Context, o Options, p Program, path string) error {
 	return nil
 }
 
-// whileReporting calls report every ten seconds until work is done.
+// whileReporting calls report every progressEvery until work is done.
 func whileReporting(work func() error, report func()) error {
 	result := make(chan error, 1)
 	go func() { result <- work() }()
-	tick := time.NewTicker(heartbeat)
+	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
 		select {

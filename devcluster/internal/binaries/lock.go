@@ -33,7 +33,7 @@ func lockDir(ctx context.Context, dir string, progress io.Writer) (unlock func()
 		}
 		if waited := time.Since(start); waited >= reported {
 			fmt.Fprintf(progress, "waiting for another build in %s: %.0f s\n", dir, waited.Seconds())
-			reported += heartbeat
+			reported += progressEvery
 		}
 		select {
 		case <-ctx.Done():

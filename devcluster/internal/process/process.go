@@ -101,7 +101,7 @@ func (p *Process) Kill() error {
 // Pause freezes the process with SIGSTOP: its sockets stay open and nothing answers.
 func (p *Process) Pause() error { return p.signal("pause", syscall.SIGSTOP, Running, Paused) }
 
-// Continue thaws a paused process with SIGCONT.
+// Continue resumes a paused process with SIGCONT.
 func (p *Process) Continue() error { return p.signal("continue", syscall.SIGCONT, Paused, Running) }
 
 // Close kills the process if it runs and waits for it. It cannot be started again.
