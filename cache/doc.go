@@ -53,9 +53,9 @@
 // # Goroutines and locks
 //
 // The package starts no goroutine. Writers (Lane.Replace, Apply, Progress, Vouch, Close) exclude each other with a
-// mutex that no reader takes. Reading a State takes no lock. Opening and closing a watcher takes the mutex of the
-// epoch's feeds for a map operation, the one lock that a writer and readers share; nothing blocks, calls back or
-// encodes under it. A Watcher belongs to one goroutine.
+// mutex that no reader takes. Reading a State takes no lock. A writer and readers share two locks, each held for a few
+// map operations: that of the epoch's feeds, which opening and closing a watcher takes, and that of the lane's waiters,
+// which waiting for an RV takes. Nothing blocks, calls back or encodes under them. A Watcher belongs to one goroutine.
 //
 // The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
 // another resourceVersion into the last content of an object that leaves a selector (I7), once per event.
