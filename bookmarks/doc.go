@@ -2,7 +2,7 @@
 //
 // # When
 //
-// A Schedule is a value that one watch owns. It keeps kube-apiserver's habits (semantics 4.3):
+// A Schedule is a value that one watch owns. It follows kube-apiserver's rules (semantics 4.3):
 //
 //   - after a start with initial events, one bookmark at once that says so (initial-events-end), and one more a second
 //     later if the resourceVersion has moved by then;

@@ -34,7 +34,7 @@ func Learn(object []byte) (*Template, error) {
 		return nil, err
 	}
 	end := metadata.offset + len(metadata.value)
-	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between, notes: seen.notes}
+	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between, extra: seen.extra}
 	t := p.template()
 	if string(t.Append(nil, seen.rv, seen.form)) != raw {
 		return nil, malformed("metadata is written in another order or style than its kind's")
@@ -65,7 +65,7 @@ type learned struct {
 	rv      uint64
 	form    Form
 	between string   // the member that old servers add
-	notes   []string // annotations but that of InitialEventsEnd
+	extra   []string // annotations but that of InitialEventsEnd
 }
 
 // inspect reads metadata, and refuses what no bookmark has.
@@ -112,7 +112,7 @@ func (l *learned) annotated(value string) error {
 		case text == endAnnotation:
 			l.form = InitialEventsEnd
 		case strings.HasPrefix(m.value, `"`):
-			l.notes = append(l.notes, text)
+			l.extra = append(l.extra, text)
 		default:
 			return malformed("annotation %s is no text", m.key)
 		}

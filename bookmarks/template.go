@@ -23,11 +23,11 @@ const endAnnotation = `"k8s.io/initial-events-end":"true"`
 // Template renders the bookmarks of one kind in one version. Immutable; safe for concurrent use. The zero value is
 // unusable; Learn and Minimal make templates.
 type Template struct {
-	forms [2]frame // by Form
+	forms [2]ends // by Form
 }
 
-// frame is a bookmark without its resourceVersion's digits.
-type frame struct {
+// ends are a bookmark's text before and after its resourceVersion's digits.
+type ends struct {
 	head, tail string
 }
 
@@ -57,35 +57,35 @@ type parts struct {
 	style         Style
 	before, after string // the text around metadata's value
 	between       string // what servers before 1.34 also put into it, `"creationTimestamp":null`, or empty
-	// notes are annotations of both forms, each as `"key":"value"`: the upstream makes some when it converts even an empty
+	// extra are annotations of both forms, each as `"key":"value"`: the upstream makes some when it converts even an empty
 	// object (a DaemonSet's deprecated.daemonset.template.generation).
-	notes []string
+	extra []string
 }
 
 func (p *parts) template() *Template {
-	return &Template{forms: [2]frame{
-		Plain: p.frame(annotations(p.notes)), InitialEventsEnd: p.frame(annotations(append([]string{endAnnotation}, p.notes...))),
+	return &Template{forms: [2]ends{
+		Plain: p.ends(annotations(p.extra)), InitialEventsEnd: p.ends(annotations(append([]string{endAnnotation}, p.extra...))),
 	}}
 }
 
 // annotations writes metadata.annotations, whose keys are sorted in either style; empty when there are none.
-func annotations(notes []string) string {
-	if len(notes) == 0 {
+func annotations(all []string) string {
+	if len(all) == 0 {
 		return ""
 	}
-	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(notes)), ",") + `}`
+	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(all)), ",") + `}`
 }
 
-// frame writes metadata in the order of the style, which has between in the middle either way.
-func (p *parts) frame(annotated string) frame {
+// ends writes metadata in the order of the style, which has between in the middle either way.
+func (p *parts) ends(annotated string) ends {
 	const open, closing = `"resourceVersion":"`, `"`
 	if p.style == Custom {
-		return frame{
+		return ends{
 			head: p.before + "{" + followed(annotated) + followed(p.between) + open,
 			tail: closing + "}" + p.after,
 		}
 	}
-	return frame{
+	return ends{
 		head: p.before + "{" + open,
 		tail: closing + preceded(p.between) + preceded(annotated) + "}" + p.after,
 	}
