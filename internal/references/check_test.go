@@ -26,6 +26,7 @@ func TestCheckFindsWhatIsNotThere(t *testing.T) {
 		{"a flag in a comment", "cache/a.go", "package cache\n\nvar x int // set by --preloading", "cache/a.go:3: no command has a flag preloading"},
 		{"a flag with one dash", "README.md", "`-only lists`", "README.md:1: no command has a flag only"},
 		{"a target", "README.md", "Run `make all`.", "README.md:1: the Makefile has no target all"},
+		{"a target behind a variable", "README.md", "Run `SEED=1 make all`.", "the Makefile has no target all"},
 		{"the second target", "README.md", "Run `make test all`.", "the Makefile has no target all"},
 		{"a target on a line of its own", "README.md", "Then\n\n    make all\n", "README.md:3: the Makefile has no target all"},
 		{"a target without backquotes", "cache/a.go", "package cache\n\n// Run make test.\nvar x int", "write it in backquotes"},

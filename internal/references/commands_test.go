@@ -12,7 +12,7 @@ import (
 var (
 	flagsNamed   = regexp.MustCompile("(?:^|[\\s`(\\[\"'])--([a-z][a-z0-9-]*)|`-([a-z][a-z0-9-]+)")
 	targetLine   = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
-	targetsAsked = regexp.MustCompile("`make ([a-z][a-z -]*)|(?m:^ {4,}make ([a-z][a-z -]*))")
+	targetsAsked = regexp.MustCompile("`(?:[A-Z_]+=\\S+ )*make ([a-z][a-z -]*)|(?m:^ {4,}make ([a-z][a-z -]*))")
 	targetsBare  = regexp.MustCompile("(?:^|[^`\\w])make\\s+([a-z][a-z-]*)")
 	flagMethod   = regexp.MustCompile(`^(Bool|Duration|Float64|IP|Int|Int64|String|StringArray|StringSlice|Uint)Var(P?)$`)
 )
