@@ -47,8 +47,9 @@ func Defaults() Config {
 	return Config{
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
-		Uncached:      []string{"secrets"},
-		FieldIndexes:  []string{"spec.nodeName"}, // agents on every node read what is theirs; kube-apiserver has the same index
+		Uncached: []string{"secrets"},
+		// Agents on every node read what is theirs; kube-apiserver has the same index.
+		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 	}

@@ -50,12 +50,12 @@ func TestRoad(t *testing.T) {
 
 func TestCheckKeptFindsBreaches(t *testing.T) {
 	for text, want := range map[string]string{
-		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                  "list.go:3: names http.Request",
+		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                    "list.go:3: names http.Request",
 		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Lanes`: "list.go:3: names r.Lanes",
-		`func (s *Server) f() { _ = s.gate.lanes }`:                                "list.go:2: names gate.lanes",
-		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                       "",
-		`type Request struct{}`:                                                    "",
-		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`:            "",
+		`func (s *Server) f() { _ = s.gate.lanes }`:                                  "list.go:2: names gate.lanes",
+		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                         "",
+		`type Request struct{}`:                                                      "",
+		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`:              "",
 	} {
 		for file, found := range map[string]bool{"handlers/list.go": true, "handlers/authorize.go": strings.Contains(want, "Request"), "cache/list.go": false, "handlers/list_test.go": false} {
 			breaches, err := checkKept(fstest.MapFS{file: &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}})

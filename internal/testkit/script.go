@@ -13,13 +13,13 @@ type Action string
 
 // The actions, with the words that follow them. Labels are written as in "t=a,u=1", or "-" for none.
 const (
-	Put      Action = "put"      // RESOURCE NAME LABELS VALUE: makes an object, or brings it to these labels and this value
+	Put      Action = "put"      // RESOURCE NAME LABELS VALUE: makes an object, or brings it to these labels and value
 	Delete   Action = "delete"   // RESOURCE NAME
 	Clear    Action = "clear"    // RESOURCE LABELS: deletes the collection, of what has the labels
 	Hold     Action = "hold"     // RESOURCE NAME: adds a finalizer
 	Release  Action = "release"  // RESOURCE NAME: takes finalizers away
 	Bind     Action = "bind"     // pods NAME NODE
-	Redefine Action = "redefine" // RESOURCE PART: changes the columns, fields, versions or note of a custom resource's definition
+	Redefine Action = "redefine" // RESOURCE PART: changes columns, fields, versions or note of a custom resource
 	Recreate Action = "recreate" // RESOURCE: deletes a custom resource's definition, and makes it again
 	Destroy  Action = "destroy"  // deletes the namespace with all that is in it, and makes it again
 	Watch    Action = "watch"    // QUESTION: opens a watch at both servers

@@ -20,7 +20,8 @@ const (
 )
 
 // styles finds out which resources are custom where APIServices do not tell: kube-apiserver writes lists of custom
-// resources in another order of members than those of built-in ones (jsonwire.LearnStyle). A resource is asked for once.
+// resources in another order of members than those of built-in ones (jsonwire.LearnStyle). A resource is asked for
+// once.
 type styles struct {
 	client *Client
 	flight singleflight.Group

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestWriteMemberIsReadAtOnce reads members as Go's HTTP client does, as one stream: each must come out before the next begins.
+// TestWriteMemberIsReadAtOnce reads members as Go's HTTP client does, as one stream: each must come out before the next
+// begins.
 func TestWriteMemberIsReadAtOnce(t *testing.T) {
 	for _, text := range []string{"x\n", strings.Repeat("a frame\n", 3), strings.Repeat("many frames\n", 20000)} {
 		r, w := io.Pipe()

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// YAMLWriter turns one JSON document into YAML as kube-apiserver does (semantics 7.3): its keys are sorted, so nothing can be
-// written before the end is known, and the document is decoded. That is for answers of a bounded size.
+// YAMLWriter turns one JSON document into YAML as kube-apiserver does (semantics 7.3): its keys are sorted, so nothing
+// can be written before the end is known, and the document is decoded. That is for answers of a bounded size.
 type YAMLWriter struct {
 	w    io.Writer
 	json bytes.Buffer

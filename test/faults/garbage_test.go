@@ -39,7 +39,8 @@ func newSpoilingProxy(t *testing.T) *spoilingProxy {
 	}
 	proxy := httputil.NewSingleHostReverseProxy(target)
 	proxy.FlushInterval = -1
-	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) } // the facade went away
+	// An error here is a facade that went away.
+	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	if proxy.Transport, err = rest.TransportFor(config); err != nil {
 		t.Fatal(err)
 	}

@@ -208,7 +208,8 @@ func bulky(t *testing.T, client dynamic.Interface) {
 		if _, err := objects.Apply(t.Context(), "bulky", o, metav1.ApplyOptions{FieldManager: "conformance", Force: true}); err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = objects.Delete(context.Background(), "bulky", metav1.DeleteOptions{}) }) // the cluster ends anyway
+		// If it fails: the cluster ends anyway.
+		t.Cleanup(func() { _ = objects.Delete(context.Background(), "bulky", metav1.DeleteOptions{}) })
 	}
 }
 

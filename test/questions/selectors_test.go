@@ -61,8 +61,9 @@ func TestFieldSelectors(t *testing.T) {
 			}
 		})
 		for _, query := range queries {
+			// The facade's default index is not one of kube-apiserver's here: it gives the last page no token.
 			if strings.HasSuffix(path, "/podcertificaterequests") && strings.Contains(query, "nodeName") {
-				continue // the default index of the facade is not one of kube-apiserver's here: docs/divergences.md, lists with a limit
+				continue
 			}
 			o.Compare(t, testkit.Question{Path: path + "?limit=1&" + query})
 		}

@@ -93,7 +93,8 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 		})
 	}
 	testkit.Eventually(t, suite.Within, "the facade caches the resource", func() error {
-		if _, err := p.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path}); err != nil { // which starts a cache that ended
+		// To ask starts a cache that ended.
+		if _, err := p.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path}); err != nil {
 			return err
 		}
 		return p.cached(p.gvr(resource), version)

@@ -48,7 +48,8 @@ func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = f.Client.Resource(Namespaces).Delete(context.Background(), f.Namespace, metav1.DeleteOptions{}) // the cluster ends anyway
+		// If it fails: the cluster ends anyway.
+		_ = f.Client.Resource(Namespaces).Delete(context.Background(), f.Namespace, metav1.DeleteOptions{})
 	})
 	if _, controllers := c.Processes["kube-controller-manager"]; controllers {
 		testkit.Eventually(t, Within, "the namespace is furnished", func() error {
