@@ -174,7 +174,8 @@ func notFound(resource schema.GroupResource, name string) error {
 
 // forbidden is the 403 of a path that is no resource's.
 func forbidden(q *Request) error {
-	return apierrors.NewForbidden(schema.GroupResource{}, "", fmt.Errorf("User %q cannot %s path %q", q.User, q.Attributes.Verb, q.url.Path))
+	why := fmt.Errorf("User %q cannot %s path %q", q.User, q.Attributes.Verb, q.url.Path) //nolint:staticcheck // kube-apiserver's words
+	return apierrors.NewForbidden(schema.GroupResource{}, "", why)
 }
 
 func badRequest(message string) error { return apierrors.NewBadRequest(message) }

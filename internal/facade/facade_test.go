@@ -194,11 +194,11 @@ func TestAbort(t *testing.T) {
 func TestListenRefuses(t *testing.T) {
 	f := alone(t, func(*Config) {})
 	listener := listen(t, f)
-	defer listener.Close()
+	t.Cleanup(func() { _ = listener.Close() })
 	c := f.config
 	c.Port = listener.Addr().(*net.TCPAddr).Port
 	if second, err := Listen(c); err == nil {
-		second.Close()
+		_ = second.Close()
 		t.Error("an address was taken twice")
 	}
 }

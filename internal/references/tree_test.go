@@ -73,7 +73,7 @@ func (t *tree) hasExactly(name string) bool {
 func (t *tree) files(extension string) []string {
 	var found []string
 	for name := range t.paths {
-		if path.Ext(name) == extension && !(extension == ".go" && passedOver(name)) {
+		if path.Ext(name) == extension && (extension != ".go" || !passedOver(name)) {
 			found = append(found, name)
 		}
 	}

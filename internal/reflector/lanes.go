@@ -125,7 +125,7 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 // start makes a reflector and lets it fill its lane. The caller holds l.mu.
 func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
-	r.background.init(l.life)
+	r.init(l.life)
 	r.lost()
 	r.prover = l.provers.Prover(fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),

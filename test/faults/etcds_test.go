@@ -81,7 +81,7 @@ func newSeparateEtcds(t *testing.T, own *testkit.Cluster) *separateEtcds {
 	a := &separateEtcds{Fixture: suite.NewFixture(t, own), balancer: newBalancer(t, own)}
 	a.run = suite.LaunchFacade(t, a.balancer.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
 	a.run.AwaitReady(t)
-	a.oracle = a.Fixture.Oracle(t, a.run)
+	a.oracle = a.Oracle(t, a.run)
 	a.fillUp(t)
 	for _, gvr := range a.resources() { // all lanes run, and hold every version from here on
 		suite.Reach(t, a.oracle, suite.Collection(gvr, a.Namespace), a.write(t, gvr, "mark", "first"))

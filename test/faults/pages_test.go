@@ -115,7 +115,7 @@ func testPagesCompacted(t *testing.T, s *survivors) {
 	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ignorant := s.Fixture.Oracle(t, suite.StartFacade(t, s.cluster)) // its window begins here
+	ignorant := s.Oracle(t, suite.StartFacade(t, s.cluster)) // its window begins here
 	forgotten := 0
 	for _, p := range all {
 		if p.honest(t, s.oracle).Code == http.StatusOK {
@@ -131,7 +131,7 @@ func testPagesCompacted(t *testing.T, s *survivors) {
 	s.do(t, "kill")
 	s.do(t, "start")
 	s.goOn(t)
-	ignorant = s.Fixture.Oracle(t, suite.StartFacade(t, s.cluster))
+	ignorant = s.Oracle(t, suite.StartFacade(t, s.cluster))
 	for _, p := range all {
 		p.honest(t, s.oracle)
 		p.gone(t, ignorant)

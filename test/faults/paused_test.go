@@ -20,7 +20,7 @@ func testPausedReads(t *testing.T, s *survivors) {
 	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig)}
 	t.Cleanup(proxy.release) // before the facade is closed
 	slow.run.AwaitReady(t)
-	slow.oracle = s.Fixture.Oracle(t, slow.run)
+	slow.oracle = s.Oracle(t, slow.run)
 	all := slow.pasts(t)
 	s.writes = append(s.writes, slow.writes...)
 	slow.readRecent(t, 0) // only what was allowed before is shown while nobody can be asked whether it is

@@ -67,7 +67,7 @@ func (r *replicas) mark(t *testing.T) uint64 {
 // oracle compares kube-apiserver with one of the facades.
 func (r *replicas) oracle(t *testing.T, i int) *testkit.Oracle {
 	t.Helper()
-	return r.Fixture.Oracle(t, r.runs[i])
+	return r.Oracle(t, r.runs[i])
 }
 
 // restart ends one of the facades, if it runs, and starts another in its place.

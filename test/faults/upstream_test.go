@@ -65,7 +65,7 @@ func newSurvivors(t *testing.T, own *testkit.Cluster, settings ...func(*facade.C
 func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivors {
 	t.Helper()
 	s := &survivors{Fixture: suite.NewFixture(t, own), cluster: own, run: run}
-	s.oracle = s.Fixture.Oracle(t, s.run)
+	s.oracle = s.Oracle(t, s.run)
 	s.client = newResuming(t, s.oracle.Facade, suite.Collection(suite.ConfigMaps, s.Namespace))
 	s.informer = dynamicinformer.NewFilteredDynamicSharedInformerFactory(suite.NewClients(t, s.run.Config).Dynamic, 0, s.Namespace, nil).
 		ForResource(suite.ConfigMaps).Informer()

@@ -35,7 +35,7 @@ func newWorkloadCluster(t *testing.T) *workloadCluster {
 	}
 	t.Cleanup(own.Close)
 	c := &workloadCluster{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
-	c.oracle = c.Fixture.Oracle(t, c.run)
+	c.oracle = c.Oracle(t, c.run)
 	return c
 }
 
