@@ -10,7 +10,7 @@ func (f *Facade) Lanes() []observe.LaneStats {
 		_, err := lane.Cache.State()
 		gvr := lane.Resource.GVR
 		all = append(all, observe.LaneStats{
-			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Synced: err == nil,
+			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Synced: err == nil,
 			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes,
 			HistoryBytes: s.HistoryBytes, Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
 		})

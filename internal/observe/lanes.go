@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // LaneStats is what one lane tells about itself at a scrape.
 type LaneStats struct {
 	Group, Version, Resource string
+	Encoding                 string // json; a resource may have a lane for each
 	Synced                   bool
 	StaleSeconds             float64 // since the upstream was last heard; 0 while its watch is open
 	ResourceVersion          uint64
@@ -55,7 +56,7 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 }
 
 func (c *laneCollector) add(kind prometheus.ValueType, name, help string, read func(LaneStats) float64) {
-	desc := prometheus.NewDesc("listfacade_lane_"+name, help, []string{"group", "version", "resource"}, nil)
+	desc := prometheus.NewDesc("listfacade_lane_"+name, help, []string{"group", "version", "resource", "encoding"}, nil)
 	c.metrics = append(c.metrics, laneMetric{desc: desc, kind: kind, read: read})
 }
 
@@ -70,7 +71,7 @@ func (c *laneCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *laneCollector) Collect(out chan<- prometheus.Metric) {
 	for _, lane := range c.lanes() {
 		for _, m := range c.metrics {
-			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(lane), lane.Group, lane.Version, lane.Resource)
+			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.read(lane), lane.Group, lane.Version, lane.Resource, lane.Encoding)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // filled is every metric with at least one series.
 func filled() *Metrics {
 	m := NewMetrics(func() []LaneStats {
-		return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Synced: true, Applied: 7}}
+		return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7}}
 	})
 	m.Done(&Event{Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Bytes: 5})
 	m.Done(&Event{Verb: "get", Version: "v1", Resource: "nonsense", Source: FromUpstream, Reason: Undiscovered, Code: 404, Took: time.Second})
@@ -34,16 +34,16 @@ func filled() *Metrics {
 func TestNames(t *testing.T) {
 	const want = `
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
-listfacade_lane_applied_events_total counter group,resource,version
-listfacade_lane_expired_watches_total counter group,resource,version
-listfacade_lane_feeds gauge group,resource,version
-listfacade_lane_history_bytes gauge group,resource,version
-listfacade_lane_object_bytes gauge group,resource,version
-listfacade_lane_objects gauge group,resource,version
-listfacade_lane_resource_version gauge group,resource,version
-listfacade_lane_stale_seconds gauge group,resource,version
-listfacade_lane_synced gauge group,resource,version
-listfacade_lane_watchers gauge group,resource,version
+listfacade_lane_applied_events_total counter encoding,group,resource,version
+listfacade_lane_expired_watches_total counter encoding,group,resource,version
+listfacade_lane_feeds gauge encoding,group,resource,version
+listfacade_lane_history_bytes gauge encoding,group,resource,version
+listfacade_lane_object_bytes gauge encoding,group,resource,version
+listfacade_lane_objects gauge encoding,group,resource,version
+listfacade_lane_resource_version gauge encoding,group,resource,version
+listfacade_lane_stale_seconds gauge encoding,group,resource,version
+listfacade_lane_synced gauge encoding,group,resource,version
+listfacade_lane_watchers gauge encoding,group,resource,version
 listfacade_request_duration_seconds histogram source,verb
 listfacade_requests_total counter code,group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
@@ -97,7 +97,7 @@ func TestCounts(t *testing.T) {
 		`listfacade_request_duration_seconds_sum{source="upstream",verb="get"} 1`,
 		`listfacade_response_bytes_total{source="cache",verb="list"} 5`,
 		`listfacade_watch_events_total{group="apps",resource="deployments"} 3`,
-		`listfacade_lane_applied_events_total{group="apps",resource="deployments",version="v1"} 7`,
+		`listfacade_lane_applied_events_total{encoding="json",group="apps",resource="deployments",version="v1"} 7`,
 		`listfacade_upstream_relists_total{group="apps",resource="deployments"} 1`,
 		`listfacade_upstream_reconnects_total{group="apps",resource="deployments"} 1`,
 		`listfacade_upstream_questions_total{kind="probe"} 1`,
