@@ -130,7 +130,7 @@ func benchmarkSelect(b *testing.B, s *State, p *selectors.Predicate, want int) {
 	b.ReportAllocs()
 	for b.Loop() {
 		n := 0
-		for range s.Select(p, "") {
+		for range s.selected(p, "") {
 			n++
 		}
 		if n != want {

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -162,3 +163,11 @@ func at(t testing.TB, l *Lane, rv RV) *State {
 	}
 	return s
 }
+
+// selected yields the objects that p matches, in key order from the key from on.
+func (s *State) selected(p *selectors.Predicate, from string) iter.Seq[*Object] {
+	return flat(s.Selection(p, from).Runs())
+}
+
+// whole reports whether the run is all of its page.
+func (r Run) whole() bool { return r.From == 0 && r.To == r.Page.Len() }

@@ -118,7 +118,7 @@ func TestInformersConverge(t *testing.T) {
 	running.Wait()
 	for i, n := range informers {
 		want := map[string]RV{}
-		for o := range current(t, l).Select(n.predicate, "") {
+		for o := range current(t, l).selected(n.predicate, "") {
 			want[o.Key] = o.RV
 		}
 		equal(t, fmt.Sprintf("store of %s after %d restarts", n.predicate, n.restarts), n.store, want)

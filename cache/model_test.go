@@ -305,7 +305,7 @@ func (r *modelRun) list() {
 		r.Fatalf("list at %d: %v", rv, err)
 	}
 	var got []string
-	for o := range s.Select(p, "") {
+	for o := range s.selected(p, "") {
 		got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
 	}
 	equal(r, fmt.Sprintf("list at %d of %s", rv, p), got, r.model.list(rv, p))

@@ -28,11 +28,6 @@ type Run struct {
 	From, To int
 }
 
-// Whole reports whether the run is all of its page.
-func (r Run) Whole() bool {
-	return r.From == 0 && r.To == r.Page.Len()
-}
-
 // Objects returns the run's objects. The slice is the page's own: reading only (I2).
 func (r Run) Objects() []*Object {
 	return r.Page.objects[r.From:r.To:r.To]

@@ -24,11 +24,6 @@ func (s *State) Count(span Span) int {
 	return s.objects.countIn(span.keys())
 }
 
-// Select yields the objects that p matches, in key order from the key from on.
-func (s *State) Select(p *selectors.Predicate, from string) iter.Seq[*Object] {
-	return flat(s.Selection(p, from).Runs())
-}
-
 // Chunk is one page of a client's list with a limit.
 type Chunk struct {
 	Runs    []Run

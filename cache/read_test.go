@@ -32,8 +32,8 @@ func TestSelectAgainstBruteForce(t *testing.T) {
 				for _, from := range []string{"", "ns1/", "ns1/p22", "ns1/p4\x00", "ns2/", "zz"} {
 					want := matching(plain, p, from)
 					what := fmt.Sprintf("%s from %q", p, from)
-					equal(t, what+", indexed", keys(slices.Collect(indexed.Select(p, from))), want)
-					equal(t, what+", plain", keys(slices.Collect(plain.Select(p, from))), want)
+					equal(t, what+", indexed", keys(slices.Collect(indexed.selected(p, from))), want)
+					equal(t, what+", plain", keys(slices.Collect(plain.selected(p, from))), want)
 				}
 			}
 		}
@@ -75,7 +75,7 @@ func TestClusterScopedName(t *testing.T) {
 	objects := []*Object{pod("a", 1, "", ""), pod("b", 2, "", "")}
 	s := current(t, newTestLane(t, Options{Scope: selectors.Cluster}, 2, objects...))
 	p := selecting(t, "", "", "metadata.name=b")
-	equal(t, "selected", keys(slices.Collect(s.Select(p, ""))), []string{"b"})
+	equal(t, "selected", keys(slices.Collect(s.selected(p, ""))), []string{"b"})
 	equal(t, "candidates", looked(s, p), 1)
 }
 
@@ -114,7 +114,7 @@ func TestSelectionYieldsPages(t *testing.T) {
 			if run.From == run.To {
 				t.Errorf("%s: an empty run", name)
 			}
-			if run.Whole() {
+			if run.whole() {
 				whole++
 			} else {
 				parts++

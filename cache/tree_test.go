@@ -146,7 +146,7 @@ func TestRunsAreWholePagesInside(t *testing.T) {
 	s := &State{objects: newTree(nil, numbered(64*5))}
 	partial := 0
 	for run := range s.Runs(Span{From: "ns/000100"}) {
-		if !run.Whole() {
+		if !run.whole() {
 			partial++
 		}
 	}

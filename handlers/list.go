@@ -32,7 +32,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	body := out.body(q.media, lane.Encoding)
 	style := state.Shape().List(q.media.form(wire.Listed), time.Now())
 	if p.limit > 0 {
-		err = writeChunk(body, style, q, lane, state, p)
+		err = writeChunk(body, style, q, state, p)
 	} else {
 		err = writeAll(body, style, q, state, p)
 	}
@@ -51,18 +51,18 @@ func writeAll(body *body, style wire.ListStyle, q *Request, state *cache.State, 
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
-func writeChunk(body *body, style wire.ListStyle, q *Request, lane *reflector.Reflector, state *cache.State, p plan) error {
+func writeChunk(body *body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
 	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
-	if goesOn(q, lane, state, p, chunk) {
+	if goesOn(q, state, p, chunk) {
 		last := chunk.Last().Key
 		prefix := q.keyPrefix()
-		style := cacheStyle
+		start := cacheStyle
 		if q.resource.ReadFromEtcd() {
-			style = etcdStyle
+			start = etcdStyle
 		}
-		meta.Continue = encodeToken(state.RV(), last, prefix, style)
+		meta.Continue = encodeToken(state.RV(), last, prefix, start)
 		if q.Predicate.Everything() {
 			remaining := int64(state.Count(cache.Span{Prefix: prefix, From: last + "\x00"}))
 			meta.RemainingItemCount = &remaining
@@ -84,8 +84,8 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 
 // goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them
 // in an index of its own, as it does in the newest state of two kinds (semantics 2.6).
-func goesOn(q *Request, lane *reflector.Reflector, state *cache.State, p plan, chunk cache.Chunk) bool {
-	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(lane.Resource.GVR.GroupResource(), q.Predicate) {
+func goesOn(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
+	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
 	}
 	last := chunk.Last().Key
