@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -146,5 +147,21 @@ func TestChunk(t *testing.T) {
 		got := s.Chunk(selecting(t, "ns", c.labels, c.fields), c.from, c.limit)
 		equal(t, fmt.Sprintf("objects of %+v", c), keys(slices.Collect(flat(slices.Values(got.Runs)))), c.want)
 		equal(t, fmt.Sprintf("more of %+v", c), got.More, c.more)
+	}
+}
+
+// A client may name any limit; one beyond every number of objects is as good as none.
+func TestChunkOfAnyLimit(t *testing.T) {
+	var objects []*Object
+	for i := range 2 * fill {
+		objects = append(objects, pod(fmt.Sprintf("ns/%04d", i), RV(i+1), "n", "x"))
+	}
+	s := current(t, newTestLane(t, Options{}, RV(len(objects)), objects...))
+	for _, limit := range []int{len(objects), len(objects) + 1, math.MaxInt - 1, math.MaxInt} {
+		// From the middle of a page on: the place of the first object counts, too.
+		chunk := s.Chunk(selecting(t, "", "", ""), objects[3].Key, limit)
+		if chunk.Len != len(objects)-3 || chunk.More || chunk.Last() != objects[len(objects)-1] {
+			t.Errorf("limit %d: %d objects, more %t", limit, chunk.Len, chunk.More)
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (s *Selection) pick(run Run, yield func(Run) bool) bool {
 func (s *Selection) leading(run Run) (selected Run, next int) {
 	most := run.To
 	if s.limit > 0 {
-		most = min(most, run.From+s.limit-s.Selected)
+		most = run.From + min(most-run.From, s.limit-s.Selected) // a client may name any limit
 	}
 	to := most
 	if !s.predicate.Everything() {
