@@ -14,13 +14,16 @@ type tree struct {
 	names map[string]int // how many files have a name
 }
 
+// notOurs are directories of what git, npm and make leave behind, with documents of others in them.
+var notOurs = []string{".git", "node_modules", "bin", "dist"}
+
 func readTree(root fs.FS) (*tree, error) {
 	t := &tree{fs: root, paths: map[string]bool{}, names: map[string]int{}}
 	err := fs.WalkDir(root, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
+		if entry.IsDir() && slices.Contains(notOurs, entry.Name()) {
 			return fs.SkipDir
 		}
 		t.paths[name] = true
