@@ -9,9 +9,6 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// mediaJSON is the encoding of the facade's own questions, whatever that of the lane.
-const mediaJSON = "application/json"
-
 // definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
 const definitionLimit = 8 << 20
 
@@ -27,7 +24,7 @@ type definition struct {
 // passed through.
 func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (definition, error) {
 	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + r.GVR.Resource + "." + r.GVR.Group
-	body, err := c.Get(ctx, upstream.Target{Path: path}, mediaJSON, definitionLimit)
+	body, err := c.Get(ctx, upstream.Target{Path: path}, upstream.MediaJSON, definitionLimit)
 	if upstream.HasCode(err, 401, 403, 404) {
 		return definition{}, nil
 	}

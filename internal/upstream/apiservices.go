@@ -27,7 +27,7 @@ type apiService struct {
 }
 
 func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
-	body, err := c.Get(ctx, Target{Path: "/apis/apiregistration.k8s.io/v1/apiservices"}, mediaJSON, apiServicesLimit)
+	body, err := c.Get(ctx, Target{Path: "/apis/apiregistration.k8s.io/v1/apiservices"}, MediaJSON, apiServicesLimit)
 	if HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound) {
 		return nil, nil
 	}

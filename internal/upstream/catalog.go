@@ -38,8 +38,13 @@ type attempt struct {
 }
 
 type catalogContent struct {
-	resources map[schema.GroupVersionResource]Resource
-	unsettled map[schema.GroupVersionResource]bool // whether these are custom has to be asked
+	resources map[schema.GroupVersionResource]discovered
+}
+
+// discovered is a resource as discovery describes it.
+type discovered struct {
+	Resource
+	unsettled bool // whether it is custom has to be asked
 }
 
 // NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
@@ -58,32 +63,32 @@ func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (
 	if err != nil || !ok {
 		return Resource{}, false, err
 	}
-	if content := c.content.Load(); r.Cacheable && content.unsettled[gvr] {
-		if r.Custom, err = c.styles.custom(ctx, r); err != nil {
+	if r.Cacheable && r.unsettled {
+		if r.Custom, err = c.styles.custom(ctx, r.Resource); err != nil {
 			return Resource{}, false, err
 		}
 	}
-	return r, true, nil
+	return r.Resource, true, nil
 }
 
-func (c *Catalog) find(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
+func (c *Catalog) find(ctx context.Context, gvr schema.GroupVersionResource) (discovered, bool, error) {
 	if r, ok := c.known(gvr); ok {
 		return r, true, nil
 	}
 	if last := c.last.Load(); last != nil && time.Since(last.when) < catalogMinAge {
-		return Resource{}, false, last.err
+		return discovered{}, false, last.err
 	}
 	if err := c.Refresh(ctx); err != nil {
-		return Resource{}, false, err
+		return discovered{}, false, err
 	}
 	r, ok := c.known(gvr)
 	return r, ok, nil
 }
 
-func (c *Catalog) known(gvr schema.GroupVersionResource) (Resource, bool) {
+func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	content := c.content.Load()
 	if content == nil {
-		return Resource{}, false
+		return discovered{}, false
 	}
 	r, ok := content.resources[gvr]
 	return r, ok
@@ -101,7 +106,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 		if _, ok := content.resources[gvr]; !ok {
 			return
 		}
-		without := &catalogContent{resources: maps.Clone(content.resources), unsettled: content.unsettled}
+		without := &catalogContent{resources: maps.Clone(content.resources)}
 		delete(without.resources, gvr)
 		if c.content.CompareAndSwap(content, without) {
 			return
@@ -158,9 +163,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	content := &catalogContent{
-		resources: map[schema.GroupVersionResource]Resource{}, unsettled: map[schema.GroupVersionResource]bool{},
-	}
+	content := &catalogContent{resources: map[schema.GroupVersionResource]discovered{}}
 	for _, list := range lists {
 		c.add(content, list, services)
 	}
@@ -188,14 +191,14 @@ func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, ser
 			continue
 		}
 		gvr := gv.WithResource(r.Name)
-		resource := Resource{
+		resource := discovered{Resource: Resource{
 			GVR: gvr, GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
 			Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign,
-		}
+		}}
 		if known && c.styles.believes(gvr) {
 			resource.Custom = custom
 		} else {
-			content.unsettled[gvr] = true
+			resource.unsettled = true
 		}
 		content.resources[gvr] = resource
 	}

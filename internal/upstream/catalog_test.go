@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -277,6 +278,20 @@ func TestCatalogCannotTell(t *testing.T) {
 		if got, ok := lookup(t, c, things("ex.io")); !ok || !got.Custom {
 			t.Errorf("afterwards: known %t, %+v", ok, got)
 		}
+	})
+}
+
+// An upstream that does not answer holds up nobody for longer than a lane that is being started would.
+func TestCatalogDoesNotWaitToTell(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		c := newCatalog(t, r)
+		serve(r, "ex.io")
+		r.Script(listOf("ex.io"), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		began := time.Now()
+		if _, ok, err := c.Lookup(t.Context(), things("ex.io")); ok || !errors.Is(err, errUnsettled) || time.Since(began) != styleGrace {
+			t.Errorf("after %s: found %t, %v", time.Since(began), ok, err)
+		}
+		elapse(styleWait)
 	})
 }
 

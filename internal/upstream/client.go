@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-const mediaJSON = "application/json"
+// MediaJSON is the encoding of the facade's own questions, whatever that of a lane.
+const MediaJSON = "application/json"
 
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
@@ -147,12 +148,12 @@ func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, lim
 // Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review.
 // It returns the answer's code and at most 64 KiB of its body.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	request, err := c.request(ctx, Target{Path: path}, mediaJSON)
+	request, err := c.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {
 		return 0, nil, err
 	}
 	request.Method = http.MethodPost
-	request.Header.Set("Content-Type", mediaJSON)
+	request.Header.Set("Content-Type", MediaJSON)
 	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestClientKeepsTheDefaultClientAsItIs(t *testing.T) {
 func TestClientFollowsNoRedirect(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/from", http.RedirectHandler("/to", http.StatusFound).ServeHTTP)
-		_, err := r.client.Get(t.Context(), Target{Path: "/from"}, mediaJSON, 1<<10)
+		_, err := r.client.Get(t.Context(), Target{Path: "/from"}, MediaJSON, 1<<10)
 		if !HasCode(err, http.StatusFound) || r.Asked("/to") != 0 {
 			t.Errorf("the redirect was followed: %v", err)
 		}
@@ -33,17 +33,17 @@ func TestClientFollowsNoRedirect(t *testing.T) {
 func TestClientLimits(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/exact", text(strings.Repeat("x", 1000)))
-		if body, err := r.client.Get(t.Context(), Target{Path: "/exact"}, mediaJSON, 1000); err != nil || len(body) != 1000 {
+		if body, err := r.client.Get(t.Context(), Target{Path: "/exact"}, MediaJSON, 1000); err != nil || len(body) != 1000 {
 			t.Errorf("a body of the limit: %d bytes, %v", len(body), err)
 		}
-		if _, err := r.client.Get(t.Context(), Target{Path: "/exact"}, mediaJSON, 999); err == nil {
+		if _, err := r.client.Get(t.Context(), Target{Path: "/exact"}, MediaJSON, 999); err == nil {
 			t.Error("a body over the limit is taken")
 		}
 		r.Script("/refused", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = w.Write([]byte(strings.Repeat("x", 1<<20)))
 		})
-		_, err := r.client.Get(t.Context(), Target{Path: "/refused"}, mediaJSON, 1<<30)
+		_, err := r.client.Get(t.Context(), Target{Path: "/refused"}, MediaJSON, 1<<30)
 		var status *StatusError
 		if !errors.As(err, &status) || len(status.Body) != maxErrorBody || len(status.Error()) > 600 {
 			t.Errorf("an error's body is kept whole: %v", err)
@@ -54,7 +54,7 @@ func TestClientLimits(t *testing.T) {
 func TestPost(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/reviews", func(w http.ResponseWriter, request *http.Request) {
-			if request.Method != http.MethodPost || request.Header.Get("Content-Type") != mediaJSON || request.ContentLength != 2 {
+			if request.Method != http.MethodPost || request.Header.Get("Content-Type") != MediaJSON || request.ContentLength != 2 {
 				t.Errorf("%s %v", request.Method, request.Header)
 			}
 			w.WriteHeader(http.StatusCreated)

@@ -12,6 +12,9 @@ import (
 // whole one.
 var ErrEnd = errors.New("the answer ends here")
 
+// errUnsettled says that it is not known yet whether a resource is custom.
+var errUnsettled = errors.New("the upstream did not say in time whether the resource is a custom one")
+
 // StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
 type StatusError struct {
 	Code   int

@@ -18,7 +18,7 @@ func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, er
 		namespace = "default"
 	}
 	query := url.Values{"fieldSelector": {"metadata.name=" + nowhere}, "limit": {"1"}}
-	return c.getWithHeader(ctx, Target{Path: r.Path(namespace), Query: query}, mediaJSON, maxErrorBody)
+	return c.getWithHeader(ctx, Target{Path: r.Path(namespace), Query: query}, MediaJSON, maxErrorBody)
 }
 
 // ResourceVersion asks for the resource's resourceVersion at some moment after the call began.

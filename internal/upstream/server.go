@@ -7,7 +7,7 @@ import (
 
 // ServerVersion is what the upstream says of its own version: the JSON of /version.
 func (c *Client) ServerVersion(ctx context.Context) ([]byte, error) {
-	return c.Get(ctx, Target{Path: "/version"}, mediaJSON, maxErrorBody)
+	return c.Get(ctx, Target{Path: "/version"}, MediaJSON, maxErrorBody)
 }
 
 // HealthChecks lists the upstream's health checks, each with its outcome: the text of /livez?verbose.

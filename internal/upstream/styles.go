@@ -15,6 +15,8 @@ const (
 	// styleWait is how long the upstream may take to show what lists of a resource look like; it takes milliseconds
 	// when well.
 	styleWait = 10 * time.Second
+	// styleGrace is how long one caller waits for that: as long as for a lane that has just been started.
+	styleGrace = time.Second
 	// styleErrorAge is how long the failure of such a question is believed.
 	styleErrorAge = time.Second
 )
@@ -53,10 +55,14 @@ func (s *styles) custom(ctx context.Context, r Resource) (bool, error) {
 		defer cancel()
 		return s.ask(detached, r), nil
 	})
+	grace := time.NewTimer(styleGrace)
+	defer grace.Stop()
 	select {
 	case result := <-done:
 		answer := result.Val.(style)
 		return answer.custom, answer.err
+	case <-grace.C:
+		return false, errUnsettled
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}

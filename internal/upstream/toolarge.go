@@ -21,7 +21,7 @@ const tooLarge = "Too large resource version"
 // nothing else. An answer that names the cause, and whatever is no such Status in JSON, stays as it is to the byte.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	plain := err == nil && media == mediaJSON && response.Header.Get("Content-Encoding") == ""
+	plain := err == nil && media == MediaJSON && response.Header.Get("Content-Encoding") == ""
 	if response.StatusCode != http.StatusGatewayTimeout || !plain || response.Request.Method == http.MethodHead {
 		return nil
 	}

@@ -43,7 +43,7 @@ func TestPassThroughNamesCause(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Content-Type", cmp.Or(c.media, mediaJSON))
+					w.Header().Set("Content-Type", cmp.Or(c.media, MediaJSON))
 					w.Header().Set("Retry-After", "1")
 					if c.encoding != "" {
 						w.Header().Set("Content-Encoding", c.encoding)
@@ -70,7 +70,7 @@ func TestPassThroughNamesCause(t *testing.T) {
 func TestPassThroughBrokenTooLarge(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", mediaJSON)
+			w.Header().Set("Content-Type", MediaJSON)
 			w.WriteHeader(http.StatusGatewayTimeout)
 			_, _ = io.WriteString(w, `{"kind":"Status",`)
 			_ = http.NewResponseController(w).Flush()
