@@ -10,7 +10,7 @@
 //	reply         writes it, piece by piece, each in time
 //
 // It promises:
-//   - one parse: nothing behind resolve reads the *http.Request;
+//   - one parse: behind resolve only the reply, which is the connection, knows the *http.Request;
 //   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what
 //     is asked: the gate of authorize.go is the only holder of the set of lanes;
 //   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What

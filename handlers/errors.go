@@ -130,7 +130,7 @@ func (o *reply) writeError(err error) {
 	}
 	status := statusOf(err)
 	if status.Code >= http.StatusInternalServerError {
-		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.String("uri", o.event.URI), zap.Error(err))
+		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.String("path", o.r.URL.Path), zap.Error(err))
 	}
 	if errors.Is(err, errDraining) {
 		o.header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection

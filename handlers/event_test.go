@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,6 +117,11 @@ func TestIDsAreLogged(t *testing.T) {
 			}
 			if target == reads[1] {
 				want++ // and so has its stack
+			}
+			for _, entry := range logs.FilterField(zap.String("auditID", id)).All() {
+				if entry.Level > zap.DebugLevel && strings.Contains(fmt.Sprint(entry.ContextMap()["path"]), "?") {
+					t.Errorf("what a client sends behind the path is logged: %v", entry.ContextMap())
+				}
 			}
 			if id == "" || lines != want {
 				t.Errorf("%s: %d lines name %q, want %d", target, lines, id, want)

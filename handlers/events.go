@@ -44,7 +44,7 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	sink := &bodySink{out: o.pieces()}
 	header := o.header()
 	header.Set("Content-Type", e.StreamType())
-	if o.r.ProtoMajor == 1 {
+	if o.chunked() {
 		header.Set("Transfer-Encoding", "chunked")
 	}
 	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).

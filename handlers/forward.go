@@ -17,6 +17,7 @@ var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 func (s *Server) forward(ctx context.Context, out *reply, q *Request) error {
 	leave, err := s.limiter.place(ctx, q)
 	if err != nil {
+		q.Event.Source = observe.FromFacade
 		return err
 	}
 	defer leave()

@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -29,7 +30,7 @@ func newLimiter(draining context.Context) *limiter {
 // admit lets a request in. A watch that would end at once, because the server shuts down, is refused: its client would
 // list everything again.
 func (l *limiter) admit(q *Request) error {
-	if q.isWatch() && isRead(q.info) && l.draining.Err() != nil {
+	if q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil {
 		return errDraining
 	}
 	return nil

@@ -45,6 +45,9 @@ func (o *reply) finish() *observe.Event {
 // header is what the answer begins with.
 func (o *reply) header() http.Header { return o.w.Header() }
 
+// chunked tells whether HTTP itself says where a stream's pieces end by chunks, as HTTP/1.1 does.
+func (o *reply) chunked() bool { return o.r.ProtoMajor == 1 }
+
 // acceptEncoding is what the client takes.
 func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding") }
 

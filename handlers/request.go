@@ -20,6 +20,7 @@ const (
 	verbGet   = "get"
 	verbList  = "list"
 	verbWatch = "watch"
+	verbProxy = "proxy"
 )
 
 // subject is what a request is about. The rest of its road depends on it.
@@ -36,8 +37,9 @@ const (
 // own tells what the facade answers about itself and never passes on.
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
-// Request is one request, resolved once: nothing behind the resolve station reads the *http.Request again. Immutable,
-// but for what a later station adds (User, Predicate) and the Event, which is filled on the way.
+// Request is one request, resolved once: behind the resolve station only the reply, which is the connection, knows the
+// *http.Request. Immutable, but for what a later station adds (User, Predicate) and the Event, which is filled on the
+// way.
 type Request struct {
 	Event      *observe.Event
 	User       string // who asks; set by the authenticate station

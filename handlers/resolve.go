@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/http"
 	"regexp"
 	"strings"
@@ -29,8 +30,7 @@ type resolver struct {
 	timeout  time.Duration
 }
 
-// resolve reads all that is to be known of a request. Nothing is looked up but what discovery says, which is no
-// object's content. Its errors are what kube-apiserver says before it asks who it is.
+// resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: r.URL, query: r.URL.Query(), header: r.Header, arrived: e.Began,
@@ -42,20 +42,28 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	}
 	q.info = info
 	describe(e, info)
-	if q.timeout, err = v.timeoutOf(q); err != nil {
-		return q, err
+	q.timeout = v.timeout
+	if q.reason == "" { // what cannot be read is refused before its timeout is looked at
+		if q.timeout, err = v.timeoutOf(q); err != nil {
+			return q, err
+		}
 	}
 	if !q.allowsMethod() {
 		return q, errMethod
 	}
+	return q, nil
+}
+
+// discover adds what discovery says of what the request is about: whether the cache may be asked, and for which form.
+// It may ask the upstream what it serves, and is told no object's content.
+func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	switch {
-	case about == aboutResource && q.reason == "":
-		v.resolveRead(q, r)
-	case about == aboutAnything:
+	case q.subject == aboutResource && q.reason == "":
+		v.discoverRead(ctx, q, r)
+	case q.subject == aboutAnything:
 		q.reason = observe.NotARead
 	}
 	q.Attributes = attributesOf(q)
-	return q, nil
 }
 
 // describe writes down what the path says.
@@ -76,7 +84,7 @@ func describe(e *observe.Event, info *request.RequestInfo) {
 // timeoutOf bounds every request but those that run long by the server's request timeout, or by a shorter one that the
 // client names (semantics 1.1). It is looked at before the method is, as kube-apiserver does.
 func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
-	if q.isWatch() || q.info.Subresource == "log" || q.subject == aboutFacade {
+	if q.runsLong() {
 		return 0, nil
 	}
 	asked := q.query.Get("timeout")
@@ -93,6 +101,12 @@ func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
 	return min(v.timeout, wanted), nil
 }
 
+// runsLong tells what kube-apiserver does not bound: watches, logs, connections and profiles.
+func (q *Request) runsLong() bool {
+	return q.isWatch() || q.info.Verb == verbProxy || q.info.Subresource == "log" ||
+		connectSubresources.Has(q.info.Subresource) || strings.HasPrefix(q.url.Path, profilesPath)
+}
+
 // connectSubresources are reads in name only: a GET of them opens a connection into a node or a container.
 var connectSubresources = sets.New("exec", "attach", "portforward", "proxy")
 
@@ -101,17 +115,17 @@ func (q *Request) allowsMethod() bool {
 	switch {
 	case q.subject == aboutHealth:
 		return true
-	case q.subject == aboutFacade:
-		return q.method == http.MethodGet
-	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == "proxy":
+	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
+		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath)
+	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == verbProxy:
 		return false
 	default:
 		return q.method == http.MethodGet || q.method == http.MethodHead
 	}
 }
 
-// resolveRead reads what a request for objects asks, or says why the cache is not asked.
-func (v *resolver) resolveRead(q *Request, r *http.Request) {
+// discoverRead finds what a request for objects is about, or says why the cache is not asked.
+func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request) {
 	if !isRead(q.info) || q.method != http.MethodGet {
 		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics 8.5).
 		q.reason = observe.NotARead
@@ -119,7 +133,9 @@ func (v *resolver) resolveRead(q *Request, r *http.Request) {
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
 	q.Namespace, q.Name, q.byPath = q.info.Namespace, q.info.Name, viaWatchPath(q.info)
-	resource, known, err := v.catalog.Lookup(r.Context(), q.GVR)
+	began := time.Now()
+	resource, known, err := v.catalog.Lookup(ctx, q.GVR)
+	q.Event.Waited(observe.Discovering, began)
 	q.Event.Discovered = known
 	switch {
 	case err != nil || !known:
@@ -181,10 +197,10 @@ func viaWatchPath(info *request.RequestInfo) bool {
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {
-		return auth.Attributes{Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
+		return auth.Attributes{User: q.User, Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
 	}
 	a := auth.Attributes{
-		Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+		User: q.User, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 		Namespace: info.Namespace, Name: info.Name, PassedThrough: q.reason != "",
 	}
 	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {

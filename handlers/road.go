@@ -41,6 +41,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	if err := s.limiter.admit(q); err != nil {
 		return err
 	}
+	s.resolver.discover(ctx, q, r)
 	lane, err := s.gate.open(ctx, q)
 	if err == nil {
 		err = answer(ctx, out, q, lane)
@@ -67,7 +68,7 @@ func (s *Server) recover(out *reply) {
 		panic(reason) // a body that broke off: net/http aborts the connection
 	}
 	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
-		zap.String("uri", out.event.URI), zap.Stack("stack"))
+		zap.String("path", out.r.URL.Path), zap.Stack("stack"))
 	out.fail(fmt.Errorf("panic: %v", reason))
 }
 

@@ -44,6 +44,53 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
+// Discovery counts, too: of a resource that is not known yet the upstream is asked within the request's own time.
+func TestTimeLimitOfDiscovery(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		answers := make(chan struct{})
+		f.Script("/api", func(w http.ResponseWriter, r *http.Request) {
+			<-answers
+			f.Truth(w, r)
+		})
+		began := time.Now()
+		response, _ := f.get(t, "/api/v1/configmaps?timeout=1s")
+		if response.StatusCode != http.StatusGatewayTimeout || time.Since(began) != time.Second {
+			t.Errorf("%d after %s", response.StatusCode, time.Since(began))
+		}
+		if waited := f.events.last().Waits[observe.Discovering]; waited != time.Second {
+			t.Errorf("discovery took %s", waited)
+		}
+		f.drain()
+		began = time.Now()
+		response, _ = f.get(t, "/api/v1/configmaps?watch=1")
+		if response.StatusCode != http.StatusServiceUnavailable || time.Since(began) != 0 {
+			t.Errorf("a watch while the server drains: %d after %s", response.StatusCode, time.Since(began))
+		}
+		close(answers)
+		<-time.After(time.Minute) // discovery ends, however it went
+	})
+}
+
+// What runs long has no timeout to be malformed, and what cannot be read is the upstream's to refuse.
+func TestTimeoutsThatNobodyReads(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		for _, c := range []struct {
+			method, target string
+			code           int
+		}{
+			{"POST", "/api/v1/namespaces/ns/pods/a/exec?timeout=1", http.StatusMethodNotAllowed},
+			{"GET", "/api/v1/proxy/nodes/a?timeout=1", http.StatusMethodNotAllowed},
+			{"GET", "/api/v1/namespaces/ns/pods/a/log?timeout=1", http.StatusNotFound},
+			{"GET", "/api/v1/watch?timeout=1", http.StatusNotFound},
+			{"GET", "/livez?timeout=1", http.StatusBadRequest},
+		} {
+			if response, body, err := f.try(t, c.method, c.target); err != nil || response.StatusCode != c.code {
+				t.Errorf("%s %s: %v %s", c.method, c.target, err, body)
+			}
+		}
+	})
+}
+
 // A malformed timeout is told before the method is looked at.
 func TestTimeoutBeforeMethod(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
@@ -69,7 +116,7 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 	handler := New(Config{
 		Log: zap.NewNop(), Sink: observe.Sinks{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
 	})
-	for _, path := range []string{"/metrics", "/debug/pprof/heap", "/healthz", "/livez/ping"} {
+	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/healthz", "/livez/ping"} {
 		for _, deny = range []bool{false, true} {
 			asked = nil
 			w := httptest.NewRecorder()

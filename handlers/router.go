@@ -11,6 +11,9 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
+// profilesPath is where profiles are, as in kube-apiserver.
+const profilesPath = "/debug/pprof"
+
 // routes is every path that the facade answers. All of them take the same road.
 func (s *Server) routes() http.Handler {
 	resource, document := s.road(aboutResource, s.cache), s.road(aboutDocument, s.document)
@@ -24,7 +27,9 @@ func (s *Server) routes() http.Handler {
 		r.Handle("/"+probe+"/{check}", health)
 	}
 	if s.profiles != nil {
-		r.Handle("/debug/pprof/*", s.road(aboutFacade, serve(s.profiles)))
+		profiles := s.road(aboutFacade, serve(s.profiles))
+		r.Handle(profilesPath, profiles) // which redirects to what is below it
+		r.Handle(profilesPath+"/*", profiles)
 	}
 	either := func(rest http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {

@@ -30,7 +30,7 @@ type Config struct {
 	Uncached map[schema.GroupResource]bool
 	// MaxStaleness is how long the cache is served after the upstream was last heard; 0 means without end.
 	MaxStaleness time.Duration
-	// RequestTimeout bounds every request but watches.
+	// RequestTimeout bounds every request but what runs long: watches, logs and profiles.
 	RequestTimeout time.Duration
 	// MinWatch is the shortest life of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
 	MinWatch time.Duration

@@ -24,11 +24,11 @@ import (
 
 // oldWays are the upstreams of the past that do not give streaming lists or bookmarks.
 var oldWays = map[string]testkit.Ways{
-	"1.13":                   {Streaming: testkit.StreamingIgnored, Silent: true, NullTimes: true},
+	"1.13":                   {Streaming: testkit.StreamingIgnored, NoBookmarks: true, NullTimes: true},
 	"1.18":                   {Streaming: testkit.StreamingIgnored, NullTimes: true},
 	"1.26":                   {Streaming: testkit.StreamingRefused, NullTimes: true},
-	"1.26 without bookmarks": {Streaming: testkit.StreamingRefused, Silent: true, NullTimes: true},
-	"1.33 without bookmarks": {Silent: true, NullTimes: true},
+	"1.26 without bookmarks": {Streaming: testkit.StreamingRefused, NoBookmarks: true, NullTimes: true},
+	"1.33 without bookmarks": {NoBookmarks: true, NullTimes: true},
 }
 
 // inFrontOf runs a test in front of each of them.

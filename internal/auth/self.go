@@ -65,7 +65,7 @@ func NewSelf(post Poster, staleAllow time.Duration) *Self {
 // (its health, metrics, profiles) is for whoever may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
-	if a.PassedThrough || a.Path != "" {
+	if a.PassedThrough || a.Path != "" && a.Resource == "" {
 		return Grant{key: key}, nil
 	}
 	hash := sha256.Sum256([]byte(key)) // selectors can be long; the kept key is not
@@ -146,7 +146,8 @@ func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte)
 
 func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
 	attributes := &authorizationv1.ResourceAttributes{
-		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Namespace: a.Namespace, Name: a.Name,
+		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Subresource: a.Subresource,
+		Namespace: a.Namespace, Name: a.Name,
 	}
 	if fieldRequirements := fieldRequirements(a.Fields); len(fieldRequirements) > 0 {
 		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: fieldRequirements}

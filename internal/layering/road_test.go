@@ -31,6 +31,10 @@ var kept = []struct {
 		why: "nobody gets a lane before the authorizer said yes",
 	},
 	{
+		dir: "handlers", name: "r", files: []string{"reply.go", "errors.go", "road.go"},
+		why: "behind resolve only the reply, which is the connection, knows the *http.Request",
+	},
+	{
 		dir: "handlers", pkg: "net/http", name: "Request",
 		files: []string{"resolve.go", "media.go", "reply.go", "errors.go", "road.go", "router.go", "request.go"},
 		why:   "a request is read once, by resolve; a *http.Request ends there",
