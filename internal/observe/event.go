@@ -17,7 +17,8 @@ type Step int
 
 // The steps at which a request waits for somebody else.
 const (
-	Authorizing Step = iota // for the authorizer
+	Discovering Step = iota // for discovery, of a resource that is not known
+	Authorizing             // for the authorizer
 	Syncing                 // for a lane that has just been started
 	Queueing                // for a place among the requests that are passed through
 	Proving                 // for the proof that the cache is fresh, or for the version that was asked for
@@ -27,7 +28,7 @@ const (
 
 // String returns the step's name in logs.
 func (s Step) String() string {
-	return [steps]string{"authorizing", "syncing", "queueing", "proving", "asking"}[s]
+	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking"}[s]
 }
 
 // Event is all that is known of one request when it is over. It is filled as the request goes on, by the goroutine that
@@ -49,7 +50,7 @@ type Event struct {
 
 	Plan     string // what the resourceVersion means: MostRecent, Any, NotOlderThan, Exact ...
 	Source   Source
-	Reason   Reason // why the upstream answered; empty when it did not
+	Reason   Reason // why the upstream had to answer; empty when it had not
 	Looked   int    // objects whose facts were compared with what was asked for
 	Returned int    // objects or watch events sent, bookmarks included
 

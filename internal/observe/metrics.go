@@ -56,7 +56,7 @@ func (m *Metrics) Handler() http.Handler {
 
 // Done implements Sink.
 func (m *Metrics) Done(e *Event) {
-	verb, source := verbLabel(e.Verb), string(e.Source)
+	verb, source := verbLabel(e), string(e.Source)
 	var group, version, resource string
 	if e.Discovered {
 		group, version, resource = e.Group, e.Version, e.Resource
@@ -73,14 +73,16 @@ func (m *Metrics) Done(e *Event) {
 	}
 }
 
-// verbLabel keeps the reads apart; whatever else a path or a method may say is one value.
-func verbLabel(verb string) string {
-	switch verb {
+// verbLabel keeps the reads of objects apart; documents, health, logs and whatever else a path or a method may say are
+// one value: their times and sizes have nothing in common with those of objects.
+func verbLabel(e *Event) string {
+	switch e.Verb {
 	case "get", "list", "watch":
-		return verb
-	default:
-		return "other"
+		if e.Method == http.MethodGet && e.Scope != "" && e.Subresource == "" {
+			return e.Verb
+		}
 	}
+	return "other"
 }
 
 // Relisted counts a lane that lost the upstream's window.

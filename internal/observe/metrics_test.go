@@ -19,10 +19,13 @@ func filled() *Metrics {
 	m := NewMetrics(func() []LaneStats {
 		return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7}}
 	})
-	m.Done(&Event{Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Bytes: 5})
-	m.Done(&Event{Verb: "get", Version: "v1", Resource: "nonsense", Source: FromUpstream, Reason: Undiscovered, Code: 404, Took: time.Second})
-	m.Done(&Event{Verb: "create", Source: FromFacade, Code: 405})
-	m.Done(&Event{Verb: "watch", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Returned: 3})
+	m.Done(&Event{Method: "GET", Scope: "cluster", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Bytes: 5})
+	m.Done(&Event{Method: "GET", Scope: "resource", Verb: "get", Version: "v1", Resource: "nonsense", Source: FromUpstream, Reason: Undiscovered, Code: 404, Took: time.Second})
+	m.Done(&Event{Method: "GET", Verb: "get", Source: FromFacade, Code: 200}) // health
+	m.Done(&Event{Method: "GET", Scope: "resource", Subresource: "log", Verb: "get", Source: FromUpstream, Reason: NotARead, Code: 200})
+	m.Done(&Event{Method: "HEAD", Scope: "resource", Verb: "get", Source: FromUpstream, Reason: NotARead, Code: 200})
+	m.Done(&Event{Method: "POST", Scope: "namespace", Verb: "create", Source: FromFacade, Code: 405})
+	m.Done(&Event{Method: "GET", Scope: "cluster", Verb: "watch", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Returned: 3})
 	m.Relisted("apps", "deployments")
 	m.Reconnected("apps", "deployments")
 	m.Questioned("probe")
@@ -93,7 +96,10 @@ func TestCounts(t *testing.T) {
 		`listfacade_requests_total{code="200",group="apps",resource="deployments",source="cache",verb="list",version="v1"} 1`,
 		`listfacade_requests_total{code="404",group="",resource="",source="upstream",verb="get",version=""} 1`,
 		`listfacade_requests_total{code="405",group="",resource="",source="facade",verb="other",version=""} 1`,
+		`listfacade_requests_total{code="200",group="",resource="",source="facade",verb="other",version=""} 1`,
+		`listfacade_requests_total{code="200",group="",resource="",source="upstream",verb="other",version=""} 2`,
 		`listfacade_forwarded_requests_total{group="",reason="undiscovered",resource="",verb="get",version=""} 1`,
+		`listfacade_forwarded_requests_total{group="",reason="not_a_read",resource="",verb="other",version=""} 2`,
 		`listfacade_request_duration_seconds_sum{source="upstream",verb="get"} 1`,
 		`listfacade_response_bytes_total{source="cache",verb="list"} 5`,
 		`listfacade_watch_events_total{group="apps",resource="deployments"} 3`,
