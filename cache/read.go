@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Runs yields a span's objects page by page, in key order: what a list without selectors is made of. It allocates
-// nothing per object or page.
+// Runs yields a span's objects page by page, in key order. It allocates nothing per object or page. Lists walk a
+// Selection, whose runs are these when everything is selected.
 func (s *State) Runs(span Span) iter.Seq[Run] {
 	return s.objects.runs(span.keys())
 }

@@ -26,9 +26,11 @@ func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	return &Selection{predicate: p, candidates: t.runs(in), indexed: t != &s.objects}
 }
 
-// Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page.
+// Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page. Each walk over
+// them is a new one, and counts anew.
 func (s *Selection) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
+		s.Looked, s.Selected, s.more = 0, 0, false
 		for run := range s.candidates {
 			if !s.pick(run, yield) {
 				return

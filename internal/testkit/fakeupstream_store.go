@@ -218,7 +218,7 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 		columns = f.store.columns
 	}
 	send := func(e fakeEvent) {
-		if e.kind == "BOOKMARK" && f.ways.Silent {
+		if e.kind == "BOOKMARK" && f.ways.NoBookmarks {
 			return
 		}
 		_, _ = io.WriteString(w, f.FrameText(e.kind, e.text, e.rv, columns))

@@ -12,8 +12,8 @@ import (
 type Ways struct {
 	// Streaming is what it makes of sendInitialEvents.
 	Streaming StreamingWay
-	// Silent: it sends no bookmarks (before 1.15, and where the feature is off).
-	Silent bool
+	// NoBookmarks: it sends no bookmarks (before 1.15, and where the feature is off).
+	NoBookmarks bool
 	// NullTimes: a time that is not set is written as null (before 1.34).
 	NullTimes bool
 	// TooLarge are the details in the Status about a version that it has not reached, with the comma before them. It

@@ -46,10 +46,12 @@ func (b *Body) Write(p []byte) (int, error) {
 
 // WriteObject writes a body of one object. The body is not closed.
 func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
-	piece := pieces.Get().(*[]byte)
-	*piece = shape.AppendObject((*piece)[:0], f, it, time.Now())
-	_, err := b.Write(*piece)
-	release(piece)
+	object := objects.Get().(*[]byte)
+	*object = shape.AppendObject((*object)[:0], f, it, time.Now())
+	_, err := b.Write(*object)
+	if cap(*object) <= keepPiece {
+		objects.Put(object)
+	}
 	return err
 }
 

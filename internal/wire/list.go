@@ -61,6 +61,9 @@ var pieces = sync.Pool{New: func() any {
 	return &b
 }}
 
+// objects are the buffers of single objects, which are far smaller than a list's pieces.
+var objects = sync.Pool{New: func() any { return new([]byte) }}
+
 // release gives a buffer back. What is not given back is garbage, which is what the buffer of a broken answer deserves.
 func release(piece *[]byte) {
 	if cap(*piece) <= keepPiece {
