@@ -111,6 +111,8 @@ func (l *learned) annotated(value string) error {
 		switch {
 		case text == endAnnotation:
 			l.form = InitialEventsEnd
+		case m.key == endKey:
+			return malformed("annotation %s is not true", m.key)
 		case strings.HasPrefix(m.value, `"`):
 			l.extra = append(l.extra, text)
 		default:

@@ -17,8 +17,11 @@ const (
 	Custom
 )
 
-// endAnnotation is what a bookmark of form InitialEventsEnd has and a plain one lacks.
-const endAnnotation = `"k8s.io/initial-events-end":"true"`
+// endAnnotation is what a bookmark of form InitialEventsEnd has and a plain one lacks; endKey is its key.
+const (
+	endAnnotation = `"` + endKey + `":"true"`
+	endKey        = "k8s.io/initial-events-end"
+)
 
 // Template renders the bookmarks of one kind in one version. Immutable; safe for concurrent use. The zero value is
 // unusable; Learn and Minimal make templates.
