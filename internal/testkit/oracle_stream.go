@@ -45,8 +45,9 @@ func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string,
 	}
 }
 
-// brokeOff tells of a server that closed the connection instead of an answer.
-func brokeOff(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+// brokeOff tells of a server that closed the connection instead of an answer. One that broke off in the middle of its
+// answer had told something, which is not compared: that stays an error.
+func brokeOff(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }
 
 // leftToChance tells of a watch whose time was over while it waited for its version: kube-apiserver may then say that
 // the version is too large, or nothing at all (semantics 4.2). The facade says it.
