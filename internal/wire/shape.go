@@ -9,8 +9,6 @@ import (
 // Shape is what answers about one kind look like in one encoding, as the upstream taught it. Immutable; safe for
 // concurrent use.
 type Shape interface {
-	// Custom tells custom-resource style from built-in style (semantics 7.1, 7.2).
-	Custom() bool
 	// Prints tells whether objects can be answered as rows of a Table that are exact.
 	Prints() bool
 	// List is a list in a form, Listed, Partial or Row; now is what ages in it are counted to.

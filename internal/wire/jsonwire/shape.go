@@ -35,9 +35,6 @@ func newShape(d wire.Description) *Shape {
 	}
 }
 
-// Custom implements wire.Shape.
-func (s *Shape) Custom() bool { return s.custom }
-
 // Prints implements wire.Shape: the columns have to be known, and every cell that holds an age.
 func (s *Shape) Prints() bool { return s.rawColumns != nil && len(s.ages.Frozen()) == 0 }
 
