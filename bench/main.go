@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -31,7 +32,7 @@ type options struct {
 	eventsFor  time.Duration // how long pods are patched while two watches look on
 	eventEvery time.Duration
 	watches    int    // opened on each server at the same time
-	only       string // the part that is measured: lists or freshness; empty: both
+	only       string // the part that is measured: lists, company or freshness; empty: all
 	profiles   string // where profiles of the facade go; empty: none are taken
 }
 
@@ -41,7 +42,7 @@ func parse() options {
 	flag.IntVar(&o.rounds, "rounds", 3, "how often lists are measured; a round has the order kube-apiserver, facade, facade, kube-apiserver")
 	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long 100 pods a second are patched to see how late a watch hears of it")
 	flag.IntVar(&o.watches, "watches", 1000, "how many watches are opened on each server to see how much memory they take")
-	flag.StringVar(&o.only, "only", o.only, "measure this part alone: lists or freshness")
+	flag.StringVar(&o.only, "only", o.only, "measure this part alone: lists, company or freshness")
 	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time into this `directory`")
 	flag.Parse()
 	return o
@@ -52,15 +53,19 @@ func (o options) validate() error {
 	if o.pods.Pods < 1000 || o.rounds < 1 || o.eventsFor < time.Second || o.watches < 1 {
 		return errors.New("at least 1000 pods (fewer do not compress like real ones), one round, one second and one watch are needed")
 	}
-	if o.only != "" && o.only != partLists && o.only != partFreshness {
-		return fmt.Errorf("there is no part %q, only lists and freshness", o.only)
+	if o.only != "" && !slices.Contains([]string{partLists, partCompany, partFreshness}, o.only) {
+		return fmt.Errorf("there is no part %q, only lists, company and freshness", o.only)
 	}
 	return nil
 }
 
+// measures tells whether a part is measured.
+func (o options) measures(part string) bool { return o.only == "" || o.only == part }
+
 // The parts of a run.
 const (
 	partLists     = "lists"
+	partCompany   = "company"
 	partFreshness = "freshness"
 )
 

@@ -44,12 +44,17 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	t := new(table)
 	t.addStarts(directStart, facadeStart)
 	servers := pair{direct: direct, facade: f.server}
-	if o.only != partFreshness {
+	if o.measures(partLists) {
 		if err := measure(ctx, servers, o, t); err != nil {
 			return err
 		}
 	}
-	if o.only != partLists {
+	if o.measures(partCompany) {
+		if err := measureCompanies(ctx, cluster, servers, t); err != nil {
+			return err
+		}
+	}
+	if o.measures(partFreshness) {
 		if err := measureFreshness(ctx, cluster, servers, t); err != nil {
 			return err
 		}

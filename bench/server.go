@@ -28,12 +28,15 @@ type server struct {
 	name    string
 	process proc.Process
 	base    string
+	config  *rest.Config
 	clients map[protocol]*http.Client
 }
 
 // newServer makes clients with the transport that every client-go program has, one for each version of HTTP.
 func newServer(name string, process proc.Process, config *rest.Config) (*server, error) {
-	s := &server{name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), clients: map[protocol]*http.Client{}}
+	s := &server{
+		name: name, process: process, base: strings.TrimSuffix(config.Host, "/"), config: config, clients: map[protocol]*http.Client{},
+	}
 	for version, offer := range map[protocol][]string{http1: {"http/1.1"}, http2: nil} {
 		c := rest.CopyConfig(config)
 		c.NextProtos = offer
@@ -46,6 +49,15 @@ func newServer(name string, process proc.Process, config *rest.Config) (*server,
 		s.clients[version] = client
 	}
 	return s, nil
+}
+
+// visitor makes a client with connections of its own, which speaks HTTP/2.
+func (s *server) visitor() (*http.Client, error) {
+	tls, err := rest.TLSConfigFor(s.config)
+	if err != nil {
+		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
+	}
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, ForceAttemptHTTP2: true, DisableCompression: true}}, nil
 }
 
 // question is one read.
@@ -70,16 +82,22 @@ func (e *answerError) Error() string { return fmt.Sprintf("%s: %s: %s", e.server
 
 // open asks and returns the answer when its header is there. The caller closes the body.
 func (s *server) open(ctx context.Context, q question) (*http.Response, error) {
+	return s.ask(ctx, s.clients[q.protocol], q)
+}
+
+// ask is open by a client of the caller's.
+func (s *server) ask(ctx context.Context, client *http.Client, q question) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+q.path, nil)
 	if err != nil {
 		return nil, err
 	}
 	request.Header.Set("Accept-Encoding", q.encoding)
+	request.Header.Set("User-Agent", userAgent)
 	request.Header.Set("Accept", "application/json")
 	if q.accept != "" {
 		request.Header.Set("Accept", q.accept)
 	}
-	response, err := s.clients[q.protocol].Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}

@@ -22,11 +22,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 		return err
 	}
 	q.Event.Plan = p.kind.String()
-	patience := fresh.Brief
-	if p.kind == mostRecent {
-		patience = fresh.Shared
-	}
-	state, err := s.stateFor(ctx, q, lane, p, patience)
+	state, err := s.stateFor(ctx, q, lane, p, fresh.Answer{Objects: 1, Bytes: objectSize})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if q.media.yaml && !isSmall(q, lane, p) {
 		return forwardFor(observe.TooLargeYAML) // it would have to be decoded as a whole
 	}
-	state, err := s.stateFor(ctx, q, lane, p, patience(q, lane, p))
+	state, err := s.stateFor(ctx, q, lane, p, listed(q, lane, p))
 	if err != nil {
 		return err
 	}

@@ -19,10 +19,10 @@ const (
 	smallResult = 500
 )
 
-// stateFor finds the State that a plan reads; patience is what may be invested in proving it. A *forwardError says that
-// the upstream has to answer.
+// stateFor finds the State that a plan reads; answer is what the upstream would have to give instead. A *forwardError
+// says that the upstream has to answer.
 func (s *Server) stateFor(
-	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, patience fresh.Patience,
+	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, answer fresh.Answer,
 ) (*cache.State, error) {
 	defer q.Event.Waited(observe.Proving, time.Now())
 	state, err := s.ready(lane)
@@ -33,26 +33,26 @@ func (s *Server) stateFor(
 	case anyAge:
 		return state, nil
 	case mostRecent: // a State that holds everything written before the request (semantics 10.5)
-		if state, err = lane.Recent(ctx, q.arrived, patience); err != nil {
+		if state, err = lane.Recent(ctx, q.arrived, answer); err != nil {
 			return nil, forwardFor(observe.Unproven)
 		}
 		return state, nil
 	case notOlderThan:
-		return s.reached(ctx, lane, p.rv, patience)
+		return s.reached(ctx, lane, p.rv, answer)
 	default:
-		return s.at(ctx, lane, p.rv, patience)
+		return s.at(ctx, lane, p.rv, answer)
 	}
 }
 
 // at is the State of exactly this version.
-func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, patience fresh.Patience) (*cache.State, error) {
-	if _, err := s.reached(ctx, lane, rv, patience); err != nil {
+func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
+	if _, err := s.reached(ctx, lane, rv, answer); err != nil {
 		return nil, err
 	}
 	state, err := lane.Cache.At(ctx, rv, 0)
 	if inStream(err) {
-		// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the same at
-		// a later version, but not yet to have been at this one.
+		// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the
+		// same at a later version, but not yet to have been at this one.
 		return nil, forwardFor(observe.OutsideWindow)
 	}
 	return state, err
@@ -68,12 +68,20 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return rv, nil
 }
 
-// patience is how much is invested to prove a list fresh: an answer that is cheap for the upstream is its to give.
-func patience(q *Request, lane *reflector.Reflector, p plan) fresh.Patience {
-	if isSmall(q, lane, p) {
-		return fresh.Brief
+// objectSize is what an object is taken to have, in bytes of JSON.
+const objectSize = 2 << 10
+
+// listed is what the upstream would have to send for a list.
+func listed(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
+	state, err := lane.Cache.State()
+	if err != nil {
+		return fresh.Answer{}
 	}
-	return fresh.Full
+	objects := state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from})
+	if p.limit > 0 {
+		objects = min(objects, p.limit)
+	}
+	return fresh.Answer{Objects: objects, Bytes: objects * objectSize}
 }
 
 // isSmall tells whether a list is cheap for the upstream.
@@ -89,14 +97,14 @@ func isSmall(q *Request, lane *reflector.Reflector, p plan) bool {
 // is brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says
 // that the upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A
 // lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait.
-func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, patience fresh.Patience) (*cache.State, error) {
+func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
-		err := lane.Reach(ctx, rv, patience)
+		err := lane.Reach(ctx, rv, answer)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
 		case errors.Is(err, fresh.ErrUnproven) && !lane.Marked(),
-			isUnreached(err) && (patience == fresh.Brief || lane.Resource.ReadFromEtcd()):
+			isUnreached(err) && (answer.Small() || lane.Resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven)
 		}
 		left := max(time.Until(deadline), 0)

@@ -22,13 +22,15 @@ import (
 // reads are one of each: what is asked of the authorizer and of the upstream is different for each.
 var reads = []string{
 	"/api/v1/configmaps?resourceVersion=0", "/api/v1/namespaces/ns/configmaps?resourceVersion=0", "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0",
-	"/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=1", "/api/v1/configmaps", "/api/v1/configmaps?limit=1",
+	"/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=1", "/api/v1/configmaps", "/api/v1/configmaps?limit=1&resourceVersion=2&resourceVersionMatch=NotOlderThan",
 	"/api/v1/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=0",
 }
 
 func TestReadsComeFromTheCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		f.Put("ns/a", "1")
+		for _, key := range []string{"ns/a", "ns/b", "ns/c"} { // one alone would be the upstream's, for its price
+			f.Put(key, "1")
+		}
 		for _, target := range reads {
 			response, body := f.get(t, target)
 			if response.StatusCode != http.StatusOK || !strings.Contains(body, `"name":"a"`) {

@@ -93,7 +93,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	var start cache.Start
 	switch {
 	case p.initial:
-		state, err := s.stateFor(ctx, q, lane, p, fresh.Full)
+		state, err := s.stateFor(ctx, q, lane, p, fresh.Endless())
 		if err != nil {
 			return nil, 0, err
 		}

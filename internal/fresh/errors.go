@@ -1,6 +1,9 @@
 package fresh
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which
@@ -11,7 +14,9 @@ var (
 	// ErrUnsupported is how a Source says that the upstream will never answer a question.
 	ErrUnsupported = errors.New("the upstream does not answer such a question")
 
-	errSetBack    = errors.New("the upstream is at an earlier resourceVersion than before")
-	errOver       = errors.New("no question is asked any more")
-	errNoResource = errors.New("no resource of the store is known")
+	errCheaper      = fmt.Errorf("%w for less than its answer costs the upstream", ErrUnproven)
+	errSetBack      = errors.New("the upstream is at an earlier resourceVersion than before")
+	errContradicted = fmt.Errorf("%w: it has other objects than the upstream at the same resourceVersion", ErrUnproven)
+	errOver         = errors.New("no question is asked any more")
+	errNoResource   = errors.New("no resource of the store is known")
 )

@@ -24,7 +24,7 @@ const (
 // fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever
 // kube-apiserver looks: a reader waits half a second for it, where a fence of its own would take one.
 type fences struct {
-	notBefore atomic.Int64 // unix nanoseconds until when no fence is opened, because one brought nothing
+	notBefore atomic.Pointer[time.Time] // until when no fence is opened, because one brought nothing
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
@@ -70,10 +70,25 @@ func (p *Prover) openFences(ctx context.Context) {
 	}
 }
 
+// proveByFence brings the lane to the upstream's version of now, as it was read or as it has to be read yet.
+func (p *Prover) proveByFence(ctx context.Context, now reading) (*cache.State, error) {
+	if now.store == nil {
+		state, at, err := p.proveByProbe(ctx)
+		if err == nil || at.store == nil {
+			return state, err
+		}
+		now = at
+	}
+	if err := p.bring(ctx, now.rv); err != nil {
+		return nil, err
+	}
+	return p.lane.State()
+}
+
 // bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up
 // to date for that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
 func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
-	if p.readFromEtcd || time.Now().UnixNano() < p.fences.notBefore.Load() {
+	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) {
 		return ErrUnproven // without bookmarks a fence would prove nothing
 	}
 	if !p.wantFences() {
@@ -89,6 +104,10 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.fences.notBefore.Store(time.Now().Add(fencePause).UnixNano())
+	until := time.Now().Add(fencePause)
+	p.fences.notBefore.Store(&until)
 	return ErrUnproven
 }
+
+// isPast tells whether a moment is over; that of nil is.
+func isPast(moment *time.Time) bool { return moment == nil || !time.Now().Before(*moment) }

@@ -10,8 +10,8 @@ import (
 // meanwhile shares the next one. So a question is always sent after everybody who gets its answer began to wait: what
 // was written before that is in the answer.
 type groupCommit[T any] struct {
-	pace  *pace
-	ask   func(ctx context.Context) (T, error)
+	ask   func(ctx context.Context, party party) (T, error)
+	turns *turns                                // of questions that are about one lane; nil: none are needed
 	start func(work func(context.Context)) bool // runs work in the background; false when that is over
 
 	mu   sync.Mutex
@@ -19,21 +19,31 @@ type groupCommit[T any] struct {
 	turn chan struct{}
 }
 
+// party is who shares a question.
+type party struct {
+	readers int
+	price   time.Duration // what it would take the upstream to answer all of them instead
+}
+
 // question is one question with its answer.
 type question[T any] struct {
+	party  party // guarded by groupCommit.mu until the question is closed to newcomers
 	done   chan struct{}
 	answer T
 	err    error
 }
 
-func newGroupCommit[T any](p *pace, start func(func(context.Context)) bool, ask func(context.Context) (T, error)) *groupCommit[T] {
-	return &groupCommit[T]{pace: p, ask: ask, start: start, turn: make(chan struct{}, 1)}
+func newGroupCommit[T any](
+	t *turns, start func(func(context.Context)) bool, ask func(context.Context, party) (T, error),
+) *groupCommit[T] {
+	return &groupCommit[T]{ask: ask, turns: t, start: start, turn: make(chan struct{}, 1)}
 }
 
-// get returns the answer to a question that is sent after the call began.
-func (g *groupCommit[T]) get(ctx context.Context) (T, error) {
+// get returns the answer to a question that is sent after the call began. price is what it would take the upstream to
+// answer the caller's own read.
+func (g *groupCommit[T]) get(ctx context.Context, price time.Duration) (T, error) {
 	var nothing T
-	q, ok := g.join()
+	q, ok := g.join(price)
 	if !ok {
 		return nothing, errOver
 	}
@@ -45,30 +55,39 @@ func (g *groupCommit[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-func (g *groupCommit[T]) join() (*question[T], bool) {
+func (g *groupCommit[T]) join(price time.Duration) (*question[T], bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next != nil {
-		return g.next, true
+	q := g.next
+	if q == nil {
+		q = &question[T]{done: make(chan struct{})}
+		if !g.start(func(ctx context.Context) { g.run(ctx, q) }) {
+			return nil, false
+		}
+		g.next = q
 	}
-	q := &question[T]{done: make(chan struct{})}
-	if !g.start(func(ctx context.Context) { g.run(ctx, q) }) {
-		return nil, false
-	}
-	g.next = q
+	q.party.readers++
+	q.party.price += price
 	return q, true
 }
 
-// run waits until the question before this one is answered and the pace allows another, closes it to newcomers, and
-// asks.
+// waiting tells whether a question is on its way, or about to be.
+func (g *groupCommit[T]) waiting() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.next != nil || len(g.turn) > 0
+}
+
+// run waits until the question before this one is answered and a turn is free, closes it to newcomers, and asks.
 func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	defer close(q.done)
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
-		if g.pace.await(ctx) != nil {
-			q.err = errOver
+		if g.turns != nil {
+			defer g.turns.take(ctx)()
 		}
+		q.err = ctx.Err()
 	case <-ctx.Done():
 		q.err = errOver
 	}
@@ -76,11 +95,12 @@ func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	g.next = nil
 	g.mu.Unlock()
 	if q.err != nil {
+		q.err = errOver
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, questionWait)
 	defer cancel()
-	q.answer, q.err = g.ask(ctx)
+	q.answer, q.err = g.ask(ctx, q.party)
 }
 
 // questionWait is how long the upstream may take to answer a question that proves freshness; it takes milliseconds when

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -14,8 +13,8 @@ import (
 type layout struct {
 	upstream Upstream
 
-	mu    sync.Mutex // guards the rest
-	one   bool       // the last answer
+	turn  chan struct{} // held by who looks at the rest, or asks: whoever waits for it would ask the same
+	one   bool          // the last answer
 	asked time.Time
 }
 
@@ -27,11 +26,19 @@ const (
 	overridesSince = 33
 )
 
+func newLayout(upstream Upstream) *layout {
+	return &layout{upstream: upstream, turn: make(chan struct{}, 1)}
+}
+
 // oneEtcd tells whether all resources are in one etcd, as kube-apiserver's health checks show: it has one for the etcd
 // of most resources, and another for each etcd of others. What cannot be found out counts as no.
 func (l *layout) oneEtcd(ctx context.Context) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock() // whoever waits for it would ask the same
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return false
+	}
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
 		// The answer is for all, so the reader who happens to ask must not take it along when he leaves.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
@@ -44,8 +45,9 @@ type membership struct {
 	stores *stores
 	own    *store // probes of this resource alone: right whatever the store
 
-	mu       sync.Mutex // guards the rest; not held while the upstream is asked
-	joined   *store     // nil until comparisons agreed
+	joined atomic.Pointer[store] // nil until comparisons agreed
+
+	mu       sync.Mutex // guards the rest, and who writes joined; not held while the upstream is asked
 	compared *store     // what the last comparison was with
 	agreed   cache.RV   // the shared store's version when it agreed first; 0 when it has not
 	again    time.Time  // when the next comparison may be made
@@ -55,24 +57,21 @@ type membership struct {
 // current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an
 // answer below it comes from another counter, or from an upstream that was set back, which only the own store can tell
 // apart.
-func (m *membership) current(ctx context.Context, held cache.RV) (cache.RV, error) {
+func (m *membership) current(ctx context.Context, held cache.RV) (reading, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)
 		switch {
 		case err == nil && answer.rv >= held && !shared.isBroken():
-			return answer.rv, nil
+			return answer, nil
 		case err == nil:
 			shared.breakUp()
 		case ctx.Err() != nil || answer.asked == m.source:
-			return 0, err
+			return reading{}, err
 		case errors.Is(err, context.DeadlineExceeded):
 			shared.breakUp() // so that nobody else waits for it
 		} // what is wrong with another resource need not be wrong with this one
-	} else if shared, ok := m.mayCompare(); ok {
-		return m.compare(ctx, shared)
 	}
-	answer, err := m.own.current(ctx, m.source)
-	return answer.rv, err
+	return m.own.current(ctx, m.source)
 }
 
 // askShared asks a store that answers for many, and so waits no longer than they may.
@@ -85,15 +84,42 @@ func (m *membership) askShared(ctx context.Context, shared *store, source Source
 // known is the store that the resource is known to be in. Somebody has to be in the shared one first.
 func (m *membership) known() *store {
 	shared := m.stores.get()
+	if m.joined.Load() == shared {
+		return shared // almost always, and without waiting for who compares
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.joined != shared {
-		m.joined = nil
+	if m.joined.Load() != shared {
+		m.joined.Store(nil)
 	}
-	if m.joined == nil && shared.isFirst() {
-		m.joined = shared
+	if m.joined.Load() == nil && shared.isFirst() {
+		shared.propose(m.source) // others compare themselves with it before it is read
+		m.joined.Store(shared)
 	}
-	return m.joined
+	return m.joined.Load()
+}
+
+// store is where the versions that the lane reads come from, as far as it is known.
+func (m *membership) store() *store {
+	if shared := m.joined.Load(); shared != nil && !shared.isBroken() {
+		return shared
+	}
+	return m.own
+}
+
+// seek lets the resource be compared with the shared store in the background, when it is time.
+func (m *membership) seek(start func(work func(context.Context)) bool) {
+	if m.known() != nil {
+		return
+	}
+	shared, ok := m.mayCompare()
+	if !ok {
+		return
+	}
+	started := start(func(ctx context.Context) { m.compare(ctx, shared) })
+	if !started {
+		m.rest(compareEvery)
+	}
 }
 
 // mayCompare tells whether it is this caller's turn to compare, and with what.
@@ -101,7 +127,7 @@ func (m *membership) mayCompare() (*store, bool) {
 	shared := m.stores.get()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.busy || m.joined != nil || time.Now().Before(m.again) {
+	if m.busy || m.joined.Load() != nil || time.Now().Before(m.again) {
 		return nil, false
 	}
 	if m.compared != shared {
@@ -111,14 +137,11 @@ func (m *membership) mayCompare() (*store, bool) {
 	return shared, true
 }
 
-// compare asks the shared store, the own and the shared again. The answer is the own store's.
-func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, error) {
+// compare asks the shared store, the own and the shared again.
+func (m *membership) compare(ctx context.Context, shared *store) {
 	if !m.stores.layout.oneEtcd(ctx) {
-		m.mu.Lock()
-		m.busy, m.again = false, time.Now().Add(layoutAge)
-		m.mu.Unlock()
-		answer, err := m.own.current(ctx, m.source)
-		return answer.rv, err
+		m.rest(layoutAge)
+		return
 	}
 	before, beforeErr := m.askShared(ctx, shared, nil)
 	own, err := m.own.current(ctx, m.source)
@@ -130,16 +153,22 @@ func (m *membership) compare(ctx context.Context, shared *store) (cache.RV, erro
 		shared.breakUp() // nobody who still reads it vouches for it
 	}
 	agree := beforeErr == nil && err == nil && afterErr == nil && before.rv <= own.rv && own.rv <= after.rv
+	m.rest(compareEvery)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.busy, m.again = false, time.Now().Add(compareEvery)
 	switch {
 	case !agree:
 		m.agreed = 0
 	case m.agreed == 0:
 		m.agreed = after.rv
 	case before.rv > m.agreed:
-		m.joined = shared
+		m.joined.Store(shared)
 	}
-	return own.rv, err
+}
+
+// rest ends a comparison; the next one may be made after a pause.
+func (m *membership) rest(pause time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy, m.again = false, time.Now().Add(pause)
 }

@@ -82,6 +82,7 @@ func (c *counters) asked() int {
 type counterRig struct {
 	*counters
 	members map[string]*membership
+	start   func(work func(context.Context)) bool
 }
 
 func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
@@ -89,11 +90,11 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	rig := &counterRig{counters: &counters{of: of, probes: map[string]int{}, minor: "37", checks: "[+]ping ok\n[+]etcd ok\nlivez check passed\n"}, members: map[string]*membership{}}
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
-	start := func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
-	shared := NewProvers(rig.counters, nobodyCounts{}, start)
+	rig.start = func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
+	shared := NewProvers(rig.counters, nobodyCounts{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
-			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, shared.pace, start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, rig.start),
 		}
 	}
 	return rig
@@ -105,9 +106,10 @@ func (r *counterRig) current(t *testing.T, name string) {
 	r.mu.Lock()
 	now := *r.of[name]
 	r.mu.Unlock()
-	rv, err := r.members[name].current(t.Context(), now)
-	if err != nil || rv < now {
-		t.Fatalf("%s is at %d, answered was %d, %v", name, now, rv, err)
+	r.members[name].seek(r.start)
+	answer, err := r.members[name].current(t.Context(), now)
+	if err != nil || answer.rv < now {
+		t.Fatalf("%s is at %d, answered was %d, %v", name, now, answer.rv, err)
 	}
 }
 
@@ -227,8 +229,8 @@ func TestUnansweredResourceInAStore(t *testing.T) {
 				var readers sync.WaitGroup
 				for range 3 {
 					readers.Go(func() {
-						if rv, err := r.members["widgets"].current(t.Context(), 0); err == nil {
-							t.Errorf("widgets are at %d", rv)
+						if answer, err := r.members["widgets"].current(t.Context(), 0); err == nil {
+							t.Errorf("widgets are at %d", answer.rv)
 						}
 					})
 					synctest.Wait()

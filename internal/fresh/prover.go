@@ -8,19 +8,6 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Patience is how much a caller invests in a proof.
-type Patience int
-
-const (
-	// Shared takes a proof that others need, too, or that comes by itself: for a caller whose answer costs the upstream
-	// no more than a question.
-	Shared Patience = iota
-	// Brief asks one question: for a caller whose answer costs the upstream more, but less than a fence.
-	Brief
-	// Full opens a fence, a second watch that brings a quiet lane up to date in about a second (semantics 10.3).
-	Full
-)
-
 const (
 	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are
 	// under 5 ms.
@@ -32,15 +19,16 @@ const (
 // Provers makes the provers of one upstream's lanes, and holds what they share.
 type Provers struct {
 	metrics Metrics
-	pace    *pace
+	turns   *turns
+	readers *atomic.Int64 // who wait for a proof, or for the upstream's answer in its place
 	stores  *stores
 }
 
 // NewProvers makes provers for lanes of one upstream. start runs work for all of them in the background, and returns
 // false when that is over.
 func NewProvers(upstream Upstream, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
-	p := &Provers{metrics: metrics, pace: &pace{}}
-	p.stores = &stores{layout: &layout{upstream: upstream}, make: func() *store { return newStore(metrics, p.pace, start) }}
+	p := &Provers{metrics: metrics, turns: newTurns(), readers: new(atomic.Int64)}
+	p.stores = &stores{layout: newLayout(upstream), make: func() *store { return newStore(metrics, start) }}
 	return p
 }
 
@@ -49,34 +37,42 @@ type Options struct {
 	Lane   *cache.Lane
 	Source Source
 	Filler Filler
+	// Resource is the plural name under which the upstream stores what is in the lane.
+	Resource string
 	// ReadFromEtcd: the upstream keeps no watch cache of the resource. So there are no bookmarks of it, and several
 	// deletions may be at one resourceVersion (semantics 4.1, 4.4).
 	ReadFromEtcd bool
 }
 
 // Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics
-// 10.5). What fills the lane tells it what happens there: Deleting, Changed, Synced.
+// 10.5). What fills the lane tells it what happens there: Deleting, Changed, Synced, Interrupted.
 type Prover struct {
 	lane         *cache.Lane
 	filler       Filler
+	resource     string
 	readFromEtcd bool
 
 	metrics    Metrics
-	pace       *pace
+	turns      *turns
+	company    *atomic.Int64 // Provers.readers
 	membership *membership
 	rolls      rolls
 	fences     fences
 	rate       rate
-	readers    atomic.Int64              // who wait for this lane, or for the upstream's answer in its place
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
+	whole      atomic.Pointer[time.Time] // when the lane was last known to hold everything
 	deletion   atomic.Uint64             // the version of the last deletion, known before it is in the lane
 }
 
 // Prover makes the prover of a lane.
 func (p *Provers) Prover(o Options) *Prover {
-	prover := &Prover{lane: o.Lane, filler: o.Filler, readFromEtcd: o.ReadFromEtcd, metrics: p.metrics, pace: p.pace}
-	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, p.pace, o.Filler.Start)}
-	prover.rolls.questions = newGroupCommit(p.pace, o.Filler.Start, prover.callRoll)
+	prover := &Prover{
+		lane: o.Lane, filler: o.Filler, resource: o.Resource, readFromEtcd: o.ReadFromEtcd,
+		metrics: p.metrics, turns: p.turns, company: p.readers,
+	}
+	prover.rate.since = time.Now()
+	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, o.Filler.Start)}
+	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }
 
@@ -84,127 +80,130 @@ func (p *Provers) Prover(o Options) *Prover {
 func (p *Prover) Deleting(rv cache.RV) { p.deletion.Store(uint64(rv)) }
 
 // Changed says that a change was written to the lane. One goroutine calls it.
-func (p *Prover) Changed() { p.rate.note(time.Now()) }
+func (p *Prover) Changed(rv cache.RV) {
+	now := time.Now()
+	p.rate.note(now)
+	p.whole.Store(&now)
+	p.membership.seek(p.filler.Start)
+	if shared := p.membership.joined.Load(); shared != nil {
+		shared.account.note(p.resource, rv)
+	}
+}
 
 // Synced says that the lane holds a list that was read consistently and asked for at that time.
-func (p *Prover) Synced(asked time.Time) { p.synced.Store(&asked) }
+func (p *Prover) Synced(asked time.Time) {
+	p.synced.Store(&asked)
+	p.whole.Store(&asked)
+}
+
+// Interrupted says that the lane's watch broke off. The upstream may have been restored meanwhile, and give out
+// versions once more that lanes have heard of.
+func (p *Prover) Interrupted() {
+	if shared := p.membership.joined.Load(); shared != nil {
+		shared.account.reset()
+	}
+}
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
 func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
-	p.pace.begin()
-	defer p.pace.end()
-	return p.current(ctx)
+	p.company.Add(1)
+	defer p.company.Add(-1)
+	reading, err := p.current(ctx)
+	return reading.rv, err
 }
 
 // Recent is a State with every write that was finished before the request arrived. ErrUnproven means that this could
-// not be shown with that much patience. ctx is the request's: unless the patience is full, the upstream is taken to be
-// busy with the answer instead until it ends.
-func (p *Prover) Recent(ctx context.Context, arrived time.Time, patience Patience) (*cache.State, error) {
+// not be shown, or not for less than it takes the upstream to give the answer itself. ctx is the request's: when the
+// answer is small, the upstream is taken to be busy with it instead until ctx ends.
+func (p *Prover) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, error) {
 	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
 		return p.lane.State() // the request that made the lane start, and those that waited with it
 	}
-	p.begin()
-	state, err := p.prove(ctx, patience)
-	if err != nil && patience != Full {
-		context.AfterFunc(ctx, p.end) // until the request is over the upstream is busy with it
-	} else {
-		p.end()
+	p.membership.seek(p.filler.Start)
+	p.company.Add(1)
+	state, err := p.prove(ctx, answer)
+	if err == nil || !answer.Small() {
+		p.company.Add(-1)
+		return state, err
 	}
-	return state, err
+	over, taken := p.turns.tryTake()
+	context.AfterFunc(ctx, func() {
+		p.company.Add(-1)
+		if taken {
+			over()
+		}
+	})
+	return nil, err
 }
 
-// begin counts a reader in, as one of all lanes and as one of this; the caller calls end.
-func (p *Prover) begin() {
-	p.pace.begin()
-	p.readers.Add(1)
-}
-
-func (p *Prover) end() {
-	p.readers.Add(-1)
-	p.pace.end()
-}
-
-func (p *Prover) prove(ctx context.Context, patience Patience) (*cache.State, error) {
+// prove tries what choose says, until one succeeds or nothing is left that is worth it.
+func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, error) {
 	before, err := p.lane.State()
 	if err != nil {
 		return nil, err
 	}
-	busy := p.rate.busy(time.Now())
-	if patience == Shared && !busy && p.pace.alone() {
-		return nil, ErrUnproven
-	}
-	if !busy && p.mayCallRoll() {
-		if state, err := p.proveByRollCall(ctx, before.RV()); err == nil || ctx.Err() != nil {
-			return state, err
+	now := reading{}
+	for tried := byUpstream; ; {
+		switch tried = p.choose(before, answer, tried); tried {
+		case byProbe:
+			state, at, err := p.proveByProbe(ctx)
+			if proven := err == nil || ctx.Err() != nil || at.store == nil; proven {
+				return state, err
+			}
+			now = at
+		case byRollCall:
+			if state, err := p.proveByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
+				return state, err
+			}
+		case byFence:
+			return p.proveByFence(ctx, now)
+		default:
+			return nil, ErrUnproven
 		}
 	}
-	if patience == Shared && !busy {
-		return nil, ErrUnproven // a probe tells of versions that a quiet lane has not heard of
-	}
-	rv, err := p.current(ctx)
-	if err != nil {
-		return nil, err
-	}
-	wait := grace
-	if !busy {
-		wait = shortGrace
-	}
-	if state, err := p.lane.WaitFor(ctx, rv, wait); err == nil && p.holds(state, rv) {
-		return state, nil
-	}
-	if patience != Full {
-		return nil, ErrUnproven
-	}
-	if busy && p.mayCallRoll() { // it no longer is: nothing came
-		if state, err := p.proveByRollCall(ctx, before.RV()); err == nil || ctx.Err() != nil {
-			return state, err
-		}
-	}
-	if err := p.bring(ctx, rv); err != nil {
-		return nil, err
-	}
-	return p.lane.State()
 }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
-// when the lane is there; ErrAhead when the upstream is not, ErrUnproven when it could not be shown with that much
-// patience.
-func (p *Prover) Reach(ctx context.Context, want cache.RV, patience Patience) error {
+// when the lane is there; ErrAhead when the upstream is not; ErrUnproven when it could not be shown, or not for less
+// than it takes the upstream to give the answer itself.
+func (p *Prover) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := p.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
 	}
-	p.begin()
-	defer p.end()
-	rv, err := p.current(ctx)
-	if err != nil {
+	p.company.Add(1)
+	defer p.company.Add(-1)
+	_, now, err := p.proveByProbe(ctx)
+	switch {
+	case now.store == nil:
 		return err
-	}
-	if rv < want {
+	case now.rv < want:
 		return ErrAhead // only time can bring it
+	case err == nil:
+		return nil
 	}
-	if p.mayCallRoll() {
-		if _, err := p.proveByRollCall(ctx, 0); err == nil && p.at(want) {
+	if state, err := p.lane.State(); err == nil && p.mayCallRoll(state) {
+		if _, err := p.proveByRollCall(ctx, 0, answer); err == nil && p.at(want) {
 			return nil
 		}
 	}
-	if patience != Full {
+	if answer.Small() {
 		return ErrUnproven
 	}
 	return p.bring(ctx, want)
 }
 
 // current is the upstream's resourceVersion at some moment after the call began.
-func (p *Prover) current(ctx context.Context) (cache.RV, error) {
+func (p *Prover) current(ctx context.Context) (reading, error) {
 	before, err := p.lane.State()
 	if err != nil {
-		return 0, err
+		return reading{}, err
 	}
-	rv, err := p.membership.current(ctx, before.RV())
-	if err == nil && rv < before.RV() {
+	now, err := p.membership.current(ctx, before.RV())
+	if err == nil && now.rv < before.RV() {
 		p.filler.SetBack()
-		err = errSetBack
+		return reading{}, errSetBack
 	}
-	return rv, err
+	return now, err
 }
 
 // holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd

@@ -12,13 +12,11 @@ import (
 )
 
 const (
-	// rollCallObjects is up to how many objects a lane is called over when several want to know: that many names and
-	// versions take kube-apiserver about ten milliseconds.
-	rollCallObjects = 500
-	// rollCallAlone is up to how many when one does, who may want but a few of them.
-	rollCallAlone = 100
+	// rollCallObjects is up to how many objects a lane is called over: that many names and versions take kube-apiserver
+	// about twenty milliseconds.
+	rollCallObjects = 5000
 	// rollCallPause is how long no roll is called after one that failed.
-	rollCallPause = 30 * time.Second
+	rollCallPause time.Duration = 30 * time.Second
 )
 
 // RollCall is the name and version of every object that the upstream had at RV: enough to tell whether a lane has the
@@ -44,43 +42,51 @@ func (c *RollCall) matches(s *cache.State) bool {
 // rolls are the roll calls of one lane.
 type rolls struct {
 	questions *groupCommit[*RollCall]
-	notBefore atomic.Int64 // unix nanoseconds until when no roll is called, because one failed
+	notBefore atomic.Pointer[time.Time] // until when no roll is called, because one failed
 }
 
-func (p *Prover) callRoll(ctx context.Context) (*RollCall, error) {
+// callRoll calls the roll for those who came together, unless their own answers are cheaper than that.
+func (p *Prover) callRoll(ctx context.Context, party party) (*RollCall, error) {
+	state, err := p.lane.State()
+	if err != nil {
+		return nil, err
+	}
+	if party.price <= rollCallPrice(state.Len())+worthPrice {
+		return nil, errCheaper
+	}
+	defer func(began time.Time) { p.turns.took(time.Since(began)) }(time.Now())
 	p.metrics.Questioned("rollcall")
 	call, err := p.membership.source.CallRoll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
+	p.membership.store().account.answered(call.RV, time.Now())
 	return call, nil
 }
 
 // mayCallRoll tells whether the lane is small enough to be called over, and its upstream able to.
-func (p *Prover) mayCallRoll() bool {
-	most := rollCallObjects
-	if p.readers.Load() <= 1 {
-		most = rollCallAlone
-	}
-	state, err := p.lane.State()
-	return err == nil && state.Len() <= most && time.Now().UnixNano() >= p.rolls.notBefore.Load()
+func (p *Prover) mayCallRoll(s *cache.State) bool {
+	return s.Len() <= rollCallObjects && isPast(p.rolls.notBefore.Load())
 }
 
 // postpone keeps the next readers from what failed for this one: for some time, or for ever when it would fail again.
 func (r *rolls) postpone(err error) {
-	until := time.Now().Add(rollCallPause).UnixNano()
+	pause := rollCallPause
 	if errors.Is(err, ErrUnsupported) {
-		until = math.MaxInt64
+		pause = math.MaxInt64
 	}
-	r.notBefore.Store(until)
+	until := time.Now().Add(pause)
+	r.notBefore.Store(&until)
 }
 
 // proveByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
-// way. held is what the lane held before.
-func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV) (*cache.State, error) {
-	call, err := p.rolls.questions.get(ctx)
+// way. held is what the lane held before. A lane that has other objects at the version of the call itself is wrong: it
+// has to be listed again.
+func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
+	asked := time.Now()
+	call, err := p.rolls.questions.get(ctx, answer.price())
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, errCheaper) {
 			p.rolls.postpone(err)
 		}
 		return nil, err
@@ -94,11 +100,17 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV) (*cache.Sta
 		if err != nil {
 			return nil, err
 		}
+		matches := state.RV() <= call.RV && call.matches(state)
+		if state.RV() == call.RV && !matches && !p.readFromEtcd {
+			p.filler.Contradicted()
+			return nil, errContradicted
+		}
 		if p.holds(state, call.RV) {
 			return state, nil
 		}
-		if call.matches(state) {
+		if matches {
 			if vouched := p.lane.Vouch(state, call.RV); vouched != nil {
+				p.whole.Store(&asked)
 				return vouched, nil
 			}
 			return nil, ErrUnproven

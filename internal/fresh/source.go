@@ -33,6 +33,9 @@ type Filler interface {
 	// SetBack says that the upstream is behind what the lane shows: it was restored, and the lane has to be listed
 	// again.
 	SetBack()
+	// Contradicted says that the upstream has other objects than the lane at the very same version: one of them is
+	// corrupt, or the upstream was restored from a backup. The lane has to be listed again.
+	Contradicted()
 	// Start runs work in the background until the lane stops, which ends the work's context; false when it is stopping
 	// already.
 	Start(work func(ctx context.Context)) bool

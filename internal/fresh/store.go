@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/listfacade/listfacade/cache"
 )
@@ -14,6 +15,7 @@ import (
 type store struct {
 	metrics Metrics
 	probes  *groupCommit[reading]
+	account *account
 
 	mu        sync.Mutex // guards the rest
 	founded   bool       // somebody is in it
@@ -27,11 +29,12 @@ type store struct {
 type reading struct {
 	rv    cache.RV
 	asked Source
+	store *store // whose versions these are
 }
 
-func newStore(metrics Metrics, p *pace, start func(func(context.Context)) bool) *store {
-	s := &store{metrics: metrics}
-	s.probes = newGroupCommit(p, start, s.probe)
+func newStore(metrics Metrics, start func(func(context.Context)) bool) *store {
+	s := &store{metrics: metrics, account: newAccount()}
+	s.probes = newGroupCommit(nil, start, s.probe)
 	return s
 }
 
@@ -39,7 +42,7 @@ func newStore(metrics Metrics, p *pace, start func(func(context.Context)) bool) 
 // resources; probes go round among those that are read, so that a counter of its own would show.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	s.propose(source)
-	return s.probes.get(ctx)
+	return s.probes.get(ctx, requestPrice)
 }
 
 // propose makes a source the next to be probed, unless another is waiting for that which was not probed last.
@@ -52,7 +55,7 @@ func (s *store) propose(source Source) {
 }
 
 // probe reads the upstream's resourceVersion.
-func (s *store) probe(ctx context.Context) (reading, error) {
+func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 	source := s.next()
 	if source == nil {
 		return reading{}, errNoResource
@@ -64,12 +67,13 @@ func (s *store) probe(ctx context.Context) (reading, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// Of one resource, it means that the upstream was restored, which its lane finds out by itself.
-	if s.asked != nil && s.asked != source && rv < s.last {
+	if rv < s.last { // another counter, or the upstream was restored: what is on the account is of another history
 		s.broken = true
+		s.account.reset()
 	}
 	s.asked, s.last = source, rv
-	return reading{rv: rv, asked: source}, nil
+	s.account.answered(rv, time.Now())
+	return reading{rv: rv, asked: source, store: s}, nil
 }
 
 // next is what to probe now; nil when nothing is known.

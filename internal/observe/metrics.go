@@ -11,15 +11,16 @@ import (
 
 // Metrics is every metric of one facade, in a registry of its own. Safe for concurrent use.
 type Metrics struct {
-	registry    *prometheus.Registry
-	requests    *prometheus.CounterVec
-	forwarded   *prometheus.CounterVec
-	durations   *prometheus.HistogramVec
-	bytes       *prometheus.CounterVec
-	relists     *prometheus.CounterVec
-	reconnects  *prometheus.CounterVec
-	questions   *prometheus.CounterVec
-	watchEvents *prometheus.CounterVec
+	registry       *prometheus.Registry
+	requests       *prometheus.CounterVec
+	forwarded      *prometheus.CounterVec
+	durations      *prometheus.HistogramVec
+	bytes          *prometheus.CounterVec
+	relists        *prometheus.CounterVec
+	contradictions *prometheus.CounterVec
+	reconnects     *prometheus.CounterVec
+	questions      *prometheus.CounterVec
+	watchEvents    *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics; lanes are read by the collector at each scrape.
@@ -36,12 +37,14 @@ func NewMetrics(lanes LaneSource) *Metrics {
 	m.bytes = counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source")
 	m.relists = counter("upstream_relists_total", "Times that a lane lost the upstream's window and was listed again.",
 		"group", "resource")
+	m.contradictions = counter("upstream_contradictions_total",
+		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.watchEvents = counter("watch_events_total", "Events sent to watchers, bookmarks included, counted when a watch ends.",
 		"group", "resource")
-	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.reconnects, m.questions, m.watchEvents,
-		newLaneCollector(lanes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
+		m.questions, m.watchEvents, newLaneCollector(lanes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
@@ -83,6 +86,11 @@ func verbLabel(e *Event) string {
 		}
 	}
 	return "other"
+}
+
+// Contradicted counts a lane that had other objects than the upstream at the same resourceVersion.
+func (m *Metrics) Contradicted(group, resource string) {
+	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
 // Relisted counts a lane that lost the upstream's window.

@@ -27,6 +27,7 @@ func filled() *Metrics {
 	m.Done(&Event{Method: "POST", Scope: "namespace", Verb: "create", Source: FromFacade, Code: 405})
 	m.Done(&Event{Method: "GET", Scope: "cluster", Verb: "watch", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Returned: 3})
 	m.Relisted("apps", "deployments")
+	m.Contradicted("apps", "deployments")
 	m.Reconnected("apps", "deployments")
 	m.Questioned("probe")
 	return m
@@ -50,6 +51,7 @@ listfacade_lane_watchers gauge encoding,group,resource,version
 listfacade_request_duration_seconds histogram source,verb
 listfacade_requests_total counter code,group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
+listfacade_upstream_contradictions_total counter group,resource
 listfacade_upstream_questions_total counter kind
 listfacade_upstream_reconnects_total counter group,resource
 listfacade_upstream_relists_total counter group,resource
@@ -105,6 +107,7 @@ func TestCounts(t *testing.T) {
 		`listfacade_watch_events_total{group="apps",resource="deployments"} 3`,
 		`listfacade_lane_applied_events_total{encoding="json",group="apps",resource="deployments",version="v1"} 7`,
 		`listfacade_upstream_relists_total{group="apps",resource="deployments"} 1`,
+		`listfacade_upstream_contradictions_total{group="apps",resource="deployments"} 1`,
 		`listfacade_upstream_reconnects_total{group="apps",resource="deployments"} 1`,
 		`listfacade_upstream_questions_total{kind="probe"} 1`,
 	} {

@@ -37,8 +37,7 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 			err = w.write(st)
 		case err := <-failed:
 			return errors.Join(w.rest(steps), err)
-		case <-w.restored:
-			err = errRestored
+		case err = <-w.wrong:
 		case <-quiet.C:
 			w.reflector.connected()
 		case <-ctx.Done():
@@ -95,7 +94,7 @@ func (w *writer) write(st step) error {
 		return fmt.Errorf("apply an event: %w", err)
 	}
 	if st.kind == stepChange {
-		w.reflector.prover.Changed()
+		w.reflector.prover.Changed(st.rv)
 	}
 	w.reflector.connected()
 	return nil
@@ -121,10 +120,10 @@ func (w *writer) advance(st step) error {
 	return nil
 }
 
-// setBack tells the writer that the upstream is behind the lane.
-func (w *writer) setBack() {
+// contradict tells the writer why what the lane shows is not, or no longer, what the upstream has.
+func (w *writer) contradict(why error) {
 	select {
-	case w.restored <- struct{}{}:
-	default:
+	case w.wrong <- why:
+	default: // it knows already that it has to list again
 	}
 }

@@ -20,6 +20,8 @@ var (
 	errReprinted = errors.New("the resource is printed with other columns than before")
 	// errRestored says that the upstream is behind what it has said before: its etcd came back from a backup.
 	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
+	// errContradicted says that the upstream has other objects than the lane at one resourceVersion.
+	errContradicted = errors.New("the upstream has other objects at the same resourceVersion")
 )
 
 // errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
@@ -45,7 +47,7 @@ func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
 
 // endsEpoch tells whether the lane has to be listed again.
 func endsEpoch(err error) bool {
-	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored)
+	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) || errors.Is(err, errContradicted)
 }
 
 // isRefused tells whether the upstream will not let the facade read the resource as it asked.

@@ -10,11 +10,13 @@ const fenceSeconds = 3
 // the lane misses, and the bookmark proves that everything before it was sent (semantics 10.1). It returns when the
 // writer has taken the steps, or when the context ends. An error only means that nothing was proven.
 func (w *writer) fence(ctx context.Context) {
+	listWatch := w.synced.Load()
 	rv, err := w.reflector.Cache.Position()
-	if err != nil {
+	// Both must be of one epoch: what comes after a version of the last one says nothing about the next.
+	if err != nil || listWatch == nil || w.synced.Load() != listWatch {
 		return
 	}
-	s, err := w.listWatch.Load().watch(ctx, watchQuery(rv), fenceSeconds)
+	s, err := listWatch.watch(ctx, watchQuery(rv), fenceSeconds)
 	if err != nil {
 		return
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
@@ -34,10 +35,10 @@ var (
 	}
 )
 
-// What internal/fresh allows itself; docs/adr/0005-three-shared-proofs.md says why.
+// What internal/fresh allows itself; docs/adr/0008-proofs-are-chosen-by-price.md says why.
 const (
 	grace           = 20 * time.Millisecond // for events that are on their way
-	rollCallObjects = 500
+	rollCallObjects = 5000
 	rollCallPause   = 30 * time.Second // after a roll call that failed
 	fenceEvery      = time.Second
 	fencesFor       = 10 * time.Second // after one was wanted
@@ -46,12 +47,21 @@ const (
 // rig is the package in front of a scripted upstream, in a bubble of virtual time.
 type rig struct {
 	*testkit.FakeUpstream
-	client                *upstream.Client
-	lanes                 *Lanes
-	logs                  *observer.ObservedLogs
-	relisted, reconnected atomic.Int64
-	stop                  func() // stops the lanes; also at the end of the test
+	client                              *upstream.Client
+	lanes                               *Lanes
+	logs                                *observer.ObservedLogs
+	relisted, reconnected, contradicted atomic.Int64
+	stop                                func() // stops the lanes; also at the end of the test
 }
+
+// What the upstream is asked for instead when nothing can be proven.
+var (
+	oneObject   = fresh.Answer{Objects: 1}
+	smallAnswer = fresh.Answer{Objects: 500}
+)
+
+// Contradicted implements Metrics.
+func (r *rig) Contradicted(string, string) { r.contradicted.Add(1) }
 
 // Relisted implements Metrics.
 func (r *rig) Relisted(string, string) { r.relisted.Add(1) }

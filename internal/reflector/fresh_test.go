@@ -30,7 +30,7 @@ func TestRecentSharesProbes(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 1000 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil || state.RV() != 2 {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 2 {
 					t.Errorf("recent: %v", err)
 				}
 			})
@@ -61,7 +61,7 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 		})
 		first, answers := make(chan cache.RV, 1), make(chan cache.RV, 10)
 		ask := func(answers chan<- cache.RV) {
-			state, err := lane.Recent(t.Context(), time.Now(), fresh.Full)
+			state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 			if err != nil {
 				t.Error(err)
 				answers <- 0
@@ -102,7 +102,7 @@ func TestFence(t *testing.T) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		now := cache.RV(r.Elsewhere())
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Brief); !errors.Is(err, fresh.ErrUnproven) {
+		if _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("in brief: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -111,12 +111,12 @@ func TestFence(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil || state.RV() != now {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
 					t.Errorf("in full: %v", err)
 				}
 			})
 			wait.Go(func() {
-				if err := lane.Reach(t.Context(), now, fresh.Full); err != nil {
+				if err := lane.Reach(t.Context(), now, fresh.Endless()); err != nil {
 					t.Errorf("reach: %v", err)
 				}
 			})
@@ -128,7 +128,7 @@ func TestFence(t *testing.T) {
 		if n := r.Asked(testkit.AskFence); n != 1 {
 			t.Errorf("%d fences", n)
 		}
-		if err := lane.Reach(t.Context(), now+1, fresh.Full); !errors.Is(err, fresh.ErrAhead) {
+		if err := lane.Reach(t.Context(), now+1, fresh.Endless()); !errors.Is(err, fresh.ErrAhead) {
 			t.Errorf("reach what nobody has reached: %v", err)
 		}
 	})
@@ -150,7 +150,7 @@ func TestFenceOvertakesTheWatch(t *testing.T) {
 		synctest.Wait()
 		r.Put("ns/b", "1")
 		r.Delete("ns/a")
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Fatal(err)
 		}
 		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
@@ -194,7 +194,7 @@ func TestUnproven(t *testing.T) {
 				r.Elsewhere()
 				r.Elsewhere()
 				began := time.Now()
-				if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+				if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven: %v", err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
@@ -222,14 +222,14 @@ func TestProbeFails(t *testing.T) {
 			var wait sync.WaitGroup
 			for range 10 {
 				wait.Go(func() {
-					if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err == nil {
+					if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
 						t.Errorf("%s: proven", name)
 					}
 				})
 			}
 			wait.Wait()
 			r.Script(testkit.AskProbe, nil)
-			if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+			if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 				t.Errorf("after %s: %v", name, err)
 			}
 		}
@@ -248,8 +248,8 @@ func TestRecentOfACallerWhoLeaves(t *testing.T) {
 		})
 		ctx, leave := context.WithCancel(t.Context())
 		left, stayed := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := lane.Recent(ctx, time.Now(), fresh.Full); left <- err }()
-		go func() { _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); stayed <- err }()
+		go func() { _, err := lane.Recent(ctx, time.Now(), fresh.Endless()); left <- err }()
+		go func() { _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); stayed <- err }()
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
@@ -268,7 +268,7 @@ func TestEventsAreNotFenced(t *testing.T) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("proven: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -288,7 +288,7 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 		lane := r.synced(t)
 		before := r.Asked(testkit.AskProbe)
 		for range 2 {
-			if state, err := lane.Recent(t.Context(), arrived, fresh.Full); err != nil || uint64(state.RV()) != rv {
+			if state, err := lane.Recent(t.Context(), arrived, fresh.Endless()); err != nil || uint64(state.RV()) != rv {
 				t.Errorf("recent: %v", err)
 			}
 		}
@@ -296,7 +296,7 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 			t.Errorf("%d probes", n)
 		}
 		elapse(time.Millisecond)
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskProbe) - before; n != 1 {
@@ -333,7 +333,7 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				for len(contents(t, lane)) == 2 {
 					elapse(time.Millisecond)
 				}
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); !errors.Is(err, fresh.ErrUnproven) {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven with %d objects: %v", state.Len(), err)
 				}
 				close(second)
@@ -342,7 +342,7 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 					t.Error(diff)
 				}
 				r.Elsewhere()
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Full); how == "roll call" && (err != nil || state.Len() != 0) {
+				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); how == "roll call" && (err != nil || state.Len() != 0) {
 					t.Errorf("not proven when all are gone: %v", err)
 				}
 			})
@@ -357,7 +357,7 @@ func TestFencesGoOn(t *testing.T) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Full); err != nil {
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Fatal(err)
 		}
 		elapse(fencesFor + 5*time.Second)

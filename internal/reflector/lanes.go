@@ -19,8 +19,9 @@ import (
 
 // Metrics is what the package reports about its work; implementations must be safe for concurrent use.
 type Metrics interface {
-	Relisted(group, resource string)    // a lane lost the upstream's window and was listed again
-	Reconnected(group, resource string) // a lane's watch ended and was resumed
+	Contradicted(group, resource string) // a lane had other objects than the upstream at one resourceVersion
+	Relisted(group, resource string)     // a lane lost the upstream's window and was listed again
+	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	fresh.Metrics
 }
 
@@ -128,7 +129,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.init(l.life)
 	r.lost()
 	r.prover = l.provers.Prover(fresh.Options{
-		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r, ReadFromEtcd: resource.ReadFromEtcd(),
+		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
+		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
 	})
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),

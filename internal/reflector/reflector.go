@@ -53,27 +53,30 @@ func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 }
 
 // Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to
-// prove. fresh.ErrUnproven means that this could not be shown with that much patience. ctx is the request's: unless the
-// patience is full, the upstream is taken to be busy with the answer instead until it ends.
-func (r *Reflector) Recent(ctx context.Context, arrived time.Time, patience fresh.Patience) (*cache.State, error) {
-	return r.prover.Recent(ctx, arrived, patience)
+// prove. fresh.ErrUnproven means that this could not be shown, or not for less than it takes the upstream to give the
+// answer itself. ctx is the request's.
+func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, error) {
+	return r.prover.Recent(ctx, arrived, answer)
 }
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.prover.Now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
-// when the lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown with
-// that much patience.
-func (r *Reflector) Reach(ctx context.Context, rv cache.RV, patience fresh.Patience) error {
-	return r.prover.Reach(ctx, rv, patience)
+// when the lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown, or not
+// for less than it takes the upstream to give the answer itself.
+func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
+	return r.prover.Reach(ctx, rv, answer)
 }
 
 // Fence implements fresh.Filler.
 func (r *Reflector) Fence(ctx context.Context) { r.writer.fence(ctx) }
 
 // SetBack implements fresh.Filler.
-func (r *Reflector) SetBack() { r.writer.setBack() }
+func (r *Reflector) SetBack() { r.writer.contradict(errRestored) }
+
+// Contradicted implements fresh.Filler.
+func (r *Reflector) Contradicted() { r.writer.contradict(errContradicted) }
 
 func (r *Reflector) touch() { r.used.Store(time.Now().UnixNano()) }
 

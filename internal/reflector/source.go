@@ -1,11 +1,15 @@
 package reflector
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
@@ -13,7 +17,9 @@ import (
 )
 
 const (
-	mediaPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+	// mediaPartialList is how a roll is called: in protobuf, which costs the upstream a fifth of JSON.
+	mediaPartialList = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," +
+		"application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 	// rollCallLimit bounds an answer in bytes: 16 KiB of metadata for each object. What is longer costs more than it
 	// proves.
 	rollCallLimit = 8 << 20
@@ -48,31 +54,43 @@ func (s source) CallRoll(ctx context.Context) (*fresh.RollCall, error) {
 	return readRoll(body)
 }
 
+// protobufMagic begins every protobuf body of Kubernetes.
+const protobufMagic = "k8s\x00"
+
 func readRoll(body []byte) (*fresh.RollCall, error) {
-	type meta struct{ Namespace, Name, ResourceVersion, Continue string }
-	var list struct {
-		Metadata meta
-		Items    []struct{ Metadata meta }
-	}
-	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, err
-	}
-	rv, err := cache.ParseRV(list.Metadata.ResourceVersion)
+	list, err := decodeRoll(body)
 	if err != nil {
 		return nil, err
 	}
-	if rv == 0 || list.Metadata.Continue != "" {
-		return nil, fmt.Errorf("the list at %q is not whole", list.Metadata.ResourceVersion)
+	rv, err := cache.ParseRV(list.ResourceVersion)
+	if err != nil {
+		return nil, err
+	}
+	if rv == 0 || list.Continue != "" {
+		return nil, fmt.Errorf("the list at %q is not whole", list.ResourceVersion)
 	}
 	call := &fresh.RollCall{RV: rv, Versions: make(map[string]cache.RV, len(list.Items))}
 	for _, item := range list.Items {
-		key := item.Metadata.Name
-		if item.Metadata.Namespace != "" {
-			key = item.Metadata.Namespace + "/" + key
+		key := item.Name
+		if item.Namespace != "" {
+			key = item.Namespace + "/" + key
 		}
-		if call.Versions[key], err = cache.ParseRV(item.Metadata.ResourceVersion); err != nil {
+		if call.Versions[key], err = cache.ParseRV(item.ResourceVersion); err != nil {
 			return nil, err
 		}
 	}
 	return call, nil
+}
+
+func decodeRoll(body []byte) (list metav1.PartialObjectMetadataList, err error) {
+	enveloped, ok := bytes.CutPrefix(body, []byte(protobufMagic))
+	if !ok {
+		err = json.Unmarshal(body, &list)
+		return list, err
+	}
+	var envelope runtime.Unknown
+	if err = envelope.Unmarshal(enveloped); err == nil {
+		err = list.Unmarshal(envelope.Raw)
+	}
+	return list, err
 }

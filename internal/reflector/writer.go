@@ -30,13 +30,15 @@ type writer struct {
 	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
 	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
 
-	fenced   chan step     // steps of a fence, written by its goroutine, applied by the writer
-	restored chan struct{} // holds one when a proof found the upstream set back
+	synced atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
+
+	fenced chan step  // steps of a fence, written by its goroutine, applied by the writer
+	wrong  chan error // holds one when a proof found that the lane has to be listed again
 }
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
 	return &writer{
-		client: client, reflector: r, metrics: metrics, log: log, streaming: true, fenced: make(chan step), restored: make(chan struct{}, 1),
+		client: client, reflector: r, metrics: metrics, log: log, streaming: true, fenced: make(chan step), wrong: make(chan error, 1),
 	}
 }
 
@@ -56,6 +58,10 @@ func (w *writer) run(ctx context.Context) {
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
+		w.reflector.prover.Interrupted()
+		if errors.Is(err, errContradicted) {
+			w.metrics.Contradicted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
+		}
 		if endsEpoch(err) {
 			w.metrics.Relisted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Info("the lane is listed again", zap.Error(err))
@@ -70,9 +76,10 @@ func (w *writer) run(ctx context.Context) {
 // epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails.
 func (w *writer) epoch(ctx context.Context) error {
 	select {
-	case <-w.restored: // by this very epoch it is dealt with
+	case <-w.wrong: // by this very epoch it is dealt with
 	default:
 	}
+	w.synced.Store(nil)
 	if err := w.learn(ctx); err != nil {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
@@ -89,6 +96,7 @@ func (w *writer) epoch(ctx context.Context) error {
 	}
 	w.log.Info("lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
+	w.synced.Store(w.listWatch.Load())
 	w.reflector.fail(nil)
 	w.reflector.connected()
 	return w.follow(ctx, open)
@@ -109,6 +117,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			w.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
+				w.reflector.prover.Interrupted()
 				w.note(err)
 				pause.sleep(ctx, retryAfter(err))
 			}
@@ -120,6 +129,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 		if ctx.Err() != nil || endsEpoch(err) || isRefused(err) {
 			return err
 		}
+		w.reflector.prover.Interrupted()
 		w.note(err)
 		pause.sleep(ctx, retryAfter(err))
 	}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const (
+	companyFor  = 10 * time.Second     // how long each number of clients reads, from either server
+	companyWarm = time.Second          // before anything is counted
+	thinkMost   = 9 * time.Millisecond // between two reads of one client
+)
+
+// companies are the numbers of clients that read at the same time.
+var companies = []int{1, 8, 64}
+
+// quietReads are eighteen small kinds that hardly change, each as a list and as one object.
+func quietReads() []string {
+	var paths []string
+	add := func(list, name string) { paths = append(paths, list, list+"/"+name) }
+	for _, kind := range testkit.FreshKinds() {
+		paths = append(paths, kind.Path(""), kind.Path(freshNamespace)+"/"+companyName)
+	}
+	add("/api/v1/namespaces", "kube-system")
+	rbac := "/apis/rbac.authorization.k8s.io/v1/"
+	add(rbac+"clusterroles", "view")
+	add(rbac+"clusterrolebindings", "cluster-admin")
+	flow := "/apis/flowcontrol.apiserver.k8s.io/v1/"
+	add(flow+"flowschemas", "exempt")
+	add(flow+"prioritylevelconfigurations", "exempt")
+	add("/apis/apiregistration.k8s.io/v1/apiservices", "v1.apps")
+	paths = append(paths, rbac+"rolebindings", rbac+"namespaces/kube-system/rolebindings/system::leader-locking-kube-scheduler")
+	add("/apis/networking.k8s.io/v1/servicecidrs", "kubernetes")
+	return paths
+}
+
+const companyName = "company"
+
+// shift is what one server did for a number of clients.
+type shift struct {
+	taken          []time.Duration
+	upstream, self time.Duration // processor time of kube-apiserver, and of the facade
+	seconds        float64
+}
+
+// measureCompany lets clients read small quiet kinds at random from either server: without a resourceVersion, so that
+// every answer has to be proven, and each thinking a little in between. beside says what else goes on.
+func measureCompany(ctx context.Context, servers pair, beside string, t *table) error {
+	for _, n := range companies {
+		say("%d clients read small kinds at random%s", n, beside)
+		shifts := map[*server]*shift{}
+		for _, s := range []*server{servers.direct, servers.facade} {
+			if err := attend(ctx, servers, s, n, companyWarm, new(shift)); err != nil {
+				return err
+			}
+			shifts[s] = new(shift)
+			if err := attend(ctx, servers, s, n, companyFor, shifts[s]); err != nil {
+				return err
+			}
+		}
+		t.addCompany(fmt.Sprintf("%d clients, small kinds at random%s", n, beside), shifts[servers.direct], shifts[servers.facade])
+	}
+	return nil
+}
+
+// measureCompanies measures with nothing else going on, and beside two kinds that change all the time.
+func measureCompanies(ctx context.Context, cluster *testkit.Cluster, servers pair, t *table) error {
+	client, err := writer(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	for _, kind := range testkit.FreshKinds() {
+		if _, err := kind.Write(ctx, client, freshNamespace, companyName, "0"); err != nil {
+			return err
+		}
+	}
+	if err := measureCompany(ctx, servers, "", t); err != nil {
+		return err
+	}
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	group, working := errgroup.WithContext(working)
+	for _, kind := range testkit.FreshKinds()[:busyKinds] {
+		group.Go(func() error { return keepBusy(working, client, kind) })
+	}
+	err = measureCompany(ctx, servers, ", beside 400 writes a second", t)
+	stop()
+	return errors.Join(err, group.Wait())
+}
+
+// attend lets n clients read from a server for some time.
+func attend(ctx context.Context, servers pair, s *server, n int, lasting time.Duration, into *shift) error {
+	upstream, self, err := busyTimes(servers)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	for c := range n {
+		group.Go(func() error {
+			taken, err := s.visit(ctx, rand.New(rand.NewPCG(uint64(c), 1)), began.Add(lasting))
+			mu.Lock()
+			defer mu.Unlock()
+			into.taken = append(into.taken, taken...)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	into.seconds = time.Since(began).Seconds()
+	upstreamAfter, selfAfter, err := busyTimes(servers)
+	into.upstream, into.self = upstreamAfter-upstream, selfAfter-self
+	return err
+}
+
+// busyTimes are the processor times of kube-apiserver and the facade so far.
+func busyTimes(servers pair) (upstream, self time.Duration, err error) {
+	if upstream, err = servers.direct.process.CPU(); err != nil {
+		return 0, 0, err
+	}
+	self, err = servers.facade.process.CPU()
+	return upstream, self, err
+}
+
+// visit reads at random until a moment, as a client with a connection of its own.
+func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) ([]time.Duration, error) {
+	client, err := s.visitor()
+	if err != nil {
+		return nil, err
+	}
+	defer client.CloseIdleConnections()
+	paths := quietReads()
+	var taken []time.Duration
+	for time.Now().Before(until) {
+		path := paths[random.IntN(len(paths))]
+		began := time.Now()
+		if err := s.drain(ctx, client, path); err != nil {
+			return nil, err
+		}
+		taken = append(taken, time.Since(began))
+		select {
+		case <-time.After(time.Duration(random.Int64N(int64(thinkMost)))):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return taken, nil
+}
+
+// drain reads an answer to its end.
+func (s *server) drain(ctx context.Context, client *http.Client, path string) error {
+	q := question{name: path, path: path, encoding: "gzip", protocol: http2}
+	response, err := s.ask(ctx, client, q)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// addCompany adds what clients saw and what their reads cost either server.
+func (t *table) addCompany(name string, direct, facade *shift) {
+	rate := func(s *shift) float64 { return float64(len(s.taken)) / s.seconds }
+	each := func(cpu time.Duration, s *shift) time.Duration { return cpu / time.Duration(max(1, len(s.taken))) }
+	t.add(name+": reads", digits(rate(direct))+" /s", digits(rate(facade))+" /s", times(rate(direct), rate(facade)))
+	t.addTimes(name, direct.taken, facade.taken)
+	upstream := [2]time.Duration{each(direct.upstream, direct), each(facade.upstream, facade)}
+	t.add(name+": CPU of kube-apiserver a read", spell(upstream[0]), spell(upstream[1]), times(float64(upstream[0]), float64(upstream[1])))
+	t.add(name+": CPU of the facade a read", "", spell(each(facade.self, facade)), "")
+}

@@ -1,0 +1,173 @@
+package fresh
+
+import (
+	"sync"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+const (
+	// accountSize is how many of the latest versions are on the account: at 1,000 writes a second, 16 seconds.
+	accountSize = 1 << 14
+	// settleTime is how long an event may take until its lane has it; what nobody has heard of by then, nobody will.
+	settleTime = 100 * time.Millisecond
+	// likelyEnough is how many versions that nobody hears of may be expected since a lane was proven.
+	likelyEnough = 0.5
+)
+
+// account is what the lanes of a store have heard of its latest versions. Every version of an etcd is one change, of
+// one object: kube-apiserver writes each by a transaction of its own. (A lease's end deletes several events at one
+// version; they are of one resource.) So a version that the lane of another resource has heard of is none of this
+// resource's, and a lane that misses only such versions has missed nothing: it is at the latest of them.
+//
+// A resource is known by its plural name, whatever the group and version: what is stored as events is read as
+// events.v1. and events.v1.events.k8s.io, and each lane of them has to hear of a change itself.
+type account struct {
+	mu      sync.Mutex // guards all
+	heard   [accountSize]entry
+	owners  map[string]uint32
+	awaited map[cache.RV]*notice
+
+	marks   [2]mark // what the store answered, some time ago and then
+	known   bool    // how much is unheard
+	unheard float64 // versions a second that no lane hears of
+}
+
+// entry says which resource a version changed.
+type entry struct {
+	rv    cache.RV
+	owner uint32 // 0: none
+}
+
+// mark is an answer of the store with the moment when it came.
+type mark struct {
+	rv cache.RV
+	at time.Time
+}
+
+// notice is a version that readers wait for somebody to hear of.
+type notice struct {
+	heard   chan struct{}
+	readers int
+}
+
+func newAccount() *account {
+	return &account{owners: map[string]uint32{}, awaited: map[cache.RV]*notice{}}
+}
+
+// note says that the lane of a resource has the change at a version.
+func (a *account) note(resource string, rv cache.RV) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := &a.heard[rv%accountSize]
+	if at.rv > rv {
+		return // of long ago
+	}
+	*at = entry{rv: rv, owner: a.owner(resource)}
+	if n := a.awaited[rv]; n != nil {
+		close(n.heard)
+		delete(a.awaited, rv)
+	}
+}
+
+// owner is the number of a resource, with mu held.
+func (a *account) owner(resource string) uint32 {
+	number, ok := a.owners[resource]
+	if !ok {
+		number = uint32(len(a.owners) + 1) //nolint:gosec // resources are counted in hundreds
+		a.owners[resource] = number
+	}
+	return number
+}
+
+// gap is the first version after one, and up to another, that may be a change of a resource; 0 when there is none.
+func (a *account) gap(resource string, after, upTo cache.RV) cache.RV {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.firstGap(a.owner(resource), after, upTo)
+}
+
+func (a *account) firstGap(owner uint32, after, upTo cache.RV) cache.RV {
+	if upTo > after+accountSize {
+		return after + 1
+	}
+	for rv := after + 1; rv <= upTo; rv++ {
+		if at := a.heard[rv%accountSize]; at.rv != rv || at.owner == owner {
+			return rv
+		}
+	}
+	return 0
+}
+
+// await joins those who wait until a lane has heard of a version; nil when one has already. The caller leaves.
+func (a *account) await(rv cache.RV) *notice {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.heard[rv%accountSize].rv == rv {
+		return nil
+	}
+	n := a.awaited[rv]
+	if n == nil {
+		n = &notice{heard: make(chan struct{})}
+		a.awaited[rv] = n
+	}
+	n.readers++
+	return n
+}
+
+func (a *account) leave(rv cache.RV, n *notice) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n.readers--
+	if n.readers == 0 && a.awaited[rv] == n {
+		delete(a.awaited, rv)
+	}
+}
+
+// answered takes note of a version that the store was at, and of how many nobody heard of before it.
+func (a *account) answered(rv cache.RV, now time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before, last := a.marks[0], a.marks[1]
+	if now.Sub(last.at) < settleTime {
+		return
+	}
+	if lasted := last.at.Sub(before.at).Seconds(); before.rv != 0 && lasted > 0 && last.rv >= before.rv {
+		a.known = true
+		a.unheard = float64(a.count(before.rv, last.rv)) / lasted
+	}
+	a.marks = [2]mark{last, {rv, now}}
+}
+
+// count is how many versions after one, and up to another, nobody has heard of, with mu held.
+func (a *account) count(after, upTo cache.RV) (unheard cache.RV) {
+	if upTo > after+accountSize {
+		return upTo - after
+	}
+	for rv := after + 1; rv <= upTo; rv++ {
+		if a.heard[rv%accountSize].rv != rv {
+			unheard++
+		}
+	}
+	return unheard
+}
+
+// likely tells whether a lane, which was whole up to a version at some moment, is likely to miss nothing. What is not
+// known yet is not likely.
+func (a *account) likely(resource string, whole cache.RV, since time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.known || a.unheard*since.Seconds() > likelyEnough {
+		return false
+	}
+	return a.firstGap(a.owner(resource), whole, a.marks[1].rv) == 0
+}
+
+// reset forgets which versions were heard of: the store may have been set back, and give them out once more.
+func (a *account) reset() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.heard[:])
+	a.marks, a.known = [2]mark{}, false
+}

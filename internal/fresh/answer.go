@@ -1,0 +1,50 @@
+package fresh
+
+import (
+	"math"
+	"time"
+)
+
+// Answer is what the upstream would have to send if it answered a read in the lane's place. It says what a proof may
+// cost: never more than the answer.
+type Answer struct {
+	Objects int
+	Bytes   int // of JSON, before compression
+}
+
+// Endless is the answer to a watch: the upstream would have it on its hands for as long as the watch lasts.
+func Endless() Answer { return Answer{Objects: math.MaxInt32, Bytes: math.MaxInt32} }
+
+// The prices are processor time of kube-apiserver 1.37, as measured on one core of the machine of docs/benchmarks.md.
+// Only how they compare matters.
+const (
+	// requestPrice is that of any small read: TLS, filters, flow control and a quorum read of etcd. A probe is such
+	// one.
+	requestPrice = 250 * time.Microsecond
+	// objectPrice and bytePrice are those of each object of a list, and of each byte of it.
+	objectPrice = 3 * time.Microsecond
+	bytePrice   = 8 * time.Nanosecond
+	// calledPrice is that of each object of a roll call: its metadata in protobuf.
+	calledPrice = 4 * time.Microsecond
+	// worthPrice is how much a roll call has to save: the answer from the cache is not for nothing either.
+	worthPrice = 20 * time.Microsecond
+)
+
+const (
+	// smallObjects and smallBytes are how much the upstream is asked for rather than that somebody waits up to two
+	// seconds for a fence: that takes it a few milliseconds, for objects of the usual size.
+	smallObjects = 500
+	smallBytes   = 8 << 20
+)
+
+func (a Answer) price() time.Duration {
+	return requestPrice + time.Duration(a.Objects)*objectPrice + time.Duration(a.Bytes)*bytePrice
+}
+
+// Small tells whether the upstream answers rather than that somebody waits long for a proof.
+func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
+
+// rollCallPrice is what it takes the upstream to call over so many objects.
+func rollCallPrice(objects int) time.Duration {
+	return requestPrice + time.Duration(objects)*calledPrice
+}

@@ -1,0 +1,90 @@
+package fresh
+
+import (
+	"context"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// proveByProbe asks for the upstream's version of now and shows that the lane has missed nothing before it. The reading
+// is there, too, when that could not be shown; its store is nil when there was no answer.
+func (p *Prover) proveByProbe(ctx context.Context) (*cache.State, reading, error) {
+	asked := time.Now()
+	now, err := p.current(ctx)
+	if err != nil {
+		return nil, reading{}, err
+	}
+	state, err := p.unchanged(ctx, now)
+	if err == nil {
+		p.whole.Store(&asked)
+	}
+	return state, now, err
+}
+
+// unchanged is a State that misses nothing up to a reading: the lane is there, or all versions in between are of other
+// resources. Events that are on their way are waited for, a moment only.
+func (p *Prover) unchanged(ctx context.Context, now reading) (*cache.State, error) {
+	wait := shortGrace
+	if p.rate.busy(time.Now()) {
+		wait = grace
+	}
+	for deadline := time.Now().Add(wait); ; {
+		state, err := p.lane.State()
+		if err != nil {
+			return nil, err
+		}
+		if p.holds(state, now.rv) {
+			return state, nil
+		}
+		if state.RV() >= now.rv {
+			return nil, ErrUnproven // of events, more may be deleted at this very version
+		}
+		missing := now.rv
+		if now.store != p.membership.own && !p.readFromEtcd {
+			missing = now.store.account.gap(p.resource, state.RV(), now.rv)
+		}
+		if missing == 0 {
+			if vouched := p.lane.Vouch(state, now.rv); vouched != nil {
+				return vouched, nil
+			}
+			return nil, ErrUnproven
+		}
+		if err := p.awaitHeard(ctx, now.store, missing, time.Until(deadline)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// awaitHeard waits until a lane of the store has heard of a version, or this lane is there.
+func (p *Prover) awaitHeard(ctx context.Context, s *store, rv cache.RV, wait time.Duration) error {
+	if s == p.membership.own {
+		return p.await(ctx, rv, wait)
+	}
+	n := s.account.await(rv)
+	if n == nil { // it is this resource's; another lane of it was faster
+		return p.await(ctx, rv, wait)
+	}
+	defer s.account.leave(rv, n)
+	if p.at(rv) {
+		return nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-n.heard:
+		return nil
+	case <-timer.C:
+		return ErrUnproven
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// await waits until the lane is at a version.
+func (p *Prover) await(ctx context.Context, rv cache.RV, wait time.Duration) error {
+	if _, err := p.lane.WaitFor(ctx, rv, wait); err != nil {
+		return ErrUnproven
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package fresh
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// turnsAtOnce is how many questions about single lanes may be on their way at a time, with the reads that the
+	// upstream answers because a proof would have cost it more. While there are fewer, nobody waits for anybody.
+	turnsAtOnce = 4
+	// turnWait is how long one waits for a turn at least; a question takes about a millisecond when the upstream is
+	// well.
+	turnWait = 5 * time.Millisecond
+)
+
+// turns let a few questions be on their way at a time over all lanes. Who has to wait for a turn is joined by others
+// meanwhile, so that sharing grows with load. No reader waits much longer for the turn than for the answer: on a
+// connection where everything takes long there are more questions at a time, and not longer queues.
+type turns struct {
+	taken   chan struct{}
+	typical atomic.Int64 // nanoseconds that a question takes, smoothed over about the last eight
+}
+
+func newTurns() *turns { return &turns{taken: make(chan struct{}, turnsAtOnce)} }
+
+// take waits for a turn. The caller gives it back by the function that it returns.
+func (t *turns) take(ctx context.Context) (over func()) {
+	if over, ok := t.tryTake(); ok {
+		return over
+	}
+	timer := time.NewTimer(max(turnWait, time.Duration(t.typical.Load())))
+	defer timer.Stop()
+	select {
+	case t.taken <- struct{}{}:
+		return t.over
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return func() {}
+}
+
+// tryTake takes a turn if there is one.
+func (t *turns) tryTake() (over func(), ok bool) {
+	select {
+	case t.taken <- struct{}{}:
+		return t.over, true
+	default:
+		return nil, false
+	}
+}
+
+func (t *turns) over() { <-t.taken }
+
+// took takes note of how long a question was on its way.
+func (t *turns) took(d time.Duration) {
+	typical := t.typical.Load()
+	t.typical.CompareAndSwap(typical, typical+(int64(d)-typical)/8)
+}

@@ -1,0 +1,35 @@
+package fresh
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A few are under way at a time, and nobody waits much longer for a turn than for an answer.
+func TestTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := newTurns()
+		for range turnsAtOnce {
+			began := time.Now()
+			turns.take(t.Context())
+			if took := time.Since(began); took != 0 {
+				t.Errorf("waited %s for a free turn", took)
+			}
+		}
+		began := time.Now()
+		turns.take(t.Context())() // one more, which gives back nothing
+		if took := time.Since(began); took != turnWait {
+			t.Errorf("waited %s for a turn", took)
+		}
+		for range 100 {
+			turns.took(200 * time.Millisecond)
+		}
+		time.AfterFunc(100*time.Millisecond, turns.over)
+		began = time.Now()
+		turns.take(t.Context())
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("waited %s for a turn that was given back after 100ms", took)
+		}
+	})
+}
