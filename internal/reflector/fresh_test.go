@@ -371,3 +371,39 @@ func TestFencesGoOn(t *testing.T) {
 		}
 	})
 }
+
+// While the lane is listed again, what readers see and how the upstream is asked are of two epochs: a fence would write
+// what comes after the one into the other.
+func TestNoFenceBetweenEpochs(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.noRollCalls()
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		for range 30 {
+			r.Elsewhere()
+		}
+		release := make(chan struct{})
+		r.Script(testkit.AskStreaming, func(w http.ResponseWriter, request *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			<-release
+			r.Truth(w, request)
+		})
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.DropWatches()
+		for r.Asked(testkit.AskStreaming) < 2 {
+			elapse(10 * time.Millisecond)
+		}
+		proving := make(chan error, 1)
+		go func() {
+			_, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+			proving <- err
+		}()
+		elapse(time.Second)
+		if n := r.Asked(testkit.AskFence); n != 0 {
+			t.Errorf("%d fences", n)
+		}
+		r.Script(testkit.AskWatch, nil)
+		close(release)
+		<-proving
+	})
+}

@@ -278,3 +278,26 @@ func TestRollCallFails(t *testing.T) {
 		})
 	}
 }
+
+// Other objects at the very version that the lane is at, as after a backup was restored and written to: one of them is
+// wrong, and nothing but a new list tells which.
+func TestRollCallContradicts(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		at := stateOf(t, lane).RV()
+		r.Script(testkit.AskRoll, text(fmt.Sprintf(
+			`{"metadata":{"resourceVersion":"%d"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"%d"}}]}`, at, at)))
+		if state, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
+			t.Errorf("proven: %v", state)
+		}
+		r.Script(testkit.AskRoll, nil)
+		elapse(time.Minute)
+		if r.contradicted.Load() != 1 || r.relisted.Load() != 1 {
+			t.Errorf("counted %d times, listed again %d times", r.contradicted.Load(), r.relisted.Load())
+		}
+		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+			t.Errorf("after the new list: %v", err)
+		}
+	})
+}
