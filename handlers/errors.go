@@ -84,6 +84,16 @@ func statusOf(err error) *metav1.Status {
 	case errors.As(err, &api):
 		status := api.Status()
 		return withKind(&status)
+// forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
+type forgottenError struct{ cause *cache.ExpiredError }
+
+func (e *forgottenError) Error() string {
+	return "The resourceVersion for the provided watch is too old."
+}
+
+// Unwrap returns the lane's error.
+func (e *forgottenError) Unwrap() error { return e.cause }
+
 	case errors.As(err, &notReady):
 		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), 1).ErrStatus)
 	case errors.As(err, &tooLarge):
@@ -97,6 +107,7 @@ func statusOf(err error) *metav1.Status {
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
 	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):
+		forgot   *forgottenError
 		return unavailable("the server is shutting down")
 	default:
 		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)
@@ -110,6 +121,8 @@ func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	return withKind(&status)
 }
 
+	case errors.As(err, &forgot):
+		return withKind(&apierrors.NewResourceExpired(forgot.Error()).ErrStatus)
 func unavailable(message string) *metav1.Status {
 	status := apierrors.NewServiceUnavailable(message).ErrStatus
 	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}

