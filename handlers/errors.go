@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +37,19 @@ var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
 }}
 
+// errNoRoute is a path below one of kube-apiserver's APIs that none of its routes has (semantics 8.4).
+var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
+	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
+}}
+
+// errNoPath is a path that nothing of kube-apiserver's wants, and errNoDocument one that its OpenAPI does not know:
+// 404s without a Status (semantics 8.4).
+var (
+	errNoPath     = errors.New("no such path")
+	errNoDocument = errors.New("no such document")
+)
+
 // errTimeUp is a request whose time was over before its first byte.
 var errTimeUp = errors.New("the request's time is over")
 
@@ -53,6 +68,12 @@ type invalidRVError struct{ text string }
 
 func (e *invalidRVError) Error() string { return e.text }
 
+// invalidKeyError is a namespace that cannot be part of a key; kube-apiserver answers 500 without a reason (semantics
+// 8.6).
+type invalidKeyError struct{ key string }
+
+func (e *invalidKeyError) Error() string { return fmt.Sprintf("invalid key: %q", e.key) }
+
 // notReadyError is a lane that cannot answer yet (semantics 2.1).
 type notReadyError struct{ cause error }
 
@@ -62,6 +83,16 @@ func (e *notReadyError) Error() string {
 	}
 	return "storage is (re)initializing: " + e.cause.Error()
 }
+
+// forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
+type forgottenError struct{ cause *cache.ExpiredError }
+
+func (e *forgottenError) Error() string {
+	return "The resourceVersion for the provided watch is too old."
+}
+
+// Unwrap returns the lane's error.
+func (e *forgottenError) Unwrap() error { return e.cause }
 
 // staleError is a lane that has not heard the upstream for longer than the operator allows.
 type staleError struct{}
@@ -76,42 +107,42 @@ func statusOf(err error) *metav1.Status {
 		api      apierrors.APIStatus
 		notReady *notReadyError
 		tooLarge *cache.TooLargeError
+		forgot   *forgottenError
 		expired  *cache.ExpiredError
 		invalid  *invalidRVError
+		key      *invalidKeyError
 		stale    staleError
 	)
 	switch {
 	case errors.As(err, &api):
 		status := api.Status()
 		return withKind(&status)
-// forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
-type forgottenError struct{ cause *cache.ExpiredError }
-
-func (e *forgottenError) Error() string {
-	return "The resourceVersion for the provided watch is too old."
-}
-
-// Unwrap returns the lane's error.
-func (e *forgottenError) Unwrap() error { return e.cause }
-
 	case errors.As(err, &notReady):
 		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), 1).ErrStatus)
 	case errors.As(err, &tooLarge):
 		return tooLargeStatus(tooLarge)
+	case errors.As(err, &forgot):
+		return withKind(&apierrors.NewResourceExpired(forgot.Error()).ErrStatus)
 	case errors.As(err, &expired):
 		return withKind(&apierrors.NewResourceExpired(expired.Error()).ErrStatus)
 	case errors.As(err, &invalid):
-		return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: invalid.text})
+		return plain500(invalid)
+	case errors.As(err, &key):
+		return plain500(key)
 	case errors.As(err, &stale):
 		return unavailable(stale.Error())
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
 	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):
-		forgot   *forgottenError
 		return unavailable("the server is shutting down")
 	default:
 		return withKind(&apierrors.NewInternalError(errors.New("the request could not be answered")).ErrStatus)
 	}
+}
+
+// plain500 is an error that kube-apiserver has no reason for.
+func plain500(err error) *metav1.Status {
+	return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()})
 }
 
 // tooLargeStatus is the 504 that client-go recognises by its cause (semantics 2.2).
@@ -121,8 +152,6 @@ func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	return withKind(&status)
 }
 
-	case errors.As(err, &forgot):
-		return withKind(&apierrors.NewResourceExpired(forgot.Error()).ErrStatus)
 func unavailable(message string) *metav1.Status {
 	status := apierrors.NewServiceUnavailable(message).ErrStatus
 	status.Details = &metav1.StatusDetails{RetryAfterSeconds: 1}
@@ -137,8 +166,15 @@ func withKind(status *metav1.Status) *metav1.Status {
 // writeError answers a request with an error. Errors are negotiated anew without transformations: what only accepts a
 // Table gets indented JSON (semantics 6.3).
 func (o *reply) writeError(err error) {
-	if errors.Is(err, errTimeUp) {
+	switch {
+	case errors.Is(err, errTimeUp):
 		writeDeadline(o.w)
+		return
+	case errors.Is(err, errNoPath):
+		http.NotFound(o.w, o.r)
+		return
+	case errors.Is(err, errNoDocument):
+		o.w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	status := statusOf(err)
@@ -183,6 +219,16 @@ func writeDeadline(w http.ResponseWriter) {
 // notFound is the 404 of an object; kind is the resource name of the request (semantics 3).
 func notFound(resource schema.GroupResource, name string) error {
 	return apierrors.NewNotFound(resource, name)
+}
+
+// notSupported is the 405 of a custom resource.
+func notSupported(resource schema.GroupResource, verb string) error {
+	return apierrors.NewMethodNotSupported(resource, verb)
+}
+
+// invalidName is the 400 of a name that no object can have.
+func invalidName(name string) error {
+	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(content.IsPathSegmentName(name), ";")))
 }
 
 // forbidden is the 403 of a path that is no resource's.

@@ -15,6 +15,9 @@ var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
 // forward lets the upstream answer.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request) error {
+	if !isStraight(q.url.Path) {
+		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
+	}
 	leave, err := s.limiter.place(ctx, q)
 	if err != nil {
 		q.Event.Source = observe.FromFacade

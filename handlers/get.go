@@ -14,7 +14,7 @@ import (
 // upstream as much as the object itself, so it has to be one that is shared, or the upstream answers.
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	// A name that no object can have is refused in words of its own.
-	if strings.Contains(q.Name, "%") || q.Name == "." || q.Name == ".." {
+	if strings.Contains(q.Name, "%") {
 		return forwardFor(observe.OwnWords)
 	}
 	p, err := planGet(q)

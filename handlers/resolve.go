@@ -33,7 +33,7 @@ type resolver struct {
 // resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	q := &Request{
-		Event: e, subject: about, method: r.Method, url: r.URL, query: r.URL.Query(), header: r.Header, arrived: e.Began,
+		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header, arrived: e.Began,
 		upgrade: isUpgrade(r),
 	}
 	info, err := paths.NewRequestInfo(r)

@@ -42,6 +42,9 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	s.resolver.discover(ctx, q, r)
+	if err := s.resolver.straighten(ctx, q); err != nil {
+		return err
+	}
 	lane, err := s.gate.open(ctx, q)
 	if err == nil {
 		err = answer(ctx, out, q, lane)

@@ -38,7 +38,9 @@ type attempt struct {
 }
 
 type catalogContent struct {
-	resources map[schema.GroupVersionResource]discovered
+	resources    map[schema.GroupVersionResource]discovered
+	subresources map[schema.GroupVersionResource]bool // as "pods/status"
+	builtIn      map[string]bool                      // groups that the upstream itself defines
 }
 
 // discovered is a resource as discovery describes it.
@@ -94,6 +96,24 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	return r, ok
 }
 
+// BuiltIn tells whether the upstream itself defines a group, rather than somebody's CustomResourceDefinitions or
+// another server. Where the facade may not read APIServices, a group that might be custom counts as built in.
+func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
+	if !c.Known() {
+		if err := c.Refresh(ctx); err != nil {
+			return false, err
+		}
+	}
+	return c.content.Load().builtIn[group], nil
+}
+
+// HasSubresource tells whether a resource that was looked up has a subresource, as "status".
+func (c *Catalog) HasSubresource(gvr schema.GroupVersionResource, subresource string) bool {
+	content := c.content.Load()
+	gvr.Resource += "/" + subresource
+	return content != nil && content.subresources[gvr]
+}
+
 // Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is
 // another one now. Whether it is custom will be asked, rather than believed.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
@@ -106,9 +126,10 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 		if _, ok := content.resources[gvr]; !ok {
 			return
 		}
-		without := &catalogContent{resources: maps.Clone(content.resources)}
+		without := *content
+		without.resources = maps.Clone(content.resources)
 		delete(without.resources, gvr)
-		if c.content.CompareAndSwap(content, without) {
+		if c.content.CompareAndSwap(content, &without) {
 			return
 		}
 	}
@@ -163,7 +184,10 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	content := &catalogContent{resources: map[schema.GroupVersionResource]discovered{}}
+	content := &catalogContent{
+		resources:    map[schema.GroupVersionResource]discovered{},
+		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{},
+	}
 	for _, list := range lists {
 		c.add(content, list, services)
 	}
@@ -186,11 +210,15 @@ func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, ser
 	}
 	foreign := services.foreign(gv)
 	custom, known := services.custom(gv)
+	if !foreign && !custom {
+		content.builtIn[gv.Group] = true
+	}
 	for _, r := range list.APIResources {
+		gvr := gv.WithResource(r.Name)
 		if strings.Contains(r.Name, "/") {
+			content.subresources[gvr] = true
 			continue
 		}
-		gvr := gv.WithResource(r.Name)
 		resource := discovered{Resource: Resource{
 			GVR: gvr, GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
 			Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign,

@@ -105,11 +105,7 @@ func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
 	out.Out.Body, out.Out.ContentLength = http.NoBody, 0
 	out.Out.TransferEncoding, out.Out.Trailer = nil, nil
 	u := *p.client.base
-	u.Path = strings.TrimSuffix(u.Path, "/") + out.In.URL.Path
-	u.RawPath = ""
-	if out.In.URL.RawPath != "" {
-		u.RawPath = strings.TrimSuffix(p.client.base.EscapedPath(), "/") + out.In.URL.RawPath
-	}
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+out.In.URL.Path, "" // in one spelling, whichever the client chose
 	u.RawQuery = out.In.URL.Query().Encode()
 	out.Out.URL = &u
 	out.Out.Host = u.Host
