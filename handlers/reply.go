@@ -1,11 +1,14 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
 	"go.uber.org/zap"
+	"golang.org/x/net/websocket"
 
 	"github.com/listfacade/listfacade/internal/observe"
 )
@@ -58,6 +61,20 @@ func (o *reply) pieces() *timedWriter {
 
 // hand lets a handler of a library answer, which knows nothing of the road.
 func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.w, o.r) }
+
+var errOrigin = errors.New("the websocket's Origin is another host")
+
+// checkOrigin lets in only who says that it comes from the very host that it came to. Browsers say it of every page,
+// and no other rule of theirs keeps a page from opening a websocket to another host and reading from it.
+func checkOrigin(config *websocket.Config, r *http.Request) (err error) {
+	if config.Origin, err = websocket.Origin(config, r); err != nil {
+		return err
+	}
+	if config.Origin == nil || !strings.EqualFold(config.Origin.Host, r.Host) {
+		return errOrigin
+	}
+	return nil
+}
 
 // fail ends a request that went wrong.
 func (o *reply) fail(err error) {

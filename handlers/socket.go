@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// overSocket runs a watch over a websocket. The handshake wants an Origin, as kube-apiserver's does; what the client
-// sends is not read for its meaning, only to learn that it is gone.
+// overSocket runs a watch over a websocket. What the client sends is not read for its meaning, only to learn that it is
+// gone.
 func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wire.Framing) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -25,7 +25,7 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 
 // shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is.
 func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
-	o.hand(websocket.Handler(func(conn *websocket.Conn) {
+	o.hand(websocket.Server{Handshake: checkOrigin, Handler: func(conn *websocket.Conn) {
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
@@ -35,7 +35,7 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing})
 		_ = conn.Close()
 		<-heard
-	}))
+	}})
 }
 
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
