@@ -178,8 +178,8 @@ func (o *reply) writeError(err error) {
 		return
 	}
 	status := statusOf(err)
-	if status.Code >= http.StatusInternalServerError {
-		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.String("path", o.r.URL.Path), zap.Error(err))
+	if status.Code >= http.StatusInternalServerError && !isClients(err) {
+		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
 	}
 	if errors.Is(err, errDraining) {
 		o.header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection
@@ -195,6 +195,15 @@ func (o *reply) writeError(err error) {
 	o.header().Set("Content-Type", mediaType)
 	o.w.WriteHeader(int(status.Code))
 	_, _ = o.w.Write(body) // the client may be gone
+}
+
+// isClients tells the errors of 500 and above that are about what a client sent, and nothing that an operator can mend.
+func isClients(err error) bool {
+	var (
+		invalid *invalidRVError
+		key     *invalidKeyError
+	)
+	return errors.As(err, &invalid) || errors.As(err, &key) || isTooLarge(err)
 }
 
 func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, body []byte, err error) {

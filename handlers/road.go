@@ -71,7 +71,7 @@ func (s *Server) recover(out *reply) {
 		panic(reason) // a body that broke off: net/http aborts the connection
 	}
 	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
-		zap.String("path", out.r.URL.Path), zap.Stack("stack"))
+		zap.Stack("stack"))
 	out.fail(fmt.Errorf("panic: %v", reason))
 }
 

@@ -74,7 +74,7 @@ func New(c Config) http.Handler {
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
-		draining: c.Draining, sink: c.Sink, log: c.Log,
+		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
 	}
 	return s.routes()
 }

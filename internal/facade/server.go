@@ -16,7 +16,7 @@ func newServer(c Config, handler http.Handler, log *zap.Logger) (*http.Server, e
 	}
 	return &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
-		MaxHeaderBytes: 128 << 10, ErrorLog: zap.NewStdLog(log.Named("http")),
+		MaxHeaderBytes: 128 << 10, ErrorLog: newServerLog(log),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100, SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}, nil
 }

@@ -4,7 +4,19 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 )
+
+// linesPerMinute is how many lines of a kind Few lets through in a minute.
+const linesPerMinute = 5
+
+// Few is a log for what clients can bring about as often as they like: of the lines that say the same, but for their
+// fields, it writes the first few of each minute.
+func Few(log *zap.Logger) *zap.Logger {
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		return zapcore.NewSamplerWithOptions(core, time.Minute, linesPerMinute, 0)
+	}))
+}
 
 // requestLog writes a line for each request, at level debug.
 type requestLog struct{ log *zap.Logger }

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -138,6 +139,9 @@ func (d *Documents) fetch(ctx context.Context, key string, t Target, header http
 		request.Header.Set("If-None-Match", kept.Header.Get("Etag"))
 	}
 	response, err := d.client.http.Do(request)
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		err = asked.Err // without the client's query, which would be logged
+	}
 	if err != nil {
 		return nil, &UnreachableError{Err: err}
 	}

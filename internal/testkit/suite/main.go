@@ -5,6 +5,8 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/zap"
+
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -22,7 +24,7 @@ var started *testkit.Cluster // the shared one; nil while there is none
 
 // Main runs the tests of a package and then ends the cluster that they shared, if any asked for it.
 func Main(m *testing.M) int {
-	facade.QuietLibraries()
+	facade.LogLibraries(zap.NewNop())
 	code := m.Run()
 	if started != nil {
 		started.Close()

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// asCommand lets the test's own binary be the command.
+const asCommand = "LISTFACADE_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+var servingAt = regexp.MustCompile(`https://(127\.0\.0\.1:\d+)`)
+
+// mark is in everything that the clients of TestStderr send.
+const mark = "m4rk"
+
+// malformed are requests that libraries, or we, have something to say about.
+var malformed = []string{
+	"/api/v1/pods?limit=" + mark, "/api/v1/pods?labelSelector=" + mark + "+" + mark, "/api/v1/watch?" + mark, "/api/v1/watch/" + mark,
+	"/api/v1/pods?resourceVersion=" + mark, "/api/v1/namespaces/" + mark + "/pods/a%0A" + mark, "/api/v1/namespaces/../pods?x=" + mark,
+	"/api/v1/pods?timeout=" + mark, "/apis?" + mark, "/openapi/v3/" + mark, "/readyz?" + mark, "/api/v1/pods?watch=1&fieldSelector=" + mark, "/" + mark,
+	"/api/v1/pods?%zz=" + mark + ";",
+}
+
+// TestStderr: whatever clients send, and however often, stderr has neither their text nor a line for each of them.
+func TestStderr(t *testing.T) {
+	for _, format := range []string{"console", "json"} {
+		t.Run(format, func(t *testing.T) {
+			address, end := startCommand(t, "--log-format", format)
+			client := &http.Client{Transport: &http.Transport{
+				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own server
+			}}
+			for i := range 1000 {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+malformed[i%len(malformed)], nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header = http.Header{"User-Agent": {mark}, "Accept": {mark}}
+				response, err := client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+				if i%10 == 0 {
+					shout(t, address)
+				}
+			}
+			client.CloseIdleConnections()
+			lines := end()
+			if len(lines) > 60 {
+				t.Errorf("%d lines", len(lines))
+			}
+			for _, line := range lines {
+				if strings.Contains(line, mark) || len(line) > 2000 {
+					t.Errorf("stderr says %.300s", line)
+				}
+			}
+		})
+	}
+}
+
+// shout says to the address what is no handshake.
+func shout(t *testing.T, address string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\n\r\n", mark); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, conn) // until it is closed
+}
+
+// startCommand runs the command in front of an upstream that cannot be reached, until end, which returns what it wrote
+// to stderr.
+func startCommand(t *testing.T, args ...string) (address string, end func() []string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	args = append(args, "--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://127.0.0.1:1"), "--secure-port", "0", "--cert-dir", t.TempDir())
+	command := exec.CommandContext(ctx, os.Args[0], args...)
+	command.Env = append(os.Environ(), asCommand+"=1")
+	stderr, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	var reading sync.WaitGroup
+	serving := make(chan string, 1)
+	reading.Go(func() {
+		defer close(serving)
+		for text := bufio.NewReader(stderr); ; {
+			line, err := text.ReadString('\n')
+			if err != nil {
+				return
+			}
+			lines = append(lines, line)
+			if found := servingAt.FindStringSubmatch(line); found != nil && strings.Contains(line, "serving") && len(serving) == 0 {
+				serving <- found[1]
+			}
+		}
+	})
+	address, ok := <-serving
+	if !ok {
+		t.Fatalf("it ended: %s", lines)
+	}
+	return address, func() []string {
+		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		reading.Wait()
+		if err := command.Wait(); err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+		return lines
+	}
+}
