@@ -41,6 +41,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflect
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
 	}
+	if err := s.selectable(ctx, q, lane.Kind()); err != nil {
+		return err
+	}
 	if err := q.selectBy(lane.Kind()); err != nil {
 		return err
 	}

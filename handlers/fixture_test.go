@@ -66,6 +66,11 @@ func inBubble(t *testing.T, test func(*testing.T, *facade), configure ...func(*C
 func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 	t.Helper()
 	kind := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+	return newFacadeOf(t, kind, configure...)
+}
+
+func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)) *facade {
+	t.Helper()
 	f := &facade{FakeUpstream: testkit.NewFakeUpstream(t, kind), allow: func(auth.Attributes) bool { return true }}
 	client, err := upstream.NewClient(f.Config())
 	if err != nil {
@@ -87,7 +92,7 @@ func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 	f.drain = drain
 	t.Cleanup(drain)
 	config := Config{
-		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Upstream: upstream.NewPassThrough(client),
+		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
 		Authorizer: scriptedAuthorizer{f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -10,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -34,6 +36,20 @@ func readOptions(verb string, query url.Values) (metainternalversion.ListOptions
 func checkGet(query url.Values) error {
 	if export := query.Get("export"); export != "" && export != "false" {
 		return badRequest("the export parameter, deprecated since v1.14, is no longer supported")
+	}
+	return nil
+}
+
+// selectable leaves to the upstream what it does not select by: the fields of built-in kinds are those of one release.
+func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) error {
+	for _, label := range kind.Later(q.Options.FieldSelector) {
+		selects, err := s.fields.Selects(ctx, q.resource, label)
+		switch {
+		case err != nil:
+			return forwardFor(observe.Undiscovered)
+		case !selects:
+			return forwardFor(observe.OwnWords)
+		}
 	}
 	return nil
 }

@@ -18,6 +18,7 @@ type Config struct {
 	Catalog    *upstream.Catalog
 	Lanes      *reflector.Lanes
 	Documents  *upstream.Documents
+	Fields     *upstream.Fields
 	Upstream   *upstream.PassThrough
 	Authorizer Authorizer
 	Sink       observe.Sink // is told of each request when it is over
@@ -48,6 +49,7 @@ type Server struct {
 	limiter   *limiter
 	gate      gate
 	documents *upstream.Documents
+	fields    *upstream.Fields
 	upstream  *upstream.PassThrough
 	metrics   http.Handler
 	profiles  http.Handler
@@ -70,7 +72,7 @@ func New(c Config) http.Handler {
 		resolver:  resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
 		limiter:   newLimiter(c.Draining),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes},
-		documents: c.Documents, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},

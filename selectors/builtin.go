@@ -6,7 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. Its sources there
+// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. What came after 1.19
+// to a kind that was there says since when; whether an upstream has it is asked of the upstream. Its sources there
 // are AddFieldLabelConversionFunc (which labels) and the registry's GetAttrs (which values); semantics 5.3 joins them.
 type builtin struct {
 	group    string
@@ -22,6 +23,7 @@ type builtin struct {
 type offer struct {
 	request string
 	field   Field
+	release string // the one that brought it, when the kind was there before; empty when 1.19 has it
 }
 
 // at offers the value that lies where its label says.
@@ -43,12 +45,21 @@ func (o offer) or(zero string) offer {
 	return o
 }
 
+// since says which release brought the field, or has it for certain: a kube-apiserver before it refuses to select by it.
+func (o offer) since(release string) offer {
+	o.release = release
+	return o
+}
+
 // kindOf makes the Kind of one served version.
 func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
-	k := &Kind{gvk: gvk, scope: scope, accepted: identity(b.metadata...), refuse: b.refuse}
+	k := &Kind{gvk: gvk, scope: scope, accepted: identity(b.metadata...), later: map[string]bool{}, refuse: b.refuse}
 	for _, o := range b.fields {
 		k.fields = append(k.fields, o.field)
 		k.accepted[o.request] = o.field.Label
+		if o.release != "" {
+			k.later[o.request] = true
+		}
 	}
 	for alias, label := range b.aliases {
 		k.accepted[alias] = label

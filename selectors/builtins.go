@@ -18,7 +18,7 @@ var builtins = []builtin{
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),
-			at("spec.hostNetwork").or("false"),
+			at("spec.hostNetwork").or("false").since("1.28"),
 			at("status.phase"),
 			// The server compares its internal podIPs[0]; in v1 JSON podIP is that same address.
 			from("status.podIP", "status.podIPs.0.ip", "status.podIP"),
@@ -48,7 +48,7 @@ var builtins = []builtin{
 			at("involvedObject.resourceVersion"),
 			at("involvedObject.fieldPath"),
 			at("reason"),
-			at("reportingComponent"),
+			at("reportingComponent").since("1.20"),
 			from("source", "source.component", "reportingComponent"),
 			at("type"),
 		},
@@ -63,7 +63,7 @@ var builtins = []builtin{
 	},
 	{
 		kind: "Service", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
-		fields: []offer{at("spec.clusterIP"), at("spec.type")},
+		fields: []offer{at("spec.clusterIP").since("1.31"), at("spec.type").since("1.31")},
 	},
 	{
 		// The same objects as core Events under other names: requests and JSON say regarding and reportingController,
@@ -79,7 +79,7 @@ var builtins = []builtin{
 			renamed("regarding.resourceVersion", "involvedObject.resourceVersion"),
 			renamed("regarding.fieldPath", "involvedObject.fieldPath"),
 			at("reason"),
-			renamed("reportingController", "reportingComponent"),
+			renamed("reportingController", "reportingComponent").since("1.20"),
 			at("type"),
 		},
 	},
@@ -100,11 +100,11 @@ var builtins = []builtin{
 	{
 		group: "certificates.k8s.io", kind: "PodCertificateRequest", versions: []string{"v1", "v1beta1", "v1alpha1"},
 		metadata: nameOnly, refuse: refusePlainly,
-		fields: []offer{at("spec.signerName"), at("spec.podName"), at("spec.nodeName")},
+		fields: []offer{at("spec.signerName"), at("spec.podName").since("1.34"), at("spec.nodeName").since("1.34")},
 	},
 	{
 		group: "resource.k8s.io", kind: "ResourceSlice", versions: []string{"v1", "v1beta1", "v1beta2"},
 		metadata: nameOnly, refuse: refuseWithKind,
-		fields: []offer{at("spec.nodeName"), at("spec.driver"), at("spec.pool.name")},
+		fields: []offer{at("spec.nodeName"), at("spec.driver"), at("spec.pool.name").since("1.34")},
 	},
 }

@@ -150,3 +150,32 @@ func checkLabelsOfKind(t *testing.T, k *selectors.Kind, accepts map[string]strin
 		}
 	}
 }
+
+// TestLaterLabels: whoever stands in front of one kube-apiserver asks it for what not all of them know, by the names
+// that requests use, and for nothing else.
+func TestLaterLabels(t *testing.T) {
+	for text, want := range map[string]map[string][]string{
+		"/v1/Pod": {
+			"spec.nodeName=a,status.phase!=b,metadata.name=c": nil, "spec.host=a": nil, "": nil,
+			"spec.hostNetwork=true,spec.hostNetwork!=false": {"spec.hostNetwork"},
+		},
+		"/v1/Service":            {"spec.type=a,metadata.namespace=b,spec.clusterIP=c": {"spec.clusterIP", "spec.type"}, "nope=a": nil},
+		"events.k8s.io/v1/Event": {"reportingController=a": {"reportingController"}, "reportingComponent=a": nil, "regarding.name=a": nil},
+		"/v1/ConfigMap":          {"metadata.name=a,metadata.namespace=b": nil},
+	} {
+		kind := selectors.ForBuiltin(parseKind(t, text), selectors.Namespaced)
+		for selector, labels := range want {
+			parsed, err := selectors.ParseFields(selector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := kind.Later(parsed); !slices.Equal(got, labels) {
+				t.Errorf("%s, %q: %q, want %q", text, selector, got, labels)
+			}
+		}
+	}
+	custom := selectors.ForCustom(schema.GroupVersionKind{Kind: "Widget"}, selectors.Namespaced, []string{".spec.type"})
+	if parsed, err := selectors.ParseFields("spec.type=a"); err != nil || custom.Later(parsed) != nil || custom.Later(nil) != nil {
+		t.Errorf("a custom resource's definition says it all: %q, %v", custom.Later(parsed), err)
+	}
+}

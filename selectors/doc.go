@@ -28,8 +28,8 @@
 //
 // # To add a selectable field
 //
-// Add it to its kind's entry in builtins.go, with the place of its value in the kind's versioned JSON. Everything else,
-// extraction and indexes included, follows from Kind.Fields.
+// Add it to its kind's entry in builtins.go, with the place of its value in the kind's versioned JSON and the release
+// that brought it. Everything else, extraction and indexes included, follows from Kind.Fields.
 //
 // The package starts no goroutine, holds no lock, reads no object: whoever calls it has scanned the values out of the
 // object's bytes before (Attributes).

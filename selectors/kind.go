@@ -1,8 +1,10 @@
 package selectors
 
 import (
+	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -39,6 +41,7 @@ type Kind struct {
 	scope    Scope
 	fields   []Field
 	accepted map[string]string // field label of a request -> canonical label
+	later    map[string]bool   // those of them that not every release knows
 	refuse   refusal
 }
 
@@ -77,6 +80,21 @@ func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []stri
 // Fields returns the fields whose values a caller has to put into Attributes.Fields, in that order; metadata.name and
 // metadata.namespace are not among them. The caller must not change the result.
 func (k *Kind) Fields() []Field { return k.fields }
+
+// Later returns the labels of a request's selector, before conversion, by which only some releases of kube-apiserver
+// select; whoever stands in front of one asks it. nil for custom resources, whose definitions say it all.
+func (k *Kind) Later(f fields.Selector) []string {
+	if f == nil || len(k.later) == 0 {
+		return nil
+	}
+	var labels []string
+	for _, r := range f.Requirements() {
+		if k.later[r.Field] && !slices.Contains(labels, r.Field) {
+			labels = append(labels, r.Field)
+		}
+	}
+	return labels
+}
 
 // identity maps each label to itself.
 func identity(labels ...string) map[string]string {

@@ -1,6 +1,8 @@
 // Package upstream is access to one kube-apiserver: a Client that asks it, the Catalog of what it serves, its
 // Documents, and PassThrough for what the facade leaves to it.
 //
+// Fields knows by which fields the upstream selects, where not every release of it does.
+//
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, and the access reviews that internal/auth asks for;
 //   - every answer is bounded in time and bytes, but those that are passed through;
