@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. What came after 1.19
-// to a kind that was there says since when; whether an upstream has it is asked of the upstream. Its sources there
+// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. What came after
+// 1.19 to a kind that was there says since when; whether an upstream has it is asked of the upstream. Its sources there
 // are AddFieldLabelConversionFunc (which labels) and the registry's GetAttrs (which values); semantics 5.3 joins them.
 type builtin struct {
 	group    string
@@ -45,7 +45,8 @@ func (o offer) or(zero string) offer {
 	return o
 }
 
-// since says which release brought the field, or has it for certain: a kube-apiserver before it refuses to select by it.
+// since says which release brought the field, or has it for certain: a kube-apiserver before it may refuse to select by
+// it.
 func (o offer) since(release string) offer {
 	o.release = release
 	return o
