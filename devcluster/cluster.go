@@ -120,6 +120,7 @@ func (c *Cluster) start(ctx context.Context) error {
 func (c *Cluster) build(ctx context.Context) (err error) {
 	c.programs, err = binaries.Build(ctx, binaries.Options{
 		ModuleDir: c.options.ModuleDir,
+		Release:   c.options.Release,
 		CacheDir:  c.options.CacheDir,
 		Programs:  c.options.programs(),
 		Progress:  c.options.Progress,

@@ -54,6 +54,7 @@ type Options struct {
 	// SeparateEtcd are resources that live in a second etcd, as "events" or "coordination.k8s.io/leases".
 	SeparateEtcd []string
 
+	Release   string    // an older release of Kubernetes, as "1.30", that runs; empty: the one that go.mod pins
 	ModuleDir string    // where to build the binaries from; empty: looked for from the working directory upwards
 	CacheDir  string    // where built binaries are kept; empty: the user's cache directory
 	Progress  io.Writer // what is going on, in lines for whoever waits; nil: nowhere

@@ -22,7 +22,7 @@ func newBuild() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
-	addSourceFlags(flags, &o.ModuleDir, &o.CacheDir)
+	addSourceFlags(flags, sourceFlags{&o.ModuleDir, &o.Release, &o.CacheDir})
 	flags.StringVar(&o.Dir, "bin-dir", "", "put the binaries exactly here instead of into the cache")
 	flags.StringSliceVar(&names, "only", nil, fmt.Sprintf("which programs (default all of %v)", binaries.All()))
 	command.RunE = func(command *cobra.Command, _ []string) error {
@@ -48,9 +48,13 @@ func newBuild() *cobra.Command {
 	return command
 }
 
-// addSourceFlags adds the flags that say where programs are built from and where they are kept.
-func addSourceFlags(flags *pflag.FlagSet, moduleDir, cacheDir *string) {
-	flags.StringVar(moduleDir, "module-dir", "", "directory of the devcluster module (default: looked for here and above)")
-	flags.StringVar(cacheDir, "cache-dir", os.Getenv(cacheVariable), "where built programs are kept, "+
+// sourceFlags are where the flags go that say what programs are built from and where they are kept.
+type sourceFlags struct{ moduleDir, release, cacheDir *string }
+
+func addSourceFlags(flags *pflag.FlagSet, f sourceFlags) {
+	flags.StringVar(f.moduleDir, "module-dir", "", "directory of the devcluster module (default: looked for here and above)")
+	flags.StringVar(f.release, "release", "", "the servers of an older release of Kubernetes, as 1.30; "+
+		"directory releases of the module has those that there are (default: the one that the module pins)")
+	flags.StringVar(f.cacheDir, "cache-dir", os.Getenv(cacheVariable), "where built programs are kept, "+
 		"default also from $"+cacheVariable+" (default: listfacade/devcluster in the user's cache directory)")
 }

@@ -37,7 +37,7 @@ func newUp() *cobra.Command {
 		Args:  cobra.NoArgs,
 	}
 	flags := command.Flags()
-	addSourceFlags(flags, &o.ModuleDir, &o.CacheDir)
+	addSourceFlags(flags, sourceFlags{&o.ModuleDir, &o.Release, &o.CacheDir})
 	flags.StringSliceVar(&f.components, "components", []string{"all"}, "what runs beside etcd and kube-apiserver: "+
 		"kube-controller-manager, kube-scheduler, kwok; or all, or none")
 	flags.IntVar(&o.Nodes, "nodes", 3, "how many nodes kwok simulates")

@@ -3,6 +3,7 @@ package binaries
 import (
 	"context"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,32 +13,96 @@ import (
 	"time"
 )
 
-// TestProgramsAreWhatGoModPins: the list of programs and the version here repeat what go.mod says.
+// TestProgramsAreWhatGoModPins: the list of programs here repeats what go.mod says.
 func TestProgramsAreWhatGoModPins(t *testing.T) {
+	checkTools(t, checkout(t), All())
+}
+
+// TestReleasesAreWhatTheyAreCalled: the module of an older release has that release of Kubernetes, whole.
+func TestReleasesAreWhatTheyAreCalled(t *testing.T) {
+	names, err := (Options{ModuleDir: checkout(t)}).releases()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(names) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, name := range names {
+		dir := filepath.Join(checkout(t), releases, name)
+		version, err := kubernetesVersion(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(version, "v"+name+".") {
+			t.Errorf("%s has %s", name, version)
+		}
+		staging := "v0" + strings.TrimPrefix(version, "v1")
+		for _, line := range regexp.MustCompile(`(?m)^\s*(\S+) => (\S+) (\S+)$`).FindAllStringSubmatch(readGoMod(t, dir), -1) {
+			if line[1] != line[2] || line[3] != staging {
+				t.Errorf("%s, %s: %s in place of %s, want %s", name, version, line[3], line[1], staging)
+			}
+		}
+		checkTools(t, dir, ofReleases)
+	}
+}
+
+// TestReleaseModules: an older release is asked for its own servers, and the main module for the rest.
+func TestReleaseModules(t *testing.T) {
+	root := t.TempDir()
+	old := filepath.Join(root, releases, "1.2")
+	if err := os.MkdirAll(old, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	programs := []Program{Etcd, APIServer, Scheduler}
+	for release, want := range map[string]map[string][]Program{
+		"":    {root: programs},
+		"1.2": {root: {Etcd}, old: {APIServer, Scheduler}},
+	} {
+		got, err := Options{ModuleDir: root, Release: release, Programs: programs}.modules()
+		if err != nil || !maps.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%q: %v, %v", release, got, err)
+		}
+	}
+	if got, err := (Options{ModuleDir: root, Release: "1.3", Programs: programs}).modules(); err == nil {
+		t.Errorf("a release that is not there: %v", got)
+	}
+}
+
+// checkout is the module that these tests belong to.
+func checkout(t *testing.T) string {
+	t.Helper()
 	module, err := FindModule(".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	return module
+}
+
+func readGoMod(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile(`(?s)\ntool \((.*?)\)`).FindSubmatch(data)
+	return string(data)
+}
+
+// checkTools holds the tools of a go.mod against a list of programs.
+func checkTools(t *testing.T, dir string, programs []Program) {
+	t.Helper()
+	block := regexp.MustCompile(`(?s)\ntool \((.*?)\)`).FindStringSubmatch(readGoMod(t, dir))
 	if block == nil {
-		t.Fatal("go.mod has no tools")
+		t.Fatalf("%s has no tools", dir)
 	}
-	tools := strings.Fields(string(block[1]))
+	tools := strings.Fields(block[1])
 	var packages []string
-	for _, p := range All() {
+	for _, p := range programs {
 		packages = append(packages, p.mainPackage())
 	}
 	slices.Sort(tools)
 	slices.Sort(packages)
 	if !slices.Equal(tools, packages) {
-		t.Errorf("go.mod has the tools\n%v\nhere are\n%v", tools, packages)
-	}
-	if !strings.Contains(string(data), "k8s.io/kubernetes "+kubernetesVersion+" ") {
-		t.Errorf("go.mod does not pin k8s.io/kubernetes %s", kubernetesVersion)
+		t.Errorf("%s has the tools\n%v\nhere are\n%v", dir, tools, packages)
 	}
 }
 

@@ -10,12 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Options say what Build makes, from what, and where to.
 type Options struct {
 	ModuleDir string // where the go.mod lies; empty: FindModule from the working directory
+	// Release is an older release of Kubernetes, as "1.30", whose servers are built; empty: the one that go.mod pins.
+	Release string
 	// CacheDir is the directory below which every build has its own; empty: listfacade/devcluster in the user's cache.
 	CacheDir string
 	Dir      string    // exactly where the binaries go, instead of a directory below CacheDir
@@ -25,49 +28,36 @@ type Options struct {
 
 // Build makes what is not there yet and returns the path of every program that was asked for.
 func Build(ctx context.Context, o Options) (map[Program]string, error) {
-	o, key, err := o.complete(ctx)
+	o, err := o.complete()
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
-		return nil, fmt.Errorf("make directory for binaries: %w", err)
+	modules, err := o.modules()
+	if err != nil {
+		return nil, err
 	}
 	paths := make(map[Program]string, len(o.Programs))
-	var missing []Program
-	for _, p := range o.Programs {
-		paths[p] = filepath.Join(o.Dir, string(p))
-		if !built(paths[p], key) {
-			missing = append(missing, p)
-		}
-	}
-	if len(missing) == 0 {
-		return paths, nil
-	}
-	unlock, err := lockDir(ctx, o.Dir, o.Progress)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	for _, p := range missing {
-		if built(paths[p], key) {
-			continue // by the process that held the lock before
-		}
-		if err := compile(ctx, o, p, paths[p]); err != nil {
+	for dir, programs := range modules {
+		b, err := newBuild(ctx, o, dir)
+		if err != nil {
 			return nil, err
 		}
-		if err := os.WriteFile(keyFile(paths[p]), []byte(key), 0o644); err != nil {
-			return nil, fmt.Errorf("note what %s was built from: %w", p, err)
+		for _, p := range programs {
+			paths[p] = filepath.Join(b.bin, string(p))
+		}
+		if err := b.make(ctx, programs); err != nil {
+			return nil, err
 		}
 	}
 	return paths, nil
 }
 
-// complete fills in the defaults and computes the key of what would be built.
-func (o Options) complete(ctx context.Context) (Options, string, error) {
+// complete fills in the defaults.
+func (o Options) complete() (Options, error) {
 	if o.ModuleDir == "" {
 		dir, err := FindModule(".")
 		if err != nil {
-			return o, "", err
+			return o, err
 		}
 		o.ModuleDir = dir
 	}
@@ -77,37 +67,87 @@ func (o Options) complete(ctx context.Context) (Options, string, error) {
 	if o.Progress == nil {
 		o.Progress = io.Discard
 	}
-	key, err := buildKey(ctx, o.ModuleDir)
-	if err != nil || o.Dir != "" {
-		return o, key, err
-	}
-	if o.CacheDir == "" {
+	if o.CacheDir == "" && o.Dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return o, "", fmt.Errorf("find cache directory: %w", err)
+			return o, fmt.Errorf("find cache directory: %w", err)
 		}
 		o.CacheDir = filepath.Join(cache, "listfacade", "devcluster")
 	}
-	o.Dir = filepath.Join(o.CacheDir, key, "bin")
-	return o, key, nil
+	return o, nil
 }
 
-// buildKey is a hash of everything that decides what the compiler makes.
-func buildKey(ctx context.Context, moduleDir string) (string, error) {
+// build makes programs from one module.
+type build struct {
+	module   string // the directory of its go.mod
+	flags    string // of the linker
+	key      string // a hash of everything that decides what the compiler makes
+	bin      string // where the binaries go
+	progress io.Writer
+}
+
+func newBuild(ctx context.Context, o Options, module string) (*build, error) {
+	b := &build{module: module, bin: o.Dir, progress: o.Progress}
+	version, err := kubernetesVersion(ctx, module)
+	if err != nil {
+		return nil, err
+	}
+	b.flags = linkerFlags(version)
+	if b.key, err = b.hash(ctx); err != nil {
+		return nil, err
+	}
+	if b.bin == "" {
+		b.bin = filepath.Join(o.CacheDir, b.key, "bin")
+	}
+	return b, nil
+}
+
+// make compiles those of the programs that are not there yet.
+func (b *build) make(ctx context.Context, programs []Program) error {
+	if err := os.MkdirAll(b.bin, 0o755); err != nil {
+		return fmt.Errorf("make directory for binaries: %w", err)
+	}
+	there := func(p Program) bool { return built(filepath.Join(b.bin, string(p)), b.key) }
+	missing := slices.DeleteFunc(slices.Clone(programs), there)
+	if len(missing) == 0 {
+		return nil
+	}
+	unlock, err := lockDir(ctx, b.bin, b.progress)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for _, p := range missing {
+		if there(p) {
+			continue // by the process that held the lock before
+		}
+		path := filepath.Join(b.bin, string(p))
+		if err := b.compile(ctx, p, path); err != nil {
+			return err
+		}
+		if err := os.WriteFile(keyFile(path), []byte(b.key), 0o644); err != nil {
+			return fmt.Errorf("note what %s was built from: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// hash is of everything that decides what the compiler makes.
+func (b *build) hash(ctx context.Context) (string, error) {
 	hash := sha256.New()
 	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(moduleDir, name))
+		data, err := os.ReadFile(filepath.Join(b.module, name))
 		if err != nil {
 			return "", fmt.Errorf("hash what the binaries are built from: %w", err)
 		}
 		fmt.Fprintf(hash, "%s %d\n%s", name, len(data), data)
 	}
-	command := goCommand(ctx, moduleDir, "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOEXPERIMENT")
+	command := goCommand(ctx, b.module, "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOEXPERIMENT")
 	platform, err := command.Output()
 	if err != nil {
 		return "", fmt.Errorf("ask go for the platform: %w", withStderr(err))
 	}
-	fmt.Fprintf(hash, "%s\n%s", platform, linkerFlags())
+	fmt.Fprintf(hash, "%s\n%s", platform, b.flags)
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 

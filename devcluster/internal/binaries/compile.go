@@ -14,23 +14,23 @@ import (
 const progressEvery = 10 * time.Second
 
 // compile builds one program beside its final place and moves it there.
-func compile(ctx context.Context, o Options, p Program, path string) error {
+func (b *build) compile(ctx context.Context, p Program, path string) error {
 	start := time.Now()
-	temporary := filepath.Join(o.Dir, fmt.Sprintf(".%s.%d", p, os.Getpid()))
+	temporary := filepath.Join(b.bin, fmt.Sprintf(".%s.%d", p, os.Getpid()))
 	defer func() { _ = os.Remove(temporary) }() // gone after the rename
 	var output buildOutput
-	command := goCommand(ctx, o.ModuleDir, "build", "-v", "-trimpath", "-ldflags", linkerFlags(), "-o", temporary, p.mainPackage())
+	command := goCommand(ctx, b.module, "build", "-v", "-trimpath", "-ldflags", b.flags, "-o", temporary, p.mainPackage())
 	command.Stdout, command.Stderr = &output, &output
-	fmt.Fprintf(o.Progress, "building %s\n", p)
+	fmt.Fprintf(b.progress, "building %s\n", p)
 	if err := whileReporting(command.Run, func() {
-		fmt.Fprintf(o.Progress, "building %s: %.0f s, %s\n", p, time.Since(start).Seconds(), output.progress())
+		fmt.Fprintf(b.progress, "building %s: %.0f s, %s\n", p, time.Since(start).Seconds(), output.progress())
 	}); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", p, err, output.tail())
 	}
 	if err := os.Rename(temporary, path); err != nil {
 		return fmt.Errorf("put %s in place: %w", p, err)
 	}
-	fmt.Fprintf(o.Progress, "built %s in %.1f s\n", p, time.Since(start).Seconds())
+	fmt.Fprintf(b.progress, "built %s in %.1f s\n", p, time.Since(start).Seconds())
 	return nil
 }
 

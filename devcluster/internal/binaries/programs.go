@@ -19,10 +19,6 @@ const (
 	Kwok              Program = "kwok"
 )
 
-// kubernetesVersion is the release that the k8s.io modules in go.mod are. A module build does not know it by itself,
-// and clients refuse to parse the placeholder that stands there otherwise.
-const kubernetesVersion = "v1.37.1"
-
 // All lists every program, those that others wait for first.
 func All() []Program {
 	return []Program{Etcd, APIServer, Kubectl, ControllerManager, Scheduler, Kwok}
@@ -49,13 +45,14 @@ func (p Program) mainPackage() string {
 }
 
 // linkerFlags strips symbols, which halves the files, and sets the version where k8s.io/component-base and client-go
-// look for it; for etcd and kwok the settings are without effect.
-func linkerFlags() string {
-	minor := strings.Split(kubernetesVersion, ".")[1]
+// look for it: a module build does not know it by itself, and clients refuse to parse the placeholder that stands there
+// otherwise. For etcd and kwok the settings are without effect.
+func linkerFlags(version string) string {
+	minor := strings.Split(version, ".")[1]
 	flags := []string{"-s", "-w"}
 	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
 		flags = append(flags,
-			"-X", pkg+".gitVersion="+kubernetesVersion,
+			"-X", pkg+".gitVersion="+version,
 			"-X", pkg+".gitMajor=1",
 			"-X", pkg+".gitMinor="+minor,
 			"-X", pkg+".gitTreeState=clean",

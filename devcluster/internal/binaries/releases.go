@@ -1,0 +1,63 @@
+package binaries
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// releases is the directory of the module below which every older release has a module of its own.
+const releases = "releases"
+
+// ofReleases are the programs that every release has of its own. etcd, kubectl and kwok work with all of them.
+var ofReleases = []Program{APIServer, ControllerManager, Scheduler}
+
+// modules says from the module in which directory each of the programs is built.
+func (o Options) modules() (map[string][]Program, error) {
+	if o.Release == "" {
+		return map[string][]Program{o.ModuleDir: o.Programs}, nil
+	}
+	known, err := o.releases()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(known, o.Release) {
+		return nil, fmt.Errorf("there is no release %q; there are %v", o.Release, known)
+	}
+	modules := make(map[string][]Program)
+	for _, p := range o.Programs {
+		dir := o.ModuleDir
+		if slices.Contains(ofReleases, p) {
+			dir = filepath.Join(o.ModuleDir, releases, o.Release)
+		}
+		modules[dir] = append(modules[dir], p)
+	}
+	return modules, nil
+}
+
+// releases lists the older releases that there are modules of.
+func (o Options) releases() ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(o.ModuleDir, releases))
+	if err != nil {
+		return nil, fmt.Errorf("look for releases: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
+}
+
+// kubernetesVersion is the release of Kubernetes that a module pins.
+func kubernetesVersion(ctx context.Context, module string) (string, error) {
+	out, err := goCommand(ctx, module, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
+	if err != nil {
+		return "", fmt.Errorf("ask go for the version of Kubernetes: %w", withStderr(err))
+	}
+	return strings.TrimSpace(string(out)), nil
+}
