@@ -9,6 +9,9 @@ PACKAGES ?= ./...
 QUESTIONS ?= 20000
 WORKLOADS ?= 200
 SOAK ?= 1h
+# An older release of Kubernetes to ask, as 1.30; devcluster/releases has those that there are.
+UPSTREAM ?=
+RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
 # What is random draws from a seed of its own each time, unless one is named; the targets print it.
 RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
 
@@ -22,8 +25,8 @@ build: ## compile listfacade and the devcluster command into bin/
 	cd devcluster && go build -o ../bin/ ./cmd/devcluster
 
 .PHONY: cluster
-cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time)
-	bin/devcluster build --module-dir devcluster
+cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
+	bin/devcluster build --module-dir devcluster $(RELEASE)
 
 .PHONY: clients
 clients: ## compile the informers of test/clients, each with the client-go of its age (minutes, the first time)
@@ -42,10 +45,14 @@ test: cluster clients ## everything, against a real kube-apiserver, with the rac
 	cd devcluster && go vet ./... && go test -count=1 ./...
 	LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 30m $(PACKAGES)
 
+# Tests read it from the environment; those of other targets ask the release that the facade is measured by.
+conformance soak: export LISTFACADE_UPSTREAM = $(UPSTREAM)
+
 .PHONY: conformance
-conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays
+conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays; UPSTREAM=1.30: to that release, and test/faults
 	@$(RANDOM_SEED) LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) \
 		go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
+	$(if $(UPSTREAM),LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 15m ./test/faults)
 
 .PHONY: soak
 soak: cluster ## the same for as long as SOAK says (default 1h), however many that are

@@ -19,6 +19,8 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Cluster is a running devcluster: a real etcd and a real kube-apiserver.
@@ -45,8 +47,8 @@ type Info struct {
 	Control string `json:"control"`
 }
 
-// StartCluster starts a cluster with further flags of `devcluster up`. It builds what is missing, which takes minutes
-// the first time; progress goes to stderr.
+// StartCluster starts a cluster, of the release that the environment names, with further flags of `devcluster up`. It
+// builds what is missing, which takes minutes the first time; progress goes to stderr.
 func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	root, err := moduleRoot(ctx)
 	if err != nil {
@@ -85,7 +87,11 @@ func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster
 	if err != nil {
 		return nil, nil, err
 	}
-	args := append([]string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}, flags...)
+	args := []string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}
+	if release := settings.Upstream(); release != "" {
+		args = append(args, "--release", release)
+	}
+	args = append(args, flags...)
 	c := &Cluster{process: exec.Command(binary, args...), stderr: &tail{limit: 16 << 10}}
 	c.process.Stderr = io.MultiWriter(os.Stderr, c.stderr)
 	if c.stdin, err = c.process.StdinPipe(); err != nil {

@@ -26,6 +26,10 @@ func Random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable
 }
 
+// Upstream is the older release of Kubernetes, as "1.30", that clusters are to be of: LISTFACADE_UPSTREAM. Empty is the
+// one whose answers the facade promises.
+func Upstream() string { return os.Getenv("LISTFACADE_UPSTREAM") }
+
 // Number is one in the environment, from 0 on.
 func Number(t testing.TB, name string, otherwise int) int {
 	t.Helper()
