@@ -75,6 +75,10 @@ func StartCluster(ctx context.Context, flags ...string) (*Cluster, error) {
 	return c, nil
 }
 
+// releaseFlags are what a release needs for what all tests are about: selectable fields of custom resources are off in
+// 1.30, and on since 1.31.
+var releaseFlags = map[string][]string{"1.30": {"--apiserver-arg=--feature-gates=CustomResourceFieldSelectors=true"}}
+
 // startDevcluster builds the command and runs it. Packages are tested side by side, and a binary that is written cannot
 // be run, so one of them does this at a time.
 func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster, io.Reader, error) {
@@ -89,7 +93,7 @@ func startDevcluster(ctx context.Context, root string, flags []string) (*Cluster
 	}
 	args := []string{"up", "--json", "--exit-with-stdin", "--module-dir", filepath.Join(root, "devcluster")}
 	if release := settings.Upstream(); release != "" {
-		args = append(args, "--release", release)
+		args = append(append(args, "--release", release), releaseFlags[release]...)
 	}
 	args = append(args, flags...)
 	c := &Cluster{process: exec.Command(binary, args...), stderr: &tail{limit: 16 << 10}}
