@@ -201,6 +201,7 @@ func (a *Answer) listVersion() uint64 {
 
 // Diff compares two answers to a question after masking; it is empty when they are the same.
 func Diff(q Question, want, got *Answer) string {
+	want, got = asked().answers(q, want, got)
 	var b strings.Builder
 	if want.Code != got.Code {
 		fmt.Fprintf(&b, "code: upstream %d, facade %d\n", want.Code, got.Code)

@@ -48,7 +48,7 @@ func (r *Recording) Through(rv uint64) *Recording {
 	var columns []byte
 	for i, frame := range r.Frames {
 		e, err := frame.Event()
-		timed := e.Type == Bookmark && !e.InitialEnd
+		timed := e.Type == Bookmark && (!e.InitialEnd || !asked().marks(r.Question))
 		live := e.Type != Bookmark && e.RV > rv
 		if err == nil && (timed || live) {
 			if i == 0 {
@@ -90,6 +90,7 @@ func DiffBegun(want, got *Recording) string {
 
 // DiffEnds compares how two watches ended.
 func DiffEnds(want, got *Recording) string {
+	want, got = asked().recordings(want, got)
 	if fmt.Sprint(want.Err) == fmt.Sprint(got.Err) {
 		return ""
 	}
@@ -99,6 +100,7 @@ func DiffEnds(want, got *Recording) string {
 // DiffRecordings compares two recordings frame by frame and byte by byte, after masking; it is empty when they are the
 // same.
 func DiffRecordings(want, got *Recording) string {
+	want, got = asked().recordings(want, got)
 	var b strings.Builder
 	if want.Code != got.Code {
 		fmt.Fprintf(&b, "code: upstream %d, facade %d\n", want.Code, got.Code)
