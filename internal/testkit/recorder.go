@@ -43,6 +43,11 @@ type Recorder struct {
 
 // Record opens a watch and records it; it returns when the answer's headers are there, whatever the code.
 func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
+	return a.record(ctx, q, &Recording{Question: q})
+}
+
+// record goes on with a recording that was begun.
+func (a *Asker) record(ctx context.Context, q Question, begun *Recording) (*Recorder, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	open := a.openStream
 	if q.Header.Get("Upgrade") != "" {
@@ -53,6 +58,7 @@ func (a *Asker) Record(ctx context.Context, q Question) (*Recorder, error) {
 		cancel()
 		return nil, err
 	}
+	rec.Question, rec.Frames = begun.Question, begun.Frames
 	r := &Recorder{cancel: cancel, done: make(chan struct{}), grown: make(chan struct{}), rec: rec}
 	go func() {
 		defer close(r.done)

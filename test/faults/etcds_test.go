@@ -35,7 +35,7 @@ func TestSeparateEtcd(t *testing.T) {
 	}
 	t.Cleanup(own.Close)
 	a := newSeparateEtcds(t, own)
-	truth := a.oracle.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(leases, "") + "?watch=1&allowWatchBookmarks=true"})
+	truth := a.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(leases, "") + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
 	begins := truth.SoFar().Reached()
 	watches := a.watches(t, begins)

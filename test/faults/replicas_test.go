@@ -44,7 +44,7 @@ func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ..
 	if r.client, err = testkit.NewAsker(r.front.Config); err != nil {
 		t.Fatal(err)
 	}
-	r.truth = r.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(gvr, "") + "?watch=1&allowWatchBookmarks=true"})
+	r.truth = r.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(gvr, "") + "?watch=1&allowWatchBookmarks=true"})
 	r.truth.Until(t, suite.Within, "the model has begun", suite.Begun)
 	for range 2 { // the facades begin to read with the first question; what comes next they hold from its first version on
 		r.begin = r.mark(t)

@@ -141,7 +141,7 @@ func (s *several) keptWatching(t *testing.T) {
 
 // testInTurn lets the lane's watch wander from one server to the other while objects change.
 func testInTurn(t *testing.T, s *several) {
-	truth := s.oracle.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, "") + "?watch=1&allowWatchBookmarks=true"})
+	truth := s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, "") + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
 	watch := s.oracle.Facade.MustRecord(t, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", suite.Collection(suite.ConfigMaps, ""), truth.SoFar().Reached()),

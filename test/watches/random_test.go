@@ -54,7 +54,7 @@ func (w *randomRun) run(t *testing.T) {
 	path := suite.Collection(w.gvr, "")
 	w.rvs = append(w.rvs, w.Put(t, w.gvr, "first", "", "0"))
 	suite.Reach(t, w.oracle, path, w.rvs[0]) // from here on the facade holds every version
-	truth := w.oracle.Upstream.MustRecord(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
+	truth := w.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, suite.Within, "the model has begun", func(r *testkit.Recording) bool {
 		events, err := r.Events()
 		return err == nil && len(events) > 0 && events[len(events)-1].InitialEnd

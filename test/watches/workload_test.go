@@ -1,6 +1,7 @@
 package watches
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -177,14 +178,17 @@ func (p *workload) resume(t *testing.T, w *watching) {
 	p.watch(t, w.q.From(reached))
 }
 
+// recording is a way to record a watch.
+type recording func(*testkit.Asker, context.Context, testkit.Question) (*testkit.Recorder, error)
+
 // openBoth asks both servers at once: some watches wait before they begin.
-func (p *workload) openBoth(t *testing.T, q testkit.Question) suite.Pair {
+func (p *workload) openBoth(t *testing.T, q testkit.Question, record recording) suite.Pair {
 	t.Helper()
 	var both suite.Pair
 	var asking errgroup.Group
 	open := func(asker *testkit.Asker, to **testkit.Recorder) func() error {
 		return func() (err error) {
-			if *to, err = asker.Record(t.Context(), q); err != nil {
+			if *to, err = record(asker, t.Context(), q); err != nil {
 				return fmt.Errorf("%s: %w", q.Line(), err)
 			}
 			return nil

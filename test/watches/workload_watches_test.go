@@ -50,7 +50,7 @@ func (p *workload) begin(t *testing.T, resource string) {
 	if _, custom := p.defined[resource]; !custom {
 		q.Path += "&labelSelector=run%3D" + p.name // others write it, too
 	}
-	e.all = &watching{Pair: p.openBoth(t, q), q: q, opened: e.began}
+	e.all = &watching{Pair: p.openBoth(t, q, (*testkit.Asker).RecordWhole), q: q, opened: e.began}
 	e.watches = append(e.watches, e.all)
 }
 
@@ -64,7 +64,7 @@ func (e *phase) open(t *testing.T, q testkit.Question) *watching {
 	if q.StartsFromCache() {
 		e.settle(t, e.resource, w.opened)
 	}
-	w.Pair = e.openBoth(t, q)
+	w.Pair = e.openBoth(t, q, (*testkit.Asker).Record)
 	e.watches = append(e.watches, w)
 	return w
 }
@@ -143,7 +143,9 @@ func (e *phase) end(t *testing.T, act func()) {
 			t.Errorf("watch %s\n%s", w.q.Line(), diff)
 		}
 		w.check(t, "facade", got, model)
-		w.check(t, "kube-apiserver", want, model)
+		if w == e.all || w.q.EndsMarked() {
+			w.check(t, "kube-apiserver", want, model)
+		}
 	}
 }
 
