@@ -52,8 +52,8 @@ func newStore(metrics Metrics, start func(func(context.Context)) bool) *store {
 }
 
 // current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
-// resources. Mostly the quickest is asked; once a second probes go round among those that are read, so that a counter of
-// its own would show, or a quicker source.
+// resources. Mostly the quickest is asked; once a second probes go round among those that are read, so that a counter
+// of its own would show, or a quicker source.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	s.propose(source)
 	return s.probes.get(ctx, requestPrice)
