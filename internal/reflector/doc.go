@@ -9,6 +9,8 @@
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
 //   - when the upstream no longer holds that resourceVersion (410), has been set back before it, or prints other
 //     columns, the lane is listed again and a new epoch begins (I11);
+//   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane
+//     ends when the refusal has lasted half a minute, or at once when the upstream's authorizer confirms it;
 //   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its
 //     State's;
 //   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing

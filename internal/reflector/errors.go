@@ -22,6 +22,8 @@ var (
 	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
 	// errContradicted says that the upstream has other objects than the lane at one resourceVersion.
 	errContradicted = errors.New("the upstream has other objects at the same resourceVersion")
+	// errOver says that the lane ends, because of the error that it wraps.
+	errOver = errors.New("the lane ends")
 )
 
 // errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
@@ -32,8 +34,9 @@ var errEndless = errors.New("the streaming list does not end its initial events"
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (401, 403, 404,
-	// 405, 406) or because the resource was redefined; requests for it are the upstream's to answer.
+	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (404, 405, 406,
+	// and 401 or 403 when they have lasted, were confirmed, or met a lane that had nothing to show) or because the
+	// resource was redefined; requests for it are the upstream's to answer.
 	Refused bool
 }
 
@@ -47,13 +50,18 @@ func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
 
 // endsEpoch tells whether the lane has to be listed again.
 func endsEpoch(err error) bool {
-	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) || errors.Is(err, errContradicted)
+	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
+		errors.Is(err, errContradicted)
 }
 
-// isRefused tells whether the upstream will not let the facade read the resource as it asked.
-func isRefused(err error) bool {
-	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound,
-		http.StatusMethodNotAllowed, http.StatusNotAcceptable)
+// isUnreadable tells whether the upstream does not serve the resource as it was asked for.
+func isUnreadable(err error) bool {
+	return upstream.HasCode(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable)
+}
+
+// isForbidden tells whether the upstream does not let the facade read the resource, for now or for ever.
+func isForbidden(err error) bool {
+	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden)
 }
 
 // maxRetryAfter bounds what an upstream may ask us to wait.

@@ -3,8 +3,10 @@ package reflector
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -28,6 +30,9 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 		return d, err
 	}
 	d.definition, err = define(ctx, w.client, w.reflector.Resource)
+	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) && w.discovered.definition.uid == "" {
+		return d, nil // who never may read CRDs does with an empty definition: reads that need more are passed through
+	}
 	return d, err
 }
 

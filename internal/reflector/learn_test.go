@@ -57,7 +57,8 @@ func TestRedefined(t *testing.T) {
 						t.Error("the lane goes on without knowing what it reads")
 					}
 				default:
-					if failure == nil || !failure.Gone() || again == lane {
+					gone := name != "no longer to be read" // then it is the right to read it that is
+					if failure == nil || !failure.Refused || failure.Gone() != gone || again == lane {
 						t.Fatalf("the lane goes on: %+v", failure)
 					}
 					again = r.synced(t)

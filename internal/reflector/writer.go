@@ -30,7 +30,8 @@ type writer struct {
 	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
 	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
 
-	synced atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
+	synced  atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
+	refusal refusal
 
 	fenced chan step  // steps of a fence, written by its goroutine, applied by the writer
 	wrong  chan error // holds one when a proof found that the lane has to be listed again
@@ -42,19 +43,19 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 	}
 }
 
-// run fills the lane until the context ends, the upstream refuses the resource, or it is redefined. Then the lane is
-// closed: its watchers end, and requests are the upstream's to answer.
+// run fills the lane until the context ends, the upstream refuses the resource for good, or it is redefined. Then the
+// lane is closed: its watchers end, and requests are the upstream's to answer.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	pause := newBackoff()
 	for ctx.Err() == nil {
-		err := w.epoch(ctx)
+		err := w.judge(ctx, w.epoch(ctx), pause)
 		if ctx.Err() != nil {
 			return
 		}
 		w.reflector.lost()
-		if isRefused(err) || errors.Is(err, errRedefined) {
-			w.log.Warn("the lane ends; requests are passed through until it is asked for again", zap.Error(err))
+		if errors.Is(err, errOver) {
+			w.log.Warn("requests are passed through until the lane is asked for again", zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
@@ -97,6 +98,7 @@ func (w *writer) epoch(ctx context.Context) error {
 	w.log.Info("lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
 	w.synced.Store(w.listWatch.Load())
+	w.refusal = refusal{}
 	w.reflector.fail(nil)
 	w.reflector.connected()
 	return w.follow(ctx, open)
@@ -124,9 +126,10 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 		}
 		var err error
 		if open, err = w.resume(ctx); err == nil {
+			w.refusal = refusal{}
 			continue
 		}
-		if ctx.Err() != nil || endsEpoch(err) || isRefused(err) {
+		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
 			return err
 		}
 		w.reflector.prover.Interrupted()
