@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/auth"
@@ -27,7 +28,10 @@ type gate struct {
 // *forwardError says that the upstream has to answer: also when the request is denied, since it is asked in the same
 // name and words the refusal.
 func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
-	switch granted := g.granted(ctx, q); {
+	granted, err := g.granted(ctx, q)
+	switch {
+	case errors.Is(err, auth.ErrStale):
+		return nil, staleError{}
 	case !granted && q.subject.own():
 		return nil, forbidden(q)
 	case !granted:
@@ -52,11 +56,11 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 	return lane, nil
 }
 
-// granted tells whether the authorizer said yes to this very request.
-func (g *gate) granted(ctx context.Context, q *Request) bool {
+// granted tells whether the authorizer said yes to this very request, and else why it did not, if it says so.
+func (g *gate) granted(ctx context.Context, q *Request) (bool, error) {
 	defer q.Event.Waited(observe.Authorizing, time.Now())
 	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
-	return err == nil && grant.Covers(q.Attributes)
+	return err == nil && grant.Covers(q.Attributes), err
 }
 
 // syncGrace is how long a request waits for a lane that it has just started: most resources sync in a few milliseconds,

@@ -29,6 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type facade struct {
 	*testkit.FakeUpstream
 	lanes  *reflector.Lanes
+	asker  *upstream.Client // of the fake upstream
 	client *http.Client
 	drain  func()
 	allow  func(auth.Attributes) bool // what the upstream's authorizer says
@@ -77,6 +78,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 		t.Fatal(err)
 	}
 	t.Cleanup(client.CloseIdle)
+	f.asker = client
 	discover, err := discovery.NewDiscoveryClientForConfig(f.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +114,17 @@ func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (a
 		return s.deny.Authorize(ctx, a)
 	}
 	answer := []byte(fmt.Sprintf(`{"status":{"allowed":%t}}`, s.allow(a)))
-	return auth.NewSelf(func(context.Context, string, []byte) (int, []byte, error) {
-		return http.StatusCreated, answer, nil
-	}, 0).Authorize(ctx, a)
+	return auth.NewSelf(reviewer(func() (int, []byte, error) { return http.StatusCreated, answer, nil }), 0).Authorize(ctx, a)
 }
+
+// reviewer is an upstream that answers every access review in this way.
+type reviewer func() (int, []byte, error)
+
+// Post implements auth.Upstream.
+func (r reviewer) Post(context.Context, string, []byte) (int, []byte, error) { return r() }
+
+// Unheard implements auth.Upstream.
+func (r reviewer) Unheard() time.Duration { return 0 }
 
 // get sends a GET and reads the whole answer.
 func (f *facade) get(t *testing.T, target string) (*http.Response, string) {

@@ -115,9 +115,9 @@ type otherGrant struct{}
 // Authorize implements Authorizer.
 func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
 	a.Namespace += "x"
-	return auth.NewSelf(func(context.Context, string, []byte) (int, []byte, error) {
+	return auth.NewSelf(reviewer(func() (int, []byte, error) {
 		return http.StatusCreated, []byte(`{"status":{"allowed":true}}`), nil
-	}, 0).Authorize(ctx, a)
+	}), 0).Authorize(ctx, a)
 }
 
 // The authorizer is asked for each read anew, with what is read.

@@ -29,18 +29,33 @@ func (e *UnavailableError) Error() string { return "ask the upstream's authorize
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
+// ErrStale says that the upstream allowed the read, but has not been heard for longer since than may be.
+var ErrStale = errors.New("the upstream has not been heard for too long to believe what it allowed")
+
 // Limits of the decisions that are kept.
 const (
 	decisionTTL   = 10 * time.Second // as delegated authorizers of kube-apiserver keep theirs
 	reviewTimeout = 5 * time.Second
-	maxDecisions  = 65536
+	// reviewPatience is how long a review may take before the upstream counts as one that does not answer; it takes
+	// milliseconds when well.
+	reviewPatience = time.Second
+	maxDecisions   = 65536
 )
+
+// Upstream is who is asked.
+type Upstream interface {
+	// Post sends a JSON body to a path of the upstream and returns the answer's code and body.
+	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
+	// Unheard is how long the upstream has not answered anybody who asked it anything; 0 while it does.
+	Unheard() time.Duration
+}
 
 // Self asks the upstream what the user of the facade's own credentials may do.
 type Self struct {
-	post       Poster
-	staleAllow time.Duration
-	flight     singleflight.Group
+	upstream     Upstream
+	maxStaleness time.Duration
+	flight       singleflight.Group
+	trouble      trouble
 
 	mu        sync.Mutex // guards decisions
 	decisions map[[sha256.Size]byte]decision
@@ -51,18 +66,16 @@ type decision struct {
 	made    time.Time
 }
 
-// Poster sends a JSON body to a path of the upstream and returns the answer's code and body.
-type Poster func(ctx context.Context, path string, body []byte) (int, []byte, error)
-
-// NewSelf makes an authorizer. While the upstream cannot be asked, an allowance that was given at most staleAllow ago
-// still holds: the answers that it opens are as stale as itself and come from the same credentials.
-func NewSelf(post Poster, staleAllow time.Duration) *Self {
-	return &Self{post: post, staleAllow: staleAllow, decisions: map[[sha256.Size]byte]decision{}}
+// NewSelf makes an authorizer. While the upstream cannot be asked, what it allowed before still holds, until it has not
+// been heard for maxStaleness (0: without end): the answers that it opens are as stale as itself and come from the same
+// credentials. While the upstream refuses to be asked (401, 403), it holds for half a minute.
+func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
+	return &Self{upstream: upstream, maxStaleness: maxStaleness, decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// Authorize returns a grant for the attributes, ErrDenied, or an *UnavailableError. Two questions need no review: what
-// is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells about itself
-// (its health, metrics, profiles) is for whoever may use its kubeconfig.
+// Authorize returns a grant for the attributes, ErrDenied, ErrStale or an *UnavailableError. Two questions need no
+// review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells
+// about itself (its health, metrics, profiles) is for whoever may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {
@@ -73,23 +86,78 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	if ok && time.Since(known.made) < decisionTTL {
 		return grantIf(known.allowed, key)
 	}
-	done := s.flight.DoChan(string(hash[:]), func() (any, error) {
-		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
-		defer cancel()
-		return s.review(detached, a, hash)
-	})
+	if ok && known.allowed || s.trouble.isRefusal() {
+		return s.confirm(ctx, a, hash)
+	}
 	select {
-	case result := <-done:
-		if result.Err == nil {
-			return grantIf(result.Val.(bool), key)
+	case result := <-s.ask(ctx, a, hash):
+		if result.Err != nil {
+			return Grant{}, &UnavailableError{Err: result.Err}
 		}
-		if ok && known.allowed && time.Since(known.made) < s.staleAllow {
-			return Grant{key: key}, nil
-		}
-		return Grant{}, &UnavailableError{Err: result.Err}
+		return grantIf(result.Val.(bool), key)
 	case <-ctx.Done():
 		return Grant{}, ctx.Err()
 	}
+}
+
+// confirm asks again what was allowed before; while the upstream refuses to be asked, whatever it is. Nobody waits for
+// an upstream that is known not to answer, and nobody for long to find that out.
+func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Grant, error) {
+	if s.trouble.isOn() || s.upstream.Unheard() > 0 {
+		if s.trouble.mayAsk() {
+			s.ask(ctx, a, hash)
+		}
+		return s.stale(a)
+	}
+	asked := time.Now()
+	patience := time.NewTimer(reviewPatience)
+	defer patience.Stop()
+	select {
+	case result := <-s.ask(ctx, a, hash):
+		if result.Err == nil {
+			return grantIf(result.Val.(bool), a.key())
+		}
+	case <-patience.C:
+		s.trouble.unansweredSince(asked)
+	case <-ctx.Done():
+		return Grant{}, ctx.Err()
+	}
+	return s.stale(a)
+}
+
+// stale grants what was allowed before, unless that has been for too long.
+func (s *Self) stale(a Attributes) (Grant, error) {
+	unheard := max(s.trouble.unansweredFor(), s.upstream.Unheard())
+	switch {
+	case s.trouble.isRefusal():
+		return Grant{}, ErrDenied
+	case s.maxStaleness > 0 && unheard > s.maxStaleness:
+		return Grant{}, ErrStale
+	default:
+		return Grant{key: a.key()}, nil
+	}
+}
+
+// ask sends a review, unless the same is on its way; its answer is kept whoever waits for it.
+func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-chan singleflight.Result {
+	return s.flight.DoChan(string(hash[:]), func() (any, error) {
+		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
+		defer cancel()
+		asked := time.Now()
+		allowed, err := s.review(detached, a)
+		switch {
+		case err == nil:
+			s.keep(hash, decision{allowed: allowed, made: time.Now()})
+			s.trouble.over()
+		case errors.Is(err, errRefused):
+			if s.trouble.refuses() {
+				s.forget()
+			}
+		default:
+			s.trouble.unansweredSince(asked)
+		}
+		return allowed, err
+	})
 }
 
 func grantIf(allowed bool, key string) (Grant, error) {
@@ -106,6 +174,13 @@ func (s *Self) lookup(hash [sha256.Size]byte) (decision, bool) {
 	return d, ok
 }
 
+// forget drops what was allowed.
+func (s *Self) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.decisions)
+}
+
 func (s *Self) keep(hash [sha256.Size]byte, d decision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +190,10 @@ func (s *Self) keep(hash [sha256.Size]byte, d decision) {
 	s.decisions[hash] = d
 }
 
-func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte) (bool, error) {
+// errRefused says that the upstream did not even let a review pass.
+var errRefused = errors.New("the upstream refused an access review")
+
+func (s *Self) review(ctx context.Context, a Attributes) (bool, error) {
 	body, err := json.Marshal(authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
 		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: resourceAttributes(a)},
@@ -123,14 +201,12 @@ func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte)
 	if err != nil {
 		return false, fmt.Errorf("encode the access review: %w", err)
 	}
-	code, answer, err := s.post(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
+	code, answer, err := s.upstream.Post(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
 	if err != nil {
 		return false, err
 	}
 	if code == http.StatusUnauthorized || code == http.StatusForbidden {
-		// The upstream was asked, and does not even let the question pass: what it allowed before holds no longer.
-		s.keep(hash, decision{made: time.Now()})
-		return false, nil
+		return false, fmt.Errorf("%w: %d", errRefused, code)
 	}
 	if code != http.StatusCreated && code != http.StatusOK {
 		return false, fmt.Errorf("the upstream answered %d to an access review", code)
@@ -139,9 +215,7 @@ func (s *Self) review(ctx context.Context, a Attributes, hash [sha256.Size]byte)
 	if err := json.Unmarshal(answer, &review); err != nil {
 		return false, fmt.Errorf("read the access review: %w", err)
 	}
-	allowed := review.Status.Allowed && !review.Status.Denied
-	s.keep(hash, decision{allowed: allowed, made: time.Now()})
-	return allowed, nil
+	return review.Status.Allowed && !review.Status.Denied, nil
 }
 
 func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {

@@ -23,18 +23,39 @@ var pods = Attributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: 
 
 // upstream answers reviews as a test wants.
 type upstream struct {
-	asked  atomic.Int64
+	asked atomic.Int64
+	lost  time.Time // since when nobody hears it; zero while somebody does
+
+	mu     sync.Mutex // guards answer
 	answer func(ctx context.Context) (int, string, error)
 }
 
-func (u *upstream) post(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+// Unheard implements Upstream.
+func (u *upstream) Unheard() time.Duration {
+	if u.lost.IsZero() {
+		return 0
+	}
+	return time.Since(u.lost)
+}
+
+// Post implements Upstream.
+func (u *upstream) Post(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
 	u.asked.Add(1)
-	code, body, err := u.answer(ctx)
+	u.mu.Lock()
+	answer := u.answer
+	u.mu.Unlock()
+	code, body, err := answer(ctx)
 	return code, []byte(body), err
 }
 
+func (u *upstream) does(answer func(ctx context.Context) (int, string, error)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.answer = answer
+}
+
 func (u *upstream) says(code int, body string) {
-	u.answer = func(context.Context) (int, string, error) { return code, body, nil }
+	u.does(func(context.Context) (int, string, error) { return code, body, nil })
 }
 
 const (
@@ -45,7 +66,7 @@ const (
 var errDown = errors.New("connection refused")
 
 func (u *upstream) isDown() {
-	u.answer = func(context.Context) (int, string, error) { return 0, "", errDown }
+	u.does(func(context.Context) (int, string, error) { return 0, "", errDown })
 }
 
 func TestAuthorize(t *testing.T) {
@@ -69,12 +90,12 @@ func TestAuthorize(t *testing.T) {
 		"too many requests":             {429, yes, nil, "unavailable"},
 		"not found":                     {404, yes, nil, "unavailable"},
 		"a redirect":                    {302, yes, nil, "unavailable"},
-		"no right to ask":               {403, yes, nil, "denied"},
-		"credentials that hold no more": {401, yes, nil, "denied"},
+		"no right to ask":               {403, yes, nil, "unavailable"},
+		"credentials that hold no more": {401, yes, nil, "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &upstream{answer: func(context.Context) (int, string, error) { return c.code, c.body, c.err }}
-			grant, err := NewSelf(u.post, time.Hour).Authorize(t.Context(), pods)
+			grant, err := NewSelf(u, time.Hour).Authorize(t.Context(), pods)
 			var unavailable *UnavailableError
 			got := fmt.Sprint(err)
 			switch {
@@ -109,10 +130,10 @@ func TestReview(t *testing.T) {
 	}
 	var path string
 	var review authorizationv1.SelfSubjectAccessReview
-	post := func(_ context.Context, to string, body []byte) (int, []byte, error) {
+	post := poster(func(to string, body []byte) (int, []byte, error) {
 		path = to
 		return 201, []byte(yes), json.Unmarshal(body, &review)
-	}
+	})
 	if _, err := NewSelf(post, 0).Authorize(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +160,7 @@ func TestManyAskOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := &upstream{answer: func(context.Context) (int, string, error) { <-release; return 201, yes, nil }}
-		s := NewSelf(u.post, 0)
+		s := NewSelf(u, 0)
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
@@ -168,7 +189,7 @@ func TestDecisionsAreKept(t *testing.T) {
 	for _, answers := range [][2]string{{yes, no}, {no, yes}} {
 		synctest.Test(t, func(t *testing.T) {
 			u := &upstream{}
-			s := NewSelf(u.post, time.Hour)
+			s := NewSelf(u, time.Hour)
 			u.says(201, answers[0])
 			granted := func() bool {
 				grant, err := s.Authorize(t.Context(), pods)
@@ -193,46 +214,52 @@ func TestDecisionsAreKept(t *testing.T) {
 	}
 }
 
-// While nobody can be asked an allowance holds on, for as long as was configured and no longer; a denial never turns
-// into one.
+// While nobody can be asked an allowance holds on, counted from when the upstream was lost, and not from when it was
+// given: for as long as was configured, or without end. A denial never turns into one.
 func TestStaleAllowance(t *testing.T) {
-	const stale = time.Minute
+	const stale, long = 3 * time.Minute, 24 * time.Hour
 	for name, c := range map[string]struct {
-		first  string
-		fail   func(*upstream)
-		stale  time.Duration
-		within bool // granted until the configured time is over
+		first string
+		fail  func(*upstream)
+		stale time.Duration
+		holds time.Duration // from the moment of the failure
 	}{
-		"allowed, down":              {yes, (*upstream).isDown, stale, true},
-		"allowed, 500":               {yes, func(u *upstream) { u.says(500, "") }, stale, true},
-		"allowed, hanging":           {yes, func(u *upstream) { u.answer = hang }, stale, true},
-		"allowed, garbage":           {yes, func(u *upstream) { u.says(201, "<html>") }, stale, true},
-		"allowed, not configured":    {yes, (*upstream).isDown, 0, false},
-		"denied, down":               {no, (*upstream).isDown, stale, false},
-		"allowed, then denied":       {yes, func(u *upstream) { u.says(201, no) }, stale, false},
-		"allowed, then unauthorized": {yes, func(u *upstream) { u.says(http.StatusUnauthorized, "") }, stale, false},
-		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, stale, false},
+		"allowed, down":              {yes, (*upstream).isDown, stale, stale},
+		"allowed, 500":               {yes, func(u *upstream) { u.says(500, "") }, stale, stale},
+		"allowed, hanging":           {yes, func(u *upstream) { u.does(hang) }, stale, stale},
+		"allowed, garbage":           {yes, func(u *upstream) { u.says(201, "<html>") }, stale, stale},
+		"allowed, down, without end": {yes, (*upstream).isDown, 0, long},
+		"allowed, hanging, without":  {yes, func(u *upstream) { u.does(hang) }, 0, long},
+		"denied, down":               {no, (*upstream).isDown, stale, 0},
+		"denied, down, without end":  {no, (*upstream).isDown, 0, 0},
+		"allowed, then denied":       {yes, func(u *upstream) { u.says(201, no) }, stale, 0},
+		"allowed, then unauthorized": {yes, func(u *upstream) { u.says(http.StatusUnauthorized, "") }, stale, refusalLasts},
+		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, 0, refusalLasts},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &upstream{}
-				s := NewSelf(u.post, c.stale)
+				s := NewSelf(u, c.stale)
 				u.says(201, c.first)
-				began := time.Now()
 				_, _ = s.Authorize(t.Context(), pods)
+				<-time.After(20 * time.Minute) // nobody asks for long
 				c.fail(u)
-				<-time.After(decisionTTL)
-				for time.Since(began) < 2*stale {
-					within := c.within && time.Since(began) < stale-reviewTimeout
-					after := time.Since(began) >= stale
+				lost := time.Now()
+				for time.Since(lost) < 3*stale {
+					began := time.Since(lost)
 					grant, err := s.Authorize(t.Context(), pods)
-					if granted := err == nil && grant.Covers(pods); granted != within && (within || after || !c.within) {
-						t.Fatalf("after %s: granted %t, %v", time.Since(began), granted, err)
+					if granted := err == nil && grant.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*askEvery) {
+						t.Fatalf("after %s: granted %t, %v", began, granted, err)
+					}
+					if took := time.Since(lost) - began; c.first == yes && took > 0 && (began > 0 || took > reviewPatience) {
+						t.Fatalf("after %s: it took %s", began, took)
 					}
 					<-time.After(time.Second)
 				}
 				u.says(201, yes)
 				<-time.After(decisionTTL)
+				_, _ = s.Authorize(t.Context(), pods) // lets it be found out that the upstream is back
+				synctest.Wait()
 				if _, err := s.Authorize(t.Context(), pods); err != nil {
 					t.Errorf("after the upstream came back: %v", err)
 				}
@@ -240,6 +267,70 @@ func TestStaleAllowance(t *testing.T) {
 		})
 	}
 }
+
+func within(a, b, by time.Duration) bool { return max(a-b, b-a) <= by }
+
+// Whoever finds out that the upstream is lost, from then on it is: nobody waits for a review, and all clocks are one.
+func TestLostByOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{}
+		u.says(201, yes)
+		s := NewSelf(u, time.Minute)
+		_, _ = s.Authorize(t.Context(), pods)
+		<-time.After(time.Hour)
+		u.does(hang)
+		u.lost = time.Now().Add(-30 * time.Second)
+		began := time.Now()
+		if grant, err := s.Authorize(t.Context(), pods); err != nil || !grant.Covers(pods) || time.Since(began) > 0 {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		<-time.After(31 * time.Second)
+		if _, err := s.Authorize(t.Context(), pods); !errors.Is(err, ErrStale) {
+			t.Errorf("longer than may be: %v", err)
+		}
+		<-time.After(reviewTimeout)
+	})
+}
+
+// In an outage one reader a second pays for a question, however many there are and whatever they read.
+func TestFewQuestionsInAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{}
+		u.says(201, yes)
+		s := NewSelf(u, 0)
+		read := func() {
+			for i := range 100 {
+				a := pods
+				a.Name = fmt.Sprint(i)
+				if grant, err := s.Authorize(t.Context(), a); err != nil || !grant.Covers(a) {
+					t.Fatalf("not granted: %v", err)
+				}
+			}
+		}
+		read()
+		<-time.After(time.Minute)
+		u.isDown()
+		before := u.asked.Load()
+		for range 60 {
+			read()
+			<-time.After(time.Second)
+		}
+		if n := u.asked.Load() - before; n < 30 || n > 62 {
+			t.Errorf("%d questions in a minute", n)
+		}
+	})
+}
+
+// poster is an upstream that always answers.
+type poster func(path string, body []byte) (int, []byte, error)
+
+// Post implements Upstream.
+func (p poster) Post(_ context.Context, path string, body []byte) (int, []byte, error) {
+	return p(path, body)
+}
+
+// Unheard implements Upstream.
+func (p poster) Unheard() time.Duration { return 0 }
 
 func hang(ctx context.Context) (int, string, error) {
 	<-ctx.Done()
@@ -250,7 +341,7 @@ func hang(ctx context.Context) (int, string, error) {
 func TestDenialEndsTheStaleAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{}
-		s := NewSelf(u.post, time.Hour)
+		s := NewSelf(u, time.Hour)
 		for _, answer := range []string{yes, no} {
 			u.says(201, answer)
 			_, _ = s.Authorize(t.Context(), pods)
@@ -268,7 +359,7 @@ func TestReviewTakesAtMostFiveSeconds(t *testing.T) {
 		u := &upstream{answer: hang}
 		began := time.Now()
 		var unavailable *UnavailableError
-		_, err := NewSelf(u.post, time.Hour).Authorize(t.Context(), pods)
+		_, err := NewSelf(u, time.Hour).Authorize(t.Context(), pods)
 		if !errors.As(err, &unavailable) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != reviewTimeout {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
@@ -287,7 +378,7 @@ func TestCallerLeaves(t *testing.T) {
 				return 0, "", ctx.Err()
 			}
 		}}
-		s := NewSelf(u.post, 0)
+		s := NewSelf(u, 0)
 		ctx, leave := context.WithCancel(t.Context())
 		left, stayed := make(chan error, 1), make(chan error, 1)
 		go func() { _, err := s.Authorize(ctx, pods); left <- err }()
@@ -308,7 +399,7 @@ func TestCallerLeaves(t *testing.T) {
 func TestDecisionsAreBounded(t *testing.T) {
 	u := &upstream{}
 	u.says(201, yes)
-	s := NewSelf(u.post, 0)
+	s := NewSelf(u, 0)
 	for i := range maxDecisions + 10 {
 		s.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, decision{allowed: true, made: time.Now()})
 		if len(s.decisions) > maxDecisions {

@@ -57,8 +57,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return handlers.New(handlers.Config{
-		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client), Upstream: upstream.NewPassThrough(f.client),
-		Authorizer: auth.NewSelf(f.client.Post, c.MaxStaleness), Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
+		Upstream:   upstream.NewPassThrough(f.client),
+		Authorizer: auth.NewSelf(f.client, c.MaxStaleness), Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,

@@ -39,7 +39,7 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 			return errors.Join(w.rest(steps), err)
 		case err = <-w.wrong:
 		case <-quiet.C:
-			w.reflector.connected()
+			w.reflector.hears()
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
@@ -96,7 +96,7 @@ func (w *writer) write(st step) error {
 	if st.kind == stepChange {
 		w.reflector.prover.Changed(st.rv)
 	}
-	w.reflector.connected()
+	w.reflector.hears()
 	return nil
 }
 

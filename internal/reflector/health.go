@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// health is whether a lane is being filled.
+// health is whether a lane is being filled. Its times keep their monotonic readings.
 type health struct {
-	failure      atomic.Pointer[Failure]
-	disconnected atomic.Int64 // unix nanoseconds since when no stream is open; 0 while one is
+	failure atomic.Pointer[Failure]
+	lost    atomic.Pointer[time.Time] // since when no stream is open; nil while one is
+	began   time.Time                 // when the lane was made
+	heard   atomic.Int64              // when the stream was last heard, in nanoseconds after began
 
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed when the kind or the failure changes; nil while nobody waits
@@ -18,13 +20,15 @@ type health struct {
 // Failure is why the lane is not filled; nil when nothing is wrong.
 func (h *health) Failure() *Failure { return h.failure.Load() }
 
-// StaleFor is how long the lane has not heard the upstream; 0 while its watch is open.
-func (h *health) StaleFor() time.Duration {
-	since := h.disconnected.Load()
-	if since == 0 {
-		return 0
+// staleFor is how long the lane has not heard the upstream, which has been unheard by everybody for so long; 0 while
+// the watch is open and the upstream well.
+func (h *health) staleFor(unheard time.Duration) time.Duration {
+	// An open watch may be one to an upstream that hangs; what came of it counts.
+	stale := min(unheard, time.Since(h.began)-time.Duration(h.heard.Load()))
+	if lost := h.lost.Load(); lost != nil {
+		return max(time.Since(*lost), stale, 1)
 	}
-	return time.Since(time.Unix(0, since))
+	return stale
 }
 
 // change returns a channel that is closed when there is something new.
@@ -51,10 +55,13 @@ func (h *health) fail(f *Failure) {
 	h.announce()
 }
 
-func (h *health) connected() {
-	if h.disconnected.Load() != 0 { // every event comes by
-		h.disconnected.Store(0)
+// hears notes that the lane's stream is open now.
+func (h *health) hears() {
+	h.heard.Store(int64(time.Since(h.began)))
+	if h.lost.Load() != nil { // every event comes by
+		h.lost.Store(nil)
 	}
 }
 
-func (h *health) lost() { h.disconnected.CompareAndSwap(0, time.Now().UnixNano()) }
+// hearsNothing notes that no stream is open, and that nothing was heard after the moment.
+func (h *health) hearsNothing(after time.Time) { h.lost.CompareAndSwap(nil, &after) }

@@ -45,6 +45,7 @@ type Lanes struct {
 	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
+	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
 	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
 }
 
@@ -73,12 +74,15 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.life = ctx
 	l.mu.Unlock()
 	ready()
-	ticker := time.NewTicker(janitorEvery)
-	defer ticker.Stop()
+	janitor, outage := time.NewTicker(janitorEvery), time.NewTicker(outageEvery)
+	defer janitor.Stop()
+	defer outage.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-janitor.C:
 			l.stopIdle()
+		case <-outage.C:
+			l.seekEnd(ctx)
 		case <-ctx.Done():
 			l.stopAll()
 			return
@@ -86,7 +90,26 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	}
 }
 
-const janitorEvery = 10 * time.Second
+const (
+	janitorEvery = 10 * time.Second
+	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one question
+	// that found no answer while nobody asks another.
+	outageEvery = 2 * time.Second
+	outageWait  = 5 * time.Second // for the answer to a question that takes a millisecond
+)
+
+// seekEnd asks an upstream that answers nobody a question: any answer is the outage's end.
+func (l *Lanes) seekEnd(ctx context.Context) {
+	if l.client.Unheard() == 0 || !l.seeking.TryLock() {
+		return
+	}
+	l.background.Go(func() {
+		defer l.seeking.Unlock()
+		ctx, cancel := context.WithTimeout(ctx, outageWait)
+		defer cancel()
+		_, _ = l.client.ServerVersion(ctx) // the client's clock hears the answer
+	})
+}
 
 // Get returns the resource's lane in an encoding and starts it when there is none.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
@@ -127,7 +150,8 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
 	r.init(l.life)
-	r.lost()
+	r.began = time.Now()
+	r.hearsNothing(r.began)
 	r.prover = l.provers.Prover(fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
 		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
@@ -172,7 +196,7 @@ func (l *Lanes) stopIdle() {
 func (l *Lanes) remove(r *Reflector) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	idle := time.Since(time.Unix(0, r.used.Load())) > l.config.Idle && l.reflectors[r.key()] == r
+	idle := r.idleFor() > l.config.Idle && l.reflectors[r.key()] == r
 	if idle {
 		delete(l.reflectors, r.key())
 	}

@@ -156,7 +156,7 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 		for range 50 {
 			lane := r.synced(t)
 			var wait sync.WaitGroup
-			lane.used.Store(time.Now().Add(-10*time.Second - time.Millisecond).UnixNano())
+			lane.used.Store(int64(time.Since(lane.began) - 10*time.Second - time.Millisecond))
 			wait.Go(r.lanes.stopIdle)
 			wait.Go(func() {
 				got, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})

@@ -24,8 +24,11 @@ type Reflector struct {
 	background
 	writer *writer
 	prover *fresh.Prover
-	used   atomic.Int64 // unix nanoseconds of the last request
+	used   atomic.Int64 // when the last request came, in nanoseconds after the lane was made
 }
+
+// StaleFor is how long the lane has not heard the upstream; 0 while its watch is open and the upstream answers.
+func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Unheard()) }
 
 // AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
 // at.
@@ -78,7 +81,12 @@ func (r *Reflector) SetBack() { r.writer.contradict(errRestored) }
 // Contradicted implements fresh.Filler.
 func (r *Reflector) Contradicted() { r.writer.contradict(errContradicted) }
 
-func (r *Reflector) touch() { r.used.Store(time.Now().UnixNano()) }
+func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
+
+// idleFor is how long ago the last request came.
+func (r *Reflector) idleFor() time.Duration {
+	return time.Since(r.began) - time.Duration(r.used.Load())
+}
 
 // refusedFor is how long a refusal is believed; then the next request makes the facade ask again.
 const refusedFor = 5 * time.Second

@@ -53,7 +53,7 @@ func (w *writer) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.reflector.lost()
+		w.reflector.hearsNothing(time.Now())
 		if errors.Is(err, errOver) {
 			w.log.Warn("requests are passed through until the lane is asked for again", zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
@@ -100,7 +100,7 @@ func (w *writer) epoch(ctx context.Context) error {
 	w.synced.Store(w.listWatch.Load())
 	w.refusal = refusal{}
 	w.reflector.fail(nil)
-	w.reflector.connected()
+	w.reflector.hears()
 	return w.follow(ctx, open)
 }
 
@@ -114,7 +114,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
-			w.reflector.lost()
+			w.reflector.hearsNothing(time.Now())
 			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.

@@ -47,6 +47,7 @@ type FakeUpstream struct {
 	scripts map[Ask]http.HandlerFunc
 	asked   map[Ask][]*http.Request
 	store   fakeStore
+	thawed  chan struct{} // closed when questions are answered again; nil while they are
 }
 
 // NewFakeUpstream serves until the test ends.
@@ -65,6 +66,20 @@ func (f *FakeUpstream) Config() *rest.Config {
 
 // SetOffline makes the fake unreachable, or reachable again.
 func (f *FakeUpstream) SetOffline(offline bool) { f.network.setOffline(offline) }
+
+// SetFrozen makes the fake take questions and answer none, as a process does that is stopped, or go on with all of
+// them.
+func (f *FakeUpstream) SetFrozen(frozen bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.thawed != nil {
+		close(f.thawed)
+		f.thawed = nil
+	}
+	if frozen {
+		f.thawed = make(chan struct{})
+	}
+}
 
 // Script answers a question from now on; nil lets the fake answer by itself again.
 func (f *FakeUpstream) Script(q Ask, answer http.HandlerFunc) {
@@ -95,8 +110,15 @@ func (f *FakeUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q := f.question(r)
 	f.mu.Lock()
 	f.asked[q] = append(f.asked[q], r.Clone(r.Context()))
-	script := f.scripts[q]
+	script, thawed := f.scripts[q], f.thawed
 	f.mu.Unlock()
+	if thawed != nil {
+		select {
+		case <-thawed:
+		case <-r.Context().Done():
+			return
+		}
+	}
 	if script != nil {
 		script(w, r)
 		return

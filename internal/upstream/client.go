@@ -27,8 +27,9 @@ const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
 type Client struct {
-	base *url.URL
-	http *http.Client
+	base   *url.URL
+	http   *http.Client
+	outage *outage
 }
 
 // NewClient makes a client of the upstream that config names. The transport asks for identity encoding: a compressed
@@ -45,8 +46,9 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
-	return &Client{base: base, http: &http.Client{
-		Transport: transport,
+	clock := &outage{}
+	return &Client{base: base, outage: clock, http: &http.Client{
+		Transport: listeningTransport{RoundTripper: transport, outage: clock},
 		// A redirect would carry the facade's credentials to wherever the answer points.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
@@ -54,6 +56,10 @@ func NewClient(config *rest.Config) (*Client, error) {
 
 // Host is the upstream's address, for messages.
 func (c *Client) Host() string { return c.base.Host }
+
+// Unheard is how long the upstream has answered nothing that it was asked, by anybody who asks through this client; 0
+// while it answers. It says nothing of a time in which nobody asks, so whoever relies on it goes on asking.
+func (c *Client) Unheard() time.Duration { return c.outage.lasted() }
 
 // CloseIdle closes the connections that no request uses.
 func (c *Client) CloseIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }

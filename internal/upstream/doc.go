@@ -4,7 +4,8 @@
 // Fields knows by which fields the upstream selects, where not every release of it does.
 //
 // It promises:
-//   - nothing upstream is ever changed: it sends GETs, and access reviews, its own and those that internal/auth asks for;
+//   - nothing upstream is ever changed: it sends GETs, and access reviews, its own and those of internal/auth;
+//   - how long the upstream has answered nobody is one clock for all who ask it (outage.go);
 //   - every answer is bounded in time and bytes, but those that are passed through;
 //   - no request leaves with credentials other than the facade's own, or for a place other than the one upstream;
 //   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients

@@ -1,0 +1,148 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+// inOutage runs a test with a facade that has a lane, and asks the upstream for leave as the command does. Nobody has
+// asked for a while.
+func inOutage(t *testing.T, maxStaleness time.Duration, test func(*testing.T, *facade)) {
+	t.Helper()
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Script(reviewsPath, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, `{"status":{"allowed":true}}`)
+		})
+		f.deny = auth.NewSelf(f.asker, maxStaleness)
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		<-time.After(20 * time.Minute)
+		test(t, f)
+	}, func(c *Config) { c.MaxStaleness = maxStaleness })
+}
+
+// reads0 reads at any age, and tells how long that took.
+func (f *facade) reads0(t *testing.T) (code int, warning string, took time.Duration) {
+	t.Helper()
+	began := time.Now()
+	response, _ := f.get(t, reads[0])
+	return response.StatusCode, response.Header.Get("Warning"), time.Since(began)
+}
+
+// An upstream that takes connections and never answers holds up nobody who may be served from the cache, nor those who
+// may not be any more. One clock says how long it is away, and it begins with the outage.
+func TestBlackHole(t *testing.T) {
+	const allowed = 2 * time.Minute
+	inOutage(t, allowed, func(t *testing.T, f *facade) {
+		f.SetFrozen(true)
+		began, served := time.Now(), time.Duration(0)
+		if code, _, took := f.reads0(t); code != http.StatusOK || took > time.Second {
+			t.Errorf("the first to find out: %d after %s", code, took)
+		}
+		for range 180 {
+			<-time.After(time.Second)
+			age := time.Since(began)
+			code, warning, took := f.reads0(t)
+			if took != 0 {
+				t.Fatalf("after %s: it took %s", age, took)
+			}
+			if code == http.StatusOK {
+				served = age
+			}
+			if warned := strings.Contains(warning, "has not been heard for"); code == http.StatusOK && warned != (age > warnAfter+time.Second) && age > 2*warnAfter {
+				t.Errorf("after %s: %q", age, warning)
+			}
+		}
+		if served < allowed-3*time.Second || served > allowed+3*time.Second {
+			t.Errorf("served for %s", served)
+		}
+		f.SetFrozen(false)
+		<-time.After(10 * time.Second)
+		f.reads0(t) // finds out that reviews are answered
+		synctest.Wait()
+		if code, warning, _ := f.reads0(t); code != http.StatusOK || warning != "" {
+			t.Errorf("when it is back: %d %q", code, warning)
+		}
+	})
+}
+
+// Without a limit the cache is served for as long as the outage lasts.
+func TestStaleWithoutEnd(t *testing.T) {
+	inOutage(t, 0, func(t *testing.T, f *facade) {
+		f.SetOffline(true)
+		<-time.After(24 * time.Hour)
+		if code, warning, took := f.reads0(t); code != http.StatusOK || took != 0 || !strings.Contains(warning, "24h0m") {
+			t.Errorf("%d %q after %s", code, warning, took)
+		}
+	})
+}
+
+// A question that found no answer, and after which nobody asks, makes no outage of an upstream that is well.
+func TestNoOutageWithoutQuestions(t *testing.T) {
+	inOutage(t, time.Minute, func(t *testing.T, f *facade) {
+		f.Script("/version", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
+		if _, err := f.asker.ServerVersion(t.Context()); err == nil || f.asker.Unheard() == 0 {
+			t.Fatalf("no outage begins with %v", err)
+		}
+		f.Script("/version", nil)
+		<-time.After(5 * time.Second)
+		if f.asker.Unheard() != 0 || f.lanes.All()[0].StaleFor() != 0 {
+			t.Errorf("unheard for %s", f.asker.Unheard())
+		}
+	})
+}
+
+// An upstream that does not let the facade in, because it starts or because a token was rotated, is one that is away:
+// for half a minute.
+func TestUpstreamRefusesTheFacade(t *testing.T) {
+	for name, refusal := range map[string]http.HandlerFunc{
+		"401": testkit.Refuse(http.StatusUnauthorized, "Unauthorized"), "403": testkit.Refuse(http.StatusForbidden, "Forbidden"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inOutage(t, time.Minute, func(t *testing.T, f *facade) {
+				truth := []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskWatch, testkit.AskList, testkit.AskRoll, testkit.AskFence}
+				watched := make(chan string)
+				go func() {
+					_, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2&timeoutSeconds=120")
+					watched <- body
+				}()
+				synctest.Wait()
+				for _, ask := range append(truth, reviewsPath) {
+					f.Script(ask, refusal)
+				}
+				f.DropWatches()
+				f.Put("ns/b", "1")
+				<-time.After(15 * time.Second)
+				if code, warning, _ := f.reads0(t); code != http.StatusOK || !strings.Contains(warning, "has not been heard for") {
+					t.Errorf("any age: %d %q", code, warning)
+				}
+				if response, _ := f.get(t, "/api/v1/configmaps"); response.StatusCode < 400 {
+					t.Errorf("most recent: %d", response.StatusCode)
+				}
+				for _, ask := range truth {
+					f.Script(ask, nil)
+				}
+				f.Script(reviewsPath, func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(http.StatusCreated)
+					_, _ = io.WriteString(w, `{"status":{"allowed":true}}`)
+				})
+				if body := <-watched; !strings.Contains(body, `"name":"b"`) || strings.Contains(body, "ERROR") {
+					t.Errorf("the watch got %s", body)
+				}
+				if code, warning, _ := f.reads0(t); code != http.StatusOK || warning != "" {
+					t.Errorf("when it is over: %d %q", code, warning)
+				}
+			})
+		})
+	}
+}

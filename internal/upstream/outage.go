@@ -1,0 +1,75 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// fairWait is how long the upstream must have had for an answer when who asked gave up, for that to count against it.
+const fairWait = time.Second
+
+// outage is the clock of the upstream's outages, one for all that ask it: since when no question has been answered. The
+// times keep their monotonic readings, so that setting the machine's clock ends no outage and makes none.
+type outage struct {
+	since atomic.Pointer[time.Time] // when the first question was asked that nothing was answered after; nil in no outage
+
+	mu       sync.Mutex // guards answered
+	answered time.Time  // when the last answer began
+}
+
+// lasted is 0 in no outage.
+func (o *outage) lasted() time.Duration {
+	since := o.since.Load()
+	if since == nil {
+		return 0
+	}
+	return max(time.Since(*since), 1)
+}
+
+func (o *outage) heard() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.answered = time.Now()
+	o.since.Store(nil)
+}
+
+// unheard notes that there was no answer to a question; one that was asked before the last answer says nothing.
+func (o *outage) unheard(asked time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.Load() == nil && !asked.Before(o.answered) {
+		o.since.Store(&asked)
+	}
+}
+
+// listeningTransport tells the clock of each question whether it was answered, whatever the answer.
+type listeningTransport struct {
+	http.RoundTripper
+	outage *outage
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l listeningTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	asked := time.Now()
+	response, err := l.RoundTripper.RoundTrip(r)
+	switch {
+	case err == nil:
+		l.outage.heard()
+	case r.Context().Err() == nil, gaveUp(r.Context(), asked):
+		l.outage.unheard(asked)
+	}
+	return response, err
+}
+
+// gaveUp tells whether who asked gave up because no answer came, rather than left.
+func gaveUp(ctx context.Context, asked time.Time) bool {
+	cause := context.Cause(ctx)
+	return errors.Is(cause, errLate) || errors.Is(cause, context.DeadlineExceeded) && time.Since(asked) >= fairWait
+}
+
+// WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
+func (l listeningTransport) WrappedRoundTripper() http.RoundTripper { return l.RoundTripper }
