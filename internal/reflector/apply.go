@@ -28,10 +28,13 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 	defer func() { s.close(); cancel(); <-cut }()
 	quiet := time.NewTimer(settled)
 	defer quiet.Stop()
+	silence, look := newSilence(), time.NewTicker(silenceEvery)
+	defer look.Stop()
 	for {
 		var err error
 		select {
 		case st := <-steps:
+			silence.breaks(st.kind)
 			err = w.write(st)
 		case st := <-w.fenced:
 			err = w.write(st)
@@ -40,6 +43,11 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		case err = <-w.wrong:
 		case <-quiet.C:
 			w.reflector.hears()
+		case <-look.C:
+			if silence.isDeath() && len(steps) == 0 {
+				w.reflector.hearsNothing(silence.heard)
+				err = errSilent
+			}
 		case <-ctx.Done():
 			err = ctx.Err()
 		}

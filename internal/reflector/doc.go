@@ -7,6 +7,8 @@
 //   - each lane costs the upstream one list and one watch, however many clients read from it;
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
+//   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
+//     counts as one that was not heard since;
 //   - when the upstream no longer holds that resourceVersion (410), has been set back before it, or prints other
 //     columns, the lane is listed again and a new epoch begins (I11);
 //   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane

@@ -26,6 +26,9 @@ var (
 	errOver = errors.New("the lane ends")
 )
 
+// errSilent says that a watch on which bookmarks came has become silent.
+var errSilent = errors.New("the upstream's watch brings nothing any more")
+
 // errEndless says that a streaming list goes on without an end of its initial events: its server does not know them and
 // began a plain watch.
 var errEndless = errors.New("the streaming list does not end its initial events")
