@@ -3,6 +3,7 @@ package reflector
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -45,13 +46,16 @@ type Lanes struct {
 	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
+	versions   *versions
 	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
 	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
-	l := &Lanes{client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}}
+	l := &Lanes{
+		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
+	}
 	l.provers = fresh.NewProvers(client, metrics, l.startShared)
 	return l
 }
@@ -98,16 +102,18 @@ const (
 	outageWait  = 5 * time.Second // for the answer to a question that takes a millisecond
 )
 
-// seekEnd asks an upstream that answers nobody a question: any answer is the outage's end.
+// seekEnd asks an upstream that answers nobody what one of the lanes would ask: any answer is the outage's end.
 func (l *Lanes) seekEnd(ctx context.Context) {
-	if l.client.Unheard() == 0 || !l.seeking.TryLock() {
-		return
+	all := l.All()
+	if len(all) == 0 || l.client.Unheard() == 0 || !l.seeking.TryLock() {
+		return // without lanes there is nothing that could be old
 	}
 	l.background.Go(func() {
 		defer l.seeking.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, outageWait)
 		defer cancel()
-		_, _ = l.client.ServerVersion(ctx) // the client's clock hears the answer
+		// The client's clock hears the answer. One resource may have a trouble of its own.
+		_, _ = l.client.ResourceVersion(ctx, all[rand.IntN(len(all))].Resource)
 	})
 }
 
@@ -159,6 +165,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
+	r.writer.versions = l.versions
 	r.Start(r.writer.run)
 	return r
 }

@@ -36,14 +36,15 @@ const lateEnd = 30 * time.Second
 // watch opens a watch that lasts so many seconds.
 func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+lateEnd)
+	until := time.Now().Add(time.Duration(seconds) * time.Second)
+	ctx, cancel := context.WithDeadline(ctx, until.Add(lateEnd))
 	response, err := l.client.Open(ctx, l.target(query), l.ask.Accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err
 	}
 	frames := l.framing.Reader(response.Body, wire.FrameLimit)
-	return &stream{listWatch: l, body: response.Body, frames: frames, cancel: cancel, ordered: true}, nil
+	return &stream{listWatch: l, body: response.Body, frames: frames, cancel: cancel, ordered: true, until: until}, nil
 }
 
 // watchQuery asks for a plain watch from rv.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -39,7 +40,14 @@ type stream struct {
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
+	until   time.Time // when its time is over
 }
+
+// earlyEnd is how much earlier than it was asked to a watch may end because its time is over.
+const earlyEnd = time.Second
+
+// isOverdue tells whether the stream's time is over.
+func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
 // close ends the stream; a next under way fails.
 func (s *stream) close() {

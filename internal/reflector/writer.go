@@ -23,8 +23,10 @@ type writer struct {
 	reflector *Reflector
 	metrics   Metrics
 	log       *zap.Logger
+	versions  *versions
 	streaming bool // the upstream knows streaming lists; learned from its refusal
 
+	version    string // of the upstream that this epoch was listed from; empty when that is not certain
 	discovered discovered
 	shape      wire.Shape                // of this epoch, as far as it is known
 	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
@@ -81,6 +83,7 @@ func (w *writer) epoch(ctx context.Context) error {
 	default:
 	}
 	w.synced.Store(nil)
+	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	if err := w.learn(ctx); err != nil {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
@@ -101,16 +104,21 @@ func (w *writer) epoch(ctx context.Context) error {
 	w.refusal = refusal{}
 	w.reflector.fail(nil)
 	w.reflector.hears()
+	if w.version = version; w.versions.since(ctx, time.Now()) != version {
+		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
+	}
 	return w.follow(ctx, open)
 }
 
 // follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.
 func (w *writer) follow(ctx context.Context, open *stream) error {
 	pause := newBackoff()
+	regular := false // the last watch ended because its time was over
 	for {
 		began := time.Now()
 		if open != nil {
 			err := w.apply(ctx, open)
+			regular = errors.Is(err, io.EOF) && open.isOverdue()
 			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
@@ -125,10 +133,11 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			}
 		}
 		var err error
-		if open, err = w.resume(ctx); err == nil {
+		if open, err = w.resume(ctx, regular); err == nil {
 			w.refusal = refusal{}
 			continue
 		}
+		regular = false
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
 			return err
 		}
@@ -146,8 +155,9 @@ func (w *writer) note(err error) {
 	w.log.Info("the upstream's watch cannot go on yet", zap.Error(err))
 }
 
-// resume opens a watch from where the lane is.
-func (w *writer) resume(ctx context.Context) (*stream, error) {
+// resume opens a watch from where the lane is. Unless the one before ended in its time, the upstream is asked anew what
+// it is.
+func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	shown, err := w.reflector.Cache.State()
 	if err != nil {
 		return nil, err
@@ -160,7 +170,19 @@ func (w *writer) resume(ctx context.Context) (*stream, error) {
 		return nil, err
 	}
 	// Five to ten minutes, as client-go's reflectors ask for.
-	return w.listWatch.Load().watch(ctx, watchQuery(w.resumeAt(rv)), 300+rand.IntN(300))
+	open, err := w.listWatch.Load().watch(ctx, watchQuery(w.resumeAt(rv)), 300+rand.IntN(300))
+	if err != nil {
+		return nil, err
+	}
+	fresh := time.Now()
+	if regular {
+		fresh = fresh.Add(-versionAge)
+	}
+	if err := w.compare(ctx, fresh); err != nil {
+		open.close()
+		return nil, err
+	}
+	return open, nil
 }
 
 // resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000

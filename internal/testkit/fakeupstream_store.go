@@ -87,6 +87,16 @@ func (f *FakeUpstream) happen(kind, key, text string) uint64 {
 	return f.store.rv
 }
 
+// Rewrite changes how the upstream writes the objects that it has, as another version of it would: no resourceVersion
+// moves, and no watch is told.
+func (f *FakeUpstream) Rewrite(write func(text string) string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, text := range f.store.objects {
+		f.store.objects[key] = write(text)
+	}
+}
+
 // SetColumns changes the columns of the kind's Table.
 func (f *FakeUpstream) SetColumns(columns string) {
 	f.mu.Lock()

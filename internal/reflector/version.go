@@ -1,0 +1,76 @@
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+const (
+	// versionAge is how old an answer about the upstream's version may be for a watch that went on in peace; lanes whose
+	// watches end at about the same time share one question.
+	versionAge = 10 * time.Second
+	// versionWait is how long the answer may take; it takes a millisecond.
+	versionWait = 5 * time.Second
+)
+
+// versions asks for the upstream's version, on behalf of all lanes.
+type versions struct {
+	client *upstream.Client
+	turn   chan struct{} // holds one while somebody asks, or looks at the last answer
+	asked  time.Time     // guarded by turn, as is the answer
+	last   string
+}
+
+func newVersions(client *upstream.Client) *versions {
+	return &versions{client: client, turn: make(chan struct{}, 1)}
+}
+
+// since is the upstream's version, as it was told when it was asked at this moment or later; empty when it did not
+// tell.
+func (v *versions) since(ctx context.Context, moment time.Time) string {
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return ""
+	}
+	if v.asked.IsZero() || v.asked.Before(moment) {
+		asked := time.Now()
+		version := v.ask(ctx)
+		if ctx.Err() != nil {
+			return "" // who asks was stopped, and the others have no answer yet
+		}
+		v.asked, v.last = asked, version
+	}
+	return v.last
+}
+
+func (v *versions) ask(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, versionWait)
+	defer cancel()
+	text, err := v.client.ServerVersion(ctx)
+	// A newer kube-apiserver may be told to act as an older one, in what it writes, too (KEP-4330).
+	var version struct{ GitVersion, EmulationMajor, EmulationMinor string }
+	if err != nil || json.Unmarshal(text, &version) != nil || version.GitVersion == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s as %s.%s", version.GitVersion, version.EmulationMajor, version.EmulationMinor)
+}
+
+// compare is asked when a watch was resumed, and may be so with another kube-apiserver: one of another version writes
+// objects in another way (fields that it knows, defaults, the cells of its Tables), and those that do not change would
+// stay in the lane as the last one wrote them. fresh is the moment from which on an answer counts.
+//
+// Behind a load balancer, the answer may come from another server than the watch. While servers of two versions take
+// turns, a lane may so keep objects of the older for one watch more, or be listed once too often; when the last server
+// was replaced, the next watch tells.
+func (w *writer) compare(ctx context.Context, fresh time.Time) error {
+	if now := w.versions.since(ctx, fresh); now != "" && now != w.version {
+		return fmt.Errorf("%w: %q, before it was %q", errReplaced, now, w.version)
+	}
+	return nil
+}
