@@ -7,7 +7,7 @@ type LaneStats struct {
 	Group, Version, Resource string
 	Encoding                 string // json; a resource may have a lane for each
 	Synced                   bool
-	StaleSeconds             float64 // since the upstream was last heard; 0 while its watch is open
+	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
 	ResourceVersion          uint64
 	Objects                  int
 	ObjectBytes              int64
@@ -39,7 +39,7 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 		}
 		return 0
 	})
-	c.add(gauge, "stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open.",
+	c.add(gauge, "stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open and the upstream answers.",
 		func(s LaneStats) float64 { return s.StaleSeconds })
 	c.add(gauge, "resource_version", "The resourceVersion that the lane is complete up to.",
 		func(s LaneStats) float64 { return float64(s.ResourceVersion) })
