@@ -29,10 +29,7 @@ type spoilingProxy struct {
 
 func newSpoilingProxy(t *testing.T) *spoilingProxy {
 	t.Helper()
-	config, err := suite.Furnished(t).Config("admin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := suite.FacadeConfig(t, suite.Furnished(t))
 	target, err := url.Parse(config.Host)
 	if err != nil {
 		t.Fatal(err)

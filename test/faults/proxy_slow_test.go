@@ -12,21 +12,19 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // slowProxy is a way to kube-apiserver on which watches can be held back, as they are when a network or a server is
 // slow. All other answers pass.
 type slowProxy struct {
 	*gate
-	kubeconfig string // of a client that takes it, with the rights of the administrator
+	kubeconfig string // of a client that takes it, with the rights of a facade
 }
 
 func newSlowProxy(t *testing.T, upstream *testkit.Cluster) *slowProxy {
 	t.Helper()
-	config, err := upstream.Config("admin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := suite.FacadeConfig(t, upstream)
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ..
 	t.Helper()
 	r := &replicas{Fixture: suite.NewFixture(t, suite.Cluster(t)), gvr: gvr}
 	r.DefineGadgets(t)
-	kubeconfigs = append([]string{suite.Cluster(t).Kubeconfigs["admin"]}, kubeconfigs...)
+	kubeconfigs = append([]string{suite.FacadeKubeconfig(t, suite.Cluster(t))}, kubeconfigs...)
 	for i := range r.runs {
 		r.runs[i] = suite.LaunchFacade(t, kubeconfigs[i%len(kubeconfigs)], marking)
 	}

@@ -42,10 +42,7 @@ func newBalancer(t *testing.T, c *testkit.Cluster) *serverBalancer {
 		names: slices.Sorted(maps.Keys(c.Servers)), turn: map[bool]int{}, changed: make(chan struct{}), open: map[*heldBody]bool{}, served: map[string]int{},
 		route: func(*http.Request) string { return "" }, hold: func(*http.Request) bool { return false },
 	}
-	config, err := c.Config("admin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := suite.FacadeConfig(t, c)
 	config.DisableCompression = true // the transport would ask for it in the facade's name
 	transport, err := rest.TransportFor(config)
 	if err != nil {

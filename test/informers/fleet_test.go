@@ -58,7 +58,7 @@ func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 // facade makes one for the fleet's address.
 func (f *fleet) facade(t *testing.T) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, f.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
+	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
 	run.Wrap(f.log.around)
 	return run
 }
@@ -67,7 +67,7 @@ func (f *fleet) facade(t *testing.T) *suite.Facade {
 // included, to one, and other watches to the other. It ends as balancers do, and leaves nobody time.
 func (f *fleet) balancer(t *testing.T, watches, lists *suite.Facade) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, f.cluster.Kubeconfigs["admin"], func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = f.port, f.certs, 0 })
+	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), func(c *facade.Config) { c.Port, c.CertDir, c.ShutdownGrace = f.port, f.certs, 0 })
 	run.Wrap(func(http.Handler) http.Handler {
 		return f.log.around(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			to := lists

@@ -34,10 +34,11 @@ type Facade struct {
 	stopped  chan error
 }
 
-// StartFacade serves the cluster's user "admin" until the test ends, with further settings.
+// StartFacade serves the cluster until the test ends, with further settings. It acts as a user who may read and nothing
+// else.
 func StartFacade(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
-	f := LaunchFacade(t, upstream.Kubeconfigs["admin"], settings...)
+	f := LaunchFacade(t, FacadeKubeconfig(t, upstream), settings...)
 	f.AwaitReady(t)
 	return f
 }

@@ -1,0 +1,91 @@
+package suite
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// facadeUser is whom facades act as: nobody whom kube-apiserver lets pass unasked. It may read what
+// devcluster/manifests/users.yaml says, which is what a facade needs.
+const facadeUser = "listfacade"
+
+// granted are the clusters whose facadeUser may read everything.
+var granted sync.Map
+
+// FacadeKubeconfig is the file of the user that facades of a cluster act as. Beyond what a facade needs he may read
+// whatever there is, and no more than read: suites compare what a facade is answered with what is answered to somebody
+// who may do everything, also about what nobody would be given a right to.
+func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
+	t.Helper()
+	if _, done := granted.Load(c); !done {
+		grantReading(t, c)
+		granted.Store(c, true)
+	}
+	return c.Kubeconfigs[facadeUser]
+}
+
+// FacadeConfig is the client configuration of that user, for what stands between a facade and the cluster.
+func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
+	t.Helper()
+	FacadeKubeconfig(t, c)
+	config, err := c.Config(facadeUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// grantReading may find that another test has done it.
+func grantReading(t testing.TB, c *testkit.Cluster) {
+	t.Helper()
+	admin, user := clientsOf(t, c, "admin"), clientsOf(t, c, facadeUser)
+	const name = "suite-reads-everything"
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
+		{NonResourceURLs: []string{"*"}, Verbs: []string{"get", "head"}},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: facadeUser}},
+	}
+	_, err := admin.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	_, err = admin.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, Within, "the facade's user may read", func() error {
+		review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"}},
+		}, metav1.CreateOptions{})
+		if err == nil && !review.Status.Allowed {
+			err = errors.New(review.Status.Reason)
+		}
+		return err
+	})
+}
+
+func clientsOf(t testing.TB, c *testkit.Cluster, user string) kubernetes.Interface {
+	t.Helper()
+	config, err := c.Config(user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clients
+}
