@@ -47,6 +47,7 @@ func (n *informer) watch(last *atomic.Uint64, random *rand.Rand) error {
 	defer w.Close()
 	n.store = map[string]RV{}
 	for {
+		end := last.Load() // before looking whether the epoch has ended: the last one begins before the end is known
 		if e, ok := w.Next(); ok {
 			if err := n.take(e); err != nil {
 				return err
@@ -56,7 +57,7 @@ func (n *informer) watch(last *atomic.Uint64, random *rand.Rand) error {
 		if err := w.Err(); err != nil {
 			return err
 		}
-		if end := last.Load(); end != 0 && w.Progress() == RV(end) {
+		if end != 0 && w.Progress() == RV(end) {
 			return nil
 		}
 		select {
