@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -56,6 +57,26 @@ func (r *recording) check(m *model) error {
 	return nil
 }
 
+// script makes the changes that a lane takes and the model has taken. Where deletions may share an RV most of them do;
+// the last change is none, so that all of its RV is known to be there.
+func (g *generator) script(m *model, length int, options Options) []Change {
+	var script []Change
+	add := func(c Change) {
+		m.change(c)
+		script = append(script, c)
+	}
+	for len(script) < length {
+		add(g.change(m.rv+1+RV(g.IntN(3)), m.newest().objects))
+		if options.ReadFromEtcd && g.IntN(4) == 0 {
+			for _, c := range g.deletions(m.rv+1, m.newest().objects) {
+				add(c)
+			}
+		}
+	}
+	add(Change{Upsert, g.object(m.rv + 1)})
+	return script
+}
+
 func differ(a, b []told) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -97,20 +118,22 @@ func TestRecordingCheck(t *testing.T) {
 // answer to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their
 // RV (I10).
 func TestConcurrentReaders(t *testing.T) {
+	for name, options := range laneKinds() {
+		t.Run(name, func(t *testing.T) { testConcurrentReaders(t, options) })
+	}
+}
+
+func testConcurrentReaders(t *testing.T, options Options) {
 	const changes, watchers, listers = 4000, 24, 4
 	g := newGenerator(t)
-	l := NewLane(podOptions)
+	l := NewLane(options)
 	m := newModel(100, g.objects(100))
 	var list []*Object
 	for _, o := range m.newest().objects {
 		list = append(list, o)
 	}
 	l.Replace(100, shape, list)
-	script := make([]Change, changes)
-	for i := range script {
-		script[i] = g.change(m.rv+1+RV(g.IntN(3)), m.newest().objects)
-		m.change(script[i])
-	}
+	script := g.script(m, changes, options)
 	run := &concurrentRun{T: t, lane: l, last: m.rv, generator: g}
 	var readers sync.WaitGroup
 	recordings := make([][]*recording, watchers)
@@ -127,7 +150,10 @@ func TestConcurrentReaders(t *testing.T) {
 		if err := l.Apply(c); err != nil {
 			t.Fatal(err)
 		}
-		if i%100 == 0 {
+		switch {
+		case options.ReadFromEtcd:
+			runtime.Gosched() // let others look between two deletions
+		case i%100 == 0:
 			l.Progress(c.Object.RV) // a bookmark that says nothing new
 		}
 	}

@@ -38,6 +38,14 @@ func (e *epoch) finish(last *State, reason error) {
 	e.feeds.finish()
 }
 
+// wholeAt returns the RV up to which there are no other events than before one at rv.
+func (e *epoch) wholeAt(rv RV) RV {
+	if e.options.ReadFromEtcd && rv > 0 {
+		return rv - 1
+	}
+	return rv
+}
+
 func (e *epoch) end() error {
 	if reason := e.ended.Load(); reason != nil {
 		return *reason

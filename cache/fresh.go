@@ -6,21 +6,27 @@ import (
 	"time"
 )
 
-// State returns the newest State: what a read with resourceVersion "0" is answered from.
+// State returns the newest State that is complete at its RV (I10): what a read with resourceVersion "0" is answered
+// from.
 func (l *Lane) State() (*State, error) {
-	v := l.vouched.Load() // first: it is dropped after a State above it was published (I1)
-	s := l.state.Load()
-	switch {
-	case s == nil:
-		return nil, l.absence()
-	case v != nil && v.epoch == s.epoch && v.rv > s.rv:
-		return v, nil
+	if s := l.shown.Load(); s != nil {
+		return s, nil
 	}
-	return s, nil
+	return nil, l.absence()
 }
 
-// Position returns the RV up to which the writers have brought the lane, from which the upstream has to be watched. It
-// is below the RV of State while the lane has not yet come to what was vouched for (Vouch).
+// Latest returns the State as Vouch may be told of it: State's, or one above it with as many of the deletions at its RV
+// as have come. It is to be compared with what the upstream says, and never to be shown.
+func (l *Lane) Latest() (*State, error) {
+	shown, err := l.State()
+	if written := l.state.Load(); err == nil && written != nil && written.rv > shown.rv {
+		return written, nil
+	}
+	return shown, err
+}
+
+// Position returns the RV that the writers have brought the lane to. It is below the RV of State while the lane has not
+// yet come to what was vouched for (Vouch), and above it while more deletions may be at it (Apply).
 func (l *Lane) Position() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.rv, nil
@@ -62,8 +68,8 @@ func (l *Lane) At(ctx context.Context, rv RV, wait time.Duration) (*State, error
 	switch {
 	case written == nil || written.epoch != s.epoch:
 		return nil, &ExpiredError{Requested: rv, Oldest: s.rv}
-	case written.rv < rv: // what was vouched for is above it, and says nothing about what lies between
-		return nil, &TooLargeError{Requested: rv, Current: written.rv}
+	case written.whole() < rv: // what was vouched for is above it, and says nothing about what lies between
+		return nil, &TooLargeError{Requested: rv, Current: written.whole()}
 	}
 	past, err := written.epoch.history.before(rv)
 	if err != nil {

@@ -16,6 +16,9 @@ type Options struct {
 	Scope selectors.Scope
 	// Indexes are kept beside the key order.
 	Indexes []Index
+	// ReadFromEtcd: the upstream keeps no watch cache of the resource, and several deletions may be at one RV
+	// (semantics 4.4).
+	ReadFromEtcd bool
 	// HistoryWindow is how long events are kept. Default 10 minutes: more than the 5 minutes between two of the
 	// upstream's own compactions (semantics 2.3).
 	HistoryWindow time.Duration
@@ -39,7 +42,7 @@ const (
 type Lane struct {
 	options  Options
 	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
-	vouched  atomic.Pointer[State] // what readers see instead when its RV is higher: see Vouch
+	shown    atomic.Pointer[State] // what readers see: below it while it is partial, above it when more is vouched for
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
@@ -82,10 +85,13 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.verifyIfAsked()
 }
 
-// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, with one exception:
-// a Delete at the lane's own RV of a key that is still present, because the upstream deletes several `events` in one
-// transaction when their lease ends (semantics 4.4; such a State is complete at its RV only after the last of them,
-// and the upstream sends no bookmarks for that resource). A Delete of a key that is not present only moves the RV.
+// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane. A Delete of a key that
+// is not present only moves the RV.
+//
+// A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys that are still present: when a lease ends
+// the upstream deletes several objects in one transaction (semantics 4.4). Watchers see each as it comes, but nothing
+// tells which is the last. So readers see what was before the first, under the RV before, until the lane is above that
+// RV or somebody vouches for it (I10).
 func (l *Lane) Apply(c Change) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -95,7 +101,8 @@ func (l *Lane) Apply(c Change) error {
 	}
 	rv := c.Object.RV
 	before, present := s.Get(c.Object.Key)
-	if rv < s.rv || rv == s.rv && (c.Kind != Delete || !present) {
+	together := l.options.ReadFromEtcd && c.Kind == Delete
+	if rv < s.rv || rv == s.rv && !(together && present) {
 		return ErrOutOfOrder
 	}
 	switch {
@@ -104,7 +111,9 @@ func (l *Lane) Apply(c Change) error {
 	case present:
 		l.advance(s, rv, before, nil, c.Object)
 	default:
-		l.progress(s, rv)
+		moved := s.at(rv)
+		moved.partial = together
+		l.progress(moved)
 	}
 	l.counters.applied.Add(1)
 	l.verifyIfAsked()
@@ -119,25 +128,26 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	recorded := e.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
 	l.publish(next)
 	e.feeds.dispatch(s.seq, recorded)
-	e.complete.Store(uint64(rv))
+	e.complete.Store(uint64(next.whole()))
 }
 
-// Progress takes an upstream bookmark: the lane is complete up to rv. An rv that does not rise is ignored.
+// Progress takes an upstream bookmark: the lane is complete up to rv. An rv that says nothing new is ignored.
 func (l *Lane) Progress(rv RV) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	s := l.state.Load()
-	if s == nil || rv <= s.rv {
+	if s == nil || rv <= s.whole() {
 		return
 	}
-	l.progress(s, rv)
+	l.progress(s.at(rv))
 	s.epoch.history.trim(time.Now())
 	l.verifyIfAsked()
 }
 
-func (l *Lane) progress(s *State, rv RV) {
-	l.publish(s.at(rv))
-	s.epoch.complete.Store(uint64(rv))
+// progress makes s, of the same content, the State.
+func (l *Lane) progress(s *State) {
+	l.publish(s)
+	s.epoch.complete.Store(uint64(s.whole()))
 }
 
 // Close stops the lane: watchers end with io.EOF, everything else with ErrClosed. It is idempotent.
@@ -148,18 +158,30 @@ func (l *Lane) Close() {
 		return
 	}
 	close(l.closed)
-	l.vouched.Store(nil)
+	l.shown.Store(nil)
 	if s := l.state.Swap(nil); s != nil {
 		s.epoch.finish(s, io.EOF)
 	}
 }
 
+// publish makes s the written State. Of one that is partial readers see what it grew from: that is whole once there is
+// an event above it.
 func (l *Lane) publish(s *State) {
-	l.state.Store(s)
-	if v := l.vouched.Load(); v != nil && (v.epoch != s.epoch || v.rv <= s.rv) {
-		l.vouched.Store(nil) // it would keep old pages alive
+	last := l.state.Swap(s)
+	switch {
+	case !s.partial:
+		l.show(s)
+	case last.rv < s.rv:
+		l.show(last.at(s.rv - 1))
 	}
-	l.waiters.reached(s.rv)
+}
+
+// show lets readers see s, unless they have seen a later RV (I1).
+func (l *Lane) show(s *State) {
+	if now := l.shown.Load(); now == nil || now.epoch != s.epoch || now.rv <= s.rv {
+		l.shown.Store(s)
+		l.waiters.reached(s.rv)
+	}
 }
 
 func (l *Lane) isClosed() bool {

@@ -50,21 +50,6 @@ func TestApplyRefusesRepeats(t *testing.T) {
 	equal(t, "objects", current(t, l).Len(), 2)
 }
 
-// TestDeletesShareAnRV: the upstream deletes several events in one transaction (semantics 4.4).
-func TestDeletesShareAnRV(t *testing.T) {
-	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""), pod("a/c", 7, "", ""))
-	w := watch(t, l, selecting(t, "", "", ""), AfterRV(10))
-	for _, key := range []string{"a/a", "a/b", "a/c"} {
-		apply(t, l, Delete, pod(key, 11, "", ""))
-	}
-	if err := l.Apply(Change{Delete, pod("a/b", 11, "", "")}); !errors.Is(err, ErrOutOfOrder) {
-		t.Errorf("repeated delete: %v", err)
-	}
-	equal(t, "events", drained(w), []string{"DELETED a/a@11  ", "DELETED a/b@11  ", "DELETED a/c@11  "})
-	equal(t, "objects at 11", at(t, l, 11).Len(), 0)
-	equal(t, "objects at 10", at(t, l, 10).Len(), 3)
-}
-
 func TestDeleteOfUnknownKeyMovesTheRV(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())

@@ -17,6 +17,7 @@ type State struct {
 	shape   wire.Shape
 	size    int64 // bytes of all objects
 	vouched bool  // rv is above what was written: see Lane.Vouch
+	partial bool  // further deletions may be at rv: as written only, never shown to readers (Lane.Apply)
 	objects tree
 	indexes []tree // parallel to Options.Indexes
 }
@@ -62,6 +63,7 @@ func (s *State) after(rv RV, before, now *Object) *State {
 	next := *s
 	next.rv = rv
 	next.seq++
+	next.partial = now == nil && s.epoch.options.ReadFromEtcd
 	if now != nil {
 		next.objects = s.objects.put(now)
 		next.size += int64(now.Size())
@@ -75,14 +77,22 @@ func (s *State) after(rv RV, before, now *Object) *State {
 	return &next
 }
 
-// at returns the same content under another RV: no event lies between the two.
+// at returns the same content under another RV: no event lies between the two, and none is missing.
 func (s *State) at(rv RV) *State {
-	if s.rv == rv {
+	if s.rv == rv && !s.partial {
 		return s
 	}
 	same := *s
-	same.rv = rv
+	same.rv, same.partial = rv, false
 	return &same
+}
+
+// whole returns the RV up to which the State has every event.
+func (s *State) whole() RV {
+	if s.partial {
+		return s.rv - 1
+	}
+	return s.rv
 }
 
 // pathBytes is what one edit copies, about: in each tree the slice of chunks, a chunk and a page, and their headers.

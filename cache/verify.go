@@ -32,8 +32,11 @@ func (l *Lane) verify() error {
 	if err := s.epoch.feeds.verify(s.seq); err != nil {
 		return fmt.Errorf("feeds: %w", err)
 	}
-	if complete := RV(s.epoch.complete.Load()); complete != s.rv {
-		return fmt.Errorf("feeds complete up to %d, state at %d", complete, s.rv)
+	if complete := RV(s.epoch.complete.Load()); complete != s.whole() {
+		return fmt.Errorf("feeds complete up to %d, state up to %d", complete, s.whole())
+	}
+	if shown := l.shown.Load(); shown.epoch != s.epoch || shown.partial || shown.rv < s.whole() {
+		return fmt.Errorf("readers see %d, state is whole up to %d", shown.rv, s.whole())
 	}
 	return nil
 }

@@ -1,7 +1,8 @@
 package cache
 
-// Vouch shows readers a State under an rv above its own, and returns it so. The caller knows, other than from events,
-// that the upstream's content at rv is the same. Readers see it until the writers have brought the lane to rv.
+// Vouch shows readers a State (of Latest) under an rv that is not below its own, and returns it so. The caller knows,
+// other than from events, that the upstream's content at rv is the same. Readers see it until the writers have brought
+// the lane to rv.
 //
 // Events between the two RVs may have cancelled each other out. They are still to be applied, and watchers see them,
 // except those that start from the State of rv (I5).
@@ -9,24 +10,19 @@ package cache
 // It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list
 // is expected (Expect): what readers then saw might be taken back (I1).
 func (l *Lane) Vouch(s *State, rv RV) *State {
-	if rv <= s.rv {
+	if rv <= s.whole() {
 		return s
 	}
-	same := *s
-	vouched := &same
-	vouched.rv, vouched.vouched = rv, true
+	vouched := s.at(rv)
+	vouched.vouched = true
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	written := l.state.Load()
-	switch {
-	case l.expecting || written == nil || written.epoch != s.epoch:
+	shown := l.shown.Load()
+	if l.expecting || shown == nil || shown.epoch != s.epoch {
 		return nil
-	case written.rv >= rv:
-		return vouched
 	}
-	if last := l.vouched.Load(); last == nil || last.epoch != s.epoch || last.rv < rv {
-		l.vouched.Store(vouched)
-		l.waiters.reached(rv)
+	if shown.rv < rv {
+		l.show(vouched)
 	}
 	return vouched
 }

@@ -17,23 +17,23 @@ type Start struct {
 }
 
 // AfterRV starts behind rv: with the first event above it. An rv that the lane has not reached is fine, what comes up
-// to it is dropped; one below the window is expired.
+// to it is dropped, as is what is still to come of rv itself; one below the window is expired.
 func AfterRV(rv RV) Start { return Start{rv: rv, after: true} }
 
 // InitialEvents starts with every selected object of a State as Added, in key order, then InitialEventsEnd, and goes
 // on behind that State.
 func InitialEvents(s *State) Start { return Start{initial: s} }
 
-// FromNow starts behind the newest State.
+// FromNow starts behind the newest State that readers see.
 func FromNow() Start { return Start{} }
 
 // Watch opens a watcher; the caller closes it. It fails with *ExpiredError when the start lies below the window or in
 // a past epoch (I6, I11), with ErrNotReady or ErrClosed when there is nothing to watch.
 func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 	for {
-		s := l.state.Load()
-		if s == nil {
-			return nil, l.absence()
+		s, err := l.State()
+		if err != nil {
+			return nil, err
 		}
 		if first := o.Start.initial; first != nil && first.epoch != s.epoch {
 			return nil, &ExpiredError{Requested: first.rv, Oldest: s.epoch.history.oldest()}
@@ -71,20 +71,18 @@ func (w *Watcher) start(now *State, start Start) error {
 			return err
 		}
 		from = before
-		if start.rv > now.rv {
-			w.skip = start.rv
-		}
+		w.skip = start.rv
 	case start.initial != nil:
 		from = start.initial
 		w.progress = from.rv
-		if from.vouched {
-			w.skip = from.rv // history may still get events up to it, which cancel each other out
-		}
 		t, in := from.narrow(w.predicate, "")
 		w.initial = t.cursor(in)
 		w.snapshot = from
 	default:
 		w.progress = from.rv
+	}
+	if from.vouched {
+		w.skip = from.rv // history may still get events up to it, which cancel each other out
 	}
 	w.seq = from.seq
 	if !w.epoch.history.holds(w.seq) {

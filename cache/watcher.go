@@ -28,7 +28,7 @@ type Watcher struct {
 	initial  cursor
 	seq      int64 // the position in history of the next event to look at
 	joined   int64 // the position up to which history is read by the watcher itself; the feed has the rest
-	skip     RV    // events up to it are dropped: the start lay in the future
+	skip     RV    // events up to it are dropped: they were to come when the watch started behind them
 	feed     *feed
 	place    feedCursor
 
@@ -53,7 +53,7 @@ func (w *Watcher) Next() (Event, bool) {
 		w.seen = event.RV
 	case w.err == nil:
 		// The writer may have fed an event that it has not declared complete yet: what was returned counts too.
-		w.progress = max(w.progress, complete, w.seen)
+		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	return event, ok
 }

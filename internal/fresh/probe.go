@@ -34,14 +34,11 @@ func (p *Prover) unchanged(ctx context.Context, now reading) (*cache.State, erro
 		if err != nil {
 			return nil, err
 		}
-		if p.holds(state, now.rv) {
+		if state.RV() >= now.rv {
 			return state, nil
 		}
-		if state.RV() >= now.rv {
-			return nil, ErrUnproven // of events, more may be deleted at this very version
-		}
 		missing := now.rv
-		if now.store != p.membership.own && !p.readFromEtcd {
+		if now.store != p.membership.own {
 			missing = now.store.account.gap(p.resource, state.RV(), now.rv)
 		}
 		if missing == 0 {

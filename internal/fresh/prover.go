@@ -39,13 +39,12 @@ type Options struct {
 	Filler Filler
 	// Resource is the plural name under which the upstream stores what is in the lane.
 	Resource string
-	// ReadFromEtcd: the upstream keeps no watch cache of the resource. So there are no bookmarks of it, and several
-	// deletions may be at one resourceVersion (semantics 4.1, 4.4).
+	// ReadFromEtcd: the upstream keeps no watch cache of the resource, so there are no bookmarks of it (semantics 4.1).
 	ReadFromEtcd bool
 }
 
 // Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics
-// 10.5). What fills the lane tells it what happens there: Deleting, Changed, Synced, Interrupted.
+// 10.5). What fills the lane tells it what happens there: Changed, Synced, Interrupted.
 type Prover struct {
 	lane         *cache.Lane
 	filler       Filler
@@ -61,7 +60,6 @@ type Prover struct {
 	rate       rate
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 	whole      atomic.Pointer[time.Time] // when the lane was last known to hold everything
-	deletion   atomic.Uint64             // the version of the last deletion, known before it is in the lane
 }
 
 // Prover makes the prover of a lane.
@@ -75,9 +73,6 @@ func (p *Provers) Prover(o Options) *Prover {
 	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }
-
-// Deleting says that a deletion is about to be written to the lane.
-func (p *Prover) Deleting(rv cache.RV) { p.deletion.Store(uint64(rv)) }
 
 // Changed says that a change was written to the lane. One goroutine calls it.
 func (p *Prover) Changed(rv cache.RV) {
@@ -204,15 +199,6 @@ func (p *Prover) current(ctx context.Context) (reading, error) {
 		return reading{}, errSetBack
 	}
 	return now, err
-}
-
-// holds tells whether a State has every change up to rv. Of deletions at rv itself a resource that is read from etcd
-// may have more than one (semantics 4.4), and the next may be on its way.
-func (p *Prover) holds(s *cache.State, rv cache.RV) bool {
-	if s.RV() == rv && p.readFromEtcd {
-		return p.deletion.Load() < uint64(rv)
-	}
-	return s.RV() >= rv
 }
 
 // at tells whether the lane is complete up to rv.

@@ -80,8 +80,9 @@ func (r *rolls) postpone(err error) {
 }
 
 // proveByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
-// way. held is what the lane held before. A lane that has other objects at the version of the call itself is wrong: it
-// has to be listed again.
+// way. held is what the lane held before. The lane is looked at once more when the moment is over: deletions at its own
+// version wake nobody (semantics 4.4). A lane that has other objects at the version of the call itself is wrong: it has
+// to be listed again.
 func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
 	call, err := p.rolls.questions.get(ctx, answer.price())
@@ -95,28 +96,30 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answ
 		p.filler.SetBack()
 		return nil, errSetBack
 	}
+	waited := error(nil)
 	for deadline := time.Now().Add(grace); ; {
 		state, err := p.lane.State()
 		if err != nil {
 			return nil, err
 		}
-		matches := state.RV() <= call.RV && call.matches(state)
-		if state.RV() == call.RV && !matches && !p.readFromEtcd {
+		switch {
+		case state.RV() == call.RV && !call.matches(state):
 			p.filler.Contradicted()
 			return nil, errContradicted
-		}
-		if p.holds(state, call.RV) {
+		case state.RV() >= call.RV:
 			return state, nil
 		}
-		if matches {
-			if vouched := p.lane.Vouch(state, call.RV); vouched != nil {
-				p.whole.Store(&asked)
-				return vouched, nil
+		if latest, err := p.lane.Latest(); err == nil && call.matches(latest) {
+			vouched := p.lane.Vouch(latest, call.RV)
+			if vouched == nil {
+				return nil, ErrUnproven
 			}
+			p.whole.Store(&asked)
+			return vouched, nil
+		}
+		if waited != nil {
 			return nil, ErrUnproven
 		}
-		if _, err := p.lane.WaitFor(ctx, state.RV()+1, time.Until(deadline)); err != nil {
-			return nil, ErrUnproven
-		}
+		_, waited = p.lane.WaitFor(ctx, state.RV()+1, time.Until(deadline))
 	}
 }

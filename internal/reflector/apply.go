@@ -111,9 +111,6 @@ func (w *writer) write(st step) error {
 // advance makes a step of the lane; ErrOutOfOrder is one that the lane has made before.
 func (w *writer) advance(st step) error {
 	if st.kind == stepChange {
-		if st.change.Kind == cache.Delete {
-			w.reflector.prover.Deleting(st.rv)
-		}
 		return w.reflector.Cache.Apply(st.change)
 	}
 	w.reflector.marked.Store(true)

@@ -22,7 +22,9 @@ type Config struct {
 
 // options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
 func (c Config) options(r upstream.Resource) cache.Options {
-	o := cache.Options{Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes}
+	o := cache.Options{
+		Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes, ReadFromEtcd: r.ReadFromEtcd(),
+	}
 	for i, field := range selectors.ForBuiltin(r.GVK, scopeOf(r)).Fields() {
 		if slices.Contains(c.FieldIndexes, field.Label) {
 			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))

@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -306,7 +304,8 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 }
 
 // When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the
-// version of a probe, and still has what is gone.
+// version of a probe, and still has what is gone. Who lists it then, and watches from the list's version, is told of
+// all.
 func TestEventsOfALeaseGoTogether(t *testing.T) {
 	for _, how := range []string{"probe", "roll call"} {
 		t.Run(how, func(t *testing.T) {
@@ -330,19 +329,30 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				})
 				r.DropWatches()
 				r.Restore(gone) // the fake's own way to have nothing at a version
-				for len(contents(t, lane)) == 2 {
+				for at, _ := lane.Cache.Position(); uint64(at) < gone; at, _ = lane.Cache.Position() {
 					elapse(time.Millisecond)
+				}
+				listed := stateOf(t, lane)
+				if listed.Len() != 2 || uint64(listed.RV()) != gone-1 {
+					t.Errorf("readers see %d objects at %d, of which one is gone at %d", listed.Len(), listed.RV(), gone)
 				}
 				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven with %d objects: %v", state.Len(), err)
 				}
 				close(second)
 				elapse(time.Millisecond)
-				if diff := cmp.Diff([]string{}, contents(t, lane)); diff != "" {
-					t.Error(diff)
+				watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.AfterRV(listed.RV())})
+				if err != nil {
+					t.Fatal(err)
 				}
-				r.Elsewhere()
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); how == "roll call" && (err != nil || state.Len() != 0) {
+				defer watcher.Close()
+				for _, key := range []string{"ns/a", "ns/b"} {
+					if e, ok := watcher.Next(); !ok || e.Type != cache.Deleted || e.Object.Key != key {
+						t.Errorf("who watches from the list sees %v instead of the deletion of %s", e, key)
+					}
+				}
+				state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+				if how == "roll call" && (err != nil || state.Len() != 0 || uint64(state.RV()) != gone) {
 					t.Errorf("not proven when all are gone: %v", err)
 				}
 			})

@@ -158,11 +158,11 @@ func (w *writer) note(err error) {
 // resume opens a watch from where the lane is. Unless the one before ended in its time, the upstream is asked anew what
 // it is.
 func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
-	shown, err := w.reflector.Cache.State()
+	latest, err := w.reflector.Cache.Latest()
 	if err != nil {
 		return nil, err
 	}
-	if err := w.verify(ctx, shown.RV()); err != nil {
+	if err := w.verify(ctx, latest.RV()); err != nil {
 		return nil, err
 	}
 	rv, err := w.reflector.Cache.Position()
