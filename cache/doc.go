@@ -7,7 +7,8 @@
 //	Page      a run of about 64 neighbouring objects, the unit of reuse
 //	Selection a walk over what a predicate selects of a State, page by page
 //	State     every object of a lane at one RV, immutable
-//	History   the events of a lane in order, within a window of time and a budget of bytes
+//	History   the events of a lane in order, within a window of time and a budget of bytes, and at least those that
+//	          kube-apiserver would hold
 //	feed      the history as one predicate sees it, shared by all watchers with that predicate
 //	anchor    the value that a predicate requires and by which its feed is found: only feeds anchored at a value that
 //	          an event's object has or had are asked

@@ -8,6 +8,7 @@ import (
 // epoch is the life of a lane between two upstream lists (I11).
 type epoch struct {
 	options  Options
+	keep     retention
 	counters *counters
 	history  *history
 	feeds    feeds
@@ -16,12 +17,13 @@ type epoch struct {
 }
 
 func newEpoch(l *Lane) *epoch {
-	return &epoch{options: l.options, counters: &l.counters}
+	keep := retention{age: l.options.HistoryWindow, bytes: l.options.HistoryBytes, floor: l.floor}
+	return &epoch{options: l.options, keep: keep, counters: &l.counters}
 }
 
 // begin makes s the epoch's first State, before it is published.
 func (e *epoch) begin(s *State) {
-	e.history = newHistory(s, e.options)
+	e.history = newHistory(s, e.keep)
 	e.feeds.init(e.options.Indexes, &e.counters.feeds)
 	e.complete.Store(uint64(s.rv))
 }

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// history is an epoch's events in order, as far back as the window of time and the budget of bytes reach. One writer
-// appends; readers take no lock and hold no pointer into it, only positions: a sequence number counts the epoch's
-// events from 0. So dropped segments are garbage at once, and a reader that comes back too late learns it (I6).
+// history is an epoch's events in order, as far back as they are to be kept (retention). One writer appends; readers
+// take no lock and hold no pointer into it, only positions: a sequence number counts the epoch's events from 0. So
+// dropped segments are garbage at once, and a reader that comes back too late learns it (I6).
 type history struct {
-	keep   time.Duration
-	budget int64
+	keep retention
 
 	held  atomic.Pointer[window]
 	end   atomic.Int64 // the position behind the last event; stored after the event is in place
@@ -25,8 +24,8 @@ type window struct {
 	segments []*segment
 }
 
-// segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot the budget
-// (64 objects of etcd's maximum of 1.5 MiB), and divides the cost of copying the list of segments.
+// segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot what is to be
+// kept (64 objects of etcd's maximum of 1.5 MiB), and divides the cost of copying the list of segments.
 const segmentSize = 64
 
 type segment struct {
@@ -43,8 +42,8 @@ type entry struct {
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
 }
 
-func newHistory(base *State, o Options) *history {
-	h := &history{keep: o.HistoryWindow, budget: o.HistoryBytes}
+func newHistory(base *State, keep retention) *history {
+	h := &history{keep: keep}
 	h.held.Store(&window{base: base})
 	return h
 }
@@ -85,14 +84,14 @@ func (h *history) append(c change) *entry {
 	return e
 }
 
-// trim drops full segments that are older than the window or beyond the budget. The next look of a reader that
-// stands in one finds it expired.
+// trim drops full segments without an event that is to be kept. The next look of a reader that stands in one finds it
+// expired.
 func (h *history) trim(now time.Time) {
 	w := h.held.Load()
 	drop, end := 0, h.end.Load()
-	for drop < len(w.segments) && w.first+int64(drop+1)*segmentSize <= end {
-		seg := w.segments[drop]
-		if now.Sub(seg.newest) <= h.keep && h.bytes.Load() <= h.budget {
+	for drop < len(w.segments) {
+		seg, behind := w.segments[drop], end-w.first-int64(drop+1)*segmentSize
+		if behind < 0 || h.keep.keeps(now.Sub(seg.newest), behind, h.bytes.Load()) {
 			break
 		}
 		h.bytes.Add(-seg.bytes.Swap(dropped))

@@ -10,7 +10,9 @@ import (
 // TestHistoryWindowOfTime: what lies below the window is refused, be it a watch or an exact read (I6).
 func TestHistoryWindowOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newTestLane(t, Options{HistoryWindow: 10 * time.Minute}, 100)
+		l := NewLane(Options{HistoryWindow: 10 * time.Minute})
+		l.verifying, l.floor = true, floor{}
+		l.Replace(100, shape, nil)
 		for rv := RV(101); rv <= 100+3*segmentSize; rv++ {
 			apply(t, l, Upsert, pod("a/a", rv, "", ""))
 			pass(time.Second)
@@ -40,9 +42,57 @@ func TestHistoryWindowOfTime(t *testing.T) {
 	})
 }
 
+// TestHistoryFloor: neither a window nor a budget makes history shorter than kube-apiserver's would be, however long
+// nothing happens; and it is not kept for longer than it is there (semantics 4.1).
+func TestHistoryFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLane(t, Options{HistoryWindow: time.Second, HistoryBytes: 1}, 100)
+		l.verifying = false // it takes all of history each time
+		last := RV(100)
+		write := func(events int, every time.Duration) {
+			for range events {
+				last++
+				apply(t, l, Upsert, pod("a/a", last, "", ""))
+				pass(every)
+			}
+		}
+		p := selecting(t, "", "", "")
+		write(6*segmentSize, 75*time.Second/(6*segmentSize))
+		equal(t, "oldest when all is of 75 s", l.Stats().Oldest, RV(100))
+		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(100)))), 6*segmentSize)
+
+		pass(30 * time.Second)
+		l.Trim()
+		equal(t, "oldest when some is older", l.Stats().Oldest, RV(100+2*segmentSize))
+		pass(24 * time.Hour)
+		l.Trim()
+		l.Progress(last + 1000)
+		equal(t, "oldest when all is older", l.Stats().Oldest, RV(100+4*segmentSize))
+		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(last-100)))), 100)
+	})
+}
+
+// TestHistoryFloorIsBounded: when many events come in no time, kube-apiserver does not hold them all either.
+func TestHistoryFloorIsBounded(t *testing.T) {
+	equal(t, "events of 75 s that are kept whatever comes", watchCacheFloor.most, int64(102_400))
+	l := NewLane(Options{HistoryBytes: 1})
+	l.floor.most = 1000
+	l.Replace(100, shape, nil)
+	for rv := RV(101); rv <= 5000; rv++ {
+		apply(t, l, Upsert, pod("a/a", rv, "", ""))
+	}
+	if held := 5000 - l.Stats().Oldest; held < 1000 || held > 1000+segmentSize {
+		t.Errorf("%d events are held", held)
+	}
+}
+
 // TestHistoryBudgetExpiresLaggingWatchers: while two watchers read nothing, the writer writes on and who keeps up sees
 // every event (I8); the two find themselves expired, and are not shown a later part (I6).
 func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
+	synctest.Test(t, testHistoryBudget)
+}
+
+func testHistoryBudget(t *testing.T) {
 	const budget = 256 << 10
 	l := newTestLane(t, Options{HistoryBytes: budget}, 100, pod("a/quiet", 1, "", ""))
 	busy, quiet := selecting(t, "a", "", "metadata.name!=quiet"), selecting(t, "a", "", "metadata.name=quiet")
@@ -54,6 +104,7 @@ func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
 	for i := range 1000 {
 		apply(t, l, Upsert, pod("a/busy", RV(101+i), "", string("ab"[i%2])))
 		seen += len(drained(keepingUp)) + len(drained(leaving))
+		pass(time.Second)
 		if bytes := l.Stats().HistoryBytes; bytes > budget*3/2 {
 			t.Fatalf("history keeps %d bytes alive after %d events", bytes, i)
 		}

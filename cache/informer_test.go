@@ -89,6 +89,7 @@ func (n *informer) take(e Event) error {
 func TestInformersConverge(t *testing.T) {
 	g := newGenerator(t)
 	l := NewLane(Options{Indexes: podOptions.Indexes, HistoryBytes: 300 << 10})
+	l.floor = floor{} // so little time goes by here that it would keep everything
 	existing := g.objects(100)
 	l.Replace(100, shape, slices.Collect(maps.Values(existing)))
 	var last atomic.Uint64

@@ -61,9 +61,9 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`fields` of built-in kinds to index, by their field selector's name")
 	f.StringSliceVar(&c.LabelIndexes, "label-index", c.LabelIndexes, "`keys` of labels to index")
 	f.DurationVar(&c.HistoryWindow, "history-window", c.HistoryWindow,
-		"how long events are kept for watches and lists at older versions")
+		"how long events are kept for watches and lists at older versions; never less than kube-apiserver keeps them")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"`bytes` that events may keep alive, for each resource")
+		"`bytes` that events may keep alive, for each resource; those of the last 75 seconds may take more")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"a resource that nobody read for so long is dropped; 0 keeps everything")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,

@@ -27,7 +27,8 @@ type Config struct {
 	Preload, Uncached []string
 	// FieldIndexes are fields of built-in kinds, LabelIndexes keys of labels.
 	FieldIndexes, LabelIndexes []string
-	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource.
+	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource beyond those that
+	// kube-apiserver would keep (cache.Options).
 	HistoryWindow time.Duration
 	HistoryBytes  int64
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served

@@ -71,8 +71,8 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 	return life != nil
 }
 
-// Run stops lanes that became idle, until the context ends; then it stops all lanes and returns when their goroutines
-// have ended. ready is called when Get may be used.
+// Run stops lanes that became idle and trims the others, until the context ends; then it stops all lanes and returns
+// when their goroutines have ended. ready is called when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.mu.Lock()
 	l.life = ctx
@@ -85,6 +85,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		select {
 		case <-janitor.C:
 			l.stopIdle()
+			l.trim()
 		case <-outage.C:
 			l.seekEnd(ctx)
 		case <-ctx.Done():
@@ -182,6 +183,13 @@ func (l *Lanes) All() []*Reflector {
 		return cmp.Or(strings.Compare(a.Resource.GVR.String(), b.Resource.GVR.String()), strings.Compare(a.Encoding.Name(), b.Encoding.Name()))
 	})
 	return all
+}
+
+// trim lets lanes that hear nothing drop the events of a time when they heard much.
+func (l *Lanes) trim() {
+	for _, r := range l.All() {
+		r.Cache.Trim()
+	}
 }
 
 func (l *Lanes) stopIdle() {

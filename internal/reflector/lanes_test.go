@@ -270,3 +270,19 @@ func TestLanesOfEncodings(t *testing.T) {
 		}
 	})
 }
+
+// A resource that became quiet, of which no bookmarks come either, does not keep the memory of its busy time.
+func TestQuietLanesAreTrimmed(t *testing.T) {
+	inBubble(t, events, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		for range 300 {
+			r.Put("ns/a", "1")
+		}
+		elapse(time.Second)
+		busy := lane.Cache.Stats()
+		elapse(20 * time.Minute)
+		if quiet := lane.Cache.Stats(); quiet.Oldest == busy.Oldest || quiet.HistoryBytes >= busy.HistoryBytes {
+			t.Errorf("history keeps %d bytes since %d, as it did when all was new", quiet.HistoryBytes, quiet.Oldest)
+		}
+	})
+}
