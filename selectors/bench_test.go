@@ -17,6 +17,10 @@ var benchCases = []struct{ name, labels, fields string }{
 	{"app", "app.kubernetes.io/name=web", ""},
 	{"set", "app.kubernetes.io/name in (web,api,db),tier notin (edge),!canary", ""},
 	{"no number", "app.kubernetes.io/name>5", ""},
+	{"30,000 values", "team notin (" + numbered("v%d", 30_000) + ")", ""},
+	{"30,000 requirements", numbered("!k%d", 30_000), ""},
+	{"10,000 of one label", numbered("team!=v%d", 10_000), ""},
+	{"5,000 of one field", "", numbered("status.phase!=v%d", 5_000)},
 }
 
 func benchObject(k *selectors.Kind) (*selectors.Attributes, labels.Set, fields.Set) {

@@ -20,7 +20,8 @@
 // # Promises
 //
 // A Predicate matches exactly the objects that kube-apiserver's own selectors match; tests hold it to apimachinery's
-// Matches over an exhaustively generated grammar. Matching never allocates. Error texts are kube-apiserver's, word for
+// Matches over an exhaustively generated grammar. Matching never allocates, and takes time in proportion to the
+// object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
 // word. Every value here is immutable once made, so all of it may be shared between goroutines.
 //
 // The key range that a Predicate names (Namespace, Name) and its index hints (Exact, ExactLabel) only propose

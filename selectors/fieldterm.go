@@ -19,26 +19,41 @@ const (
 type fieldTerm struct {
 	label string
 	place int
-	equal bool // else not equal
-	value string
+	equal bool   // else not equal
+	value string // of an equal one
+	not   valueSet
 }
 
-// compileFields compiles a converted selector. possible is false when it can match nothing whatever the fields.
+// compileFields compiles a converted selector. possible is false when it can match nothing whatever the fields. What a
+// field must not be is one term, however many values a client names; of what it must be, each value is one, and the
+// second ends the matching.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true
 	}
+	type requirement struct{ label, value string }
+	asked, not := map[requirement]bool{}, map[string][]string{}
 	requirements := selector.Requirements()
 	for _, r := range requirements {
-		terms = append(terms, fieldTerm{
-			label: r.Field,
-			place: k.place(r.Field),
-			equal: r.Operator != selection.NotEquals,
-			value: r.Value,
-		})
+		t := fieldTerm{label: r.Field, place: k.place(r.Field), equal: r.Operator != selection.NotEquals}
+		isNew := not[t.label] == nil
+		if t.equal {
+			t.value, isNew = r.Value, !asked[requirement{r.Field, r.Value}]
+			asked[requirement{r.Field, r.Value}] = true
+		} else {
+			not[t.label] = append(not[t.label], r.Value)
+		}
+		if isNew {
+			terms = append(terms, t)
+		}
+	}
+	for i := range terms {
+		if t := &terms[i]; !t.equal {
+			t.not = newValueSet(not[t.label])
+		}
 	}
 	// fields.Nothing is the one selector that is neither empty nor has requirements.
-	return terms, len(terms) > 0
+	return terms, len(requirements) > 0
 }
 
 // place finds where Attributes hold the value of a canonical label.
@@ -60,7 +75,11 @@ func (k *Kind) place(label string) int {
 // matches compares one field. A field that the object lacks compares as "" (semantics 5.2); so does metadata.namespace
 // of a cluster-scoped object, which has none.
 func (t *fieldTerm) matches(a *Attributes) bool {
-	return (t.valueIn(a) == t.value) == t.equal
+	value := t.valueIn(a)
+	if t.equal {
+		return value == t.value
+	}
+	return !t.not.has(value)
 }
 
 func (t *fieldTerm) valueIn(a *Attributes) string {
@@ -80,9 +99,7 @@ func (t *fieldTerm) valueIn(a *Attributes) string {
 func (t *fieldTerm) appendTo(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, t.label)
 	if t.equal {
-		dst = append(dst, " = "...)
-	} else {
-		dst = append(dst, " != "...)
+		return strconv.AppendQuote(append(dst, " = "...), t.value)
 	}
-	return strconv.AppendQuote(dst, t.value)
+	return t.not.appendTo(append(dst, " !="...))
 }

@@ -2,7 +2,6 @@ package selectors
 
 import (
 	"math"
-	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,33 +28,16 @@ const (
 type labelTerm struct {
 	key    string
 	op     labelOp
-	values []string // sorted, each once
-	bound  int64    // of labelGreater and labelLess
-}
-
-// compileLabels compiles a selector. possible is false when it can match nothing whatever the labels.
-func compileLabels(selector labels.Selector) (terms []labelTerm, possible bool) {
-	if selector == nil {
-		return nil, true
-	}
-	requirements, selectable := selector.Requirements()
-	if !selectable {
-		return nil, false
-	}
-	for i := range requirements {
-		terms = append(terms, compileLabel(&requirements[i]))
-	}
-	return terms, true
+	values valueSet
+	bound  int64 // of labelGreater and labelLess
 }
 
 func compileLabel(r *labels.Requirement) labelTerm {
-	t := labelTerm{key: r.Key(), op: labelOpOf(r.Operator()), values: r.ValuesUnsorted()}
-	slices.Sort(t.values)
-	t.values = slices.Compact(t.values)
+	t := labelTerm{key: r.Key(), op: labelOpOf(r.Operator()), values: newValueSet(r.ValuesUnsorted())}
 	if t.op == labelGreater || t.op == labelLess {
-		bound, ok := int64(0), len(t.values) == 1
+		bound, ok := int64(0), len(t.values.sorted) == 1
 		if ok {
-			bound, ok = parseInt64(t.values[0])
+			bound, ok = parseInt64(t.values.sorted[0])
 		}
 		if !ok {
 			t.op = labelNever
@@ -88,21 +70,30 @@ func labelOpOf(operator selection.Operator) labelOp {
 // key, every other comparison needs it.
 func (t *labelTerm) matches(set LabelSet) bool {
 	value, exists := set.Lookup(t.key)
+	if !exists {
+		return !t.needsKey()
+	}
+	return t.matchesValue(value)
+}
+
+// needsKey tells whether labels without the key fail the term.
+func (t *labelTerm) needsKey() bool { return t.op != labelNotIn && t.op != labelAbsent }
+
+// matchesValue is matches for labels that have the key.
+func (t *labelTerm) matchesValue(value string) bool {
 	switch t.op {
 	case labelIn:
-		return exists && slices.Contains(t.values, value)
+		return t.values.has(value)
 	case labelNotIn:
-		return !exists || !slices.Contains(t.values, value)
+		return !t.values.has(value)
 	case labelExists:
-		return exists
-	case labelAbsent:
-		return !exists
+		return true
 	case labelGreater:
 		n, ok := parseInt64(value)
-		return exists && ok && n > t.bound
+		return ok && n > t.bound
 	case labelLess:
 		n, ok := parseInt64(value)
-		return exists && ok && n < t.bound
+		return ok && n < t.bound
 	default:
 		return false
 	}
@@ -113,11 +104,7 @@ func (t *labelTerm) appendTo(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, t.key)
 	dst = append(dst, ' ')
 	dst = append(dst, labelOpNames[t.op]...)
-	for _, value := range t.values {
-		dst = append(dst, ' ')
-		dst = strconv.AppendQuote(dst, value)
-	}
-	return dst
+	return t.values.appendTo(dst)
 }
 
 // labelOpNames is read-only.

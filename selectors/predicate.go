@@ -14,7 +14,7 @@ import (
 type Predicate struct {
 	namespace string
 	name      string
-	labels    []labelTerm
+	labels    labelTerms
 	fields    []fieldTerm
 	possible  bool // false: one of the selectors can match nothing
 	canonical string
@@ -55,12 +55,7 @@ func (p *Predicate) Matches(a *Attributes) bool {
 			return false
 		}
 	}
-	for i := range p.labels {
-		if !p.labels[i].matches(a.Labels) {
-			return false
-		}
-	}
-	return true
+	return p.labels.match(a.Labels)
 }
 
 // Namespace returns the namespace that every match lies in: the path's, or else that of an exact metadata.namespace
@@ -73,7 +68,7 @@ func (p *Predicate) Name() string { return p.name }
 
 // Everything reports whether there is neither a label nor a field requirement; Namespace may still be set.
 func (p *Predicate) Everything() bool {
-	return p.possible && len(p.labels) == 0 && len(p.fields) == 0
+	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0
 }
 
 // Exact returns a value that a canonical field label must have in every match. It is a hint for choosing an index
@@ -89,9 +84,9 @@ func (p *Predicate) Exact(field string) (value string, ok bool) {
 
 // ExactLabel is Exact for a label key.
 func (p *Predicate) ExactLabel(key string) (value string, ok bool) {
-	for i := range p.labels {
-		if t := &p.labels[i]; t.op == labelIn && t.key == key && len(t.values) == 1 {
-			return t.values[0], true
+	for i := range p.labels.all {
+		if t := &p.labels.all[i]; t.op == labelIn && t.key == key && len(t.values.sorted) == 1 {
+			return t.values.sorted[0], true
 		}
 	}
 	return "", false
@@ -106,12 +101,12 @@ func (p *Predicate) describe() string {
 	if !p.possible {
 		return "nothing"
 	}
-	terms := make([]string, 0, len(p.fields)+len(p.labels))
+	terms := make([]string, 0, len(p.fields)+len(p.labels.all))
 	for i := range p.fields {
 		terms = append(terms, string(p.fields[i].appendTo([]byte("field "))))
 	}
-	for i := range p.labels {
-		terms = append(terms, string(p.labels[i].appendTo([]byte("label "))))
+	for i := range p.labels.all {
+		terms = append(terms, string(p.labels.all[i].appendTo([]byte("label "))))
 	}
 	slices.Sort(terms)
 	text := strconv.AppendQuote([]byte("namespace "), p.namespace)

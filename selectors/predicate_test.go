@@ -209,6 +209,8 @@ func TestStringIgnoresSpelling(t *testing.T) {
 		{{"", ""}, {" ", ",,"}},
 		{{"a=1", ""}, {"a==1", ""}, {"a in (1)", ""}, {"a = 1,a=1", ""}},
 		{{"a!=1", ""}, {"a notin (1)", ""}},
+		{{"a!=1,a!=2", ""}, {"a notin (2,1)", ""}},
+		{{"a in (1,2),a in (2,3)", ""}, {"a=2", ""}},
 		{{"a in (x,y),b", ""}, {"b,a in (y,x,y)", ""}},
 		{{"", "spec.nodeName=n,status.phase!=P"}, {"", "status.phase!=P,spec.host==n"}},
 		{{"a", "status.phase=x"}}, {{"a", "status.phase!=x"}}, {{"!a", "status.phase=x"}},
