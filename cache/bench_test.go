@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -63,10 +66,10 @@ func BenchmarkApplyWithNodeWatchers(b *testing.B) {
 			b.Fatal(err)
 		}
 		w := watchers[i*7919%benchPods%benchNodes]
+		<-w.Wait()
 		if _, ok := w.Next(); !ok {
 			b.Fatal("the node's watcher has no event")
 		}
-		w.Wait()
 	}
 }
 
@@ -82,6 +85,7 @@ func BenchmarkApplyWithWatchersOfAll(b *testing.B) {
 		if err := l.Apply(c); err != nil {
 			b.Fatal(err)
 		}
+		l.running.Wait()
 		for _, w := range watchers {
 			w.Wait()
 		}
@@ -153,6 +157,33 @@ func BenchmarkGet(b *testing.B) {
 	for b.Loop() {
 		if _, ok := s.Get("namespace-42/pod-000042"); !ok {
 			b.Fatal("not found")
+		}
+	}
+}
+
+// BenchmarkApplyWithLargeFilters adds 100 watchers that each exclude 30,000 values, of no index.
+func BenchmarkApplyWithLargeFilters(b *testing.B) {
+	l, todo := benchLane(b), changes(b.N)
+	values := make([]string, 30_000)
+	for i := range values {
+		values[i] = fmt.Sprint("v", i)
+	}
+	excluded, err := labels.NewRequirement("app", selection.NotIn, values)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 100 {
+		absent, err := labels.NewRequirement(fmt.Sprint("absent", i), selection.DoesNotExist, nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		watch(b, l, pods.Predicate("", labels.NewSelector().Add(*excluded, *absent), nil), FromNow())
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for _, c := range todo {
+		if err := l.Apply(c); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -24,9 +24,10 @@
 // # How it works
 //
 // To write: Lane.Apply builds the next State from the current one, copying only the path to the page that changes;
-// appends the event to history; publishes the State with one atomic store; then finds the feeds that the event
-// concerns, evaluates each of their predicates once, appends, and wakes their watchers. Last, it moves the RV up to
-// which feeds are complete.
+// appends the event to history; publishes the State with one atomic store; and wakes the dispatcher. That reads history
+// behind the writer: it finds the feeds that an event concerns, evaluates each of their predicates once, appends, and
+// after some events wakes the watchers of the feeds that grew. Last, it moves the RV up to which feeds are complete. So
+// no predicate is evaluated while the writer waits, however many there are; and watchers of one feed share the result.
 //
 // To list: load the State pointer and walk its pages (Selection). No lock, no copy, for as long as the reader likes.
 //
@@ -45,7 +46,7 @@
 //	I5   A list at n and a watch from n have no gap and no repeat.
 //	I6   An RV below the window is refused, never skipped (ExpiredError).
 //	I7   Leaving a selector is DELETED with the previous content, entering it is ADDED.
-//	I8   A slow watcher delays neither the writer nor another watcher.
+//	I8   A slow watcher delays neither the writer nor another watcher, and no predicate delays the writer.
 //	I9   An index only proposes; the predicate decides.
 //	I10  A response's RV is one at which the State is complete.
 //	I11  An upstream relist after a lost window starts a new epoch: watchers are told, never shown a quiet gap.
@@ -55,10 +56,14 @@
 //
 // # Goroutines and locks
 //
-// The package starts no goroutine. Writers (Lane.Replace, Apply, Progress, Vouch, Close) exclude each other with a
-// mutex that no reader takes. Reading a State takes no lock. A writer and readers share two locks, each held for a few
-// map operations: that of the epoch's feeds, which opening and closing a watcher takes, and that of the lane's waiters,
-// which waiting for an RV takes. Nothing blocks, calls back or encodes under them. A Watcher belongs to one goroutine.
+// An epoch has one goroutine, its dispatcher, started by the writer when feeds lack events and nobody brings them. It
+// ends when they lack none, or with the epoch; Lane.Close waits for it. Nothing else is started.
+//
+// Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close) exclude each other with a mutex that no reader takes.
+// Reading a State takes no lock. A writer and readers share one lock, held for a few map operations: that of the lane's
+// waiters, which waiting for an RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and
+// closing a watcher takes; the writer takes it only to end an epoch. Predicates are asked under it, for a few events at
+// a time. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
 //
 // The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
 // another resourceVersion into the last content of an object that leaves a selector (I7), once per event.

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"errors"
+	"sync"
 	"sync/atomic"
 )
 
@@ -14,11 +15,15 @@ type epoch struct {
 	feeds    feeds
 	complete atomic.Uint64         // the RV up to which feeds have every event; stored after the feeds (I4)
 	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
+
+	newest      atomic.Pointer[State] // as written: what feeds are to be brought up to
+	dispatching atomic.Bool           // dispatch runs
+	running     *sync.WaitGroup       // the lane's, of all that runs
 }
 
 func newEpoch(l *Lane) *epoch {
 	keep := retention{age: l.options.HistoryWindow, bytes: l.options.HistoryBytes, floor: l.floor}
-	return &epoch{options: l.options, keep: keep, counters: &l.counters}
+	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running}
 }
 
 // begin makes s the epoch's first State, before it is published.
@@ -26,6 +31,7 @@ func (e *epoch) begin(s *State) {
 	e.history = newHistory(s, e.keep)
 	e.feeds.init(e.options.Indexes, &e.counters.feeds)
 	e.complete.Store(uint64(s.rv))
+	e.newest.Store(s)
 }
 
 // finish ends the epoch after its last State. Its States stay readable for whoever holds one; a relist drops the

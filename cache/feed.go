@@ -13,6 +13,7 @@ type feed struct {
 	anchor    anchor
 	watchers  int        // guarded by feeds.mu
 	tail      *feedChunk // guarded by feeds.mu
+	signalled bool       // its watchers are to be woken; guarded by feeds.mu
 	grown     signal
 }
 
@@ -25,20 +26,21 @@ func (o occurrence) kind() EventType { return EventType(o & 3) }
 // feedChunkSize keeps the five thousand feeds of five thousand nodes at half a kilobyte each.
 const feedChunkSize = 60
 
-// feedChunk is a piece of a feed. The writer fills it, then links the next.
+// feedChunk is a piece of a feed. The dispatcher fills it, then links the next.
 type feedChunk struct {
 	entries [feedChunkSize]occurrence
 	filled  atomic.Int32 // stored after the entry is in place
 	next    atomic.Pointer[feedChunk]
 }
 
-// offer appends what an event means to the feed, if anything, and wakes its watchers. It runs once per event and feed
+// offer appends what an event means to the feed, and reports whether it means anything. It runs once per event and feed
 // (semantics 4.4), under feeds.mu.
-func (f *feed) offer(seq int64, e *entry) {
-	if t, ok := e.meaning(f.predicate); ok {
+func (f *feed) offer(seq int64, e *entry) bool {
+	t, ok := e.meaning(f.predicate)
+	if ok {
 		f.append(occurrence(seq)<<2 | occurrence(t))
-		f.grown.fire()
 	}
+	return ok
 }
 
 // meaning says what an event is to those who select with p (I7).

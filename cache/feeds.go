@@ -16,7 +16,8 @@ type feeds struct {
 	mu          sync.Mutex // guards everything below, and the tail and the number of watchers of each feed
 	byPredicate map[string]*feed
 	byAnchor    map[anchor][]*feed
-	dispatched  int64 // the position behind the last event that feeds have
+	dispatched  int64   // the position behind the last event that feeds have
+	grown       []*feed // whose watchers are to be woken
 	ended       bool
 }
 
@@ -97,17 +98,8 @@ func (f *feeds) leave(d *feed) {
 	f.open.Add(-1)
 }
 
-// dispatch offers an event to the feeds that it may concern.
-func (f *feeds) dispatch(seq int64, e *entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.byPredicate) > 0 {
-		f.offer(seq, e)
-	}
-	f.dispatched = seq + 1
-}
-
-// offer visits each concerned feed once: a feed has one anchor, and no anchor is looked up twice.
+// offer offers an event to the feeds that it may concern, to each once: a feed has one anchor, and no anchor is looked
+// up twice.
 func (f *feeds) offer(seq int64, e *entry) {
 	o := e.now
 	if o == nil {
@@ -131,7 +123,9 @@ func (f *feeds) offer(seq int64, e *entry) {
 
 func (f *feeds) offerAt(a anchor, seq int64, e *entry) {
 	for _, d := range f.byAnchor[a] {
-		d.offer(seq, e)
+		if d.offer(seq, e) {
+			f.grew(d)
+		}
 	}
 }
 

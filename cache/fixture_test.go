@@ -108,8 +108,10 @@ func watch(t testing.TB, l *Lane, p *selectors.Predicate, start Start) *Watcher 
 	return w
 }
 
-// drained returns what a watcher has to say now, each event as "TYPE key@objectRV node app".
+// drained returns what a watcher has to say when its feed has all that was written, each event as
+// "TYPE key@objectRV node app".
 func drained(w *Watcher) []string {
+	w.epoch.running.Wait()
 	var said []string
 	for {
 		e, ok := w.Next()

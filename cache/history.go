@@ -57,9 +57,8 @@ type change struct {
 	at                    time.Time
 }
 
-// append records one event and returns its entry. Trimming comes first, so that the entry is there to be dispatched
-// however small the budget is.
-func (h *history) append(c change) *entry {
+// append records one event. Trimming comes first, so that the last event is there however small the budget is.
+func (h *history) append(c change) {
 	h.trim(c.at)
 	end := h.end.Load()
 	w := h.held.Load()
@@ -81,7 +80,6 @@ func (h *history) append(c change) *entry {
 	seg.newest = c.at
 	h.charge(seg, cost)
 	h.end.Store(end + 1)
-	return e
 }
 
 // trim drops full segments without an event that is to be kept. The next look of a reader that stands in one finds it

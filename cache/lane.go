@@ -50,6 +50,7 @@ type Lane struct {
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
+	running  sync.WaitGroup // dispatchers; added to with writing held
 
 	writing   sync.Mutex // held by every writer, by no reader
 	expecting bool       // a list is on its way: see Expect
@@ -125,14 +126,13 @@ func (l *Lane) Apply(c Change) error {
 }
 
 // advance makes one event true, in this order: in history, so that whoever sees the State finds the event that led to
-// it; in the State; in the feeds; and last in the RV up to which watchers may believe to have seen everything (I4).
+// it; in the State; and then, by the dispatcher, in the feeds and in the RV up to which watchers may believe to have
+// seen everything (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.after(rv, before, now)
-	e := s.epoch
-	recorded := e.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
+	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
 	l.publish(next)
-	e.feeds.dispatch(s.seq, recorded)
-	e.complete.Store(uint64(next.whole()))
+	s.epoch.written(next)
 }
 
 // Progress takes an upstream bookmark: the lane is complete up to rv. An rv that says nothing new is ignored.
@@ -161,10 +161,11 @@ func (l *Lane) Trim() {
 // progress makes s, of the same content, the State.
 func (l *Lane) progress(s *State) {
 	l.publish(s)
-	s.epoch.complete.Store(uint64(s.whole()))
+	s.epoch.written(s)
 }
 
-// Close stops the lane: watchers end with io.EOF, everything else with ErrClosed. It is idempotent.
+// Close stops the lane: watchers end with io.EOF, everything else with ErrClosed. Nothing of it runs when Close
+// returns. It is idempotent.
 func (l *Lane) Close() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -176,6 +177,7 @@ func (l *Lane) Close() {
 	if s := l.state.Swap(nil); s != nil {
 		s.epoch.finish(s, io.EOF)
 	}
+	l.running.Wait()
 }
 
 // publish makes s the written State. Of one that is partial readers see what it grew from: that is whole once there is

@@ -12,6 +12,7 @@ func (l *Lane) verifyIfAsked() {
 	if !l.verifying {
 		return
 	}
+	l.running.Wait() // so that feeds are up to date
 	if err := l.verify(); err != nil {
 		panic("BUG: cache: " + err.Error())
 	}

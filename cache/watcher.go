@@ -44,7 +44,7 @@ func (w *Watcher) Next() (Event, bool) {
 	if w.err != nil || w.closed.Load() {
 		return Event{}, false
 	}
-	// Loaded before looking for events. Whatever the writer declared complete by now is in history or in the feed
+	// Loaded before looking for events. Whatever was declared complete by now is in history or in the feed
 	// already, so finding nothing left below proves that every matching event up to here was returned (I4).
 	complete := RV(w.epoch.complete.Load())
 	event, ok := w.look()
@@ -52,7 +52,7 @@ func (w *Watcher) Next() (Event, bool) {
 	case ok:
 		w.seen = event.RV
 	case w.err == nil:
-		// The writer may have fed an event that it has not declared complete yet: what was returned counts too.
+		// A feed may have an event that is not declared complete yet: what was returned counts too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	return event, ok
