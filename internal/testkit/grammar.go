@@ -83,8 +83,8 @@ func (g *Grammar) noRead(subject Subject) Question {
 
 // with is the parameters with field selectors of the subject's own kind.
 func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
-	fields, ok := kindFields[subject.Resource]
-	if !ok || g.random.IntN(2) == 0 {
+	fields := asked().without(subject.Resource, kindFields[subject.Resource])
+	if len(fields) == 0 || g.random.IntN(2) == 0 {
 		return parameters
 	}
 	own := slices.Clone(parameters)

@@ -18,6 +18,7 @@ func TestAnswersOfReleases(t *testing.T) {
 		converted = "/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas?resourceVersion=7"
 		preserved = `{"name":"a","annotations":{"flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares":""},"x":1}`
 	)
+	tooLarge := answer(504, `Too large resource version: 7, current: 6`)
 	oldBad, newBad := answer(500, `"resourceVersion: Invalid value: \"x\"`), answer(400, `"invalid resource version: resourceVersion: Invalid value: \"x\"`)
 	for name, c := range map[string]struct {
 		path      string
@@ -32,6 +33,10 @@ func TestAnswersOfReleases(t *testing.T) {
 		"another refusal":                  {bad, oldBad, answer(400, `"nothing"`), v1_30, false},
 		"a version that is one":            {list, oldBad, newBad, v1_30, false},
 		"what is none, refused by today's": {bad, oldBad, newBad, today, false},
+		"a cache that is behind":           {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}`), v1_30, true},
+		"so is the facade's":               {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"6"}`), v1_30, false},
+		"it is not behind since":           {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}`), v1_34, false},
+		"a label key":                      {list, answer(400, ": a qualified name must consist of"), answer(400, ": a valid label key must consist of"), v1_34, true},
 		"an annotation of a conversion":    {converted, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, true},
 		"the same of another version":      {list, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, false},
 	} {
@@ -60,9 +65,9 @@ func TestRecordingsOfReleases(t *testing.T) {
 		"streaming is unknown":      {v1_30, rec("sendInitialEvents=true", 422, refused, ""), rec("sendInitialEvents=true", 200, "{}", "gzip"), true},
 		"and was not asked for":     {v1_30, rec("", 422, refused, ""), rec("", 200, "{}", ""), false},
 		"refused for another cause": {v1_30, rec("sendInitialEvents=true", 422, "{}", ""), rec("sendInitialEvents=true", 200, "{}", ""), false},
-		"streams are compressed":    {"1.34", rec("", 200, "{}", ""), rec("", 200, "{}", "gzip"), true},
+		"streams are compressed":    {v1_34, rec("", 200, "{}", ""), rec("", 200, "{}", "gzip"), true},
 		"but not by today's":        {today, rec("", 200, "{}", ""), rec("", 200, "{}", "gzip"), false},
-		"1.34 knows streaming":      {"1.34", rec("sendInitialEvents=true", 422, refused, ""), rec("sendInitialEvents=true", 200, "{}", ""), false},
+		"1.34 knows streaming":      {v1_34, rec("sendInitialEvents=true", 422, refused, ""), rec("sendInitialEvents=true", 200, "{}", ""), false},
 	} {
 		want, got := c.release.recordings(c.want, c.got)
 		same := want.Code == got.Code && string(want.text()) == string(got.text()) && want.Header.Get("Content-Encoding") == got.Header.Get("Content-Encoding")
