@@ -2,11 +2,11 @@ package binaries
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 )
 
 // releases is the directory of the module below which every older release has a module of its own.
@@ -53,11 +53,23 @@ func (o Options) releases() ([]string, error) {
 	return names, nil
 }
 
-// kubernetesVersion is the release of Kubernetes that a module pins.
+// kubernetesVersion is the release of Kubernetes that a module pins. Its go.mod is all that is read: nothing is
+// downloaded for a module that is not built.
 func kubernetesVersion(ctx context.Context, module string) (string, error) {
-	out, err := goCommand(ctx, module, "list", "-m", "-f", "{{.Version}}", "k8s.io/kubernetes").Output()
+	out, err := goCommand(ctx, module, "mod", "edit", "-json").Output()
 	if err != nil {
-		return "", fmt.Errorf("ask go for the version of Kubernetes: %w", withStderr(err))
+		return "", fmt.Errorf("read go.mod: %w", withStderr(err))
 	}
-	return strings.TrimSpace(string(out)), nil
+	var file struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(out, &file); err != nil {
+		return "", fmt.Errorf("read go.mod: %w", err)
+	}
+	for _, required := range file.Require {
+		if required.Path == "k8s.io/kubernetes" {
+			return required.Version, nil
+		}
+	}
+	return "", fmt.Errorf("%s pins no release of Kubernetes", filepath.Join(module, "go.mod"))
 }
