@@ -56,8 +56,8 @@ var errTimeUp = errors.New("the request's time is over")
 // errDraining refuses what would only begin to end: the server shuts down.
 var errDraining = errors.New("the server is shutting down")
 
-// errBusy stands for more bulk lists than are passed through at a time.
-var errBusy = errors.New("too many lists at once")
+// errBusy stands for more requests than are passed through, or wait for that, at a time.
+var errBusy = errors.New("too many requests at once")
 
 // errUnfilled stands for why a lane is not filled; the cause's own words, with addresses in them, are for the log.
 var errUnfilled = errors.New("the upstream cannot be read at the moment")

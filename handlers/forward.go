@@ -7,23 +7,28 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // ownHeaders are set on every answer, and are in every answer of the upstream too.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// forward lets the upstream answer.
-func (s *Server) forward(ctx context.Context, out *reply, q *Request) error {
+// forward lets the upstream answer. lane is the one that could not; nil when there is none.
+func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if !isStraight(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
 	}
-	leave, err := s.limiter.place(ctx, q)
+	cached := int64(0)
+	if lane != nil {
+		cached = lane.Cache.Stats().ObjectBytes
+	}
+	place, err := s.limiter.place(ctx, q, cached)
 	if err != nil {
 		q.Event.Source = observe.FromFacade
 		return err
 	}
-	defer leave()
+	defer place.leave()
 	q.Event.Source = observe.FromUpstream
 	defer q.Event.Waited(observe.Asking, time.Now())
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -32,7 +37,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request) error {
 		stop := context.AfterFunc(s.draining, func() { cancel(upstream.ErrEnd) })
 		defer stop()
 		if q.upgrade {
-			if done, err := s.forwardSocket(ctx, out, q); done || err != nil {
+			if done, err := s.forwardSocket(ctx, out, q, place); done || err != nil {
 				return err
 			}
 		}
@@ -44,7 +49,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request) error {
 		header.Del(name)
 	}
 	paced := &pacedWriter{ResponseWriter: out.w, sink: out.pieces()}
-	if err := s.upstream.Serve(paced, q.outgoing(ctx)); err != nil {
+	if err := s.upstream.Serve(paced, q.outgoing(ctx), place.read); err != nil {
 		maps.Copy(header, own)
 		return err
 	}

@@ -7,24 +7,33 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// bulkForwards is how many lists without a limit the upstream is asked for at a time. A storm of them is what the cache
-// is there to keep away from it, also when the cache cannot answer.
-const bulkForwards = 8
-
-// bulkWait is how long one waits for its turn: most are small and take milliseconds.
-const bulkWait = time.Second
+// What the upstream is asked for at a time. A seat of a list stands for a MiB of its answer: eight lists of unknown size
+// of one resource, and of three resources at a time. Everything else takes one seat each, and has as many as a
+// kube-apiserver by itself lets be under way (--max-requests-inflight).
+var (
+	listBounds = limit.Bounds{Each: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
+	readBounds = limit.Bounds{Each: 200, All: 400, Queue: 1024}
+)
 
 // limiter is the third station: it says whether a request may go on now, later or not at all.
 type limiter struct {
 	draining context.Context // ends when the server begins to shut down
-	bulk     *semaphore.Weighted
+	lists    *limit.Places   // of requests that may have an answer of any size
+	reads    *limit.Places   // of all others
+	sizes    *sizes
+	ahead    *semaphore.Weighted // bytes of answers that were read before their clients took them
+	timeout  time.Duration       // of a request that has one
 }
 
-func newLimiter(draining context.Context) *limiter {
-	return &limiter{draining: draining, bulk: semaphore.NewWeighted(bulkForwards)}
+func newLimiter(draining context.Context, timeout time.Duration) *limiter {
+	return &limiter{
+		draining: draining, timeout: timeout, lists: limit.NewPlaces(listBounds), reads: limit.NewPlaces(readBounds), sizes: newSizes(),
+		ahead: semaphore.NewWeighted(aheadOverall),
+	}
 }
 
 // admit lets a request in. A watch that would end at once, because the server shuts down, is refused: its client would
@@ -36,26 +45,37 @@ func (l *limiter) admit(q *Request) error {
 	return nil
 }
 
-// place takes a place among the requests that are passed through at a time; the caller gives it back by release. Only
-// lists that may be of any size need one.
-func (l *limiter) place(ctx context.Context, q *Request) (release func(), err error) {
-	if !isBulk(q) {
-		return func() {}, nil
+// place takes a place among the requests that are passed through at a time; the caller leaves it. cached is how many
+// bytes the cache has of the resource; 0 when it has none.
+func (l *limiter) place(ctx context.Context, q *Request, cached int64) (*place, error) {
+	p := &place{limiter: l, q: q, leave: func() {}, cost: costOf(q)}
+	places, seats := l.reads, int64(1)
+	switch p.cost {
+	case free:
+		return p, nil
+	case large:
+		places, seats = l.lists, seatsFor(max(cached, l.sizes.of(q)))
 	}
 	defer q.Event.Waited(observe.Queueing, time.Now())
-	waiting, cancel := context.WithTimeout(ctx, bulkWait)
+	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	if l.bulk.Acquire(waiting, 1) == nil {
-		return func() { l.bulk.Release(1) }, nil
-	}
-	if ctx.Err() != nil {
+	leave, err := places.Take(waiting, q.resourceName(), seats)
+	switch {
+	case err == nil:
+		p.leave = leave
+		return p, nil
+	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	default:
+		return nil, &notReadyError{cause: errBusy}
 	}
-	return nil, &notReadyError{cause: errBusy}
 }
 
-// isBulk tells a list that may be of any size.
-func isBulk(q *Request) bool {
-	limit := q.query.Get("limit")
-	return q.info.Verb == verbList && q.info.Name == "" && (limit == "" || limit == "0")
+// patience is how long one waits for a place: as long as kube-apiserver's priority and fairness would let it wait in a
+// queue, a quarter of the time that it has.
+func (l *limiter) patience(ctx context.Context, q *Request) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return deadline.Sub(q.arrived) / 4
+	}
+	return l.timeout / 4
 }

@@ -94,6 +94,13 @@ func goesOn(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 
 // indexedUpstream tells the lists for which kube-apiserver has an index.
 func indexedUpstream(resource schema.GroupResource, p *selectors.Predicate) bool {
-	_, byNode := p.Exact("spec.nodeName")
-	return byNode && (resource == schema.GroupResource{Resource: "pods"} || resource == schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"})
+	_, byNode := p.Exact(nodeField)
+	return byNode && indexesNode(resource)
+}
+
+// nodeField is the field that kube-apiserver indexes.
+const nodeField = "spec.nodeName"
+
+func indexesNode(resource schema.GroupResource) bool {
+	return resource == schema.GroupResource{Resource: "pods"} || resource == schema.GroupResource{Group: "resource.k8s.io", Resource: "resourceslices"}
 }

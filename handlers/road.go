@@ -52,7 +52,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	var forward *forwardError
 	if errors.As(err, &forward) {
 		q.Event.Reason = forward.reason
-		err = s.forward(ctx, out, q)
+		err = s.forward(ctx, out, q, lane)
 	}
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
 		return errTimeUp

@@ -70,7 +70,7 @@ type times struct {
 func New(c Config) http.Handler {
 	s := &Server{
 		resolver:  resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
-		limiter:   newLimiter(c.Draining),
+		limiter:   newLimiter(c.Draining, c.RequestTimeout),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes},
 		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
 		times: times{

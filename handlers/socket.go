@@ -41,14 +41,15 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
 // in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
 // has something else to say.
-func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (done bool, err error) {
+func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, place *place) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer, err := s.upstream.Open(q.outgoing(ctx))
 	if err != nil {
 		return false, err
 	}
-	defer answer.Body.Close()
+	body := place.read(answer)
+	defer body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return false, nil
 	}
@@ -56,7 +57,7 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request) (don
 	if strings.HasPrefix(answer.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
 		framing = wire.Prefixed{}
 	}
-	frames := framing.Reader(answer.Body, wire.FrameLimit)
+	frames := framing.Reader(body, wire.FrameLimit)
 	out.shakeHands(framing, cancel, func(sink *socketSink) {
 		for {
 			frame, err := frames.Next()

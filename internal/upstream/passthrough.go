@@ -35,10 +35,15 @@ type PassThrough struct {
 // NewPassThrough passes requests on to the client's upstream.
 func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
 
-// Serve sends the request on and copies the answer. It returns an *UnreachableError when there is no answer to copy;
-// then nothing was written. An answer that breaks off in the middle aborts the client's connection, so that half a body
-// is never taken for a whole one; only ErrEnd lets it end there.
-func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
+// BodyReader reads the body of an answer that is passed through: what it returns stands in the body's place. It may wait
+// for the upstream.
+type BodyReader func(answer *http.Response) io.ReadCloser
+
+// Serve sends the request on and copies the answer, whose body is read through what read makes of it; nil reads it as
+// it is. It returns an *UnreachableError when there is no answer to copy; then nothing was written. An answer that
+// breaks off in the middle aborts the client's connection, so that half a body is never taken for a whole one; only
+// ErrEnd lets it end there.
+func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, read BodyReader) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
 		Transport:     p.client.http.Transport,
@@ -53,7 +58,13 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request) error {
 			if response.StatusCode >= 300 && response.StatusCode < 400 && response.StatusCode != http.StatusNotModified {
 				return p.redirect(response)
 			}
-			return nameCause(response)
+			if err := nameCause(response); err != nil {
+				return err
+			}
+			if read != nil {
+				response.Body = read(response)
+			}
+			return nil
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = &UnreachableError{Err: err} },
 	}

@@ -23,7 +23,7 @@ func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) 
 	listener := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
 	listener.conn <- theirs
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if err := passThrough.Serve(w, q); err != nil {
+		if err := passThrough.Serve(w, q, nil); err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		}
 	})}
