@@ -54,6 +54,14 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 		out.w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	_, err = out.w.Write(document.Body)
-	return err
+	sink := out.pieces()
+	for piece := range slices.Chunk(document.Body, documentPiece) {
+		if _, err := sink.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// documentPiece is how much of a document a client has to accept at a time.
+const documentPiece = 128 << 10

@@ -31,6 +31,7 @@ type facade struct {
 	lanes  *reflector.Lanes
 	asker  *upstream.Client // of the fake upstream
 	client *http.Client
+	http2  *http.Client
 	drain  func()
 	allow  func(auth.Attributes) bool // what the upstream's authorizer says
 	deny   Authorizer                 // asked instead, once it is there
@@ -101,7 +102,8 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	for _, set := range configure {
 		set(&config)
 	}
-	f.client = testkit.ServeInMemory(t, New(config))
+	handler := New(config)
+	f.client, f.http2 = testkit.ServeInMemory(t, handler), testkit.ServeInMemoryHTTP2(t, handler)
 	return f
 }
 

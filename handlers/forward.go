@@ -48,22 +48,9 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 		own[name] = header[name]
 		header.Del(name)
 	}
-	paced := &pacedWriter{ResponseWriter: out.w, sink: out.pieces()}
-	if err := s.upstream.Serve(paced, q.outgoing(ctx), place.read); err != nil {
+	if err := s.upstream.Serve(out.paced(), q.outgoing(ctx), place.read); err != nil {
 		maps.Copy(header, own)
 		return err
 	}
-	return paced.sink.release()
+	return nil
 }
-
-// pacedWriter holds a client to the write timeout while it is sent the upstream's answer.
-type pacedWriter struct {
-	http.ResponseWriter
-	sink *timedWriter
-}
-
-// Write implements io.Writer.
-func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
-
-// FlushError lets http.ResponseController flush.
-func (p *pacedWriter) FlushError() error { return p.sink.Flush() }

@@ -43,7 +43,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 }
 
 // writeAll writes everything that is selected, page by page.
-func writeAll(body *body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
+func writeAll(body *wire.Body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
 	selection := state.Selection(q.Predicate, p.from)
 	err := body.WriteList(style, wire.ListMeta{ResourceVersion: state.RV().String()}, written(selection.Runs()))
 	q.Event.Looked, q.Event.Returned = selection.Looked, selection.Selected
@@ -51,7 +51,7 @@ func writeAll(body *body, style wire.ListStyle, q *Request, state *cache.State, 
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
-func writeChunk(body *body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
+func writeChunk(body *wire.Body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
 	meta := wire.ListMeta{ResourceVersion: state.RV().String()}

@@ -14,13 +14,15 @@ import (
 )
 
 // reply is the way of one answer to its client, the last station. It alone knows the connection: every piece must be
-// accepted in time, so that a client who does not read holds no goroutine for ever.
+// accepted in time, and the last of them within the request's, so that a client who reads slowly holds nothing for ever:
+// no goroutine, and no State.
 type reply struct {
 	w       middleware.WrapResponseWriter
 	r       *http.Request // for the handshake of a websocket, and the form of an error
 	event   *observe.Event
 	log     *zap.Logger
 	timeout time.Duration // for each piece
+	until   time.Time     // when the whole answer must be with the client; zero for what runs long
 }
 
 // newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
@@ -29,6 +31,9 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	r.Header.Set("Audit-Id", id) // for the upstream, if it is asked
 	w.Header().Set("Audit-Id", id)
 	w.Header().Set("Cache-Control", "no-cache, private")
+	if r.ProtoMajor == 1 { // the connection's last answer left its deadline
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	}
 	return &reply{
 		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout,
 		event: &observe.Event{
@@ -38,8 +43,9 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	}
 }
 
-// finish completes the Event.
+// finish completes the Event. What net/http still has to send gets a deadline, which stands until the next request.
 func (o *reply) finish() *observe.Event {
+	_ = o.pieces().arm()
 	e := o.event
 	e.Code, e.Bytes, e.Took = o.w.Status(), int64(o.w.BytesWritten()), time.Since(e.Began)
 	return e
@@ -56,11 +62,14 @@ func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding
 
 // pieces writes to the client, each piece in time.
 func (o *reply) pieces() *timedWriter {
-	return &timedWriter{w: o.w, control: http.NewResponseController(o.w), timeout: o.timeout}
+	return &timedWriter{w: o.w, control: http.NewResponseController(o.w), timeout: o.timeout, until: o.until}
 }
 
 // hand lets a handler of a library answer, which knows nothing of the road.
-func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.w, o.r) }
+func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.paced(), o.r) }
+
+// handConnection lets a handler take the connection over.
+func (o *reply) handConnection(handler http.Handler) { handler.ServeHTTP(o.w, o.r) }
 
 var errOrigin = errors.New("the websocket's Origin is another host")
 
@@ -81,20 +90,31 @@ func (o *reply) fail(err error) {
 	if o.w.Status() != 0 {
 		panic(http.ErrAbortHandler) // a body that broke off must not look whole
 	}
+	o.until = time.Time{} // that the time is over is said after it
 	o.writeError(err)
 }
 
-// timedWriter gives the client a new deadline for each piece. The deadline must be lifted when nothing is being
-// written: HTTP/2 resets a stream whose deadline passes although it is only quiet.
+// timedWriter gives the client a new deadline for each piece, none of them later than until. The deadline must be lifted
+// when a stream has nothing to write: HTTP/2 resets one whose deadline passes although it is only quiet.
 type timedWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	until   time.Time // zero: without end
+}
+
+// arm sets the deadline of what is written next.
+func (t *timedWriter) arm() error {
+	deadline := time.Now().Add(t.timeout)
+	if !t.until.IsZero() && t.until.Before(deadline) {
+		deadline = t.until
+	}
+	return t.control.SetWriteDeadline(deadline)
 }
 
 // Write implements io.Writer.
 func (t *timedWriter) Write(p []byte) (int, error) {
-	if err := t.control.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
+	if err := t.arm(); err != nil {
 		return 0, err
 	}
 	return t.w.Write(p)
@@ -102,13 +122,25 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 
 // Flush sends what was written and lifts the deadline.
 func (t *timedWriter) Flush() error {
-	if err := t.control.SetWriteDeadline(time.Now().Add(t.timeout)); err != nil {
+	if err := t.arm(); err != nil {
 		return err
 	}
 	if err := t.control.Flush(); err != nil {
 		return err
 	}
-	return t.release()
+	return t.control.SetWriteDeadline(time.Time{})
 }
 
-func (t *timedWriter) release() error { return t.control.SetWriteDeadline(time.Time{}) }
+// pacedWriter is a timedWriter for those who want an http.ResponseWriter.
+type pacedWriter struct {
+	http.ResponseWriter
+	sink *timedWriter
+}
+
+func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
+
+// Write implements io.Writer.
+func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
+
+// FlushError lets http.ResponseController flush.
+func (p *pacedWriter) FlushError() error { return p.sink.Flush() }

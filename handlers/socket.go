@@ -25,7 +25,7 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 
 // shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is.
 func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
-	o.hand(websocket.Server{Handshake: checkOrigin, Handler: func(conn *websocket.Conn) {
+	o.handConnection(websocket.Server{Handshake: checkOrigin, Handler: func(conn *websocket.Conn) {
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)

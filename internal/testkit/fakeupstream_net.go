@@ -28,9 +28,20 @@ func newMemoryNet() *memoryNet {
 
 // ServeInMemory serves a handler until the test ends, in HTTP/1.1 over a network in memory, and returns a client of it.
 func ServeInMemory(t testing.TB, handler http.Handler) *http.Client {
+	return serveInMemory(t, handler, &http.Transport{})
+}
+
+// ServeInMemoryHTTP2 is ServeInMemory in HTTP/2. The client takes at most 64 KiB of a stream that are not read.
+func ServeInMemoryHTTP2(t testing.TB, handler http.Handler) *http.Client {
+	transport := &http.Transport{Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}}
+	transport.Protocols.SetUnencryptedHTTP2(true)
+	return serveInMemory(t, handler, transport)
+}
+
+func serveInMemory(t testing.TB, handler http.Handler, transport *http.Transport) *http.Client {
 	network := newMemoryNet()
 	network.serve(t, handler)
-	transport := &http.Transport{DialContext: network.dial, DisableCompression: true}
+	transport.DialContext, transport.DisableCompression = network.dial, true
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{
 		Transport:     transport,
@@ -39,7 +50,9 @@ func ServeInMemory(t testing.TB, handler http.Handler) *http.Client {
 }
 
 func (m *memoryNet) serve(t testing.TB, handler http.Handler) {
-	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0)} //nolint:gosec // nobody else can reach it
+	server := &http.Server{Handler: handler, ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols)} //nolint:gosec // nobody else can reach it
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
