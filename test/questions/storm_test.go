@@ -1,0 +1,77 @@
+package questions
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// Twenty lists at once that the cache does not give are all answered, and as by kube-apiserver, although their clients
+// begin to read only when all of them have an answer.
+func TestStormOfForwards(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	text := strings.Repeat("x", 900<<10)
+	version := ""
+	for i := range 9 {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprint("large", i)}, "data": map[string]any{"text": text},
+		}}
+		created, err := s.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		version = created.GetResourceVersion()
+	}
+	path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersionMatch=Exact&resourceVersion=" + version
+	want, err := io.ReadAll(asProtobuf(t, s.Config, path).Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facade := suite.StartFacade(t, suite.Cluster(t))
+	answers := make([]*http.Response, 20)
+	var wait sync.WaitGroup
+	for i := range answers {
+		wait.Go(func() { answers[i] = asProtobuf(t, facade.Config, path) })
+	}
+	wait.Wait()
+	for _, answer := range answers {
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK || !bytes.Equal(body, want) {
+			t.Errorf("%d, %d bytes, want %d: %v", answer.StatusCode, len(body), len(want), err)
+		}
+	}
+}
+
+// asProtobuf sends a GET for protobuf and leaves the answer unread.
+func asProtobuf(t *testing.T, config *rest.Config, path string) *http.Response {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+path, nil)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	request.Header.Set("Accept", "application/vnd.kubernetes.protobuf")
+	request.Header.Set("Accept-Encoding", "identity")
+	answer, err := client.Do(request)
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer
+}
