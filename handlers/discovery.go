@@ -2,12 +2,14 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // documentHeaders are the headers of the upstream that belong to a document rather than to one answer of it.
@@ -34,6 +36,10 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 		return forwardFor(observe.Document) // rare; the upstream knows how to answer it
 	}
 	document, err := s.documents.Get(ctx, q.url.Path, q.query, q.header)
+	var oversize *upstream.OversizeError
+	if errors.As(err, &oversize) {
+		return forwardFor(observe.Document)
+	}
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, and access reviews, its own and those of internal/auth;
 //   - how long the upstream has answered nobody is one clock for all who ask it (outage.go);
-//   - every answer is bounded in time and bytes, but those that are passed through;
+//   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
 //   - no request leaves with credentials other than the facade's own, or for a place other than the one upstream;
 //   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients
 //     ask.

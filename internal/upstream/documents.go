@@ -4,27 +4,29 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 )
 
 const (
 	// documentFresh is how long a document is served without asking again; discovery must follow a new CRD closely.
 	documentFresh = time.Second
-	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB.
-	documentLimit = 256 << 20
-	// documentBudget bounds all kept documents in bytes.
-	documentBudget = 512 << 20
-	// documentOverhead is about what a kept document costs in bytes besides its body and key: its headers, in a map.
-	documentOverhead = 2 << 10
-	documentWait     = 30 * time.Second
+	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB. What is
+	// larger is not kept.
+	documentLimit = 64 << 20
+	// documentBudget bounds all kept documents in bytes, over all their forms.
+	documentBudget = 256 << 20
+	// readingBudget bounds in bytes what is read of documents that are not kept yet.
+	readingBudget = 128 << 20
+	// oversizeFresh is how long a document that was too large is not tried again.
+	oversizeFresh = time.Minute
+	documentWait  = 30 * time.Second
 	// documentPatience is how long the upstream may take when there is a kept document to answer with.
 	documentPatience = 3 * time.Second
 )
@@ -34,34 +36,42 @@ type Document struct {
 	Code   int
 	Header http.Header
 	Body   []byte
-	read   time.Time
+	read   time.Time // when the upstream last said so
+	// oversize: there is no body, because it is too large to keep.
+	oversize bool
 }
 
 // Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
-// steady state a thousand clients cost the upstream one 304 per second.
+// steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
+// asked for, they take a bounded memory.
 type Documents struct {
-	client *Client
-	flight singleflight.Group
-
-	mu    sync.Mutex // guards kept and bytes
-	kept  map[string]*Document
-	bytes int
+	client  *Client
+	flight  singleflight.Group
+	kept    *documentStore
+	reading *semaphore.Weighted // bytes
 }
 
 // NewDocuments keeps documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
-	return &Documents{client: client, kept: map[string]*Document{}}
+	return &Documents{client: client, kept: newDocumentStore(documentBudget), reading: semaphore.NewWeighted(readingBudget)}
 }
 
 // documentVary are the request headers that an answer may depend on.
 var documentVary = []string{"Accept", "Accept-Encoding", "User-Agent"}
 
 // Get returns the upstream's answer to a GET of the path and the query, with these request headers. While the upstream
-// cannot be reached, a kept document is returned however old it is: a client that cannot discover can read nothing.
+// cannot be reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It
+// fails with *OversizeError for what there is no room to keep, which is to be passed through.
 func (d *Documents) Get(ctx context.Context, path string, query url.Values, header http.Header) (*Document, error) {
 	key := documentKey(path, query, header)
-	kept := d.lookup(key)
-	if kept != nil && time.Since(kept.read) < documentFresh {
+	kept := d.kept.get(key)
+	switch {
+	case kept == nil:
+	case kept.oversize && time.Since(kept.read) < oversizeFresh:
+		return nil, &OversizeError{Path: path, Limit: documentLimit}
+	case kept.oversize:
+		kept = nil
+	case time.Since(kept.read) < documentFresh:
 		return kept, nil
 	}
 	done := d.flight.DoChan(key, func() (any, error) {
@@ -80,7 +90,8 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 		if result.Err == nil {
 			return result.Val.(*Document), nil
 		}
-		if kept != nil {
+		var oversize *OversizeError
+		if kept != nil && !errors.As(result.Err, &oversize) {
 			d.renew(key, kept)
 			return kept, nil
 		}
@@ -97,8 +108,8 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 func (d *Documents) renew(key string, kept *Document) *Document {
 	renewed := *kept
 	renewed.read = time.Now()
-	if d.lookup(key) == kept {
-		d.keep(key, &renewed)
+	if d.kept.get(key) == kept {
+		d.kept.put(key, &renewed)
 	}
 	return &renewed
 }
@@ -116,12 +127,6 @@ func documentKey(path string, query url.Values, header http.Header) string {
 		b.WriteString("\x00" + value)
 	}
 	return b.String()
-}
-
-func (d *Documents) lookup(key string) *Document {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.kept[key]
 }
 
 func (d *Documents) fetch(ctx context.Context, key string, t Target, header http.Header, kept *Document) (*Document, error) {
@@ -149,35 +154,40 @@ func (d *Documents) fetch(ctx context.Context, key string, t Target, header http
 	if response.StatusCode == http.StatusNotModified && kept != nil {
 		return d.renew(key, kept), nil
 	}
-	body, err := io.ReadAll(io.LimitReader(response.Body, documentLimit+1))
+	body, err := d.readBody(response.Body, t.Path)
+	var oversize *OversizeError
+	if errors.As(err, &oversize) && oversize.Limit == documentLimit {
+		d.kept.put(key, &Document{oversize: true, read: time.Now()})
+	}
 	if err != nil {
-		return nil, &UnreachableError{Err: err}
+		return nil, err
 	}
-	if len(body) > documentLimit {
-		return nil, fmt.Errorf("the upstream's document %s exceeds %d bytes", t.Path, documentLimit)
-	}
-	document := &Document{Code: response.StatusCode, Header: response.Header, Body: bytes.Clone(body), read: time.Now()}
+	document := &Document{Code: response.StatusCode, Header: response.Header, Body: body, read: time.Now()}
 	if response.StatusCode == http.StatusOK {
-		d.keep(key, document)
+		d.kept.put(key, document)
 	}
 	return document, nil
 }
 
-// keep stores a document. Over the budget everything is forgotten: the documents in use come back with the next
-// request, and which ones those are need not be tracked.
-func (d *Documents) keep(key string, document *Document) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if old := d.kept[key]; old != nil {
-		d.bytes -= old.size(key)
+// readBody reads a whole body, if there is room for it at the moment and if it may be kept.
+func (d *Documents) readBody(body io.Reader, path string) ([]byte, error) {
+	const piece = 64 << 10
+	var read bytes.Buffer
+	taken := int64(0)
+	defer func() { d.reading.Release(taken) }()
+	for {
+		if !d.reading.TryAcquire(piece) {
+			return nil, &OversizeError{Path: path, Limit: taken}
+		}
+		taken += piece
+		_, err := io.CopyN(&read, body, piece)
+		switch {
+		case read.Len() > documentLimit:
+			return nil, &OversizeError{Path: path, Limit: documentLimit}
+		case errors.Is(err, io.EOF):
+			return bytes.Clone(read.Bytes()), nil
+		case err != nil:
+			return nil, &UnreachableError{Err: err}
+		}
 	}
-	if d.bytes+document.size(key) > documentBudget {
-		clear(d.kept)
-		d.bytes = 0
-	}
-	d.kept[key] = document
-	d.bytes += document.size(key)
 }
-
-// size is about what a kept document costs in bytes.
-func (d *Document) size(key string) int { return len(d.Body) + len(key) + documentOverhead }

@@ -1,9 +1,12 @@
 package upstream
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -174,30 +177,90 @@ func TestDocumentsKeepNoErrors(t *testing.T) {
 	})
 }
 
-// However small documents are and however many, what is kept is bounded.
+// However small documents are and however many, what is kept is bounded, and what is in use is kept.
 func TestDocumentsAreBounded(t *testing.T) {
-	d := NewDocuments(nil)
-	small := &Document{Body: []byte("{}")}
-	most := 0
-	for i := range documentBudget/documentOverhead + 1000 {
-		d.keep(fmt.Sprintf("/version?%d", i), small)
-		most = max(most, len(d.kept))
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		d := NewDocuments(r.client)
+		d.kept = newDocumentStore(100 * documentOverhead)
+		r.Script(apis, tagged("one"))
+		r.Script("/version", text("{}"))
+		for i := range 300 {
+			getDocument(t, d, nil)
+			if _, err := d.Get(t.Context(), "/version", nil, http.Header{"Accept": {fmt.Sprint("application/json;q=", i)}}); err != nil {
+				t.Fatal(err)
+			}
+			if d.kept.bytes > d.kept.budget || d.kept.byUse.Len() > 100 {
+				t.Fatalf("%d documents are kept, counted as %d bytes", d.kept.byUse.Len(), d.kept.bytes)
+			}
+		}
+		if n := r.Asked(apis); n != 1 {
+			t.Errorf("what is in use was asked for %d times", n)
+		}
+	})
+}
+
+// What is kept again is counted once, and what is forgotten not at all.
+func TestDocumentStore(t *testing.T) {
+	s := newDocumentStore(10 * documentOverhead)
+	for i := range 20 {
+		key := string(rune('a' + i%4))
+		s.put(key, &Document{Body: make([]byte, i*documentOverhead)})
+		sum := 0
+		for _, key := range []string{"a", "b", "c", "d"} {
+			if document := s.get(key); document != nil {
+				sum += document.size(key)
+			}
+		}
+		if sum != s.bytes || sum > s.budget {
+			t.Errorf("%d bytes are kept, %d are counted", sum, s.bytes)
+		}
+		if kept := s.get(key) != nil; kept != (i < 9) {
+			t.Errorf("a document of %d bytes is kept: %t", i*documentOverhead, kept)
+		}
 	}
-	if most > documentBudget/documentOverhead {
-		t.Errorf("%d documents were kept", most)
+}
+
+// What is too large to keep is nobody's to read twice a minute.
+func TestOversizeDocuments(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		d := NewDocuments(r.client)
+		body := io.MultiReader(strings.NewReader("{"), &zeros{left: documentLimit})
+		var oversize *OversizeError
+		if _, err := d.readBody(body, "/apis"); !errors.As(err, &oversize) || oversize.Limit != documentLimit {
+			t.Errorf("a byte too much: %v", err)
+		}
+		if !d.reading.TryAcquire(readingBudget) {
+			t.Fatal("room is taken that nobody uses")
+		}
+		r.Script(apis, tagged("one"))
+		if _, err := d.Get(t.Context(), "/apis", nil, nil); !errors.As(err, &oversize) {
+			t.Errorf("without room to read it: %v", err)
+		}
+		d.reading.Release(readingBudget)
+		if got := getDocument(t, d, nil); got != "one" {
+			t.Errorf("with room again: %q", got)
+		}
+		d.kept.put(documentKey("/apis", nil, nil), &Document{oversize: true, read: time.Now()})
+		before := r.Asked(apis)
+		if _, err := d.Get(t.Context(), "/apis", nil, nil); !errors.As(err, &oversize) || r.Asked(apis) != before {
+			t.Errorf("known to be too large: %v", err)
+		}
+		elapse(oversizeFresh)
+		if got := getDocument(t, d, nil); got != "one" {
+			t.Errorf("a minute later: %q", got)
+		}
+	})
+}
+
+// zeros are so many bytes.
+type zeros struct{ left int }
+
+func (z *zeros) Read(p []byte) (int, error) {
+	n := min(len(p), z.left)
+	if z.left -= n; n == 0 {
+		return 0, io.EOF
 	}
-	large := &Document{Body: make([]byte, documentBudget/2)}
-	for i := range 5 {
-		d.keep(fmt.Sprint("/large", i), large)
-		d.keep(fmt.Sprint("/large", i), large) // again: counted once
-	}
-	sum := 0
-	for key, document := range d.kept {
-		sum += document.size(key)
-	}
-	if sum != d.bytes || sum > documentBudget {
-		t.Errorf("%d bytes are kept, %d are counted", sum, d.bytes)
-	}
+	return n, nil
 }
 
 func TestDocumentQuery(t *testing.T) {
