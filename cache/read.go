@@ -24,6 +24,15 @@ func (s *State) Count(span Span) int {
 	return s.objects.countIn(span.keys())
 }
 
+// Bytes returns how many bytes the items of a span have together, in O(pages).
+func (s *State) Bytes(span Span) int64 {
+	bytes := int64(0)
+	for run := range s.Runs(span) {
+		bytes += run.Bytes()
+	}
+	return bytes
+}
+
 // Chunk is one page of a client's list with a limit.
 type Chunk struct {
 	Runs    []Run
@@ -37,6 +46,15 @@ type Chunk struct {
 func (c *Chunk) Last() *Object {
 	run := c.Runs[len(c.Runs)-1]
 	return run.Page.objects[run.To-1]
+}
+
+// Bytes returns how many bytes the chunk's items have together.
+func (c *Chunk) Bytes() int64 {
+	bytes := int64(0)
+	for _, run := range c.Runs {
+		bytes += run.Bytes()
+	}
+	return bytes
 }
 
 // Chunk returns the first limit objects that p matches from the key from on. It costs O(limit) when p selects

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/listfacade/listfacade/selectors"
@@ -163,5 +164,35 @@ func TestChunkOfAnyLimit(t *testing.T) {
 		if chunk.Len != len(objects)-3 || chunk.More || chunk.Last() != objects[len(objects)-1] {
 			t.Errorf("limit %d: %d objects, more %t", limit, chunk.Len, chunk.More)
 		}
+	}
+}
+
+// A span's bytes are those of its items, whichever of its pages were asked before and whatever was written since.
+func TestBytes(t *testing.T) {
+	var objects []*Object
+	for i := range 1000 {
+		objects = append(objects, pod(fmt.Sprintf("ns%d/p%d", i%10, i), 1, fmt.Sprint("n", i%100), ""))
+	}
+	lane := newTestLane(t, podOptions, 1, objects...)
+	spans := []Span{{}, {Prefix: "ns3/"}, {Prefix: "ns3/", From: "ns3/p5"}, {From: "ns8/p"}, {Prefix: "none/"}, {From: "zz"}}
+	for rv := RV(2); rv < 300; rv++ {
+		o := pod(fmt.Sprintf("ns%d/p%d", rv%10, rv*7%1100), rv, strings.Repeat("n", int(rv)), "")
+		kind := Upsert
+		if rv%3 == 0 {
+			kind = Delete
+		}
+		if err := lane.Apply(Change{Kind: kind, Object: o}); err != nil {
+			t.Fatal(err)
+		}
+		s := current(t, lane)
+		for _, span := range spans {
+			want := int64(0)
+			for o := range s.Objects(span) {
+				want += int64(o.Item.Size())
+			}
+			equal(t, fmt.Sprintf("bytes of %+v at %d", span, rv), s.Bytes(span), want)
+		}
+		chunk := s.Chunk(selecting(t, "ns4", "", ""), "", 20)
+		equal(t, "bytes of a chunk", chunk.Bytes(), itemBytes(slices.Collect(flat(slices.Values(chunk.Runs)))))
 	}
 }
