@@ -22,12 +22,15 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 		return err
 	}
 	q.Event.Plan = p.kind.String()
-	if q.media.yaml && !isSmall(q, lane, p) {
-		return forwardFor(observe.TooLargeYAML) // it would have to be decoded as a whole
+	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
+		return forwardFor(observe.TooLargeYAML) // before anything is proven for it
 	}
 	state, err := s.stateFor(ctx, q, lane, p, listed(q, lane, p))
 	if err != nil {
 		return err
+	}
+	if tooLargeYAML(q, state, p) {
+		return forwardFor(observe.TooLargeYAML)
 	}
 	body := out.body(q.media, lane.Encoding)
 	style := state.Shape().List(q.media.form(wire.Listed), time.Now())

@@ -1,0 +1,46 @@
+package handlers
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// What becomes YAML here is bounded by what is selected, in objects and in bytes.
+func TestYAMLIsBounded(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the upstream's") })
+		for i := range 11 {
+			f.Put(fmt.Sprint("large/", i), strings.Repeat("x", yamlBytes/10))
+		}
+		for i := range yamlObjects {
+			f.Put(fmt.Sprint("many/", i), "x")
+		}
+		f.get(t, reads[0])
+		for target, small := range map[string]bool{
+			"/api/v1/configmaps?resourceVersion=0":                                                               false,
+			"/api/v1/namespaces/large/configmaps?resourceVersion=0":                                              false,
+			"/api/v1/namespaces/large/configmaps?resourceVersion=512&resourceVersionMatch=NotOlderThan&limit=9":  true,
+			"/api/v1/namespaces/large/configmaps?resourceVersion=512&resourceVersionMatch=NotOlderThan&limit=11": false,
+			"/api/v1/namespaces/many/configmaps?resourceVersion=0":                                               true,
+			"/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.name%3D1,metadata.namespace%3Dlarge":    true,
+		} {
+			if _, body, err := f.tryFor(t, target, "application/yaml"); err != nil || strings.HasPrefix(body, "apiVersion: v1\nitems:") != small {
+				t.Errorf("%s: here %t, want %t: %v %.100s", target, !small, small, err, body)
+			}
+			if event := f.events.last(); (event.Source == observe.FromCache) != small || !small && event.Reason != observe.TooLargeYAML {
+				t.Errorf("%s: %s %s", target, event.Source, event.Reason)
+			}
+		}
+		f.Put("many/more", "x")
+		f.get(t, reads[0])
+		if f.tryFor(t, "/api/v1/namespaces/many/configmaps?resourceVersion=0", "application/yaml"); f.events.last().Reason != observe.TooLargeYAML {
+			t.Error("an object too much is not passed through")
+		}
+	})
+}
