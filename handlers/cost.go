@@ -16,7 +16,7 @@ type cost int
 const (
 	small cost = iota // one object, a page, whatever is no list
 	large             // as many objects as there are
-	free              // nothing to speak of: a watch that begins with no objects, and what kube-apiserver itself does not bound
+	free              // a watch that begins with no objects, and what kube-apiserver itself does not bound
 )
 
 // unknownSeats are those of a list whose size is not known, and of the largest.
@@ -33,8 +33,8 @@ func seatsFor(bytes int64) int64 {
 	return min(1+bytes/bytesPerSeat, unknownSeats)
 }
 
-// costOf tells what a request costs by what it says itself, since some are passed through unread: their options were not
-// looked at, or cannot be read. It goes by what kube-apiserver estimates before it queues a request.
+// costOf tells what a request costs by what it says itself, since some are passed through unread: their options were
+// not looked at, or cannot be read. It goes by what kube-apiserver estimates before it queues a request.
 func costOf(q *Request) cost {
 	switch {
 	case q.isWatch() && q.beginsWithObjects() || q.info.Verb == verbList:
@@ -118,8 +118,8 @@ func (s *sizes) of(q *Request) int64 {
 	return s.bytes[q.groupResource()]
 }
 
-// note remembers an answer's size, if it is that of a whole resource with whole objects. Only names that discovery knows
-// are remembered, which are bounded.
+// note remembers an answer's size, if it is that of a whole resource with whole objects. Only names that discovery
+// knows are remembered, which are bounded.
 func (s *sizes) note(q *Request, bytes int64) {
 	transformed := strings.Contains(q.header.Get("Accept"), "as=")
 	if q.info.Namespace != "" || q.selects() || transformed || q.query.Get("continue") != "" || !q.Event.Discovered {

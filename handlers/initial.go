@@ -8,14 +8,14 @@ import (
 const (
 	// quiet is for how long nothing comes when a watch's initial events are over: they are sent at one go.
 	quiet = 100 * time.Millisecond
-	// longestInitial is when they are taken for over although something comes: on a busy resource other events follow at
-	// once.
+	// longestInitial is when they are taken for over although something comes: on a busy resource other events follow
+	// at once.
 	longestInitial = 10 * time.Second
 )
 
 // initialBody leaves the place of a watch when its initial events are over, or when its client has held them up for too
-// long. What follows costs the upstream no more than any watch. Their end is not looked for in what is sent: that may be
-// compressed, and old servers send no bookmark there.
+// long. What follows costs the upstream no more than any watch. Their end is not looked for in what is sent: that may
+// be compressed, and old servers send no bookmark there.
 type initialBody struct {
 	*countedBody
 	weight  int64 // the body's, whose end says nothing about initial events

@@ -11,9 +11,9 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What the upstream is asked for at a time. A seat of a list stands for a MiB of its answer: eight lists of unknown size
-// of one resource, and of three resources at a time. Everything else takes one seat each, and has as many as a
-// kube-apiserver by itself lets be under way (--max-requests-inflight).
+// What the upstream is asked for at a time. A seat of a list stands for a MiB of its answer: eight lists of unknown
+// size of one resource, and of three resources at a time. Everything else takes one seat each, and has as many as a
+// kube-apiserver by itself lets be under way.
 var (
 	listBounds = limit.Bounds{Each: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
 	readBounds = limit.Bounds{Each: 200, All: 400, Queue: 1024}

@@ -178,7 +178,8 @@ func TestSlowClientsRefuseNobody(t *testing.T) {
 	}
 }
 
-// A place is left when everything was read ahead, and else when the client has held the upstream up for a second in all.
+// A place is left when everything was read ahead, and else when the client has held the upstream up for a second in
+// all.
 func TestPlaceIsLeft(t *testing.T) {
 	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, aheadOfOne - 300<<10: 0, aheadOfOne + 1<<20: heldUp} {
 		synctest.Test(t, func(t *testing.T) {

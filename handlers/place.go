@@ -11,9 +11,9 @@ import (
 //
 // It is left when the upstream has done its work, not when the client has the answer: a slow client refuses nobody.
 // kube-apiserver's work is done when the answer is written, so what is small is read into memory at the upstream's own
-// pace (ahead.go). Of what is larger the rest is read at the client's pace, and the place is left when that has made the
-// upstream wait for a second altogether: from then on it is the client who spreads the upstream's work over time. The
-// list of a client that is not slow keeps its place to the end.
+// pace (ahead.go). Of what is larger the rest is read at the client's pace, and the place is left when that has made
+// the upstream wait for a second altogether: from then on it is the client who spreads the upstream's work over time.
+// The list of a client that is not slow keeps its place to the end.
 type place struct {
 	limiter *limiter
 	q       *Request

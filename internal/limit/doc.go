@@ -1,4 +1,4 @@
-// Package limit says whether work may begin now, later or not at all, so that a storm ends here and not at the upstream.
+// Package limit says whether work may begin now, later or not at all: a storm ends here, and not at the upstream.
 //
 // It promises:
 //   - never more seats are taken than its Bounds allow, of one key and of all keys together;

@@ -35,8 +35,8 @@ type PassThrough struct {
 // NewPassThrough passes requests on to the client's upstream.
 func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
 
-// BodyReader reads the body of an answer that is passed through: what it returns stands in the body's place. It may wait
-// for the upstream.
+// BodyReader reads the body of an answer that is passed through: what it returns stands in the body's place. It may
+// wait for the upstream.
 type BodyReader func(answer *http.Response) io.ReadCloser
 
 // Serve sends the request on and copies the answer, whose body is read through what read makes of it; nil reads it as
