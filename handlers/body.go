@@ -22,7 +22,7 @@ func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }
 	case m.yaml:
 		header.Set("Content-Type", runtime.ContentTypeYAML)
-		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewYAMLWriter(w) }
+		options.Filter = func(w io.Writer) io.WriteCloser { return newYAMLWriter(w, o.turns, o.time) }
 	}
 	return wire.NewBody(o.pieces(), options)
 }

@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,20 +10,22 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 	"go.uber.org/zap"
 	"golang.org/x/net/websocket"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // reply is the way of one answer to its client, the last station. It alone knows the connection: every piece must be
-// accepted in time, and the last of them within the request's, so that a client who reads slowly holds nothing for ever:
-// no goroutine, and no State.
+// accepted in time, and the last of them within the request's, so that a client who reads slowly holds nothing for
+// ever: no goroutine, and no State.
 type reply struct {
 	w       middleware.WrapResponseWriter
 	r       *http.Request // for the handshake of a websocket, and the form of an error
 	event   *observe.Event
 	log     *zap.Logger
-	timeout time.Duration // for each piece
-	until   time.Time     // when the whole answer must be with the client; zero for what runs long
+	timeout time.Duration       // for each piece
+	until   time.Time           // when the whole answer must be with the client; zero for what runs long
+	turns   *semaphore.Weighted // of becoming YAML
 }
 
 // newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
@@ -53,6 +56,14 @@ func (o *reply) finish() *observe.Event {
 
 // header is what the answer begins with.
 func (o *reply) header() http.Header { return o.w.Header() }
+
+// time is the time that an answer has until its client leaves or must have it.
+func (o *reply) time() (context.Context, context.CancelFunc) {
+	if o.until.IsZero() {
+		return context.WithCancel(o.r.Context())
+	}
+	return context.WithDeadline(o.r.Context(), o.until)
+}
 
 // chunked tells whether HTTP itself says where a stream's pieces end by chunks, as HTTP/1.1 does.
 func (o *reply) chunked() bool { return o.r.ProtoMajor == 1 }
@@ -94,8 +105,8 @@ func (o *reply) fail(err error) {
 	o.writeError(err)
 }
 
-// timedWriter gives the client a new deadline for each piece, none of them later than until. The deadline must be lifted
-// when a stream has nothing to write: HTTP/2 resets one whose deadline passes although it is only quiet.
+// timedWriter gives the client a new deadline for each piece, none of them later than until. The deadline must be
+// lifted when a stream has nothing to write: HTTP/2 resets one whose deadline passes although it is only quiet.
 type timedWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -56,6 +57,7 @@ type Server struct {
 	checks    []Check
 
 	times    times
+	turns    *semaphore.Weighted // of becoming YAML
 	draining context.Context
 	sink     observe.Sink
 	log      *zap.Logger
@@ -76,6 +78,7 @@ func New(c Config) http.Handler {
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
+		turns:    semaphore.NewWeighted(yamlAtOnce),
 		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
 	}
 	return s.routes()

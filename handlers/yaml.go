@@ -1,9 +1,18 @@
 package handlers
 
-import "github.com/listfacade/listfacade/cache"
+import (
+	"context"
+	"io"
+	"sync"
 
-// YAML has to be decoded as a whole, which takes a hundred times an answer's bytes of memory and about half a second for
-// each MiB. What is larger than this is the upstream's to answer.
+	"golang.org/x/sync/semaphore"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// YAML has to be decoded as a whole, which takes a hundred times an answer's bytes of memory and about half a second
+// for each MiB. What is larger than this is the upstream's to answer.
 const (
 	yamlObjects = 500
 	yamlBytes   = 1 << 20
@@ -20,4 +29,45 @@ func tooLargeYAML(q *Request, state *cache.State, p plan) bool {
 	}
 	chunk := state.Chunk(q.Predicate, p.from, limit)
 	return chunk.Len > yamlObjects || chunk.Bytes() > yamlBytes
+}
+
+// yamlAtOnce is how many answers become YAML at a time: together they take half a GB of memory.
+const yamlAtOnce = 4
+
+// yamlWriter is a wire.YAMLWriter that waits for its turn. The turn is over when the client is written to: however
+// slowly it reads, nobody waits for it.
+type yamlWriter struct {
+	*wire.YAMLWriter
+	turns *semaphore.Weighted
+	wait  func() (context.Context, context.CancelFunc)
+	to    *afterTurn
+}
+
+// afterTurn is what is written to when a turn is over.
+type afterTurn struct {
+	w     io.Writer
+	leave func()
+}
+
+// Write implements io.Writer.
+func (a *afterTurn) Write(p []byte) (int, error) {
+	a.leave()
+	return a.w.Write(p)
+}
+
+func newYAMLWriter(w io.Writer, turns *semaphore.Weighted, wait func() (context.Context, context.CancelFunc)) *yamlWriter {
+	to := &afterTurn{w: w}
+	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), turns: turns, wait: wait, to: to}
+}
+
+// Close implements io.Closer. It fails with the context's error when there was no turn in time.
+func (y *yamlWriter) Close() error {
+	ctx, cancel := y.wait()
+	defer cancel()
+	if err := y.turns.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	y.to.leave = sync.OnceFunc(func() { y.turns.Release(1) })
+	defer y.to.leave()
+	return y.YAMLWriter.Close()
 }

@@ -1,11 +1,17 @@
 package handlers
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -41,6 +47,33 @@ func TestYAMLIsBounded(t *testing.T) {
 		f.get(t, reads[0])
 		if f.tryFor(t, "/api/v1/namespaces/many/configmaps?resourceVersion=0", "application/yaml"); f.events.last().Reason != observe.TooLargeYAML {
 			t.Error("an object too much is not passed through")
+		}
+	})
+}
+
+// A few become YAML at a time, however many clients want it, and a client that does not read keeps no turn.
+func TestYAMLTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := semaphore.NewWeighted(1)
+		wait := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Minute) }
+		unread, w := io.Pipe()
+		slow := newYAMLWriter(w, turns, wait)
+		_, _ = io.WriteString(slow, `{"a":1}`)
+		go func() { _ = slow.Close() }()
+		synctest.Wait()
+		var got strings.Builder
+		quick := newYAMLWriter(&got, turns, wait)
+		_, _ = io.WriteString(quick, `{"a":1}`)
+		if err := quick.Close(); err != nil || got.String() != "a: 1\n" {
+			t.Errorf("beside a client that does not read: %q, %v", got.String(), err)
+		}
+		_ = unread.Close()
+		if !turns.TryAcquire(1) {
+			t.Fatal("a turn is kept")
+		}
+		began := time.Now()
+		if err := newYAMLWriter(&got, turns, wait).Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+			t.Errorf("without a turn: %v after %s", err, time.Since(began))
 		}
 	})
 }
