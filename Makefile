@@ -55,8 +55,9 @@ conformance: cluster ## questions and watched workloads made at random, to kube-
 	$(if $(UPSTREAM),LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 15m ./test/faults)
 
 .PHONY: soak
-soak: cluster ## the same for as long as SOAK says (default 1h), however many that are
-	@$(RANDOM_SEED) LISTFACADE_SOAK=$(SOAK) go test -race -count=1 -timeout 0 -v -run '^TestConformance' ./test/questions ./test/watches
+soak: cluster ## the same, beside faults in random order, for as long as SOAK says (default 1h); LISTFACADE_SEED replays
+	@$(RANDOM_SEED) LISTFACADE_SOAK=$(SOAK) \
+		go test -race -count=1 -p 3 -timeout 0 -v -run '^(TestConformance|TestFaultsAtRandom)' ./test/questions ./test/watches ./test/soak
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version

@@ -1,0 +1,125 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// read is an answer to a LIST or a GET, and the last write that was acknowledged before it was asked for, if the answer
+// has to show it.
+type read struct {
+	question testkit.Question
+	answer   *testkit.Answer
+	floor    written
+	world    int
+}
+
+// ofWorld parts the reads of a world from others.
+func ofWorld(all []read, world int) (of, others []read) {
+	for _, r := range all {
+		if r.world == world {
+			of = append(of, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return of, others
+}
+
+// check holds a read against what happened.
+func (r *read) check(k *kind, truth *truth, model *testkit.Model) error {
+	floor := r.floor.rv
+	if r.floor.deleted {
+		floor = max(floor, truth.deletion(k, r.floor.version))
+	}
+	return testkit.CheckRead(r.question, r.answer, floor, model)
+}
+
+// reader reads what was written a moment ago, in the ways that promise to show it.
+type reader struct {
+	soak   *soak
+	kind   *kind
+	number int
+	random *rand.Rand
+
+	mu    sync.Mutex // guards what follows
+	reads []read
+	good  int // answers
+}
+
+func (r *reader) String() string {
+	return fmt.Sprintf("reader %d of %s", r.number, r.kind.GVR.Resource)
+}
+
+// run reads after each write until the context ends.
+func (r *reader) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		_, _, changed := r.soak.writers[r.kind].acknowledged()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		r.read(ctx)
+	}
+}
+
+func (r *reader) read(ctx context.Context) {
+	r.soak.reading.RLock()
+	defer r.soak.reading.RUnlock()
+	floor, _, _ := r.soak.writers[r.kind].acknowledged()
+	paths := []string{
+		r.kind.collection("timeout=5s"),
+		r.kind.collection("timeout=5s", "t=a"),
+		r.kind.object(r.kind.name(r.random.IntN(objects))) + "?timeout=5s",
+	}
+	q := testkit.Question{Path: paths[r.random.IntN(len(paths))]}
+	answer, world, ok := r.soak.ask(ctx, r.String(), q)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reads = append(r.reads, read{question: q, answer: answer, floor: floor, world: world})
+	r.good++
+}
+
+// answers is how many good ones there were.
+func (r *reader) answers() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.good
+}
+
+func (r *reader) collect() []read {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reads := r.reads
+	r.reads = nil
+	return reads
+}
+
+// ask asks the facade, and judges an answer that is none. It returns the world of the moment when it was asked.
+func (s *soak) ask(ctx context.Context, who string, q testkit.Question) (*testkit.Answer, int, bool) {
+	phase, world := s.phase.Load(), int(s.world.Load())
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	answer, err := s.asker.Ask(ctx, q)
+	if err != nil {
+		s.failed(ctx, phase, "%s: %s: %v", who, q, err)
+		return nil, world, false
+	}
+	if answer.Code == http.StatusOK && s.spoiledBy(phase, answer.Body) {
+		return nil, world, false
+	}
+	if answer.Code == http.StatusOK || answer.Code == http.StatusNotFound && named(q) {
+		return answer, world, true
+	}
+	s.answered(phase, answer.Code, fmt.Sprintf("%s: %s: %s", who, q, answer.Body))
+	return nil, world, false
+}

@@ -1,0 +1,385 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	// within bounds what takes a second or two on an idle machine, after a fault: attempts come at growing distances.
+	within = 2 * time.Minute
+	// usual is how long faults are done without LISTFACADE_SOAK.
+	usual = time.Minute
+	// margin is what the test has to end what it began, before its deadline.
+	margin = 3 * time.Minute
+)
+
+// TestFaultsAtRandom does one fault after the other to what is behind a facade: each kind of them once, in an order and
+// with lengths that the seed chooses, then again in another.
+func TestFaultsAtRandom(t *testing.T) {
+	length, random := settings.Duration(t, "LISTFACADE_SOAK", usual), settings.Random(t)
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--shutdown-watch-termination-grace-period=1s",
+		"--apiserver-arg=--event-ttl=20s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	s := newSoak(t, own, random)
+	s.start(t)
+	until := time.Now().Add(length)
+	if deadline, limited := t.Deadline(); limited && deadline.Add(-margin).Before(until) {
+		until = deadline.Add(-margin)
+	}
+	for n := 0; time.Now().Before(until); {
+		for _, f := range s.shuffled() {
+			if !time.Now().Before(until) {
+				break
+			}
+			n++
+			s.suffer(t, n, f)
+		}
+		s.settle(t)
+	}
+	s.finish(t)
+}
+
+// soak is a facade under clients, what it reads from, and what is done to that.
+type soak struct {
+	*suite.Fixture
+	t       *testing.T
+	cluster *testkit.Cluster
+	random  *rand.Rand
+	began   time.Time
+	seed    uint64
+
+	etcd   *etcd
+	truth  *truth
+	road   *road
+	facade *suite.Facade
+	asker  *testkit.Asker
+	kinds  []*kind
+
+	writers  map[*kind]*writer
+	watchers []*watcher
+	readers  []*reader
+	onward   *http.Transport // of the writers
+	stop     func()          // ends the clients and waits for them
+	leaks    func() error    // goroutines that are left
+
+	reading  sync.RWMutex // held by reads, and by whoever wants quiet
+	phase    atomic.Pointer[phase]
+	world    atomic.Int64 // how often the store was set back
+	patient  atomic.Bool  // watches are to last
+	refusals atomic.Int64 // answers that a fault explains
+	relisted atomic.Int64 // watches that ended so
+
+	mu     sync.Mutex       // guards what follows
+	wrong  int              // complaints in this phase
+	before map[*kind]uint64 // versions that every watcher had reached when the store was set back
+	marks  map[*kind]uint64 // those of the last settling; the test's own
+	backup backup
+}
+
+func newSoak(t *testing.T, own *testkit.Cluster, random *rand.Rand) *soak {
+	t.Helper()
+	s := &soak{
+		Fixture: suite.NewFixture(t, own), t: t, cluster: own, random: random, seed: random.Uint64(), began: time.Now(),
+		writers: map[*kind]*writer{}, before: map[*kind]uint64{},
+	}
+	s.phase.Store(calm)
+	s.DefineGadgets(t)
+	s.kinds = newKinds(s.Namespace)
+	s.etcd = newEtcd(t, own)
+	s.truth = newTruth(t, s.etcd, s.kinds)
+	s.road = newRoad(t, s.Config)
+	client, transport, err := newClient(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.onward = transport
+	t.Cleanup(transport.CloseIdleConnections)
+	for i, k := range s.kinds {
+		s.writers[k] = &writer{
+			kind: k, truth: s.truth, url: s.Config.Host, client: client, random: s.numbers(i), changed: make(chan struct{}),
+		}
+		for j, way := range ways(k) {
+			s.watchers = append(s.watchers, &watcher{way: way, soak: s, kind: k, random: s.numbers(100 + 10*i + j)})
+		}
+		for j := range 2 {
+			s.readers = append(s.readers, &reader{soak: s, kind: k, number: j, random: s.numbers(1000 + 2*i + j)})
+		}
+	}
+	return s
+}
+
+// numbers are a client's own, so that what clients draw does not change what is drawn of faults.
+func (s *soak) numbers(of int) *rand.Rand {
+	return rand.New(rand.NewPCG(s.seed, uint64(of))) //nolint:gosec // to be repeatable
+}
+
+// start runs the facade and the clients.
+func (s *soak) start(t *testing.T) {
+	t.Helper()
+	running := goleak.IgnoreCurrent()
+	s.facade = suite.LaunchFacade(t, s.road.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = time.Second })
+	s.facade.AwaitReady(t)
+	var err error
+	if s.asker, err = testkit.NewAsker(s.facade.Config); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var clients sync.WaitGroup
+	s.stop = sync.OnceFunc(func() { cancel(); clients.Wait() })
+	t.Cleanup(s.stop)
+	for _, w := range s.writers {
+		clients.Go(func() { w.run(ctx) })
+	}
+	for _, w := range s.watchers {
+		clients.Go(func() { w.run(ctx) })
+	}
+	for _, r := range s.readers {
+		clients.Go(func() { r.run(ctx) })
+	}
+	s.leaks = func() error { return goleak.Find(running) }
+	s.recover(t)
+	s.settle(t)
+	s.log("%d watchers, %d readers and %d writers of %d kinds", len(s.watchers), len(s.readers), len(s.writers), len(s.kinds))
+}
+
+// log says what happens when.
+func (s *soak) log(format string, args ...any) {
+	s.t.Helper()
+	s.t.Logf("%6.1fs: %s", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// onlyFaults names faults, with commas between them, to do no others.
+const onlyFaults = "LISTFACADE_FAULTS"
+
+// shuffled are all faults in another order.
+func (s *soak) shuffled() []fault {
+	all := faults()
+	if only := os.Getenv(onlyFaults); only != "" {
+		all = slices.DeleteFunc(all, func(f fault) bool { return !slices.Contains(strings.Split(only, ","), f.name) })
+	}
+	s.random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// suffer does a fault, waits until everybody has recovered, and for a while that nothing happens.
+func (s *soak) suffer(t *testing.T, n int, f fault) {
+	t.Helper()
+	lasts := time.Second + time.Duration(s.random.Int64N(int64(4*time.Second)))
+	draw := rand.New(rand.NewPCG(s.random.Uint64(), 0)) //nolint:gosec // to be repeatable
+	s.enter(&f.phase)
+	s.log("fault %d: %s, for %s", n, f.name, lasts.Round(time.Millisecond))
+	f.do(t, s, lasts, draw)
+	s.log("fault %d is over", n)
+	s.recover(t)
+	s.log("everybody has recovered")
+	s.enter(calm)
+	s.rest(t)
+}
+
+// recover waits until every watcher has what was written until now, and everything is answered.
+func (s *soak) recover(t *testing.T) {
+	t.Helper()
+	reached := map[*kind]uint64{}
+	for _, k := range s.kinds {
+		w := s.writers[k]
+		w.turn.Lock()
+		reached[k] = w.mark(t.Context())
+		w.turn.Unlock()
+	}
+	s.await(t, reached)
+	for _, k := range s.kinds {
+		for _, q := range []testkit.Question{{Path: k.collection("timeout=5s")}, {Path: k.object(k.name(1)) + "?timeout=5s"}} {
+			testkit.Eventually(t, within, "the facade answers "+q.Path, func() error {
+				_, _, ok := s.ask(t.Context(), "the test", q)
+				if !ok {
+					return errors.New("it does not")
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// await waits until every watcher has reached its kind's version and goes on watching.
+func (s *soak) await(t *testing.T, reached map[*kind]uint64) {
+	t.Helper()
+	for _, w := range s.watchers {
+		testkit.Eventually(t, within, fmt.Sprintf("%s: it reaches %d", w, reached[w.kind]), func() error {
+			rv, _, open := w.reached()
+			if rv < reached[w.kind] || !open {
+				return fmt.Errorf("it is at %d, its watch is open: %t; %s", rv, open, w.doing())
+			}
+			return nil
+		})
+	}
+}
+
+// rest waits until a few things were written in which nothing may go wrong.
+func (s *soak) rest(t *testing.T) {
+	t.Helper()
+	const few = 3
+	before := map[*kind]int{}
+	for _, k := range s.kinds {
+		_, before[k], _ = s.writers[k].acknowledged()
+	}
+	for _, k := range s.kinds {
+		testkit.Eventually(t, within, k.GVR.Resource+" are written", func() error {
+			if _, now, _ := s.writers[k].acknowledged(); now < before[k]+few {
+				return fmt.Errorf("%d times", now-before[k])
+			}
+			return nil
+		})
+	}
+}
+
+// life is how many seconds a watch lasts.
+func (s *soak) life(w *watcher) int {
+	switch {
+	case s.patient.Load():
+		return 3600
+	case w.brief:
+		return 1 + w.random.IntN(3)
+	default:
+		return 20 + w.random.IntN(60)
+	}
+}
+
+// setBack is how often the store was, and the version of a kind that every watcher had reached when it last was.
+func (s *soak) setBack(k *kind) (int, uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return int(s.world.Load()), s.before[k]
+}
+
+// quiet holds back writers and readers until it is called off.
+func (s *soak) quiet() (off func()) {
+	for _, k := range s.kinds {
+		s.writers[k].turn.Lock()
+	}
+	s.reading.Lock()
+	return func() {
+		s.reading.Unlock()
+		for _, k := range s.kinds {
+			s.writers[k].turn.Unlock()
+		}
+	}
+}
+
+// settle ends a chapter and begins the next.
+func (s *soak) settle(t *testing.T) {
+	t.Helper()
+	off := s.quiet()
+	defer off()
+	s.chapter(t)
+}
+
+// chapter holds everything that clients were told and answered in a chapter against what happened, and turns the page.
+// The caller keeps quiet.
+func (s *soak) chapter(t *testing.T) {
+	t.Helper()
+	marks := map[*kind]uint64{}
+	for _, k := range s.kinds {
+		marks[k] = s.writers[k].mark(t.Context())
+	}
+	s.await(t, marks)
+	s.reopen(t)
+	s.truth.complete(t)
+	s.judge(t, int(s.world.Load()))
+	for _, k := range s.kinds {
+		s.truth.turn(k, marks[k])
+	}
+	s.marks = marks
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// reopen lets every watcher go on with another watch.
+func (s *soak) reopen(t *testing.T) {
+	t.Helper()
+	var all errgroup.Group
+	for _, w := range s.watchers {
+		all.Go(func() error { return w.reopen(t.Context()) })
+	}
+	if err := all.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// judge holds what clients were told and answered in a world against what happened there.
+func (s *soak) judge(t *testing.T, world int) {
+	t.Helper()
+	var watches, events, reads int
+	for _, k := range s.kinds {
+		model, err := s.truth.model(k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []read
+		for _, w := range s.watchers {
+			if w.kind != k {
+				continue
+			}
+			over, lists := w.collect(world)
+			all = append(all, lists...)
+			for _, r := range over {
+				watches++
+				events += r.Told()
+				if err := testkit.CheckWatch(r.Recording, model); err != nil {
+					t.Errorf("%s: %v", w, err)
+				}
+			}
+		}
+		for _, r := range s.readers {
+			if r.kind == k {
+				all = append(all, r.collect()...)
+			}
+		}
+		reads += len(all)
+		for _, r := range all {
+			if err := r.check(k, s.truth, model); err != nil {
+				t.Errorf("%s: %v", k.GVR.Resource, err)
+			}
+		}
+	}
+	s.log("%d watches with %d events and %d reads are as they must be, after %d refusals; %d times a client was told to list again",
+		watches, events, reads, s.refusals.Swap(0), s.relisted.Swap(0))
+}
+
+// finish ends everything, and looks for what is left.
+func (s *soak) finish(t *testing.T) {
+	t.Helper()
+	s.stop()
+	s.facade.Close(t)
+	testkit.Eventually(t, within, "nobody is on the road any more", func() error {
+		s.facade.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
+		return s.road.empty()
+	})
+	s.truth.stop()
+	s.road.close()
+	s.etcd.client.CloseIdleConnections()
+	s.onward.CloseIdleConnections()
+	testkit.Eventually(t, within, "every goroutine is gone", s.leaks)
+}
