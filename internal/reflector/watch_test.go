@@ -286,6 +286,31 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// An upstream that is away for a moment now and then is followed again within a moment each time; and so is one that
+// forgets its window each time.
+func TestBackSoon(t *testing.T) {
+	for name, expired := range map[string]bool{"resumed": false, "listed again": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				lane := r.synced(t)
+				for i := range 20 {
+					r.SetOffline(true)
+					elapse(3 * time.Second)
+					if expired {
+						r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+					}
+					r.SetOffline(false)
+					rv := r.Put("ns/a", fmt.Sprint(i))
+					elapse(15 * time.Second)
+					if diff := cmp.Diff([]string{fmt.Sprintf("ns/a@%d", rv)}, contents(t, lane)); diff != "" {
+						t.Fatalf("the %d. time, 15 seconds after it was back\n%s", i+1, diff)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackoff()
@@ -303,11 +328,18 @@ func TestBackoff(t *testing.T) {
 				t.Errorf("slept %s at the end", took)
 			}
 		}
-		elapse(healthyAfter + time.Second)
+		elapse(time.Hour) // an attempt may hang
+		b.lived(settled)
 		began := time.Now()
 		b.sleep(t.Context(), 0)
+		if took := time.Since(began); took < 25*time.Second {
+			t.Errorf("slept %s after a stream that broke off at once", took)
+		}
+		b.lived(10 * time.Second)
+		began = time.Now()
+		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took > 200*time.Millisecond {
-			t.Errorf("slept %s after a healthy minute", took)
+			t.Errorf("slept %s after ten seconds in which all was well", took)
 		}
 	})
 }

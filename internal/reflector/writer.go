@@ -51,7 +51,7 @@ func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	pause := newBackoff()
 	for ctx.Err() == nil {
-		err := w.judge(ctx, w.epoch(ctx), pause)
+		err := w.judge(ctx, w.epoch(ctx, pause), pause)
 		if ctx.Err() != nil {
 			return
 		}
@@ -76,8 +76,9 @@ func (w *writer) run(ctx context.Context) {
 	}
 }
 
-// epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails.
-func (w *writer) epoch(ctx context.Context) error {
+// epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails. It tells the
+// pause before the next one how long that went well.
+func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
 	case <-w.wrong: // by this very epoch it is dealt with
 	default:
@@ -107,6 +108,8 @@ func (w *writer) epoch(ctx context.Context) error {
 	if w.version = version; w.versions.since(ctx, time.Now()) != version {
 		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
 	}
+	synced := time.Now()
+	defer func() { pause.lived(time.Since(synced)) }()
 	return w.follow(ctx, open)
 }
 
@@ -119,6 +122,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 		if open != nil {
 			err := w.apply(ctx, open)
 			regular = errors.Is(err, io.EOF) && open.isOverdue()
+			pause.lived(time.Since(began))
 			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
