@@ -3,6 +3,7 @@ package soak
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -24,6 +25,9 @@ type phase struct {
 
 // calm is when nothing is wrong.
 var calm = &phase{name: "calm"}
+
+// starting is when nobody has been answered yet.
+var starting = &phase{name: "the start", codes: away}
 
 // away is what is answered while kube-apiserver cannot be asked.
 var away = []int{http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
@@ -68,7 +72,7 @@ func (s *soak) answered(asked *phase, code int, what string) {
 
 // failed judges an answer that did not come, or not as a whole.
 func (s *soak) failed(ctx context.Context, asked *phase, format string, args ...any) {
-	if ctx.Err() == context.Canceled { //nolint:errorlint // the context's own error
+	if errors.Is(ctx.Err(), context.Canceled) {
 		return
 	}
 	// What kube-apiserver's answer lacks, ours lacks.

@@ -49,7 +49,6 @@ type reader struct {
 
 	mu    sync.Mutex // guards what follows
 	reads []read
-	good  int // answers
 }
 
 func (r *reader) String() string {
@@ -74,9 +73,9 @@ func (r *reader) read(ctx context.Context) {
 	defer r.soak.reading.RUnlock()
 	floor, _, _ := r.soak.writers[r.kind].acknowledged()
 	paths := []string{
-		r.kind.collection("timeout=5s"),
-		r.kind.collection("timeout=5s", "t=a"),
-		r.kind.object(r.kind.name(r.random.IntN(objects))) + "?timeout=5s",
+		r.kind.collection("timeout=30s"),
+		r.kind.collection("timeout=30s", "t=a"),
+		r.kind.object(r.kind.name(r.random.IntN(objects))) + "?timeout=30s",
 	}
 	q := testkit.Question{Path: paths[r.random.IntN(len(paths))]}
 	answer, world, ok := r.soak.ask(ctx, r.String(), q)
@@ -86,14 +85,6 @@ func (r *reader) read(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reads = append(r.reads, read{question: q, answer: answer, floor: floor, world: world})
-	r.good++
-}
-
-// answers is how many good ones there were.
-func (r *reader) answers() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.good
 }
 
 func (r *reader) collect() []read {

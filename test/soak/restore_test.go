@@ -41,7 +41,8 @@ func (s *soak) putBack(t *testing.T) {
 	if err := os.CopyFS(s.etcd.dir, os.DirFS(s.backup.dir)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(s.etcd.dir, 0o700); err != nil { //nolint:gosec // etcd wants a directory so
+	// etcd wants it so.
+	if err := os.Chmod(s.etcd.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -142,7 +143,7 @@ func (s *soak) judgeOld(t *testing.T, old int, models map[*kind]*testkit.Model) 
 func (s *soak) readsRestored(t *testing.T) {
 	t.Helper()
 	for _, k := range s.kinds {
-		q := testkit.Question{Path: k.collection("timeout=5s")}
+		q := testkit.Question{Path: k.collection("timeout=30s")}
 		var answer *testkit.Answer
 		testkit.Eventually(t, within, "the facade answers "+q.Path, func() error {
 			var ok bool

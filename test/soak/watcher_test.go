@@ -105,7 +105,7 @@ func (w *watcher) attempt(ctx context.Context) bool {
 }
 
 func (w *watcher) list(ctx context.Context) bool {
-	q := testkit.Question{Path: w.kind.collection("timeout=10s"+w.more, w.selectors...)}
+	q := testkit.Question{Path: w.kind.collection("timeout=30s"+w.more, w.selectors...)}
 	floor := written{}
 	if w.cached {
 		q.Path += "&resourceVersion=0"
