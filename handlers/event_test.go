@@ -64,7 +64,7 @@ func TestEvents(t *testing.T) {
 	} {
 		inBubble(t, func(t *testing.T, f *facade) {
 			for _, key := range []string{"ns/a", "ns/b", "ns/c"} {
-				f.Put(key, "1")
+				f.Put(key, usual)
 			}
 			f.get(t, reads[0])
 			response, body := f.get(t, target)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -158,3 +159,9 @@ func isForward(err error) bool {
 	var forward *forwardError
 	return errors.As(err, &forward)
 }
+
+// manyObjects are as many as the upstream is asked for rather than that somebody waits for a proof.
+const manyObjects = 500
+
+// usual is what makes an object of the usual size.
+var usual = strings.Repeat("x", 2<<10)

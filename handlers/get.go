@@ -10,6 +10,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
+// oneObject is what the upstream would have to send for a get: an object of the usual size.
+var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
+
 // get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the
 // upstream as much as the object itself, so it has to be one that is shared, or the upstream answers.
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
@@ -22,7 +25,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 		return err
 	}
 	q.Event.Plan = p.kind.String()
-	state, err := s.stateFor(ctx, q, lane, p, fresh.Answer{Objects: 1, Bytes: objectSize})
+	state, err := s.stateFor(ctx, q, lane, p, oneObject)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
 		return forwardFor(observe.TooLargeYAML) // before anything is proven for it
 	}
-	state, err := s.stateFor(ctx, q, lane, p, listed(q, lane, p))
+	state, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
 	if err != nil {
 		return err
 	}

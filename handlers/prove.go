@@ -11,13 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-const (
-	// freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
-	freshWait = 3 * time.Second
-	// smallResult is how many objects the upstream is asked for rather than made to prove a quiet lane fresh: that many
-	// take it a few milliseconds, a fence about a second.
-	smallResult = 500
-)
+// freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
+const freshWait = 3 * time.Second
 
 // stateFor finds the State that a plan reads; answer is what the upstream would have to give instead. A *forwardError
 // says that the upstream has to answer.
@@ -68,29 +63,19 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return rv, nil
 }
 
-// objectSize is what an object is taken to have, in bytes of JSON.
-const objectSize = 2 << 10
-
-// listed is what the upstream would have to send for a list.
-func listed(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
+// answerTo is what the upstream would have to send for a list.
+func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	state, err := lane.Cache.State()
 	if err != nil {
 		return fresh.Answer{}
 	}
-	objects := state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from})
-	if p.limit > 0 {
-		objects = min(objects, p.limit)
+	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
+	a := fresh.Answer{Objects: state.Count(span), Bytes: int(state.Bytes(span))}
+	if p.limit > 0 && p.limit < a.Objects {
+		a.Bytes = int(float64(a.Bytes) / float64(a.Objects) * float64(p.limit))
+		a.Objects = p.limit
 	}
-	return fresh.Answer{Objects: objects, Bytes: objects * objectSize}
-}
-
-// isSmall tells whether a list is cheap for the upstream.
-func isSmall(q *Request, lane *reflector.Reflector, p plan) bool {
-	if p.limit > 0 && p.limit <= smallResult {
-		return true
-	}
-	state, err := lane.Cache.State()
-	return err != nil || state.Count(cache.Span{Prefix: q.keyPrefix(), From: p.from}) <= smallResult
+	return a
 }
 
 // reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it

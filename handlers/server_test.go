@@ -28,8 +28,8 @@ var reads = []string{
 
 func TestReadsComeFromTheCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		for _, key := range []string{"ns/a", "ns/b", "ns/c"} { // one alone would be the upstream's, for its price
-			f.Put(key, "1")
+		for _, key := range []string{"ns/a", "ns/b", "ns/c"} { // less would be the upstream's, for its price
+			f.Put(key, usual)
 		}
 		for _, target := range reads {
 			response, body := f.get(t, target)
@@ -206,7 +206,7 @@ func TestMethods(t *testing.T) {
 
 func TestTimeoutParameter(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		for i := range smallResult { // so many that the upstream is not asked instead
+		for i := range manyObjects { // so many that the upstream is not asked instead
 			f.Put(fmt.Sprint("ns/", i), "1")
 		}
 		f.Put("ns/a", "1")

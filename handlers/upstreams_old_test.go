@@ -56,7 +56,7 @@ func holds(body string, rv uint64) bool {
 // it. What cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
 func TestReadsFromOldUpstreams(t *testing.T) {
 	inFrontOf(t, func(t *testing.T, f *facade) {
-		for i := range smallResult + 1 { // so many that the upstream is not asked at once
+		for i := range manyObjects + 1 { // so many that the upstream is not asked at once
 			f.Put(fmt.Sprint("big/", i), "1")
 		}
 		for _, quiet := range []bool{false, true} {
@@ -91,7 +91,7 @@ func TestVersionsOfOthersWithoutBookmarks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
 				f.SetWays(oldWays[name])
-				for i := range smallResult + 1 {
+				for i := range manyObjects + 1 {
 					f.Put(fmt.Sprint("big/", i), "1")
 				}
 				f.get(t, reads[0])
