@@ -43,6 +43,7 @@ func TestNoLeaks(t *testing.T) {
 	for i := range 20 {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 100<<10))
 	}
+	suite.FacadeKubeconfig(t, suite.Cluster(t)) // who gives the rights keeps a connection
 	before := openFiles(t)
 	running := goleak.IgnoreCurrent()
 	run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.Preload = []string{"pods"} })
