@@ -36,6 +36,8 @@ func TestAnswersOfReleases(t *testing.T) {
 		"a cache that is behind":           {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}`), v1_30, true},
 		"so is the facade's":               {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"6"}`), v1_30, false},
 		"it is not behind since":           {"/api/v1/pods?resourceVersion=7", tooLarge, answer(200, `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"}`), v1_34, false},
+		"a label key in YAML":              {list, answer(400, "a qualified\n  name must"), answer(400, "a valid label\n  key must"), v1_34, true},
+		"a label key, passed through":      {list, answer(400, "a qualified name must"), answer(400, "a qualified name must"), v1_34, true},
 		"a label key":                      {list, answer(400, ": a qualified name must consist of"), answer(400, ": a valid label key must consist of"), v1_34, true},
 		"an annotation of a conversion":    {converted, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, true},
 		"the same of another version":      {list, answer(200, `{"name":"a","x":1}`), answer(200, preserved), v1_30, false},
