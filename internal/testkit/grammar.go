@@ -83,7 +83,7 @@ func (g *Grammar) noRead(subject Subject) Question {
 
 // with is the parameters with field selectors of the subject's own kind.
 func (g *Grammar) with(subject Subject, parameters []parameter) []parameter {
-	fields := asked().without(subject.Resource, kindFields[subject.Resource])
+	fields := kindFields[subject.Resource]
 	if len(fields) == 0 || g.random.IntN(2) == 0 {
 		return parameters
 	}

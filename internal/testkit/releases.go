@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -91,15 +90,6 @@ func (q Question) knownOnlyHere(want, got *Answer) bool {
 		return known && got.listVersion() >= q.reads().floor
 	}
 	return known && (got.Code == http.StatusOK || got.Code == http.StatusNotFound)
-}
-
-// without leaves out selectors of fields that the release does not know.
-func (r release) without(resource string, selectors []string) []string {
-	field := map[release]map[string]string{v1_30: {"services": "spec."}, v1_34: {"resourceslices": "spec.pool.name"}}[r][resource]
-	if field == "" {
-		return selectors
-	}
-	return slices.DeleteFunc(slices.Clone(selectors), func(selector string) bool { return strings.Contains(selector, field) })
 }
 
 // labelKey is what a key of a label selector is called that is none; in YAML the line may end anywhere.
