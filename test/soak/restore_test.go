@@ -60,7 +60,7 @@ const lost = 200
 //     then gets the new world's state;
 //   - a read of the most recent state is answered with the new world's, or not at all;
 //   - in the new world, all guarantees hold from there on.
-func restored(t *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
+func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 	if s.backup.dir == "" {
 		s.do(t, "etcd", "kill")
 		s.takeBackup(t)
@@ -91,7 +91,12 @@ func restored(t *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
 		w.forget()
 	}
 	s.do(t, "kube-apiserver", "start")
-	s.readsRestored(t)
+	unread := draw.IntN(2) > 0
+	if unread {
+		s.log("nobody reads until all watches have ended")
+	} else {
+		s.readsRestored(t)
+	}
 	for _, w := range s.watchers {
 		testkit.Eventually(t, within, fmt.Sprintf("%s: it hears of the restored store", w), func() error {
 			if rv, world, open := w.reached(); world != int(s.world.Load()) || !open {
@@ -99,6 +104,9 @@ func restored(t *testing.T, s *soak, lasts time.Duration, _ *rand.Rand) {
 			}
 			return nil
 		})
+	}
+	if unread {
+		s.readsRestored(t)
 	}
 	s.judgeOld(t, int(old), models)
 }
