@@ -107,7 +107,7 @@ func (l *Lane) Apply(c Change) error {
 	rv := c.Object.RV
 	before, present := s.Get(c.Object.Key)
 	together := l.options.ReadFromEtcd && c.Kind == Delete
-	if rv < s.rv || rv == s.rv && !(together && present) {
+	if rv < s.rv || rv == s.rv && (!together || !present) {
 		return ErrOutOfOrder
 	}
 	switch {

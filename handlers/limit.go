@@ -53,6 +53,7 @@ func (l *limiter) place(ctx context.Context, q *Request, cached int64) (*place, 
 	switch p.cost {
 	case free:
 		return p, nil
+	case small:
 	case large:
 		places, seats = l.lists, seatsFor(max(cached, l.sizes.of(q)))
 	}

@@ -90,7 +90,7 @@ func TestStaleWithoutEnd(t *testing.T) {
 // A question that found no answer, and after which nobody asks, makes no outage of an upstream that is well.
 func TestNoOutageWithoutQuestions(t *testing.T) {
 	inOutage(t, time.Minute, func(t *testing.T, f *facade) {
-		f.Script("/version", func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
+		f.Script("/version", func(_ http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
 		if _, err := f.asker.ServerVersion(t.Context()); err == nil || f.asker.Unheard() == 0 {
 			t.Fatalf("no outage begins with %v", err)
 		}

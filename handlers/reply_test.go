@@ -3,6 +3,7 @@ package handlers
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -54,7 +55,7 @@ func (f *facade) breaksOff(t *testing.T, target string, limit time.Duration) {
 		<-time.After(time.Second)
 		_, err = io.CopyN(io.Discard, response.Body, 8<<10)
 	}
-	if took := time.Since(began); err == io.EOF || took < limit || took > limit+10*time.Second {
+	if took := time.Since(began); errors.Is(err, io.EOF) || took < limit || took > limit+10*time.Second {
 		t.Errorf("%s: %v after %s", target, err, took)
 	}
 	if event := f.events.last(); event.Code != http.StatusOK || event.Took != limit {
@@ -72,7 +73,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			if _, err := io.WriteString(conn, "GET "+target+" HTTP/1.1\r\nHost: facade.test\r\n\r\n"); err != nil {
 				t.Fatal(err)
 			}

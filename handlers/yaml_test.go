@@ -45,7 +45,8 @@ func TestYAMLIsBounded(t *testing.T) {
 		}
 		f.Put("many/more", "x")
 		f.get(t, reads[0])
-		if f.tryFor(t, "/api/v1/namespaces/many/configmaps?resourceVersion=0", "application/yaml"); f.events.last().Reason != observe.TooLargeYAML {
+		_, _, err := f.tryFor(t, "/api/v1/namespaces/many/configmaps?resourceVersion=0", "application/yaml")
+		if err != nil || f.events.last().Reason != observe.TooLargeYAML {
 			t.Error("an object too much is not passed through")
 		}
 	})

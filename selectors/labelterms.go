@@ -70,6 +70,7 @@ func mergedTerm(terms []labelTerm) labelTerm {
 			if t.bound < merged.bound {
 				merged = *t
 			}
+		case labelExists, labelAbsent, labelNever: // one says what all say
 		}
 	}
 	if merged.op == labelNotIn && len(terms) > 1 {

@@ -87,7 +87,7 @@ func shout(t *testing.T, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := fmt.Fprintf(conn, "GET /%s HTTP/1.1\r\n\r\n", mark); err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,8 @@ func (w *writer) run(ctx context.Context) {
 // pause before the next one how long that went well.
 func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
-	case <-w.wrong: // by this very epoch it is dealt with
+	case why := <-w.wrong:
+		w.log.Debug("a new list is what this asks for", zap.Error(why))
 	default:
 	}
 	w.synced.Store(nil)

@@ -56,7 +56,7 @@ func TestOutage(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, _ = listeningTransport{RoundTripper: transport, outage: clock}.RoundTrip(request) //nolint:bodyclose // has none
+					_, _ = listeningTransport{RoundTripper: transport, outage: clock}.RoundTrip(request)
 				}
 				ask(c.transport)
 				<-time.After(time.Minute)
