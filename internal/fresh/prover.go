@@ -80,9 +80,7 @@ func (p *Prover) Changed(rv cache.RV) {
 	p.rate.note(now)
 	p.whole.Store(&now)
 	p.membership.seek(p.filler.Start)
-	if shared := p.membership.joined.Load(); shared != nil {
-		shared.account.note(p.resource, rv)
-	}
+	p.membership.store().account.note(p.resource, rv)
 }
 
 // Synced says that the lane holds a list that was read consistently and asked for at that time.
