@@ -22,20 +22,35 @@ const (
 // only whether. So a lane joins only when it says that there is no other, and when the lane's own version was found
 // between two of the shared store's, and again when that had moved on. It leaves at the first contradiction.
 type stores struct {
-	make   func() *store
-	layout *layout
+	make     func(uncached Source) *store
+	layout   *layout
+	uncached Source // what a shared store probes; nil: whatever is read
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards the rest
 	shared *store
+	avoid  time.Time // until when the uncached source is not asked, because it gave no answer
 }
+
+// uncachedPause is how long the uncached source is left alone when the upstream does not answer for it, as it may not
+// for who has no right to read it.
+const uncachedPause = time.Minute
 
 // get is the shared store of now; one that broke up is replaced by one without resources.
 func (s *stores) get() *store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shared == nil || s.shared.isBroken() {
-		s.shared = s.make()
+	if s.shared != nil && !s.shared.isBroken() {
+		return s.shared
 	}
+	now := time.Now()
+	if s.shared != nil && s.shared.isDeserted() {
+		s.avoid = now.Add(uncachedPause)
+	}
+	uncached := s.uncached
+	if now.Before(s.avoid) {
+		uncached = nil
+	}
+	s.shared = s.make(uncached)
 	return s.shared
 }
 
@@ -164,6 +179,14 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 	case before.rv > m.agreed:
 		m.joined.Store(shared)
 	}
+}
+
+// leave makes the resource be compared anew.
+func (m *membership) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined.Store(nil)
+	m.agreed = 0
 }
 
 // rest ends a comparison; the next one may be made after a pause.

@@ -91,10 +91,10 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
 	rig.start = func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
-	shared := NewProvers(rig.counters, nobodyCounts{}, rig.start)
+	shared := NewProvers(rig.counters, nil, nobodyCounts{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
-			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, rig.start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, nil, rig.start),
 		}
 	}
 	return rig
@@ -276,4 +276,50 @@ func TestStoresThatRiseInStep(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the upstream reads from etcd is what is probed: it answers at once, whatever others wait for. Who may not read
+// it does without.
+func TestUncachedSource(t *testing.T) {
+	for name, answers := range map[string]bool{"answers": true, "is forbidden": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rv := cache.RV(100)
+				r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &rv, "events": &rv})
+				r.members["pods"].stores.uncached = forbidden{counter{r.counters, "events"}, !answers}
+				for range 8 {
+					for _, name := range []string{"pods", "leases"} {
+						r.current(t, name)
+						r.move(&rv, 1)
+					}
+					<-time.After(2 * compareEvery)
+				}
+				pods, leases := r.members["pods"].known(), r.members["leases"].known()
+				if pods == nil || pods != leases {
+					t.Fatal("pods and leases do not share a store")
+				}
+				before := r.probes["events"]
+				for range 10 {
+					r.current(t, "pods")
+				}
+				if n := r.probes["events"] - before; answers != (n == 10) {
+					t.Errorf("events were probed %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// forbidden is a source that may not be read.
+type forbidden struct {
+	counter
+	is bool
+}
+
+// ResourceVersion implements Source.
+func (f forbidden) ResourceVersion(ctx context.Context) (cache.RV, error) {
+	if f.is {
+		return 0, ErrUnsupported
+	}
+	return f.counter.ResourceVersion(ctx)
 }

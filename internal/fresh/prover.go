@@ -24,11 +24,12 @@ type Provers struct {
 	stores  *stores
 }
 
-// NewProvers makes provers for lanes of one upstream. start runs work for all of them in the background, and returns
-// false when that is over.
-func NewProvers(upstream Upstream, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
+// NewProvers makes provers for lanes of one upstream. uncached is a resource that the upstream reads from etcd, nil
+// when there is none. start runs work for all of them in the background, and returns false when that is over.
+func NewProvers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
 	p := &Provers{metrics: metrics, turns: newTurns(), readers: new(atomic.Int64)}
-	p.stores = &stores{layout: newLayout(upstream), make: func() *store { return newStore(metrics, start) }}
+	p.stores = &stores{layout: newLayout(upstream), uncached: uncached}
+	p.stores.make = func(uncached Source) *store { return newStore(metrics, uncached, start) }
 	return p
 }
 
@@ -69,7 +70,7 @@ func (p *Provers) Prover(o Options) *Prover {
 		metrics: p.metrics, turns: p.turns, company: p.readers,
 	}
 	prover.rate.since = time.Now()
-	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, o.Filler.Start)}
+	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, nil, o.Filler.Start)}
 	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }
@@ -90,10 +91,11 @@ func (p *Prover) Synced(asked time.Time) {
 }
 
 // Interrupted says that the lane's watch broke off. The upstream may have been restored meanwhile, and give out
-// versions once more that lanes have heard of.
+// versions once more that lanes have heard of; or it was started with another etcd for the resource.
 func (p *Prover) Interrupted() {
 	if shared := p.membership.joined.Load(); shared != nil {
 		shared.account.reset()
+		p.membership.leave()
 	}
 }
 

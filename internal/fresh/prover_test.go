@@ -47,7 +47,7 @@ func newUpstream(t *testing.T, names ...string) *theUpstream {
 	var background sync.WaitGroup
 	t.Cleanup(func() { cancel(); background.Wait() })
 	start := func(work func(context.Context)) bool { background.Go(func() { work(ctx) }); return true }
-	provers := NewProvers(u.counters, nobodyCounts{}, start)
+	provers := NewProvers(u.counters, nil, nobodyCounts{}, start)
 	for _, name := range names {
 		l := &testLane{upstream: u, name: name, start: start, lane: cache.NewLane(cache.Options{}), stored: map[string]cache.RV{}}
 		l.prover = provers.Prover(Options{Lane: l.lane, Source: l, Filler: l, Resource: name})

@@ -2,6 +2,7 @@ package fresh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,27 +17,19 @@ type store struct {
 	metrics Metrics
 	probes  *groupCommit[reading]
 	account *account
+	// uncached is what is probed if it can be: kube-apiserver answers for a resource that it has no cache of as soon as
+	// etcd does. For any other it waits until its cache is where etcd is, up to 100 ms if only others change (semantics
+	// 10.4). nil when there is none.
+	uncached Source
 
 	mu        sync.Mutex // guards the rest
 	founded   bool       // somebody is in it
 	asked     Source     // what the last probe was sent to; nil before the first
-	candidate Source     // what the next one is sent to, if it is time to ask another than the quickest
-	quickest  quickest
-	last      cache.RV // the last answer
-	broken    bool     // its answers contradict each other: they are not from one counter
+	candidate Source     // what the next one is sent to
+	last      cache.RV   // the last answer
+	broken    bool       // its answers contradict each other: they are not from one counter
+	deserted  bool       // the uncached source gives no answer
 }
-
-// quickest is the source that answered soonest. kube-apiserver answers for a resource when its cache of that resource
-// has reached etcd's version: at once if the resource changes all the time or has no cache, but up to 100 ms later if
-// only others change (semantics 10.4).
-type quickest struct {
-	source Source
-	took   time.Duration
-	round  time.Time // when another was asked last
-}
-
-// roundEvery is how long the quickest source alone is asked; then it is another's turn.
-const roundEvery = time.Second
 
 // reading is the answer to a probe.
 type reading struct {
@@ -45,15 +38,15 @@ type reading struct {
 	store *store // whose versions these are
 }
 
-func newStore(metrics Metrics, start func(func(context.Context)) bool) *store {
-	s := &store{metrics: metrics, account: newAccount()}
+func newStore(metrics Metrics, uncached Source, start func(func(context.Context)) bool) *store {
+	s := &store{metrics: metrics, account: newAccount(), uncached: uncached}
 	s.probes = newGroupCommit(nil, start, s.probe)
 	return s
 }
 
 // current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
-// resources. Mostly the quickest is asked; once a second probes go round among those that are read, so that a counter
-// of its own would show, or a quicker source.
+// resources. Without an uncached one probes go round among those that are read, so that a counter of its own would
+// show.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	s.propose(source)
 	return s.probes.get(ctx, requestPrice)
@@ -75,15 +68,15 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 		return reading{}, errNoResource
 	}
 	s.metrics.Questioned("probe")
-	began := time.Now()
 	rv, err := source.ResourceVersion(ctx)
 	if err != nil {
-		s.fails(source)
+		if source == s.uncached && errors.Is(err, ErrUnsupported) {
+			s.desert()
+		}
 		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed(source, began)
 	if rv < s.last { // another counter, or the upstream was restored: what is on the account is of another history
 		s.broken = true
 		s.account.reset()
@@ -93,41 +86,18 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 	return reading{rv: rv, asked: source, store: s}, nil
 }
 
-// fails makes a source that gave no answer be asked no more than the others.
-func (s *store) fails(source Source) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.quickest.source == source {
-		s.quickest = quickest{}
-	}
-}
-
-// timed takes note of how long a source took, with mu held. A question that another answers sooner is that one's from
-// then on.
-func (s *store) timed(source Source, began time.Time) {
-	now := time.Now()
-	took, q := now.Sub(began), &s.quickest
-	switch {
-	case source == q.source:
-		q.took += (took - q.took) / 8
-	case q.source == nil || took < q.took:
-		*q = quickest{source: source, took: took, round: now}
-	}
-}
-
 // next is what to probe now; nil when nothing is known.
 func (s *store) next() Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
-	if s.quickest.source != nil && (s.candidate == nil || now.Sub(s.quickest.round) < roundEvery) {
-		return s.quickest.source
+	if s.uncached != nil {
+		return s.uncached
 	}
 	source := s.candidate
 	if source == nil {
 		source = s.asked
 	}
-	s.candidate, s.quickest.round = nil, now
+	s.candidate = nil
 	return source
 }
 
@@ -138,17 +108,31 @@ func (s *store) breakUp() {
 	s.broken = true
 }
 
+// desert breaks a store up whose uncached source gives no answer.
+func (s *store) desert() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken, s.deserted = true, true
+}
+
+func (s *store) isDeserted() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deserted
+}
+
 func (s *store) isBroken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.broken
 }
 
-// isFirst is true once: for the first resource, which there is nothing to compare with.
+// isFirst is true once: for the first resource, which there is nothing to compare with. An uncached one is there from
+// the start.
 func (s *store) isFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first := !s.founded
+	first := !s.founded && s.uncached == nil
 	s.founded = true
 	return first
 }

@@ -56,7 +56,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
 	}
-	l.provers = fresh.NewProvers(client, metrics, l.startShared)
+	l.provers = fresh.NewProvers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
 }
 

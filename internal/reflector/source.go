@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -32,9 +33,15 @@ type source struct {
 	resource upstream.Resource
 }
 
+// uncached is the resource that every kube-apiserver reads from etcd (semantics 2.1).
+var uncached = upstream.Resource{GVR: corev1.SchemeGroupVersion.WithResource("events"), Namespaced: true}
+
 // ResourceVersion implements fresh.Source.
 func (s source) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	version, err := s.client.ResourceVersion(ctx, s.resource)
+	if upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed) {
+		return 0, fmt.Errorf("%w: %w", fresh.ErrUnsupported, err)
+	}
 	if err != nil {
 		return 0, err
 	}
