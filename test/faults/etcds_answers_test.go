@@ -63,8 +63,8 @@ func (a *separateEtcds) asks(t *testing.T, q testkit.Question) (err error) {
 }
 
 // cacheAnswers holds that consistent lists of each resource come from the cache before long; it may take a while to
-// find out who shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date. There are
-// several readers: the upstream answers one alone, when that costs it no more than a proof.
+// find out who shares an etcd with whom. Events have no bookmarks, but an event may bring the lane up to date. There
+// are several readers: the upstream answers one alone, when that costs it no more than a proof.
 func (a *separateEtcds) cacheAnswers(t *testing.T) {
 	for _, gvr := range a.resources() {
 		testkit.Eventually(t, suite.Within, gvr.Resource+" are answered from the cache", func() error {
