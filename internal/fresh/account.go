@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// accountSize is how many of the latest versions are on the account: at 1,000 writes a second, 16 seconds.
-	accountSize = 1 << 14
+	// sharedSize is how many of the latest versions are on the account that lanes share: at 1,000 writes a second, 16
+	// seconds. ownSize is that of a lane which shares none.
+	sharedSize, ownSize = 1 << 14, 1 << 8
 	// settleTime is how long an event may take until its lane has it; what nobody has heard of by then, nobody will.
 	settleTime = 100 * time.Millisecond
 	// likelyEnough is how many versions that nobody hears of may be expected since a lane was proven.
@@ -24,8 +25,10 @@ const (
 // A resource is known by its plural name, whatever the group and version: what is stored as events is read as
 // events.v1. and events.v1.events.k8s.io, and each lane of them has to hear of a change itself.
 type account struct {
-	mu      sync.Mutex // guards all
-	heard   [accountSize]entry
+	size cache.RV
+
+	mu      sync.Mutex // guards the rest
+	heard   []entry    // a version's is at its remainder by size; nil before the first
 	owners  map[string]uint32
 	awaited map[cache.RV]*notice
 
@@ -52,15 +55,18 @@ type notice struct {
 	readers int
 }
 
-func newAccount() *account {
-	return &account{owners: map[string]uint32{}, awaited: map[cache.RV]*notice{}}
+func newAccount(size cache.RV) *account {
+	return &account{size: size, owners: map[string]uint32{}, awaited: map[cache.RV]*notice{}}
 }
 
 // note says that the lane of a resource has the change at a version.
 func (a *account) note(resource string, rv cache.RV) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at := &a.heard[rv%accountSize]
+	if a.heard == nil {
+		a.heard = make([]entry, a.size)
+	}
+	at := &a.heard[rv%a.size]
 	if at.rv > rv {
 		return // of long ago
 	}
@@ -89,22 +95,30 @@ func (a *account) gap(resource string, after, upTo cache.RV) cache.RV {
 }
 
 func (a *account) firstGap(owner uint32, after, upTo cache.RV) cache.RV {
-	if upTo > after+accountSize {
+	if upTo > after+a.size {
 		return after + 1
 	}
 	for rv := after + 1; rv <= upTo; rv++ {
-		if at := a.heard[rv%accountSize]; at.rv != rv || at.owner == owner {
+		if at := a.at(rv); at.rv != rv || at.owner == owner {
 			return rv
 		}
 	}
 	return 0
 }
 
+// at is what is known of a version, or of another that took its place, with mu held.
+func (a *account) at(rv cache.RV) entry {
+	if a.heard == nil {
+		return entry{}
+	}
+	return a.heard[rv%a.size]
+}
+
 // await joins those who wait until a lane has heard of a version; nil when one has already. The caller leaves.
 func (a *account) await(rv cache.RV) *notice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.heard[rv%accountSize].rv == rv {
+	if a.at(rv).rv == rv {
 		return nil
 	}
 	n := a.awaited[rv]
@@ -142,11 +156,11 @@ func (a *account) answered(rv cache.RV, now time.Time) {
 
 // count is how many versions after one, and up to another, nobody has heard of, with mu held.
 func (a *account) count(after, upTo cache.RV) (unheard cache.RV) {
-	if upTo > after+accountSize {
+	if upTo > after+a.size {
 		return upTo - after
 	}
 	for rv := after + 1; rv <= upTo; rv++ {
-		if a.heard[rv%accountSize].rv != rv {
+		if a.at(rv).rv != rv {
 			unheard++
 		}
 	}
@@ -168,6 +182,6 @@ func (a *account) likely(resource string, whole cache.RV, since time.Duration) b
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	clear(a.heard[:])
+	a.heard = nil
 	a.marks, a.known = [2]mark{}, false
 }

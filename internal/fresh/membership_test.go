@@ -94,7 +94,7 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	shared := NewProvers(rig.counters, nil, nobodyCounts{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
-			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, nil, rig.start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, ownSize, nil, rig.start),
 		}
 	}
 	return rig

@@ -29,7 +29,7 @@ type Provers struct {
 func NewProvers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
 	p := &Provers{metrics: metrics, turns: newTurns(), readers: new(atomic.Int64)}
 	p.stores = &stores{layout: newLayout(upstream), uncached: uncached}
-	p.stores.make = func(uncached Source) *store { return newStore(metrics, uncached, start) }
+	p.stores.make = func(uncached Source) *store { return newStore(metrics, sharedSize, uncached, start) }
 	return p
 }
 
@@ -70,7 +70,7 @@ func (p *Provers) Prover(o Options) *Prover {
 		metrics: p.metrics, turns: p.turns, company: p.readers,
 	}
 	prover.rate.since = time.Now()
-	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, nil, o.Filler.Start)}
+	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, ownSize, nil, o.Filler.Start)}
 	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }

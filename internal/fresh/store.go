@@ -38,8 +38,8 @@ type reading struct {
 	store *store // whose versions these are
 }
 
-func newStore(metrics Metrics, uncached Source, start func(func(context.Context)) bool) *store {
-	s := &store{metrics: metrics, account: newAccount(), uncached: uncached}
+func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(context.Context)) bool) *store {
+	s := &store{metrics: metrics, account: newAccount(size), uncached: uncached}
 	s.probes = newGroupCommit(nil, start, s.probe)
 	return s
 }

@@ -127,12 +127,14 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
+			if !regular {
+				w.reflector.prover.Interrupted()
+			}
 			w.reflector.hearsNothing(time.Now())
 			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
-				w.reflector.prover.Interrupted()
 				w.note(err)
 				pause.sleep(ctx, retryAfter(err))
 			}
