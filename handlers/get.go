@@ -14,7 +14,7 @@ import (
 var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 
 // get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the
-// upstream as much as the object itself, so it has to be one that is shared, or the upstream answers.
+// upstream as much as the object itself, so it has to be one that is shared, or the upstream answers (ADR 8).
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	// A name that no object can have is refused in words of its own.
 	if strings.Contains(q.Name, "%") {

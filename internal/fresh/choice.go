@@ -31,7 +31,7 @@ func (p *Prover) choose(s *cache.State, answer Answer, tried proof) proof {
 	switch {
 	case tried < byProbe && shared && (p.speaks(s) || !callable && !answer.Small()):
 		return byProbe
-	case tried < byRollCall && callable:
+	case tried < byRollCall && callable && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice):
 		return byRollCall
 	}
 	if tried == byFence || answer.Small() {

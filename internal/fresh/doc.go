@@ -23,5 +23,5 @@
 // implements it owns them. Nothing else is started.
 //
 // The package sends no request and writes no lane: it declares what it needs of both (source.go), and is told what
-// happens to a lane by its Prover's methods Changed, Synced and Interrupted.
+// happens to a lane by its Prover's methods Changed, Synced, Interrupted and Replaced.
 package fresh

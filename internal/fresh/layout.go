@@ -30,34 +30,55 @@ func newLayout(upstream Upstream) *layout {
 	return &layout{upstream: upstream, turn: make(chan struct{}, 1)}
 }
 
+// forget makes the upstream be asked anew: it may have been started with other etcds.
+func (l *layout) forget() {
+	select {
+	case l.turn <- struct{}{}:
+		l.asked = time.Time{}
+		<-l.turn
+	default: // somebody is asking
+	}
+}
+
 // oneEtcd tells whether all resources are in one etcd, as kube-apiserver's health checks show: it has one for the etcd
-// of most resources, and another for each etcd of others. What cannot be found out counts as no.
-func (l *layout) oneEtcd(ctx context.Context) bool {
+// of most resources, and another for each etcd of others. What it does not say counts as no; an
+// error is no answer.
+func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return false
+		return false, ctx.Err()
 	}
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
 		// The answer is for all, so the reader who happens to ask must not take it along when he leaves.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
 		defer cancel()
-		l.one, l.asked = l.ask(ctx), time.Now()
+		one, err := l.ask(ctx)
+		if err != nil {
+			return false, err
+		}
+		l.one, l.asked = one, time.Now()
 	}
-	return l.one
+	return l.one, nil
 }
 
-func (l *layout) ask(ctx context.Context) bool {
+func (l *layout) ask(ctx context.Context) (bool, error) {
 	text, err := l.upstream.ServerVersion(ctx)
+	if err != nil {
+		return false, err
+	}
 	var version struct{ Major, Minor string }
-	if err != nil || json.Unmarshal(text, &version) != nil {
-		return false
+	if json.Unmarshal(text, &version) != nil {
+		return false, nil
 	}
 	minor, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
 	if err != nil || version.Major != "1" || minor < overridesSince {
-		return false
+		return false, nil //nolint:nilerr // a version that cannot be read is one that does not say
 	}
 	checks, err := l.upstream.HealthChecks(ctx)
-	return err == nil && bytes.Contains(checks, []byte("[+]etcd ok")) && !bytes.Contains(checks, []byte("etcd-override"))
+	if err != nil {
+		return false, err
+	}
+	return bytes.Contains(checks, []byte("[+]etcd ok")) && !bytes.Contains(checks, []byte("etcd-override")), nil
 }

@@ -31,8 +31,8 @@ type stores struct {
 	avoid  time.Time // until when the uncached source is not asked, because it gave no answer
 }
 
-// uncachedPause is how long the uncached source is left alone when the upstream does not answer for it, as it may not
-// for who has no right to read it.
+// uncachedPause is how long the uncached source is left alone at least when the upstream does not answer for it, as it
+// may not for who has no right to read it; then the next store that breaks up is followed by one with it.
 const uncachedPause = time.Minute
 
 // get is the shared store of now; one that broke up is replaced by one without resources.
@@ -54,6 +54,18 @@ func (s *stores) get() *store {
 	return s.shared
 }
 
+// interrupted says that somebody's watch broke off, or ended: what was heard, and what kube-apiserver said of its
+// etcds, may be over.
+func (s *stores) interrupted() {
+	s.mu.Lock()
+	shared := s.shared
+	s.mu.Unlock()
+	if shared != nil {
+		shared.account.reset()
+	}
+	s.layout.forget()
+}
+
 // membership is which store a lane's resource is in, as far as it is known.
 type membership struct {
 	source Source
@@ -67,6 +79,7 @@ type membership struct {
 	agreed   cache.RV   // the shared store's version when it agreed first; 0 when it has not
 	again    time.Time  // when the next comparison may be made
 	busy     bool       // a comparison is under way
+	life     int        // counts interruptions: a comparison that one fell into says nothing
 }
 
 // current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an
@@ -154,7 +167,14 @@ func (m *membership) mayCompare() (*store, bool) {
 
 // compare asks the shared store, the own and the shared again.
 func (m *membership) compare(ctx context.Context, shared *store) {
-	if !m.stores.layout.oneEtcd(ctx) {
+	m.mu.Lock()
+	life := m.life
+	m.mu.Unlock()
+	switch one, err := m.stores.layout.oneEtcd(ctx); {
+	case err != nil:
+		m.rest(compareEvery)
+		return
+	case !one:
 		m.rest(layoutAge)
 		return
 	}
@@ -164,14 +184,16 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 	if beforeErr == nil && err == nil {
 		after, afterErr = m.askShared(ctx, shared, nil)
 	}
-	if (beforeErr != nil || afterErr != nil) && ctx.Err() == nil {
-		shared.breakUp() // nobody who still reads it vouches for it
+	slow := errors.Is(beforeErr, context.DeadlineExceeded) || errors.Is(afterErr, context.DeadlineExceeded)
+	if slow && ctx.Err() == nil {
+		shared.breakUp() // so that nobody else waits for it
 	}
 	agree := beforeErr == nil && err == nil && afterErr == nil && before.rv <= own.rv && own.rv <= after.rv
 	m.rest(compareEvery)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
+	case m.life != life:
 	case !agree:
 		m.agreed = 0
 	case m.agreed == 0:
@@ -187,6 +209,7 @@ func (m *membership) leave() {
 	defer m.mu.Unlock()
 	m.joined.Store(nil)
 	m.agreed = 0
+	m.life++
 }
 
 // rest ends a comparison; the next one may be made after a pause.

@@ -2,6 +2,7 @@ package fresh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ type counters struct {
 	minor      string // version of Kubernetes
 	checks     string // what /livez shows
 	unanswered string // the resource that is not answered for
+	unhealthy  bool   // it does not say what it consists of
+	refusals   int    // how many questions are refused from now on
 }
 
 // ServerVersion implements Upstream.
@@ -34,6 +37,9 @@ func (c *counters) HealthChecks(context.Context) ([]byte, error) {
 	<-time.After(time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.unhealthy {
+		return nil, errors.New("not yet")
+	}
 	return []byte(c.checks), nil
 }
 
@@ -49,6 +55,10 @@ func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes[c.name]++
+	if c.refusals > 0 {
+		c.refusals--
+		return 0, errors.New("too many requests")
+	}
 	if c.name == c.unanswered {
 		c.mu.Unlock()
 		<-ctx.Done()
@@ -322,4 +332,41 @@ func (f forbidden) ResourceVersion(ctx context.Context) (cache.RV, error) {
 		return 0, ErrUnsupported
 	}
 	return f.counter.ResourceVersion(ctx)
+}
+
+// A question that fails once is no answer: nobody leaves a store for it, and who wants to join asks again soon.
+func TestQuestionsThatFailOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rv := cache.RV(100)
+		of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "nodes": &rv}
+		r := newCounterRig(t, of)
+		round := func(names ...string) {
+			for _, name := range names {
+				r.current(t, name)
+				r.move(&rv, 1)
+			}
+			<-time.After(2 * compareEvery)
+		}
+		r.mu.Lock()
+		r.unhealthy = true
+		r.mu.Unlock()
+		round("pods", "leases")
+		r.mu.Lock()
+		r.unhealthy = false
+		r.mu.Unlock()
+		for range 3 {
+			round("pods", "leases")
+		}
+		shared := r.members["pods"].known()
+		if shared == nil || shared != r.members["leases"].known() {
+			t.Fatal("pods and leases do not share a store soon after the upstream is well")
+		}
+		r.mu.Lock()
+		r.refusals = 1
+		r.mu.Unlock()
+		r.members["nodes"].compare(t.Context(), shared)
+		if shared.isBroken() {
+			t.Error("the store broke up")
+		}
+	})
 }

@@ -59,8 +59,11 @@ func (p *Prover) awaitHeard(ctx context.Context, s *store, rv cache.RV, wait tim
 		return p.await(ctx, rv, wait)
 	}
 	n := s.account.await(rv)
-	if n == nil { // it is this resource's; another lane of it was faster
-		return p.await(ctx, rv, wait)
+	if n == nil {
+		if state, err := p.lane.State(); err != nil || s.account.gap(p.resource, state.RV(), rv) != rv {
+			return err // it was heard of in this moment
+		}
+		return p.await(ctx, rv, wait) // it is this resource's; another lane of it was faster
 	}
 	defer s.account.leave(rv, n)
 	if p.at(rv) {

@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // Prover proves for one lane what the upstream's current resourceVersion is and that the lane has reached it (semantics
-// 10.5). What fills the lane tells it what happens there: Changed, Synced, Interrupted.
+// 10.5). What fills the lane tells it what happens there: Changed, Synced, Interrupted, Replaced.
 type Prover struct {
 	lane         *cache.Lane
 	filler       Filler
@@ -60,6 +60,7 @@ type Prover struct {
 	fences     fences
 	rate       rate
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
+	distrusted atomic.Bool               // the lane is wrong, and was not listed again yet
 	whole      atomic.Pointer[time.Time] // when the lane was last known to hold everything
 }
 
@@ -90,13 +91,21 @@ func (p *Prover) Synced(asked time.Time) {
 	p.whole.Store(&asked)
 }
 
-// Interrupted says that the lane's watch broke off. The upstream may have been restored meanwhile, and give out
-// versions once more that lanes have heard of; or it was started with another etcd for the resource.
+// Interrupted says that the lane's watch broke off, or that the lane ends. The upstream may be restored before somebody
+// watches again, and give out versions once more that the lane has heard of; or it may be started with another etcd for
+// the resource.
 func (p *Prover) Interrupted() {
-	if shared := p.membership.joined.Load(); shared != nil {
-		shared.account.reset()
-		p.membership.leave()
-	}
+	p.membership.leave()
+	p.membership.stores.interrupted()
+}
+
+// Replaced says that the lane was listed again, and shows what the upstream has.
+func (p *Prover) Replaced() { p.distrusted.Store(false) }
+
+// distrust stops proofs until the lane is listed again: what it shows is not what the upstream has.
+func (p *Prover) distrust(tell func()) {
+	p.distrusted.Store(true)
+	tell()
 }
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
@@ -121,13 +130,8 @@ func (p *Prover) Recent(ctx context.Context, arrived time.Time, answer Answer) (
 		p.company.Add(-1)
 		return state, err
 	}
-	over, taken := p.turns.tryTake()
-	context.AfterFunc(ctx, func() {
-		p.company.Add(-1)
-		if taken {
-			over()
-		}
-	})
+	p.turns.occupy()
+	context.AfterFunc(ctx, func() { p.company.Add(-1) })
 	return nil, err
 }
 
@@ -136,6 +140,9 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, error)
 	before, err := p.lane.State()
 	if err != nil {
 		return nil, err
+	}
+	if p.distrusted.Load() {
+		return nil, ErrUnproven
 	}
 	now := reading{}
 	for tried := byUpstream; ; {
@@ -164,6 +171,9 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, error)
 func (p *Prover) Reach(ctx context.Context, want cache.RV, answer Answer) error {
 	if _, err := p.lane.WaitFor(ctx, want, grace); err == nil {
 		return nil // almost always: the client read it, or wrote it, a moment ago
+	}
+	if p.distrusted.Load() {
+		return ErrUnproven
 	}
 	p.company.Add(1)
 	defer p.company.Add(-1)
@@ -195,7 +205,7 @@ func (p *Prover) current(ctx context.Context) (reading, error) {
 	}
 	now, err := p.membership.current(ctx, before.RV())
 	if err == nil && now.rv < before.RV() {
-		p.filler.SetBack()
+		p.distrust(p.filler.SetBack)
 		return reading{}, errSetBack
 	}
 	return now, err

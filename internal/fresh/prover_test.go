@@ -264,6 +264,7 @@ func TestInterruptedLane(t *testing.T) {
 		if gap := account.gap("quiet", rv-1, rv); gap != 0 {
 			t.Fatalf("the gap is at %d", gap)
 		}
+		u.lanes["pods"].prover.membership.leave() // who is no longer in the store may have noted it all the same
 		u.lanes["pods"].prover.Interrupted()
 		if gap := account.gap("quiet", rv-1, rv); gap != rv {
 			t.Errorf("after the interruption the gap is at %d", gap)
@@ -337,5 +338,28 @@ func TestContradiction(t *testing.T) {
 		if quiet.contradict != 1 {
 			t.Errorf("told %d times", quiet.contradict)
 		}
+		// Until it is listed again nothing proves it, a probe at the very version included.
+		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
+			t.Errorf("proven before the new list: %v", err)
+		}
+		quiet.lane.Replace(rv, nil, []*cache.Object{{Key: "ns/b", RV: rv}})
+		quiet.prover.Replaced()
+		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
+			t.Errorf("not proven after the new list: %v", err)
+		}
 	})
+}
+
+// The account holds the latest versions; those whose places others took are not known any more.
+func TestAccountIsBounded(t *testing.T) {
+	a := newAccount(8)
+	for rv := cache.RV(1); rv <= 20; rv++ {
+		a.note("pods", rv)
+	}
+	a.note("pods", 3) // late, in the place of another
+	for _, c := range []struct{ after, upTo, gap cache.RV }{{12, 20, 0}, {11, 20, 12}, {12, 21, 13}, {19, 19, 0}, {19, 21, 21}, {2, 3, 3}} {
+		if gap := a.gap("quiet", c.after, c.upTo); gap != c.gap {
+			t.Errorf("after %d, up to %d, the gap is at %d, not %d", c.after, c.upTo, gap, c.gap)
+		}
+	}
 }

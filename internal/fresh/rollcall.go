@@ -54,12 +54,13 @@ func (p *Prover) callRoll(ctx context.Context, party party) (*RollCall, error) {
 	if party.price <= rollCallPrice(state.Len())+worthPrice {
 		return nil, errCheaper
 	}
-	defer func(began time.Time) { p.turns.took(time.Since(began)) }(time.Now())
+	began := time.Now()
 	p.metrics.Questioned("rollcall")
 	call, err := p.membership.source.CallRoll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
+	p.turns.took(time.Since(began))
 	p.membership.store().account.answered(call.RV, time.Now())
 	return call, nil
 }
@@ -93,7 +94,7 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answ
 		return nil, err
 	}
 	if call.RV < held {
-		p.filler.SetBack()
+		p.distrust(p.filler.SetBack)
 		return nil, errSetBack
 	}
 	waited := error(nil)
@@ -104,7 +105,7 @@ func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answ
 		}
 		switch {
 		case state.RV() == call.RV && !call.matches(state):
-			p.filler.Contradicted()
+			p.distrust(p.filler.Contradicted)
 			return nil, errContradicted
 		case state.RV() >= call.RV:
 			return state, nil

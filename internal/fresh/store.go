@@ -106,6 +106,7 @@ func (s *store) breakUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken = true
+	s.account.reset()
 }
 
 // desert breaks a store up whose uncached source gives no answer.
@@ -113,6 +114,7 @@ func (s *store) desert() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.broken, s.deserted = true, true
+	s.account.reset()
 }
 
 func (s *store) isDeserted() bool {

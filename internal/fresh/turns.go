@@ -13,6 +13,8 @@ const (
 	// turnWait is how long one waits for a turn at least; a question takes about a millisecond when the upstream is
 	// well.
 	turnWait = 5 * time.Millisecond
+	// turnMost bounds how long a question is taken to be on its way, whatever the last ones took.
+	turnMost = 50 * time.Millisecond
 )
 
 // turns let a few questions be on their way at a time over all lanes. Who has to wait for a turn is joined by others
@@ -30,7 +32,7 @@ func (t *turns) take(ctx context.Context) (over func()) {
 	if over, ok := t.tryTake(); ok {
 		return over
 	}
-	timer := time.NewTimer(max(turnWait, time.Duration(t.typical.Load())))
+	timer := time.NewTimer(t.lasts())
 	defer timer.Stop()
 	select {
 	case t.taken <- struct{}{}:
@@ -39,6 +41,19 @@ func (t *turns) take(ctx context.Context) (over func()) {
 	case <-ctx.Done():
 	}
 	return func() {}
+}
+
+// occupy takes a turn, if there is one, for a read that the upstream answers, for about as long as that keeps it busy:
+// how long the client takes to read the answer is none of its business.
+func (t *turns) occupy() {
+	if over, ok := t.tryTake(); ok {
+		time.AfterFunc(t.lasts(), over)
+	}
+}
+
+// lasts is how long a turn typically is.
+func (t *turns) lasts() time.Duration {
+	return min(max(turnWait, time.Duration(t.typical.Load())), turnMost)
 }
 
 // tryTake takes a turn if there is one.

@@ -25,11 +25,23 @@ func TestTurns(t *testing.T) {
 		for range 100 {
 			turns.took(200 * time.Millisecond)
 		}
-		time.AfterFunc(100*time.Millisecond, turns.over)
+		time.AfterFunc(20*time.Millisecond, turns.over)
 		began = time.Now()
 		turns.take(t.Context())
-		if took := time.Since(began); took != 100*time.Millisecond {
-			t.Errorf("waited %s for a turn that was given back after 100ms", took)
+		if took := time.Since(began); took != 20*time.Millisecond {
+			t.Errorf("waited %s for a turn that was given back after 20ms", took)
+		}
+		began = time.Now()
+		turns.take(t.Context())
+		if took := time.Since(began); took != turnMost {
+			t.Errorf("waited %s for a turn, where questions are slow", took)
+		}
+		turns.over()
+		turns.occupy()
+		began = time.Now()
+		turns.take(t.Context())
+		if took := time.Since(began); took != turnMost {
+			t.Errorf("a read that the upstream answers keeps its turn for %s", took)
 		}
 	})
 }

@@ -196,5 +196,6 @@ func (w *writer) publish(rv cache.RV, objects map[string]*cache.Object) error {
 		}
 	}
 	w.reflector.Cache.Replace(rv, w.shape, slices.Collect(maps.Values(objects)))
+	w.reflector.prover.Replaced()
 	return nil
 }

@@ -49,6 +49,7 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 // lane is closed: its watchers end, and requests are the upstream's to answer.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
+	defer w.reflector.prover.Interrupted()
 	pause := newBackoff()
 	for ctx.Err() == nil {
 		err := w.judge(ctx, w.epoch(ctx, pause), pause)
