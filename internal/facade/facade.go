@@ -19,16 +19,17 @@ import (
 
 // Facade is the wired parts of one process.
 type Facade struct {
-	config   Config
-	log      *zap.Logger
-	client   *upstream.Client
-	catalog  *upstream.Catalog
-	lanes    *reflector.Lanes
-	metrics  *observe.Metrics
-	preload  *preload
-	server   *http.Server
-	draining context.Context // ends when Serve begins to drain
-	drain    context.CancelFunc
+	config     Config
+	log        *zap.Logger
+	client     *upstream.Client
+	discoverer *http.Client // of the catalog; a client of its own
+	catalog    *upstream.Catalog
+	lanes      *reflector.Lanes
+	metrics    *observe.Metrics
+	preload    *preload
+	server     *http.Server
+	draining   context.Context // ends when Serve begins to drain
+	drain      context.CancelFunc
 }
 
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
@@ -38,11 +39,16 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(upstream.ForDiscovery(config))
+	forDiscovery := upstream.ForDiscovery(config)
+	discoverer, err := rest.HTTPClientFor(forDiscovery)
+	if err != nil {
+		return nil, fmt.Errorf("prepare discovery's client: %w", err)
+	}
+	discover, err := discovery.NewDiscoveryClientForConfigAndClient(forDiscovery, discoverer)
 	if err != nil {
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
-	f := &Facade{config: c, log: log, client: client, catalog: upstream.NewCatalog(client, discover)}
+	f := &Facade{config: c, log: log, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
 	f.metrics = observe.NewMetrics(f.Lanes)
 	f.lanes = reflector.NewLanes(client, reflector.Config{

@@ -9,6 +9,7 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
 // Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It
@@ -60,4 +61,7 @@ func (f *Facade) finish(ctx context.Context) {
 }
 
 // CloseIdle closes the connections to the upstream on which nothing is under way.
-func (f *Facade) CloseIdle() { f.client.CloseIdle() }
+func (f *Facade) CloseIdle() {
+	f.client.CloseIdle()
+	utilnet.CloseIdleConnectionsFor(f.discoverer.Transport)
+}

@@ -26,6 +26,9 @@ type boundTransport struct {
 	limit int64
 }
 
+// WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
+func (b boundTransport) WrappedRoundTripper() http.RoundTripper { return b.next }
+
 // RoundTrip implements http.RoundTripper.
 func (b boundTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := b.next.RoundTrip(r)
