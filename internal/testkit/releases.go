@@ -95,8 +95,9 @@ func (q Question) knownOnlyHere(want, got *Answer) bool {
 // labelKey is what a key of a label selector is called that is none; in YAML the line may end anywhere.
 var labelKey = regexp.MustCompile(`a\s+(?:qualified\s+name|valid\s+label\s+key)\s+must`)
 
-// zeroShares is an annotation that 1.30 writes into objects of a version which it converts, and leaves out of Tables.
-var zeroShares = regexp.MustCompile(`"annotations":\{"flowcontrol\.k8s\.io/v1beta3-preserve-zero-concurrency-shares":""\},`)
+// zeroShares is an annotation that 1.30 writes into objects of a version which it converts, and leaves out of Tables,
+// indented or not.
+var zeroShares = regexp.MustCompile(`"annotations":\s*\{\s*"flowcontrol\.k8s\.io/v1beta3-preserve-zero-concurrency-shares":\s*""\s*\},\s*`)
 
 const badVersion = "resourceVersion: Invalid value: "
 
