@@ -21,8 +21,7 @@ type groupCommit[T any] struct {
 
 // party is who shares a question.
 type party struct {
-	readers int
-	price   time.Duration // what it would take the upstream to answer all of them instead
+	price time.Duration // what it would take the upstream to answer all of them instead
 }
 
 // question is one question with its answer.
@@ -66,16 +65,8 @@ func (g *groupCommit[T]) join(price time.Duration) (*question[T], bool) {
 		}
 		g.next = q
 	}
-	q.party.readers++
 	q.party.price += price
 	return q, true
-}
-
-// waiting tells whether a question is on its way, or about to be.
-func (g *groupCommit[T]) waiting() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.next != nil || len(g.turn) > 0
 }
 
 // run waits until the question before this one is answered and a turn is free, closes it to newcomers, and asks.
