@@ -30,6 +30,10 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 	if r == today {
 		return want, got
 	}
+	if query := q.query(); query.Has("continue") && query.Get("resourceVersion") == "0" && query.Has("limit") &&
+		want.Code == http.StatusOK && got.Code == http.StatusOK {
+		return got, got // the limit counts in the one, and not in the other
+	}
 	w, g := *want, *got
 	w.Body, g.Body = labelKey.ReplaceAll(w.Body, []byte("a label key must")), labelKey.ReplaceAll(g.Body, []byte("a label key must"))
 	if r != v1_30 {
