@@ -121,6 +121,9 @@ func (c *Client) gitVersion(ctx context.Context) (string, error) {
 
 // ask lists nothing by the field, in the upstream's cache: it refuses a field before it looks for objects.
 func (f *Fields) ask(ctx context.Context, r Resource, label string) error {
+	if _, known := f.known(r, label); known {
+		return nil // the question before this one has just been answered
+	}
 	f.mu.Lock()
 	version := f.version
 	f.mu.Unlock()
