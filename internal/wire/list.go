@@ -2,6 +2,7 @@ package wire
 
 import (
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -23,6 +24,16 @@ type ListStyle interface {
 	Separator() string
 	// AppendTail appends what stands behind the items.
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
+}
+
+// MeasuredStyle is a ListStyle whose head says how long the items are together, so that all of them are looked at before
+// the first is written.
+type MeasuredStyle interface {
+	ListStyle
+	// Len is how many bytes AppendItem appends for an item, with what stands between it and the next.
+	Len(it *Item) int
+	// SetTotal says, before AppendHead, how long all items are together.
+	SetTotal(bytes int)
 }
 
 // Content is whether a list has items: some are written in another way when they have none.
@@ -75,9 +86,13 @@ func release(piece *[]byte) {
 // WriteList writes a list into a body, run by run; the runs together are all its items, in order. The body is not
 // closed.
 //
-// The runs are read once. An encoding whose head tells how long the items are together will read them twice, so whoever
-// hands them over has to be able to yield the same again.
+// The runs are read once; those of a MeasuredStyle are kept until the last is there.
 func (b *Body) WriteList(style ListStyle, meta ListMeta, runs iter.Seq[Run]) error {
+	if m, ok := style.(MeasuredStyle); ok {
+		all := slices.Collect(runs)
+		m.SetTotal(measure(m, all))
+		runs = slices.Values(all)
+	}
 	l := listWriter{body: b, style: style, separator: style.Separator(), meta: meta, piece: pieces.Get().(*[]byte)}
 	for run := range runs {
 		if err := l.run(run); err != nil {
@@ -85,6 +100,17 @@ func (b *Body) WriteList(style ListStyle, meta ListMeta, runs iter.Seq[Run]) err
 		}
 	}
 	return l.end()
+}
+
+// measure is how long the items of a list are together.
+func measure(style MeasuredStyle, runs []Run) int {
+	total := 0
+	for _, r := range runs {
+		for at := r.From; at < r.To; at++ {
+			total += style.Len(r.Page.Item(at))
+		}
+	}
+	return total
 }
 
 // listWriter writes one list in pieces.
