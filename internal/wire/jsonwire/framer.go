@@ -62,7 +62,7 @@ func (f *framer) append(dst []byte, event string, it *wire.Item, include wire.In
 	if f.form.Kind == wire.Row {
 		columns := f.columns
 		f.columns = noColumns
-		o := rowOptions{meta: f.form.Meta, include: include, ages: ages, now: time.Now()}
+		o := rowOptions{meta: f.form.Meta, include: include, ages: ages, clock: &table.Clock{Now: time.Now()}}
 		dst = f.shape.appendTable(dst, it, o, columns)
 	} else {
 		dst = f.shape.append(dst, f.form, it)

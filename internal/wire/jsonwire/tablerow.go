@@ -11,12 +11,12 @@ import (
 type rowOptions struct {
 	meta    wire.MetaVersion
 	include wire.Include
-	ages    *table.Ages // nil: cells stay as they were printed
-	now     time.Time   // what ages are counted to
+	ages    *table.Ages  // nil: cells stay as they were printed
+	clock   *table.Clock // what ages are counted to
 }
 
 func (s *Shape) rowOptions(f wire.Form, now time.Time) rowOptions {
-	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, now: now}
+	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, clock: &table.Clock{Now: now}}
 }
 
 // noColumns stands where a watch's Table does not repeat its columns (semantics 4.8).
@@ -42,7 +42,7 @@ func (s *Shape) appendRow(dst []byte, it *wire.Item, o *rowOptions) []byte {
 	if p.cells == nil {
 		dst = append(dst, "null"...)
 	} else {
-		dst = o.ages.AppendCells(dst, p.object, p.cells, o.now)
+		dst = o.ages.AppendCells(dst, p.object, p.cells, o.clock)
 	}
 	if p.conditions != nil {
 		dst = append(append(dst, `,"conditions":`...), p.conditions...)

@@ -2,7 +2,6 @@ package table
 
 import (
 	"slices"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
@@ -23,7 +22,7 @@ type staleCell struct {
 
 // renderer prints one stale cell of object anew. It reports false when the cell's text does not depend on the time: a
 // Job that has ended, a pod that never restarted, a timestamp that is not set. Such a cell is right as it is.
-type renderer func(object, cell []byte, now time.Time) (text string, ok bool)
+type renderer func(object, cell []byte, at *Clock) (text string, ok bool)
 
 // AgesFor returns the stale cells of a kind, nil when it has none.
 //
@@ -54,9 +53,9 @@ func (a *Ages) Frozen() []string {
 	return slices.Clone(a.frozen)
 }
 
-// AppendCells appends the cells of an object's row, a JSON array, to dst: those that hold an age as they read at now,
+// AppendCells appends the cells of an object's row, a JSON array, to dst: those that hold an age as they read now,
 // all others byte for byte as the upstream sent them. What is malformed is passed on, not repaired.
-func (a *Ages) AppendCells(dst, object, cells []byte, now time.Time) []byte {
+func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	if a == nil {
 		return append(dst, cells...)
 	}
@@ -68,7 +67,7 @@ func (a *Ages) AppendCells(dst, object, cells []byte, now time.Time) []byte {
 		if err != nil || len(stale) == 0 || index != stale[0].index {
 			return err
 		}
-		text, ok := stale[0].render(object, cell, now)
+		text, ok := stale[0].render(object, cell, at)
 		stale = stale[1:]
 		if ok {
 			dst = append(dst, cells[copied:s.Pos-len(cell)]...)

@@ -2,7 +2,6 @@ package table
 
 import (
 	"strings"
-	"time"
 )
 
 // What the apiextensions server writes into the description of a column whose definition has none, and what metav1
@@ -46,7 +45,7 @@ func sourceOf(column Column) string {
 // sinceFound renders the time passed since the timestamp that path finds. A cell that is not a string was null for a
 // reason that time does not change.
 func sinceFound(path jsonPath) renderer {
-	return func(object, cell []byte, now time.Time) (string, bool) {
+	return func(object, cell []byte, at *Clock) (string, bool) {
 		if len(cell) == 0 || cell[0] != '"' {
 			return "", false
 		}
@@ -55,6 +54,6 @@ func sinceFound(path jsonPath) renderer {
 			return "", false
 		}
 		then, ok := parseTime(raw)
-		return passed(then, now), ok
+		return at.since(then), ok
 	}
 }

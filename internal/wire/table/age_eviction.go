@@ -1,43 +1,41 @@
 package table
 
 import (
-	"time"
-
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
 // evictionResponderStatus renders "Started (5m ago)" and "Completed (5m ago)"; other states name no time.
-func evictionResponderStatus(eviction, _ []byte, now time.Time) (string, bool) {
+func evictionResponderStatus(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, state := shownResponder(eviction)
 	switch state {
 	case "Active":
 		started, ok := timeAt(responder, "startTime")
-		return "Started (" + passed(started, now) + " ago)", ok
+		return "Started (" + at.since(started) + " ago)", ok
 	case "Completed":
 		ended, ok := timeAt(responder, "completionTime")
-		return "Completed (" + passed(ended, now) + " ago)", ok
+		return "Completed (" + at.since(ended) + " ago)", ok
 	}
 	return "", false
 }
 
 // evictionExpectedFinish renders "in 5m", or "5m ago" once the estimate has passed, for a responder that has started.
-func evictionExpectedFinish(eviction, _ []byte, now time.Time) (string, bool) {
+func evictionExpectedFinish(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, state := shownResponder(eviction)
 	if _, started := timeAt(responder, "startTime"); state != "Active" || !started {
 		return "", false
 	}
 	finish, ok := timeAt(responder, "expectedCompletionTime")
-	if finish.After(now) {
-		return "in " + passed(now, finish), ok
+	if finish.After(at.Now) {
+		return "in " + at.till(finish), ok
 	}
-	return passed(finish, now) + " ago", ok
+	return at.since(finish) + " ago", ok
 }
 
 // evictionHeartbeat renders when the responder last gave a sign of life, in any state.
-func evictionHeartbeat(eviction, _ []byte, now time.Time) (string, bool) {
+func evictionHeartbeat(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, _ := shownResponder(eviction)
 	beat, ok := timeAt(responder, "heartbeatTime")
-	return passed(beat, now) + " ago", ok
+	return at.since(beat) + " ago", ok
 }
 
 // shownResponder returns the progress and the state of the responder that an Eviction's row is about: the last active

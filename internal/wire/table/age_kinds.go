@@ -1,8 +1,6 @@
 package table
 
 import (
-	"time"
-
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
@@ -68,17 +66,17 @@ func ageColumns(group, resource string) map[string]renderer {
 func eventLastSeen(paths ...string) renderer {
 	single := since(paths...)
 	series := since("series.lastObservedTime")
-	return func(object, cell []byte, now time.Time) (string, bool) {
+	return func(object, cell []byte, at *Clock) (string, bool) {
 		if raw, ok := scan.Lookup(object, "series"); ok && string(raw) != "null" {
-			return series(object, cell, now)
+			return series(object, cell, at)
 		}
-		return single(object, cell, now)
+		return single(object, cell, at)
 	}
 }
 
 // jobDuration renders how long a Job has been running. Once it has completed the duration is fixed; a failed Job has
 // no completion time, its duration grows on.
-func jobDuration(object, _ []byte, now time.Time) (string, bool) {
+func jobDuration(object, _ []byte, at *Clock) (string, bool) {
 	if _, ok := timeAt(object, "status.completionTime"); ok {
 		return "", false
 	}
@@ -86,12 +84,12 @@ func jobDuration(object, _ []byte, now time.Time) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return passed(started, now), true
+	return at.since(started), true
 }
 
 // poolRequestCompleted renders when a ResourcePoolStatusRequest became complete: the transition time of its Complete
 // condition, unless a Failed one stands before it.
-func poolRequestCompleted(object, _ []byte, now time.Time) (string, bool) {
+func poolRequestCompleted(object, _ []byte, at *Clock) (string, bool) {
 	for condition := range scan.Elements(arrayAt(object, "status.conditions")) {
 		if textAt(condition, "status") != "True" {
 			continue
@@ -100,8 +98,8 @@ func poolRequestCompleted(object, _ []byte, now time.Time) (string, bool) {
 		case "Failed":
 			return "", false
 		case "Complete":
-			at, ok := timeAt(condition, "lastTransitionTime")
-			return passed(at, now), ok
+			completed, ok := timeAt(condition, "lastTransitionTime")
+			return at.since(completed), ok
 		}
 	}
 	return "", false

@@ -9,7 +9,7 @@ import (
 
 // podRestarts renders "3 (5m ago)". The count is not a matter of time and stays as the upstream printed it; a cell
 // without a last restart is just the count.
-func podRestarts(object, cell []byte, now time.Time) (string, bool) {
+func podRestarts(object, cell []byte, at *Clock) (string, bool) {
 	count, _, found := bytes.Cut(cell, []byte(" ("))
 	if !found || len(count) < 2 || !bytes.HasSuffix(cell, []byte(` ago)"`)) {
 		return "", false
@@ -18,7 +18,7 @@ func podRestarts(object, cell []byte, now time.Time) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return string(count[1:]) + " (" + passed(last, now) + " ago)", true
+	return string(count[1:]) + " (" + at.since(last) + " ago)", true
 }
 
 // lastRestart returns when the latest of the restarts that kubectl counts took place. While a pod initializes these

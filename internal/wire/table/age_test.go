@@ -66,7 +66,7 @@ func TestAppendCellsPrintsWhatTheServerPrints(t *testing.T) {
 		t.Run(r.Group+"/"+r.Resource, func(t *testing.T) {
 			ages := r.ages()
 			for i, row := range r.Before.Rows {
-				got := ages.AppendCells([]byte("before"), row.Object, row.Cells, r.At)
+				got := ages.AppendCells([]byte("before"), row.Object, row.Cells, &Clock{Now: r.At})
 				if diff := cmp.Diff("before"+string(r.After.Rows[i].Cells), string(got)); diff != "" {
 					t.Errorf("row %d, printed first as %s (-server +ours):\n%s", i, row.Cells, diff)
 				}
@@ -161,7 +161,7 @@ func TestAgesForFindsNothingStale(t *testing.T) {
 		t.Errorf("a custom column of type string: got %+v, want nil", a)
 	}
 	var none *Ages
-	if got := string(none.AppendCells([]byte("x"), nil, []byte(`["a","5m"]`), time.Now())); got != `x["a","5m"]` {
+	if got := string(none.AppendCells([]byte("x"), nil, []byte(`["a","5m"]`), &Clock{Now: time.Now()})); got != `x["a","5m"]` {
 		t.Errorf("nil Ages: got %s", got)
 	}
 	if got := none.Frozen(); got != nil {
@@ -188,7 +188,7 @@ func TestAgesForCustomColumns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			column := Column{Name: "Col", Type: "date", Description: test.description}
 			ages := AgesFor("example.com", "things", []Column{column}, []string{test.path})
-			got := ages.AppendCells(nil, []byte(object), []byte(`["1s"]`), now)
+			got := ages.AppendCells(nil, []byte(object), []byte(`["1s"]`), &Clock{Now: now})
 			if string(got) != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
@@ -208,7 +208,7 @@ func TestAppendCellsKeepsWhatItCannotRead(t *testing.T) {
 		{`["a","1s"]`, ``}, {`["a","1s"]`, `{}`}, {`["a","1s"]`, `{"metadata":{"creationTimestamp":null}}`},
 		{`["a","1s"]`, `{"metadata":{"creationTimestamp":"yesterday"}}`}, {`["a","1s"]`, `{"metadata":{"creationTimestamp":7}}`},
 	} {
-		got := ages.AppendCells(nil, []byte(test.object), []byte(test.cells), time.Now())
+		got := ages.AppendCells(nil, []byte(test.object), []byte(test.cells), &Clock{Now: time.Now()})
 		if string(got) != test.cells {
 			t.Errorf("object %s: cells %s became %s", test.object, test.cells, got)
 		}
@@ -221,7 +221,7 @@ func TestAppendCellsKeepsOtherCells(t *testing.T) {
 	object := []byte(`{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"}}`)
 	cells := ` ["a\",\"b]\u003c" , "1s", {"x":[1,{"y":"]"}]},-1.5e3,null ] `
 	got := ages.AppendCells(nil, object, []byte(strings.TrimSpace(cells)),
-		time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC))
+		&Clock{Now: time.Date(2026, 1, 1, 0, 5, 0, 0, time.UTC)})
 	if want := strings.Replace(strings.TrimSpace(cells), "1s", "5m", 1); string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -261,7 +261,7 @@ func BenchmarkAppendCells(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				row := r.Before.Rows[i%len(r.Before.Rows)]
-				buffer = ages.AppendCells(buffer[:0], row.Object, row.Cells, r.At)
+				buffer = ages.AppendCells(buffer[:0], row.Object, row.Cells, &Clock{Now: r.At})
 			}
 		})
 	}

@@ -3,8 +3,6 @@ package table
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
@@ -13,19 +11,14 @@ const created = "metadata.creationTimestamp"
 
 // since renders the time passed since the first of paths that holds a timestamp.
 func since(paths ...string) renderer {
-	return func(object, _ []byte, now time.Time) (string, bool) {
+	return func(object, _ []byte, at *Clock) (string, bool) {
 		for _, path := range paths {
 			if then, ok := timeAt(object, path); ok {
-				return passed(then, now), true
+				return at.since(then), true
 			}
 		}
 		return "", false
 	}
-}
-
-// passed prints a duration as every printer of kube-apiserver does; a moment in the future reads <invalid>.
-func passed(then, now time.Time) string {
-	return duration.HumanDuration(now.Sub(then))
 }
 
 // timeAt returns the timestamp at a dotted path. A missing one, null and anything else that is no RFC 3339 time report
