@@ -42,8 +42,12 @@ func (t tree) without(o *Object) tree {
 	return t.withPages(at.chunk, from, to, pagesOf(objects))
 }
 
-// withPages returns the tree with the pages from..to of one chunk replaced. The count is the caller's.
+// withPages returns the tree with the pages from..to of one chunk replaced, whose forms go with them: States that have
+// them still are read by few. The count is the caller's.
 func (t tree) withPages(ci, from, to int, with []*Page) tree {
+	for _, page := range t.chunks[ci].pages[from:to] {
+		page.forms.Drop()
+	}
 	pages := spliced(t.chunks[ci].pages, from, to, with...)
 	chunks := t.chunks
 	pages, first, last := joined(pages, ci, len(chunks), func(i int) []*Page { return chunks[i].pages })

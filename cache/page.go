@@ -11,6 +11,7 @@ import (
 type Page struct {
 	objects []*Object
 	bytes   atomic.Int64 // of its items; 0 until somebody asked, so that writers need not look at every object
+	forms   wire.PageForms
 }
 
 // Len returns how many objects the page has: 1 to 128, about 64.
@@ -22,6 +23,9 @@ func (p *Page) Len() int {
 func (p *Page) Item(at int) *wire.Item {
 	return &p.objects[at].Item
 }
+
+// Forms returns what is kept of what the page looks like in bodies.
+func (p *Page) Forms() *wire.PageForms { return &p.forms }
 
 // Bytes returns how many bytes the page's items have together. Only the first call looks at the objects.
 func (p *Page) Bytes() int64 {

@@ -12,7 +12,7 @@ import (
 // first Write.
 func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 	header := o.header()
-	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Announce: func() {
+	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Forms: o.forms, Announce: func() {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}}

@@ -33,11 +33,13 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 		return forwardFor(observe.TooLargeYAML)
 	}
 	body := out.body(q.media, lane.Encoding)
-	style := state.Shape().List(q.media.form(wire.Listed), time.Now())
+	list := wire.List{
+		Shape: state.Shape(), Form: q.media.form(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
+	}
 	if p.limit > 0 {
-		err = writeChunk(body, style, q, state, p)
+		err = writeChunk(body, list, q, state, p)
 	} else {
-		err = writeAll(body, style, q, state, p)
+		err = writeAll(body, list, q, state, p)
 	}
 	if err != nil {
 		return err
@@ -46,18 +48,18 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 }
 
 // writeAll writes everything that is selected, page by page.
-func writeAll(body *wire.Body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
+func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	selection := state.Selection(q.Predicate, p.from)
-	err := body.WriteList(style, wire.ListMeta{ResourceVersion: state.RV().String()}, written(selection.Runs()))
+	list.Runs = written(selection.Runs())
+	err := body.WriteList(list)
 	q.Event.Looked, q.Event.Returned = selection.Looked, selection.Selected
 	return err
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
-func writeChunk(body *wire.Body, style wire.ListStyle, q *Request, state *cache.State, p plan) error {
+func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
-	meta := wire.ListMeta{ResourceVersion: state.RV().String()}
 	if goesOn(q, state, p, chunk) {
 		last := chunk.Last().Key
 		prefix := q.keyPrefix()
@@ -65,13 +67,14 @@ func writeChunk(body *wire.Body, style wire.ListStyle, q *Request, state *cache.
 		if q.resource.ReadFromEtcd() {
 			start = etcdStyle
 		}
-		meta.Continue = encodeToken(state.RV(), last, prefix, start)
+		list.Meta.Continue = encodeToken(state.RV(), last, prefix, start)
 		if q.Predicate.Everything() {
 			remaining := int64(state.Count(cache.Span{Prefix: prefix, From: last + "\x00"}))
-			meta.RemainingItemCount = &remaining
+			list.Meta.RemainingItemCount = &remaining
 		}
 	}
-	return body.WriteList(style, meta, written(slices.Values(chunk.Runs)))
+	list.Runs = written(slices.Values(chunk.Runs))
+	return body.WriteList(list)
 }
 
 // written are the cache's runs as lists are written from them.

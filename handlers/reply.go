@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // reply is the way of one answer to its client, the last station. It alone knows the connection: every piece must be
@@ -26,6 +27,7 @@ type reply struct {
 	timeout time.Duration       // for each piece
 	until   time.Time           // when the whole answer must be with the client; zero for what runs long
 	turns   *semaphore.Weighted // of becoming YAML
+	forms   *wire.Forms         // of pages in compressed lists
 }
 
 // newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.

@@ -21,7 +21,7 @@ type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Re
 func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
-		out.turns = s.turns
+		out.turns, out.forms = s.turns, s.forms
 		defer func() { s.sink.Done(out.finish()) }()
 		defer s.recover(out)
 		if err := s.travel(out, r, about, answer); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // Config is what a Server is made of. Every field is needed unless it says otherwise.
@@ -22,6 +23,7 @@ type Config struct {
 	Fields     *upstream.Fields
 	Upstream   *upstream.PassThrough
 	Authorizer Authorizer
+	Forms      *wire.Forms  // keeps what pages look like in compressed lists
 	Sink       observe.Sink // is told of each request when it is over
 	Metrics    http.Handler // answers /metrics
 	Profiles   http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
@@ -56,6 +58,7 @@ type Server struct {
 	profiles  http.Handler
 	checks    []Check
 
+	forms    *wire.Forms
 	times    times
 	turns    *semaphore.Weighted // of becoming YAML
 	draining context.Context
@@ -78,6 +81,7 @@ func New(c Config) http.Handler {
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
+		forms:    c.Forms,
 		turns:    semaphore.NewWeighted(yamlAtOnce),
 		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
 	}

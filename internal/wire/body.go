@@ -17,6 +17,8 @@ type BodyOptions struct {
 	Announce func()
 	// Filter is what the whole body goes through before it is compressed; nil when it goes as it is.
 	Filter Filter
+	// Forms keeps what is compressed ahead; nil when nothing is.
+	Forms *Forms
 }
 
 // Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large
@@ -25,6 +27,7 @@ type BodyOptions struct {
 type Body struct {
 	member *member
 	filter io.WriteCloser // nil when there is none
+	forms  *Forms         // nil when nothing is to be compressed ahead
 }
 
 // NewBody writes a body to w.
@@ -32,6 +35,8 @@ func NewBody(w io.Writer, o BodyOptions) *Body {
 	b := &Body{member: &member{w: w, allowed: AcceptsGzip(o.AcceptEncoding), announce: o.Announce}}
 	if o.Filter != nil {
 		b.filter = o.Filter(b.member)
+	} else if b.member.allowed && o.Forms != nil && o.Forms.budget > 0 {
+		b.forms = o.Forms
 	}
 	return b
 }

@@ -1,21 +1,10 @@
 package wire
 
 import (
+	"bytes"
 	"io"
 	"strings"
-	"sync"
-
-	"github.com/klauspost/compress/gzip"
 )
-
-// compressors are at level 1, kube-apiserver's.
-var compressors = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
-	if err != nil {
-		panic("BUG: gzip level 1 is refused: " + err.Error())
-	}
-	return w
-}}
 
 // AcceptsGzip tells whether an Accept-Encoding header offers gzip as kube-apiserver reads it: a quality with it does
 // not count.
@@ -28,24 +17,35 @@ func AcceptsGzip(acceptEncoding string) bool {
 	return false
 }
 
-// recycle makes a compressor available again, without what it wrote to.
-func recycle(z *gzip.Writer) {
-	z.Reset(io.Discard)
-	compressors.Put(z)
+// WriteMember writes p as one gzip member, in one Write. A streaming list is a sequence of members, one each flush
+// (semantics 6.6). The flush before the end keeps p out of the member's last block: Go's reader holds back what that
+// block holds until it has seen the next member's head, which is sent with the next event.
+func WriteMember(w io.Writer, p []byte) error {
+	out := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(out)
+	out.Reset()
+	out.Write(memberHead)
+	if err := appendFlate(out, flates, p); err != nil {
+		return err
+	}
+	var sum checksum
+	sum.write(p)
+	return endMember(w, out, &sum)
 }
 
-// WriteMember writes p as one gzip member. A streaming list is a sequence of members, one each flush (semantics 6.6).
-// The flush before the end keeps p out of the member's last block: Go's reader holds back what that block holds until
-// it has seen the next member's head, which is sent with the next event.
-func WriteMember(w io.Writer, p []byte) error {
-	z := compressors.Get().(*gzip.Writer)
-	defer recycle(z)
-	z.Reset(w)
-	if _, err := z.Write(p); err != nil {
-		return err
-	}
-	if err := z.Flush(); err != nil {
-		return err
-	}
-	return z.Close()
+// WriteMemberAhead writes what was compressed ahead as one gzip member.
+func WriteMemberAhead(w io.Writer, d *Deflated) error {
+	out := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(out)
+	out.Reset()
+	out.Write(memberHead)
+	out.Write(d.blocks)
+	return endMember(w, out, &d.sum)
+}
+
+func endMember(w io.Writer, out *bytes.Buffer, sum *checksum) error {
+	out.Write(lastBlock)
+	out.Write(sum.appendTo(out.AvailableBuffer()))
+	_, err := w.Write(out.Bytes())
+	return err
 }

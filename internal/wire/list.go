@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ListMeta is a list's metadata.
@@ -52,6 +53,8 @@ type Page interface {
 	Len() int
 	// Item is the object at a place from 0 up to but not including Len.
 	Item(at int) *Item
+	// Forms are what is kept of what it looks like in bodies; nil when nothing is.
+	Forms() *PageForms
 }
 
 // Run is the part of a page that belongs to a list: its items From up to but not including To.
@@ -83,17 +86,27 @@ func release(piece *[]byte) {
 	}
 }
 
-// WriteList writes a list into a body, run by run; the runs together are all its items, in order. The body is not
-// closed.
-//
-// The runs are read once; those of a MeasuredStyle are kept until the last is there.
-func (b *Body) WriteList(style ListStyle, meta ListMeta, runs iter.Seq[Run]) error {
+// List is what a list is written from.
+type List struct {
+	Shape Shape
+	// Form is what its items are in: Listed, Partial or Row.
+	Form Form
+	Meta ListMeta
+	// Now is what ages in it are counted to.
+	Now time.Time
+	// Runs together are all its items, in order. They are read once.
+	Runs iter.Seq[Run]
+}
+
+// WriteList writes a list into a body, run by run. The body is not closed.
+func (b *Body) WriteList(list List) error {
+	style, runs := list.Shape.List(list.Form, list.Now), list.Runs
 	if m, ok := style.(MeasuredStyle); ok {
 		all := slices.Collect(runs)
 		m.SetTotal(measure(m, all))
 		runs = slices.Values(all)
 	}
-	l := listWriter{body: b, style: style, separator: style.Separator(), meta: meta, piece: pieces.Get().(*[]byte)}
+	l := listWriter{list: list, body: b, style: style, separator: style.Separator(), piece: pieces.Get().(*[]byte)}
 	for run := range runs {
 		if err := l.run(run); err != nil {
 			return err
@@ -115,17 +128,19 @@ func measure(style MeasuredStyle, runs []Run) int {
 
 // listWriter writes one list in pieces.
 type listWriter struct {
+	list      List
 	body      *Body
 	style     ListStyle
 	separator string
-	meta      ListMeta
 	piece     *[]byte
 	content   Content
 }
 
-// run adds a run of a page. Here is the place for what will be prepared of whole pages, since the writer owns the body
-// and with it the gzip member.
+// run adds a run of a page.
 func (l *listWriter) run(r Run) error {
+	if ahead := l.ahead(r); ahead != nil {
+		return l.splice(ahead)
+	}
 	for at := r.From; at < r.To; at++ {
 		if err := l.item(r.Page.Item(at)); err != nil {
 			return err
@@ -136,26 +151,30 @@ func (l *listWriter) run(r Run) error {
 
 // item adds an object. The head is written before the first, since it depends on whether there is one.
 func (l *listWriter) item(it *Item) error {
-	b := *l.piece
-	if l.content == Empty {
-		l.content = Filled
-		b = l.style.AppendHead(b, l.meta, Filled)
-	} else {
-		b = append(b, l.separator...)
-	}
-	*l.piece = l.style.AppendItem(b, it)
+	l.between()
+	*l.piece = l.style.AppendItem(*l.piece, it)
 	if len(*l.piece) < pieceSize {
 		return nil
 	}
 	return l.send()
 }
 
+// between adds what stands before the next item.
+func (l *listWriter) between() {
+	if l.content == Empty {
+		l.content = Filled
+		*l.piece = l.style.AppendHead(*l.piece, l.list.Meta, Filled)
+	} else {
+		*l.piece = append(*l.piece, l.separator...)
+	}
+}
+
 // end completes the list.
 func (l *listWriter) end() error {
 	if l.content == Empty {
-		*l.piece = l.style.AppendHead(*l.piece, l.meta, Empty)
+		*l.piece = l.style.AppendHead(*l.piece, l.list.Meta, Empty)
 	}
-	*l.piece = l.style.AppendTail(*l.piece, l.meta, l.content)
+	*l.piece = l.style.AppendTail(*l.piece, l.list.Meta, l.content)
 	err := l.send()
 	release(l.piece)
 	return err

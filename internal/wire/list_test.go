@@ -8,7 +8,6 @@ import (
 	"iter"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
@@ -42,6 +41,7 @@ type page []wire.Item
 
 func (p page) Len() int               { return len(p) }
 func (p page) Item(at int) *wire.Item { return &p[at] }
+func (p page) Forms() *wire.PageForms { return nil }
 
 // runs yields the parts from..to of pages.
 func runs(parts ...wire.Run) iter.Seq[wire.Run] {
@@ -54,6 +54,11 @@ func runs(parts ...wire.Run) iter.Seq[wire.Run] {
 	}
 }
 
+// listOf is a list of runs.
+func listOf(parts ...wire.Run) wire.List {
+	return wire.List{Shape: builtin, Form: listed, Runs: runs(parts...)}
+}
+
 func whole(p page) wire.Run { return wire.Run{Page: p, To: len(p)} }
 
 func TestListsAreWrittenInLargePieces(t *testing.T) {
@@ -64,7 +69,7 @@ func TestListsAreWrittenInLargePieces(t *testing.T) {
 	}
 	large := page{itemOf(t, strings.Repeat("l", 3<<20))}
 	body := wire.NewBody(&writes, wire.BodyOptions{})
-	if err := body.WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs(whole(small), whole(large))); err != nil {
+	if err := body.WriteList(listOf(whole(small), whole(large))); err != nil {
 		t.Fatal(err)
 	}
 	if len(writes) < 3 {
@@ -92,7 +97,7 @@ func TestListsDoNotShowTheirPages(t *testing.T) {
 		"in between": {runs(wire.Run{Page: page{a, b, c, d}, From: 1, To: 3}), "bc"},
 	} {
 		var got bytes.Buffer
-		if err := wire.NewBody(&got, wire.BodyOptions{}).WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, test.runs); err != nil {
+		if err := wire.NewBody(&got, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Form: listed, Runs: test.runs}); err != nil {
 			t.Fatal(err)
 		}
 		var list struct{ Items []struct{ X string } }
@@ -128,8 +133,8 @@ func TestWritersPassErrorsOn(t *testing.T) {
 	_, indented := indenter.Write(bytes.Repeat([]byte("[1]"), pieceSize))
 	_, written := body().Write([]byte("x"))
 	for name, err := range map[string]error{
-		"an item":   body().WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs(whole(big))),
-		"the end":   body().WriteList(builtin.List(listed, time.Now()), wire.ListMeta{}, runs()),
+		"an item":   body().WriteList(listOf(whole(big))),
+		"the end":   body().WriteList(listOf()),
 		"an object": body().WriteObject(builtin, wire.Form{}, &big[0]), "Close": held.Close(),
 		"WriteMember": wire.WriteMember(w, []byte("x")), "Indenter": indented, "Write": written,
 	} {
@@ -148,7 +153,7 @@ func TestItemsAreWrittenWithoutAllocating(t *testing.T) {
 	one, all := runs(whole(many[:1])), runs(whole(many))
 	write := func(list iter.Seq[wire.Run]) func() {
 		return func() {
-			_ = wire.NewBody(io.Discard, wire.BodyOptions{}).WriteList(builtin.List(listed, time.Time{}), wire.ListMeta{}, list)
+			_ = wire.NewBody(io.Discard, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Form: listed, Runs: list})
 		}
 	}
 	if one, all := testing.AllocsPerRun(100, write(one)), testing.AllocsPerRun(100, write(all)); all > one {
@@ -160,9 +165,9 @@ func TestListTextIsValidJSON(t *testing.T) {
 	remaining := int64(3)
 	for _, custom := range []bool{false, true} {
 		var b bytes.Buffer
-		style := jsonwire.Encoding{}.Shape(wire.Description{Custom: custom}).List(listed, time.Now())
+		shape := jsonwire.Encoding{}.Shape(wire.Description{Custom: custom})
 		meta := wire.ListMeta{ResourceVersion: "1", Continue: "t", RemainingItemCount: &remaining}
-		if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(style, meta, runs()); err != nil {
+		if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(wire.List{Shape: shape, Form: listed, Meta: meta, Runs: runs()}); err != nil {
 			t.Fatal(err)
 		}
 		var got struct{ Metadata wire.ListMeta }

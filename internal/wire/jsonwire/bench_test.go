@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
@@ -116,7 +115,8 @@ func BenchmarkLists(b *testing.B) {
 			b.SetBytes(int64(1000 * len(pod.Object)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := wire.NewBody(io.Discard, c.options).WriteList(shape.List(c.form, time.Time{}), wire.ListMeta{ResourceVersion: "1"}, runs); err != nil {
+				list := wire.List{Shape: shape, Form: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: runs}
+				if err := wire.NewBody(io.Discard, c.options).WriteList(list); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -106,7 +106,7 @@ func (g *golden) written(write func(*bytes.Buffer) error) []byte {
 func (g *golden) list(f wire.Form, meta wire.ListMeta, items []wire.Item) []byte {
 	g.t.Helper()
 	return g.written(func(b *bytes.Buffer) error {
-		return wire.NewBody(b, wire.BodyOptions{}).WriteList(g.shape.List(f, time.Now()), meta, onePage(items))
+		return wire.NewBody(b, wire.BodyOptions{}).WriteList(wire.List{Shape: g.shape, Form: f, Meta: meta, Now: time.Now(), Runs: onePage(items)})
 	})
 }
 
@@ -115,6 +115,7 @@ type page []wire.Item
 
 func (p page) Len() int               { return len(p) }
 func (p page) Item(at int) *wire.Item { return &p[at] }
+func (p page) Forms() *wire.PageForms { return nil }
 
 // onePage is a list of one page, or of none when there are no items.
 func onePage(items []wire.Item) iter.Seq[wire.Run] {

@@ -131,6 +131,9 @@ func (s *tableStyle) AppendTail(dst []byte, _ wire.ListMeta, content wire.Conten
 	return append(dst, "]}\n"...)
 }
 
+// Until implements wire.AgingStyle.
+func (s *tableStyle) Until() time.Time { return s.options.clock.Until() }
+
 type partialStyle struct {
 	commas
 	shape *Shape

@@ -35,8 +35,10 @@ func TestEmptyTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			style := shape.List(wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, time.Now())
-			if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(style, wire.ListMeta{ResourceVersion: "7"}, onePage(nil)); err != nil {
+			list := wire.List{
+				Shape: shape, Form: wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, Meta: wire.ListMeta{ResourceVersion: "7"}, Now: time.Now(), Runs: onePage(nil),
+			}
+			if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(list); err != nil {
 				t.Fatal(err)
 			}
 			want := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":` + test.columns + `,"rows":` + test.rows + "}\n"

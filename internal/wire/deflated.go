@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// Deflated is text that was compressed ahead: whole deflate blocks that end on a byte, refer to nothing before them, and
+// are not the last. So it can stand anywhere in a gzip member, between what else there is. Immutable.
+type Deflated struct {
+	blocks []byte
+	sum    checksum // of the text
+	shift  uint32   // what a checksum is multiplied with when the text follows
+}
+
+// Size is how many bytes of memory it takes, Length how many the text has.
+func (d *Deflated) Size() int { return len(d.blocks) }
+
+// Length is how many bytes the text has.
+func (d *Deflated) Length() int { return int(d.sum.length) }
+
+// aheadLevel is for what is sent many times: klauspost's level 5 makes pages of pods 28 times smaller, at 830 MB a
+// second; level 1 makes them 10 times smaller and is hardly faster.
+const aheadLevel = 5
+
+// flates are compressors for the levels in use. They write raw deflate blocks.
+var (
+	aheadFlates = &sync.Pool{New: func() any { return newFlate(aheadLevel) }}
+	flates      = &sync.Pool{New: func() any { return newFlate(flate.BestSpeed) }}
+)
+
+func newFlate(level int) *flate.Writer {
+	w, err := flate.NewWriter(io.Discard, level)
+	if err != nil {
+		panic("BUG: a level of compression is refused: " + err.Error())
+	}
+	return w
+}
+
+// Deflate compresses text.
+func Deflate(text []byte) *Deflated {
+	out := scratch.Get().(*bytes.Buffer)
+	defer scratch.Put(out)
+	out.Reset()
+	if err := appendFlate(out, aheadFlates, text); err != nil {
+		panic("BUG: text cannot be compressed: " + err.Error())
+	}
+	d := &Deflated{blocks: bytes.Clone(out.Bytes()), shift: shiftBy(len(text))}
+	d.sum.write(text)
+	return d
+}
+
+// appendFlate appends text as blocks that end on a byte.
+func appendFlate(out *bytes.Buffer, level *sync.Pool, text []byte) error {
+	z := level.Get().(*flate.Writer)
+	defer level.Put(z)
+	z.Reset(out)
+	defer z.Reset(io.Discard)
+	if _, err := z.Write(text); err != nil {
+		return err
+	}
+	return z.Flush()
+}
+
+// scratch are buffers for what is cloned when its size is known.
+var scratch = sync.Pool{New: func() any { return new(bytes.Buffer) }}

@@ -1,0 +1,267 @@
+package wire_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+)
+
+// formPage is a page whose forms are kept.
+type formPage struct {
+	page
+	forms wire.PageForms
+}
+
+func (p *formPage) Forms() *wire.PageForms { return &p.forms }
+
+// pagesOf makes pages of so many items each, of some bytes.
+func pagesOf(t testing.TB, bytes int, sizes ...int) []*formPage {
+	t.Helper()
+	pages := make([]*formPage, len(sizes))
+	for i, size := range sizes {
+		pages[i] = &formPage{}
+		for j := range size {
+			pages[i].page = append(pages[i].page, itemOf(t, fmt.Sprintf("%d.%d %s", i, j, strings.Repeat("s", bytes))))
+		}
+	}
+	return pages
+}
+
+// listBody is a list of whole pages, or of the parts of one that are named.
+func listBody(t testing.TB, forms *wire.Forms, encoding string, parts ...wire.Run) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	list := listOf(parts...)
+	list.Meta.ResourceVersion, list.Now = "7", time.Now()
+	compressed := false
+	body := wire.NewBody(&b, wire.BodyOptions{AcceptEncoding: encoding, Forms: forms, Announce: func() { compressed = true }})
+	if err := body.WriteList(list); err != nil {
+		t.Fatal(err)
+	}
+	if err := body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !compressed {
+		return b.Bytes()
+	}
+	z, err := gzip.NewReader(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.Multistream(false)
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func allOf(pages []*formPage) (parts []wire.Run) {
+	for _, p := range pages {
+		parts = append(parts, wire.Run{Page: p, To: p.Len()})
+	}
+	return parts
+}
+
+// Whatever is kept, and however little may be, lists read the same.
+func TestFormsDoNotChangeLists(t *testing.T) {
+	pages := pagesOf(t, 1500, 64, 128, 20, 64, 3, 64)
+	for _, budget := range []int64{0, 1, 2000, 5000, 1 << 20} {
+		forms := wire.NewForms(budget)
+		random := rand.New(rand.NewPCG(1, uint64(budget)))
+		for range 20 {
+			parts := allOf(pages)
+			for i := range parts {
+				if random.IntN(4) == 0 {
+					parts[i].From = random.IntN(parts[i].To)
+				}
+				if random.IntN(4) == 0 {
+					parts[i].To -= random.IntN(parts[i].To - parts[i].From)
+				}
+			}
+			parts = parts[random.IntN(len(parts)):]
+			want := listBody(t, nil, "identity", parts...)
+			if got := listBody(t, forms, "gzip", parts...); !bytes.Equal(got, want) {
+				t.Fatalf("a budget of %d: %d bytes, want %d", budget, len(got), len(want))
+			}
+		}
+		stats := forms.Stats()
+		if stats.Bytes > budget {
+			t.Errorf("%d bytes are kept of a budget of %d", stats.Bytes, budget)
+		}
+		if made := stats.Made > 0; made != (budget > 0) || budget == 1<<20 && stats.Found == 0 {
+			t.Errorf("a budget of %d: %+v", budget, stats)
+		}
+	}
+}
+
+// A body that is just too small to be compressed is not, and one byte more is.
+func TestFormsKeepToTheSizeThatIsCompressed(t *testing.T) {
+	pages := pagesOf(t, 1000, 64, 56)
+	short := len(listBody(t, nil, "identity", allOf(pages)...))
+	if short >= pieceSize {
+		t.Fatalf("%d bytes are too many for this test", short)
+	}
+	for _, more := range []int{pieceSize - short, pieceSize - short + 1} {
+		last := pages[1].page[len(pages[1].page)-1]
+		padded := &formPage{page: append(page{}, pages[1].page...)}
+		padded.page[len(padded.page)-1] = itemOf(t, "1.55 "+strings.Repeat("s", 1000+more))
+		if grown := padded.page[len(padded.page)-1].Size() - last.Size(); grown != more {
+			t.Fatalf("grown by %d, want %d", grown, more)
+		}
+		forms, announced := wire.NewForms(1<<20), 0
+		parts := []wire.Run{{Page: pages[0], To: 64}, {Page: padded, To: 56}}
+		for range 3 {
+			announced = 0
+			list := listOf(parts...)
+			list.Meta.ResourceVersion, list.Now = "7", time.Now()
+			body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms, Announce: func() { announced++ }})
+			if err := body.WriteList(list); err != nil {
+				t.Fatal(err)
+			}
+			if err := body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if compressed := short+more > pieceSize; compressed != (announced == 1) {
+				t.Errorf("%d bytes: announced %d times", short+more, announced)
+			}
+		}
+	}
+}
+
+// Who comes while a form is being made waits for it: it is made once.
+func TestFormsAreMadeOnce(t *testing.T) {
+	pages, forms := pagesOf(t, 3000, 64, 64, 64, 64), wire.NewForms(1<<20)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { listBody(t, forms, "gzip", allOf(pages)...) })
+	}
+	all.Wait()
+	if stats := forms.Stats(); stats.Made != 4 || stats.Kept != 4 {
+		t.Errorf("four pages, twenty lists: %+v", stats)
+	}
+	runtime.KeepAlive(pages)
+}
+
+// What was used last stays.
+func TestFormsThatAreUsedStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pages := pagesOf(t, 3000, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64)
+		one := wire.NewForms(1 << 20)
+		listBody(t, one, "gzip", allOf(pages[:3])...)
+		each := one.Stats().Bytes / one.Stats().Kept
+		for _, p := range pages {
+			p.forms.Drop()
+			p.forms = wire.PageForms{}
+		}
+		forms := wire.NewForms(each*9 + each/2)
+		use := func(p ...*formPage) {
+			time.Sleep(time.Second) // of the bubble: a later use
+			listBody(t, forms, "gzip", allOf(p)...)
+		}
+		use(pages[:3]...)
+		for i := 3; i < 8; i++ {
+			use(pages[i])
+			use(pages[:3]...)
+		}
+		use(pages[8])
+		use(pages[9])
+		use(pages[:3]...)
+		if stats := forms.Stats(); stats.Evicted == 0 || stats.Made != 10 {
+			t.Errorf("of ten pages what was used all the time was evicted: %+v", stats)
+		}
+	})
+}
+
+// Forms go with their page: when it is replaced, and when nobody holds it any more.
+func TestFormsGoWithTheirPage(t *testing.T) {
+	pages, forms := pagesOf(t, 3000, 64, 64, 64, 64), wire.NewForms(1<<20)
+	listBody(t, forms, "gzip", allOf(pages)...)
+	before := forms.Stats()
+	pages[3].forms.Drop()
+	if stats := forms.Stats(); stats.Kept != before.Kept-1 || stats.Bytes >= before.Bytes {
+		t.Errorf("after a drop %+v, before it %+v", stats, before)
+	}
+	listBody(t, forms, "gzip", allOf(pages)...)
+	if stats := forms.Stats(); stats.Kept != before.Kept || stats.Bytes != before.Bytes {
+		t.Errorf("made again: %+v, before %+v", stats, before)
+	}
+	runtime.KeepAlive(pages)
+	pages = nil
+	for i := 0; forms.Stats().Kept > 0; i++ {
+		if i == 1000 {
+			t.Fatalf("pages are gone, not so their forms: %+v", forms.Stats())
+		}
+		runtime.GC()
+		runtime.Gosched()
+	}
+	if stats := forms.Stats(); stats.Bytes != 0 {
+		t.Errorf("nothing is kept, but counted: %+v", stats)
+	}
+}
+
+// A Table is kept until the first of its ages reads differently.
+func TestFormsOfTablesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shape, err := jsonwire.Encoding{}.Shape(wire.Description{}).WithColumns([]byte(`[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		born, p := time.Now().Add(-time.Hour-30*time.Second), &formPage{}
+		for i := range 64 {
+			created := born.Add(time.Duration(i) * time.Millisecond).UTC().Format(time.RFC3339)
+			row := jsonwire.Row{
+				Object: fmt.Appendf(nil, `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","creationTimestamp":%q},"x":%q}`, created, strings.Repeat("s", 3000)),
+				Cells:  []byte(`["a","1s"]`),
+			}
+			item, _, err := jsonwire.NewExtractor(nil).Scan(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.page = append(p.page, item)
+		}
+		forms := wire.NewForms(1 << 20)
+		table := func(forms *wire.Forms) string {
+			var b bytes.Buffer
+			body := wire.NewBody(&b, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms, Announce: func() {}})
+			form := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
+			list := wire.List{Shape: shape, Form: form, Now: time.Now(), Runs: runs(wire.Run{Page: p, To: 64}, wire.Run{Page: p, To: 64})}
+			if err := body.WriteList(list); err != nil {
+				t.Fatal(err)
+			}
+			if err := body.Close(); err != nil {
+				t.Fatal(err)
+			}
+			z, err := gzip.NewReader(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		for range 40 {
+			if got, want := table(forms), table(nil); got != want {
+				t.Fatalf("after %v the Table is not of now", time.Since(born))
+			}
+			time.Sleep(7 * time.Second) // of the bubble: what ages do
+		}
+		runtime.KeepAlive(p)
+		if stats := forms.Stats(); stats.Made < 4 || stats.Made > 6 || stats.Kept != 1 {
+			t.Errorf("ages changed five times, and there is one page: %+v", stats)
+		}
+	})
+}
