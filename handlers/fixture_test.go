@@ -85,7 +85,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil })
+	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil }, func() observe.FormsStats { return observe.FormsStats{} })
 	f.lanes = reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})

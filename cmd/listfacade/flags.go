@@ -64,6 +64,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"how long events are kept for watches and lists at older versions; never less than kube-apiserver keeps them")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
 		"`bytes` that events may keep alive, for each resource; those of the last 75 seconds may take more")
+	f.Int64Var(&c.FormsMemory, "forms-memory", c.FormsMemory,
+		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"a resource that nobody read for so long is dropped; 0 keeps everything")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,

@@ -15,6 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // Facade is the wired parts of one process.
@@ -24,6 +25,7 @@ type Facade struct {
 	client     *upstream.Client
 	discoverer *http.Client // of the catalog; a client of its own
 	catalog    *upstream.Catalog
+	forms      *wire.Forms
 	lanes      *reflector.Lanes
 	metrics    *observe.Metrics
 	preload    *preload
@@ -49,8 +51,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
 	f := &Facade{config: c, log: log, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
+	f.forms = wire.NewForms(c.FormsMemory)
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
-	f.metrics = observe.NewMetrics(f.Lanes)
+	f.metrics = observe.NewMetrics(f.Lanes, func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) })
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 	}, f.metrics, log)
@@ -64,7 +67,7 @@ func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
-		Upstream:   upstream.NewPassThrough(f.client),
+		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms,
 		Authorizer: auth.NewSelf(f.client, c.MaxStaleness), Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,

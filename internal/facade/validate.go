@@ -20,6 +20,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--log-format %q: console or json", c.LogFormat)
 	case c.HistoryBytes <= 0:
 		return fmt.Errorf("--history-bytes %d must be above 0", c.HistoryBytes)
+	case c.FormsMemory < 0:
+		return fmt.Errorf("--forms-memory %d is below 0", c.FormsMemory)
 	}
 	return c.validateDurations()
 }

@@ -23,8 +23,8 @@ type Metrics struct {
 	watchEvents    *prometheus.CounterVec
 }
 
-// NewMetrics registers the metrics; lanes are read by the collector at each scrape.
-func NewMetrics(lanes LaneSource) *Metrics {
+// NewMetrics registers the metrics; lanes and forms are read by the collector at each scrape.
+func NewMetrics(lanes LaneSource, forms FormsSource) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.requests = counter("requests_total", "Requests answered, by who answered: cache, upstream or facade.",
 		"verb", "group", "version", "resource", "code", "source")
@@ -44,7 +44,7 @@ func NewMetrics(lanes LaneSource) *Metrics {
 	m.watchEvents = counter("watch_events_total", "Events sent to watchers, bookmarks included, counted when a watch ends.",
 		"group", "resource")
 	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
-		m.questions, m.watchEvents, newLaneCollector(lanes), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.questions, m.watchEvents, newLaneCollector(lanes), newFormsCollector(forms), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

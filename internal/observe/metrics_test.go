@@ -18,7 +18,7 @@ import (
 func filled() *Metrics {
 	m := NewMetrics(func() []LaneStats {
 		return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7}}
-	})
+	}, func() FormsStats { return FormsStats{Bytes: 1} })
 	m.Done(&Event{Method: "GET", Scope: "cluster", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Bytes: 5})
 	m.Done(&Event{Method: "GET", Scope: "resource", Verb: "get", Version: "v1", Resource: "nonsense", Source: FromUpstream, Reason: Undiscovered, Code: 404, Took: time.Second})
 	m.Done(&Event{Method: "GET", Verb: "get", Source: FromFacade, Code: 200}) // health
@@ -37,6 +37,11 @@ func filled() *Metrics {
 // told.
 func TestNames(t *testing.T) {
 	const want = `
+listfacade_forms_bytes gauge 
+listfacade_forms_evicted_total counter 
+listfacade_forms_found_total counter 
+listfacade_forms_kept gauge 
+listfacade_forms_made_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
 listfacade_lane_applied_events_total counter encoding,group,resource,version
 listfacade_lane_expired_watches_total counter encoding,group,resource,version
