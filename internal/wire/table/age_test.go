@@ -239,7 +239,7 @@ func FuzzAppendCells(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, group, resource string, object, cells []byte) {
 		ages := AgesFor(group, resource, columns[group+"/"+resource], nil)
-		got := ages.AppendCells(nil, object, cells, time.Unix(1<<31, 0))
+		got := ages.AppendCells(nil, object, cells, &Clock{Now: time.Unix(1<<31, 0)})
 		var before, after []json.RawMessage
 		if json.Unmarshal(cells, &before) != nil {
 			return
