@@ -270,6 +270,13 @@ func (r *concurrentRun) watchRepeatedly(random *rand.Rand) []*recording {
 func (r *recording) read(w *Watcher, enough RV, random *rand.Rand) {
 	for {
 		for range 1 + random.IntN(50) {
+			if random.IntN(2) == 0 {
+				run, _ := w.NextInitial()
+				for at := run.From; at < run.To; at++ {
+					o := run.Objects()[at-run.From]
+					r.said = append(r.said, told{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
+				}
+			}
 			e, ok := w.Next()
 			if ok {
 				r.said = append(r.said, told{e.RV, describe(e)})

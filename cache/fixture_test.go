@@ -114,6 +114,11 @@ func drained(w *Watcher) []string {
 	w.epoch.running.Wait()
 	var said []string
 	for {
+		for run, ok := w.NextInitial(); ok; run, ok = w.NextInitial() {
+			for _, o := range run.Objects() {
+				said = append(said, describe(Event{Type: Added, Object: o, RV: o.RV}))
+			}
+		}
 		e, ok := w.Next()
 		if !ok {
 			return said

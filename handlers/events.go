@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"net/http"
+	"time"
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
@@ -16,12 +17,15 @@ type frameSink interface {
 	begin() error
 	// send sends whole frames, at once.
 	send(frames []byte) error
+	// settle sends what was not sent at once.
+	settle() error
 }
 
 // events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine.
 type events struct {
 	sink   frameSink
 	shape  wire.Shape
+	form   wire.Form
 	framer wire.Framer
 	marks  *wire.Bookmark // what bookmarks look like
 	frames bytes.Buffer
@@ -30,13 +34,16 @@ type events struct {
 
 // newEvents prepares a watch's events; they need a sink to be sent.
 func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape) *events {
-	return &events{shape: shape, framer: shape.Framer(q.media.form(wire.Whole)), marks: lane.Bookmark()}
+	form := q.media.form(wire.Whole)
+	return &events{shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark()}
 }
 
 // bodySink sends frames as the body of an answer.
 type bodySink struct {
-	out  *timedWriter
-	gzip bool
+	out   *timedWriter
+	gzip  bool
+	forms *wire.Forms // of pages in streaming lists that are compressed
+	owed  bool        // something was written that was not flushed
 }
 
 // frames prepares a watch's answer.
@@ -49,7 +56,7 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	}
 	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
 	if q.sendsInitialEvents() && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(o.acceptEncoding()) {
-		sink.gzip = true
+		sink.gzip, sink.forms = true, o.forms
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}
@@ -61,8 +68,23 @@ func (b *bodySink) begin() error {
 	return b.out.Flush()
 }
 
+// sendAhead sends what was compressed ahead, at the latest when it is settled: a list's pages leave together.
+func (b *bodySink) sendAhead(frames *wire.Deflated) error {
+	b.owed = true
+	return wire.WriteMemberAhead(b.out, frames)
+}
+
+func (b *bodySink) settle() error {
+	if !b.owed {
+		return nil
+	}
+	b.owed = false
+	return b.out.Flush()
+}
+
 func (b *bodySink) send(frames []byte) error {
 	var err error
+	b.owed = false
 	if b.gzip {
 		err = wire.WriteMember(b.out, frames)
 	} else {
@@ -72,6 +94,45 @@ func (b *bodySink) send(frames []byte) error {
 		return err
 	}
 	return b.out.Flush()
+}
+
+// added sends a run of initial events, or adds them.
+func (e *events) added(run cache.Run) error {
+	if sink, ok := e.sink.(*bodySink); ok && sink.forms != nil {
+		of := wire.Run{Page: run.Page, From: run.From, To: run.To}
+		if ahead := wire.EventsAhead(sink.forms, e.shape, e.form, of, time.Now()); ahead != nil {
+			return e.sendAhead(sink, ahead, run.To-run.From)
+		}
+	}
+	for _, o := range run.Objects() {
+		e.object(cache.Event{Type: cache.Added, Object: o, RV: o.RV})
+		if err := e.flushFull(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendAhead sends frames that were compressed ahead, behind those that were added before.
+func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) error {
+	if e.frames.Len() > 0 {
+		if err := e.flush(); err != nil {
+			return err
+		}
+	}
+	e.sent += count
+	return sink.sendAhead(ahead)
+}
+
+// flushAt is how many bytes of events are collected before they are sent although more are there.
+const flushAt = 64 << 10
+
+// flushFull sends what was added when it is much.
+func (e *events) flushFull() error {
+	if e.frames.Len() < flushAt {
+		return nil
+	}
+	return e.flush()
 }
 
 // object adds an event about an object.
@@ -92,15 +153,13 @@ func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), &item))
 }
 
-func (e *events) buffered() int { return e.frames.Len() }
-
 // keepBuffer is how large a watch's buffer may stay while it is quiet: thousands of watches are open at a time.
 const keepBuffer = 16 << 10
 
 // flush sends what was added.
 func (e *events) flush() error {
 	if e.frames.Len() == 0 {
-		return nil
+		return e.sink.settle()
 	}
 	if err := e.sink.send(e.frames.Bytes()); err != nil {
 		return err

@@ -78,6 +78,8 @@ type socketSink struct {
 
 func (s *socketSink) begin() error { return nil }
 
+func (s *socketSink) settle() error { return nil }
+
 func (s *socketSink) send(frames []byte) error {
 	for message := range s.framing.Messages(frames) {
 		if err := s.message(message); err != nil {

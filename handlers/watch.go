@@ -115,9 +115,6 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	return watcher, max(p.rv, watcher.Progress()), nil
 }
 
-// flushAt is how many bytes of events are collected before they are sent although more are there.
-const flushAt = 64 << 10
-
 // watchStream moves events from a watcher to a client until one of them ends.
 type watchStream struct {
 	events      *events
@@ -165,15 +162,22 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 // drain sends every event that the watcher has now.
 func (s *watchStream) drain() error {
 	for {
+		run, ok := s.watcher.NextInitial()
+		if !ok {
+			break
+		}
+		if err := s.events.added(run); err != nil {
+			return err
+		}
+	}
+	for {
 		event, ok := s.watcher.Next()
 		if !ok {
 			return nil
 		}
 		s.add(event)
-		if s.events.buffered() >= flushAt {
-			if err := s.events.flush(); err != nil {
-				return err
-			}
+		if err := s.events.flushFull(); err != nil {
+			return err
 		}
 	}
 }

@@ -39,10 +39,7 @@ func (l *listWriter) ahead(r Run) *Deflated {
 
 // isWorth tells whether a run is large, and the body with it, as far as its objects tell.
 func (l *listWriter) isWorth(r Run) bool {
-	bytes := 0
-	for at := r.From; at < r.To; at++ {
-		bytes += r.Page.Item(at).Size()
-	}
+	bytes := r.size()
 	return bytes >= aheadFrom && l.body.member.takes(len(*l.piece)+bytes)
 }
 
@@ -59,6 +56,34 @@ func (l *listWriter) appendRun(dst []byte, r Run) ([]byte, time.Time) {
 		return dst, aging.Until()
 	}
 	return dst, time.Time{}
+}
+
+// EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is made
+// if there is none; nil when the run is better sent event by event.
+func EventsAhead(forms *Forms, shape Shape, form Form, r Run, now time.Time) *Deflated {
+	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row || r.size() < aheadFrom {
+		return nil
+	}
+	key, s := formKey{form: form, body: inStream, from: r.From, to: r.To}, r.Page.Forms().on(forms)
+	if kept := forms.find(s, key, now); kept != nil {
+		return forms.use(kept, now)
+	}
+	return forms.makeForm(s, key, now, func(dst []byte) ([]byte, time.Time) {
+		framer := shape.Framer(form)
+		for at := r.From; at < r.To; at++ {
+			dst = framer.AppendEvent(dst, TypeAdded, r.Page.Item(at))
+		}
+		return dst, time.Time{}
+	})
+}
+
+// size is how many bytes the run's items have together.
+func (r Run) size() int {
+	bytes := 0
+	for at := r.From; at < r.To; at++ {
+		bytes += r.Page.Item(at).Size()
+	}
+	return bytes
 }
 
 // splice adds a run that was compressed ahead.

@@ -265,3 +265,46 @@ func TestFormsOfTablesEnd(t *testing.T) {
 		}
 	})
 }
+
+// A run of initial events is compressed ahead as the frames that it would be sent in, one by one.
+func TestEventsAhead(t *testing.T) {
+	pages, forms := pagesOf(t, 1000, 64, 2), wire.NewForms(1<<20)
+	form := wire.Form{Kind: wire.Whole}
+	for range 2 {
+		for _, part := range []wire.Run{{Page: pages[0], To: 64}, {Page: pages[0], From: 20, To: 50}} {
+			ahead := wire.EventsAhead(forms, builtin, form, part, time.Now())
+			if ahead == nil {
+				t.Fatal("nothing is compressed ahead")
+			}
+			var b, want bytes.Buffer
+			if err := wire.WriteMemberAhead(&b, ahead); err != nil {
+				t.Fatal(err)
+			}
+			framer := builtin.Framer(form)
+			for at := part.From; at < part.To; at++ {
+				want.Write(framer.AppendEvent(nil, wire.TypeAdded, part.Page.Item(at)))
+			}
+			z, err := gzip.NewReader(&b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, want.Bytes()) {
+				t.Errorf("read %d bytes, want %d: %v", len(got), want.Len(), err)
+			}
+		}
+	}
+	if stats := forms.Stats(); stats.Made != 2 || stats.Found != 2 {
+		t.Errorf("two parts, twice: %+v", stats)
+	}
+	for name, none := range map[string]*wire.Deflated{
+		"few bytes":  wire.EventsAhead(forms, builtin, form, wire.Run{Page: pages[1], To: 2}, time.Now()),
+		"a Table":    wire.EventsAhead(forms, builtin, wire.Form{Kind: wire.Row}, wire.Run{Page: pages[0], To: 64}, time.Now()),
+		"no budget":  wire.EventsAhead(wire.NewForms(0), builtin, form, wire.Run{Page: pages[0], To: 64}, time.Now()),
+		"no keeper":  wire.EventsAhead(nil, builtin, form, wire.Run{Page: pages[0], To: 64}, time.Now()),
+		"plain page": wire.EventsAhead(forms, builtin, form, wire.Run{Page: pages[0].page, To: 64}, time.Now()),
+	} {
+		if none != nil {
+			t.Errorf("%s: is compressed ahead", name)
+		}
+	}
+}
