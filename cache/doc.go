@@ -4,7 +4,8 @@
 // # Vocabulary
 //
 //	Object    one object as the upstream encoded it, and what was read out of its bytes
-//	Page      a run of about 64 neighbouring objects, the unit of reuse
+//	Page      a run of about 64 neighbouring objects, the unit of reuse: what it looks like in compressed lists is kept
+//	          with it (wire.Forms), and goes when a writer replaces it
 //	Selection a walk over what a predicate selects of a State, page by page
 //	State     every object of a lane at one RV, immutable
 //	History   the events of a lane in order, within a window of time and a budget of bytes, and at least those that
