@@ -16,6 +16,13 @@ const (
 	askMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	askMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 	askProtobuf     = "application/vnd.kubernetes.protobuf"
+	askEither       = askProtobuf + ",application/json" // as typed clients ask
+	askMetadataPB   = askProtobuf + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	askOldMetaPB    = askProtobuf + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
+	askMetaListPB   = askProtobuf + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	askOldListPB    = askProtobuf + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1"
+	askBothMetaPB   = askMetadataPB + "," + askMetaListPB
+	askOldMetadata  = "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
 	askDiscovery    = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 )
 
@@ -136,29 +143,39 @@ var watchParameters = []parameter{
 }
 
 var readHeaders = []parameter{
-	{"Accept", 55, choices{
+	{"Accept", 85, choices{
 		good: []string{
-			"application/json", "*/*", askTable, askTable, askOldTable, askMetadata, askMetadataList, askTable + "," + askOldTable + ",application/json", "application/yaml", askProtobuf,
-			askProtobuf + ",application/json", "application/json;pretty=1", askMetadataList + ",application/json", askDiscovery + ",application/json",
+			"application/json", "*/*", askTable, askTable, askOldTable, askMetadata, askMetadataList, askTable + "," + askOldTable + ",application/json", "application/yaml",
+			"application/json;pretty=1", askMetadataList + ",application/json", askDiscovery + ",application/json",
+			askProtobuf, askProtobuf, askProtobuf, askProtobuf, askEither, askEither, askEither, "application/json," + askProtobuf, askMetadataPB, askMetaListPB, askBothMetaPB,
+			askOldMetaPB, askOldListPB, askBothMetaPB + "," + askMetadata + "," + askMetadataList + ",application/json", askTable + "," + askProtobuf,
+			askProtobuf + ";as=Table;v=v1;g=meta.k8s.io," + askEither,
 		},
 		odd: []string{
 			"text/html", "application/*", "*", "*/*;q=0", "application/json;q=0.1, application/yaml", "application/cbor", "application/json;charset=utf-8",
 			"application/json;stream=watch", "application/json;as=Table", "application/json;as=Foo;v=v1;g=meta.k8s.io", ",,,", "json", "",
+			askProtobuf + ";stream=watch", askProtobuf + ";q=0.5,application/json;q=0.6", askProtobuf + ";as=Foo;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.*",
 			"application/yaml;as=Table;v=v1;g=meta.k8s.io", askProtobuf + ";as=Table;v=v1;g=meta.k8s.io", "application/json;as=Table;v=v2;g=meta.k8s.io",
 		},
 	}},
-	{"Accept-Encoding", 20, choices{
+	{"Accept-Encoding", 35, choices{
 		[]string{"gzip", "gzip", "identity", "gzip, deflate", "br"}, []string{"GZIP", "gzip;q=0", "gzip;q=1.0", "identity;q=1, gzip", "deflate;q=0.5 , gzip ", "*", ""},
 	}},
 	{"User-Agent", 8, choices{good: []string{"curl/8.5.0", "Mozilla/5.0 (X11)", "kubectl/v1.37.1", "Wget/1.21", "curly", "Mozilla/4.0"}}},
 }
 
-// watchHeaders ask for no protobuf: the version of a bookmark cannot be masked in it.
 var watchHeaders = []parameter{
-	{"Accept", 60, choices{
-		good: []string{"application/json", "*/*", "application/json;stream=watch", askTable, askOldTable, askMetadata, askTable + "," + askOldTable + ",application/json"},
-		odd:  []string{"application/yaml", "text/html", "application/cbor", askMetadataList, "application/json;as=Foo;v=v1;g=meta.k8s.io", "*"},
+	{"Accept", 85, choices{
+		good: []string{
+			"application/json", "*/*", "application/json;stream=watch", askTable, askOldTable, askMetadata, askTable + "," + askOldTable + ",application/json",
+			askProtobuf, askProtobuf, askProtobuf + ";stream=watch", askEither, askEither, askMetadataPB, askOldMetaPB,
+			askMetadataPB + "," + askMetadata + ",application/json", askTable + "," + askEither,
+		},
+		odd: []string{
+			"application/yaml", "text/html", "application/cbor", askMetadataList, "application/json;as=Foo;v=v1;g=meta.k8s.io", "*", askMetaListPB,
+			askProtobuf + ";as=Table;v=v1;g=meta.k8s.io", askProtobuf + ";stream=foo",
+		},
 	}},
-	{"Accept-Encoding", 20, choices{[]string{"gzip", "identity"}, []string{"GZIP", "gzip;q=0"}}},
+	{"Accept-Encoding", 35, choices{[]string{"gzip", "identity"}, []string{"GZIP", "gzip;q=0"}}},
 	{"User-Agent", 5, choices{good: []string{"curl/8.5.0"}}},
 }

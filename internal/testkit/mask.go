@@ -54,15 +54,21 @@ func maskHeader(header http.Header) http.Header {
 }
 
 func maskBody(body []byte) []byte {
-	for _, mask := range maskedText {
-		body = mask.pattern.ReplaceAll(body, []byte(mask.by))
-	}
-	return body
+	return inTexts(body, func(text []byte) []byte {
+		for _, mask := range maskedText {
+			text = mask.pattern.ReplaceAll(text, []byte(mask.by))
+		}
+		return text
+	})
 }
 
 // maskList also hides a list's own resourceVersion, in the metadata and in the token. Everything else of the token
 // stays.
 func maskList(body []byte) []byte {
+	if isListEnvelope(body) {
+		body = inside(body, listRV, func([]byte) []byte { return []byte("N") })
+		return inside(body, listToken, func(token []byte) []byte { return []byte(maskToken(string(token))) })
+	}
 	rv, token, ok := listVersion(body)
 	if !ok {
 		return body

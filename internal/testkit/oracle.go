@@ -191,6 +191,10 @@ func tooOld(q Question, before, got *Answer) string {
 
 // listVersion is the resourceVersion of a list; 0 when the answer is none.
 func (a *Answer) listVersion() uint64 {
+	if isListEnvelope(a.Body) {
+		version, _ := strconv.ParseUint(string(partOf(a.Body, listRV)), 10, 64) // 0 if there is none
+		return version
+	}
 	rv, _, ok := listVersion(a.Body)
 	if !ok {
 		return 0
@@ -221,6 +225,7 @@ func Diff(q Question, want, got *Answer) string {
 
 // around shows where two bodies part.
 func around(want, got []byte) string {
+	want, got = readable(want, got)
 	at := 0
 	for at < len(want) && at < len(got) && want[at] == got[at] {
 		at++

@@ -1,11 +1,14 @@
 package testkit
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
+	"strings"
 	"sync"
 )
 
@@ -69,8 +72,26 @@ func (a *Asker) stream(ctx context.Context, q Question) (*Recording, error) {
 		return nil, err
 	}
 	r := &Recording{Question: q, Code: answer.Code, Header: answer.Header}
+	if inProtobuf := strings.HasPrefix(answer.Header.Get("Content-Type"), mediaTypeProtobuf); inProtobuf {
+		return r, r.cut(answer.Body)
+	}
 	for line := range bytes.SplitSeq(answer.Body, []byte("\n")) {
 		r.Frames = append(r.Frames, Frame{Line: line})
 	}
 	return r, nil
+}
+
+// cut takes a body in protobuf apart.
+func (r *Recording) cut(body []byte) error {
+	from, cut := bufio.NewReader(bytes.NewReader(body)), cutterFor(r.Header)
+	for {
+		frame, err := cut(from)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("%s: %w", r.Question, err)
+		}
+		r.Frames = append(r.Frames, Frame{Line: frame})
+	}
 }

@@ -14,7 +14,7 @@ import (
 
 // Frame is one frame of a watch as it arrived.
 type Frame struct {
-	Line []byte    // without its newline
+	Line []byte    // without its newline, or in protobuf without its length
 	At   time.Time // when its last byte was read
 
 	apart func() (Event, error) // takes it apart, once; nil when it was not recorded but made
@@ -63,7 +63,7 @@ func (a *Asker) record(ctx context.Context, q Question, begun *Recording) (*Reco
 	go func() {
 		defer close(r.done)
 		defer body.Close()
-		r.end(r.read(bufio.NewReader(body)))
+		r.end(r.read(bufio.NewReader(body), cutterFor(rec.Header)))
 	}()
 	return r, nil
 }
@@ -112,21 +112,18 @@ func (a *Asker) MustRecord(t testing.TB, q Question) *Recorder {
 	return r
 }
 
-func (r *Recorder) read(from *bufio.Reader) error {
+func (r *Recorder) read(from *bufio.Reader, cut cutter) error {
 	for {
-		line, err := from.ReadBytes('\n')
-		if err == nil {
-			r.add(Frame{Line: line[:len(line)-1], At: time.Now()})
-			continue
-		}
-		if len(line) > 0 && errors.Is(err, io.EOF) {
+		line, err := cut(from)
+		if err == nil || len(line) > 0 {
 			r.add(Frame{Line: line, At: time.Now()})
-			return io.ErrUnexpectedEOF // a frame ends with a newline
 		}
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
+		case err != nil:
+			return err
 		}
-		return err
 	}
 }
 

@@ -28,6 +28,11 @@ func maskFrame(f Frame) []byte {
 	switch e, err := f.Event(); {
 	case err != nil:
 		return line
+	case e.Type == Bookmark && isProtobufFrame(line):
+		mark := func(envelope []byte) []byte {
+			return inside(envelope, objectRV, func([]byte) []byte { return []byte("N") })
+		}
+		return rewritten(line, inFrame, mark)
 	case e.Type == Bookmark:
 		line = anyRV.ReplaceAll(line, []byte(`"resourceVersion":"N"`))
 	case e.Type == "ERROR":

@@ -26,7 +26,7 @@ type Event struct {
 	// Key is namespace/name or name; empty when the frame does not say it (a Table without objects).
 	Key string
 	// Object is what the frame says of the object: all of it, its metadata, or the object in its Table row, which may
-	// be nil.
+	// be nil. Of a frame in protobuf it is in JSON what it would be in a JSON stream.
 	Object []byte
 	// InitialEnd: a bookmark that carries the annotation.
 	InitialEnd bool
@@ -63,8 +63,15 @@ func (f Frame) takeApart() (Event, error) {
 		Type   string
 		Object json.RawMessage
 	}
-	if err := json.Unmarshal(f.Line, &frame); err != nil {
-		return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, f.Line)
+	line := f.Line
+	if isProtobufFrame(line) {
+		var err error
+		if line, err = decodedFrame(line); err != nil {
+			return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, asFields(f.Line))
+		}
+	}
+	if err := json.Unmarshal(line, &frame); err != nil {
+		return Event{}, fmt.Errorf("no frame of a watch: %w: %s", err, asObject(line))
 	}
 	e := Event{Type: frame.Type, Object: frame.Object}
 	if e.Type == "ERROR" {
@@ -72,11 +79,11 @@ func (f Frame) takeApart() (Event, error) {
 	}
 	var meta objectMeta
 	if err := json.Unmarshal(frame.Object, &meta); err != nil {
-		return Event{}, fmt.Errorf("no object in a frame: %w: %s", err, f.Line)
+		return Event{}, fmt.Errorf("no object in a frame: %w: %s", err, line)
 	}
 	var err error
 	if e.RV, err = strconv.ParseUint(meta.Metadata.ResourceVersion, 10, 64); err != nil {
-		return Event{}, fmt.Errorf("no resourceVersion in a frame: %w: %s", err, f.Line)
+		return Event{}, fmt.Errorf("no resourceVersion in a frame: %w: %s", err, line)
 	}
 	if meta.Kind == "Table" {
 		if meta, err = e.row(); err != nil {
@@ -162,7 +169,7 @@ func (r *Recording) String() string {
 		e, err := frame.Event()
 		line := e.String()
 		if err != nil || e.Type == "ERROR" {
-			line = string(frame.Line)
+			line = string(asObject(frame.Line))
 		}
 		if e.Type != Bookmark || line != last {
 			fmt.Fprintf(&b, "\n  %s", line)

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/http"
@@ -46,10 +47,29 @@ func (r refusal) Read([]byte) (int, error) { return 0, r.err }
 // Close implements io.Closer.
 func (refusal) Close() error { return nil }
 
-// socket is closed with the recorder's context.
+// socket is closed with the recorder's context. It is read as a stream would be: messages of protobuf get the length
+// that they have there.
 type socket struct {
 	*websocket.Conn
 	stop func() bool
+	rest []byte // of a message
+}
+
+// Read implements io.Reader.
+func (s *socket) Read(p []byte) (int, error) {
+	if len(s.rest) == 0 {
+		var message []byte
+		if err := websocket.Message.Receive(s.Conn, &message); err != nil {
+			return 0, err
+		}
+		if isProtobufFrame(message) {
+			message = append(binary.BigEndian.AppendUint32(nil, uint32(len(message))), message...) //nolint:gosec // a message is small
+		}
+		s.rest = message
+	}
+	n := copy(p, s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
 }
 
 // Close implements io.Closer.

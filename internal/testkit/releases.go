@@ -35,14 +35,14 @@ func (r release) answers(q Question, want, got *Answer) (*Answer, *Answer) {
 		return got, got // the limit counts in the one, and not in the other
 	}
 	w, g := *want, *got
-	w.Body, g.Body = labelKey.ReplaceAll(w.Body, []byte("a label key must")), labelKey.ReplaceAll(g.Body, []byte("a label key must"))
+	w.Body, g.Body = inTexts(w.Body, withLabelKey), inTexts(g.Body, withLabelKey)
 	if r != v1_30 {
 		return &w, &g
 	}
 	if q.knownOnlyHere(want, got) {
 		return got, got
 	}
-	w.Body, g.Body = continueToken.ReplaceAllFunc(w.Body, withSlash), continueToken.ReplaceAllFunc(g.Body, withSlash)
+	w.Body, g.Body = withSlashes(w.Body), withSlashes(g.Body)
 	if strings.HasPrefix(q.Path, "/apis/flowcontrol.apiserver.k8s.io/v1beta3/") {
 		g.Body = zeroShares.ReplaceAll(g.Body, nil)
 		w.Body = zeroShares.ReplaceAll(w.Body, nil)
@@ -99,8 +99,10 @@ func (q Question) knownOnlyHere(want, got *Answer) bool {
 // labelKey is what a key of a label selector is called that is none; in YAML the line may end anywhere.
 var labelKey = regexp.MustCompile(`a\s+(?:qualified\s+name|valid\s+label\s+key)\s+must`)
 
+func withLabelKey(text []byte) []byte { return labelKey.ReplaceAll(text, []byte("a label key must")) }
+
 // zeroShares is an annotation that 1.30 writes into objects of a version which it converts, and leaves out of Tables,
-// indented or not.
+// indented or not. The facade makes no protobuf of those.
 var zeroShares = regexp.MustCompile(`"annotations":\s*\{\s*"flowcontrol\.k8s\.io/v1beta3-preserve-zero-concurrency-shares":\s*""\s*\},\s*`)
 
 const badVersion = "resourceVersion: Invalid value: "
@@ -127,6 +129,17 @@ func (r *Recording) text() []byte {
 }
 
 var continueToken = regexp.MustCompile(`"?continue"?: ?"?[A-Za-z0-9_-]+`)
+
+// withSlashes gives a list's continue token the slash.
+func withSlashes(body []byte) []byte {
+	if isListEnvelope(body) {
+		return inside(body, listToken, withSlash)
+	}
+	if isEnvelope(body) {
+		return body
+	}
+	return continueToken.ReplaceAllFunc(body, withSlash)
+}
 
 // withSlash gives the key in a continue token the slash that it begins with since the cache gives tokens, too.
 func withSlash(field []byte) []byte {

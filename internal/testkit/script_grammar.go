@@ -213,7 +213,7 @@ func (w *scriptWriter) ask(r scriptResource) {
 	accept := w.choose(scriptListAccepts)
 	if w.random.IntN(4) == 0 {
 		path, query = path+"/"+w.name(r), []string{w.choose([]string{"", "resourceVersion=0", "resourceVersion={version:0}"})}
-		accept = w.choose(scriptAccepts[4:])
+		accept = w.choose(scriptObjectAccepts)
 	} else {
 		query = append(query, w.selection(r)...)
 	}

@@ -2,6 +2,7 @@ package testkit
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestScriptsCover(t *testing.T) {
 	}
 	expected = append(expected, scriptStarts...)
 	expected = append(expected, scriptAges...)
-	for _, accept := range append(scriptAccepts, scriptListAccepts...) {
+	for _, accept := range slices.Concat(scriptAccepts, scriptObjectAccepts, scriptListAccepts) {
 		expected = append(expected, "Accept: "+accept)
 	}
 	for _, part := range redefinedParts {

@@ -39,11 +39,17 @@ var (
 	scriptAccepts    = []string{
 		"application/json", "application/json", "*/*", "application/json;stream=watch", askTable, askTable, askTable, askOldTable, askMetadata, askMetadata,
 		askOldMetadata, askTable + "," + askOldTable + ",application/json",
+		askProtobuf, askProtobuf, askProtobuf, askProtobuf + ";stream=watch", askEither, askEither, askEither, askEither, askMetadataPB, askMetadataPB, askOldMetaPB,
+		askMetadataPB + "," + askMetadata + ",application/json",
 	}
-	scriptListAccepts = []string{"application/json", askTable, askMetadataList, "application/yaml"}
+	scriptObjectAccepts = []string{
+		askTable, askTable, askTable, askOldTable, askMetadata, askMetadata, askOldMetadata, askTable + "," + askOldTable + ",application/json",
+		askProtobuf, askProtobuf, askProtobuf, askEither, askEither, askMetadataPB, askMetadataPB, askOldMetaPB,
+	}
+	scriptListAccepts = []string{
+		"application/json", askTable, askMetadataList, "application/yaml", askProtobuf, askEither, askMetaListPB, askOldListPB,
+	}
 )
-
-const askOldMetadata = "application/json;as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io"
 
 // scriptStarts are where a watch may begin. What a watch from version 0 begins with is the same at both servers because
 // whoever runs a script lets both caches come up to its last write before.

@@ -1,0 +1,76 @@
+package testkit
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const mediaTypeProtobuf = "application/vnd.kubernetes.protobuf"
+
+// cutter takes the next frame off a stream. At the end it returns io.EOF, and io.ErrUnexpectedEOF with what there is of
+// a frame that is not whole.
+type cutter func(from *bufio.Reader) ([]byte, error)
+
+// cutterFor knows a stream by its answer's header, which a websocket has none of. A refusal in protobuf is one frame.
+func cutterFor(header http.Header) cutter {
+	mediaType := header.Get("Content-Type")
+	switch {
+	case header == nil:
+		return cutEither
+	case !strings.HasPrefix(mediaType, mediaTypeProtobuf):
+		return cutLine
+	case strings.Contains(mediaType, "stream=watch"):
+		return cutMessage
+	}
+	return cutWhole
+}
+
+// cutLine returns a frame of JSON without its newline.
+func cutLine(from *bufio.Reader) ([]byte, error) {
+	line, err := from.ReadBytes('\n')
+	switch {
+	case err == nil:
+		return line[:len(line)-1], nil
+	case len(line) > 0 && errors.Is(err, io.EOF):
+		return line, io.ErrUnexpectedEOF // a frame ends with a newline
+	}
+	return nil, err
+}
+
+// cutMessage returns a frame of protobuf without the four bytes that tell its length.
+func cutMessage(from *bufio.Reader) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return nil, err
+	}
+	message := make([]byte, binary.BigEndian.Uint32(length[:]))
+	n, err := io.ReadFull(from, message)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return message[:n], err
+}
+
+// cutEither knows a length, of less than 16 MiB, by its first byte.
+func cutEither(from *bufio.Reader) ([]byte, error) {
+	first, err := from.Peek(1)
+	switch {
+	case err != nil:
+		return nil, err
+	case first[0] == 0:
+		return cutMessage(from)
+	}
+	return cutLine(from)
+}
+
+func cutWhole(from *bufio.Reader) ([]byte, error) {
+	body, err := io.ReadAll(from)
+	if err == nil && len(body) == 0 {
+		err = io.EOF
+	}
+	return body, err
+}
