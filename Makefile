@@ -11,6 +11,8 @@ WORKLOADS ?= 200
 SOAK ?= 1h
 # An older release of Kubernetes to ask, as 1.30; devcluster/releases has those that there are.
 UPSTREAM ?=
+# How little the facades of tests may keep: "smallest", or what is usual.
+BUDGETS ?=
 RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
 # What is random draws from a seed of its own each time, unless one is named; the targets print it.
 RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
@@ -47,9 +49,10 @@ test: cluster clients ## everything, against a real kube-apiserver, with the rac
 
 # Tests read it from the environment; those of other targets ask the release that the facade is measured by.
 conformance soak: export LISTFACADE_UPSTREAM = $(UPSTREAM)
+conformance soak: export LISTFACADE_BUDGETS = $(BUDGETS)
 
 .PHONY: conformance
-conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays; UPSTREAM=1.30: to that release, and test/faults
+conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays; UPSTREAM=1.30: to that release, and test/faults; BUDGETS=smallest: nothing is kept that need not be
 	@$(RANDOM_SEED) LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) \
 		go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
 	$(if $(UPSTREAM),LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 15m ./test/faults)

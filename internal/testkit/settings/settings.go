@@ -26,6 +26,9 @@ func Random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable
 }
 
+// Smallest tells that facades are to have the smallest budgets that they can have: LISTFACADE_BUDGETS=smallest.
+func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
+
 // Upstream is the older release of Kubernetes, as "1.30", that clusters are to be of: LISTFACADE_UPSTREAM. Empty is the
 // one whose answers the facade promises.
 func Upstream() string { return os.Getenv("LISTFACADE_UPSTREAM") }

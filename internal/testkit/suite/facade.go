@@ -21,6 +21,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Facade is a facade that runs in the test's process, wired as the command wires it.
@@ -52,12 +53,15 @@ func LaunchFacade(t testing.TB, kubeconfig string, settings ...func(*facade.Conf
 }
 
 // NewFacade makes a facade that does not listen yet.
-func NewFacade(t testing.TB, kubeconfig string, settings ...func(*facade.Config)) *Facade {
+func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config)) *Facade {
 	t.Helper()
 	c := facade.Defaults()
 	c.Kubeconfig, c.CertDir, c.Port = kubeconfig, t.TempDir(), 0
-	for _, set := range settings {
-		set(&c)
+	if settings.Smallest() {
+		c.FormsMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
+	}
+	for _, change := range changes {
+		change(&c)
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
