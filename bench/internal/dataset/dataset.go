@@ -18,8 +18,16 @@ type Spec struct {
 	Seed         uint64
 }
 
-// D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each.
-var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 700, Applications: 300, Seed: 1}
+// D1 is the data set of docs/benchmarks.md: 20,000 pods of about 15 kB of JSON each, about 400 in a namespace, about 40
+// on a node, and about 100 with RareLabel.
+var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 500, Applications: 300, Seed: 1}
+
+// RareLabel is set to RareValue on one of RareOneIn pods, wherever they are.
+const (
+	RareLabel = "rollout.example.com/track"
+	RareValue = "canary"
+	RareOneIn = 200
+)
 
 // newest is when the last pod was created. It is fixed, for equal bytes; and long ago, so that a printed age ("264d")
 // is the same for a whole day.

@@ -57,15 +57,33 @@ func TestCheckRatioRefusesCopies(t *testing.T) {
 	}
 }
 
-func TestD1HasNoDuplicates(t *testing.T) {
+// Pods are all different, and what is listed by itself is about as much as docs/benchmarks.md says.
+func TestD1(t *testing.T) {
 	keys, uids := map[string]bool{}, map[string]bool{}
-	namespaces, nodes := map[string]bool{}, map[string]bool{}
+	namespaces, nodes := map[string]int{}, map[string]int{}
+	rare := 0
 	for pod := range D1.All() {
 		keys[pod.Namespace+"/"+pod.Name], uids[string(pod.UID)] = true, true
-		namespaces[pod.Namespace], nodes[pod.Spec.NodeName] = true, true
+		namespaces[pod.Namespace]++
+		nodes[pod.Spec.NodeName]++
+		if pod.Labels[RareLabel] == RareValue {
+			rare++
+		}
 	}
 	if len(keys) != D1.Pods || len(uids) != D1.Pods || len(namespaces) != D1.Namespaces || len(nodes) != D1.Nodes {
 		t.Errorf("%d names, %d UIDs, %d namespaces, %d nodes", len(keys), len(uids), len(namespaces), len(nodes))
+	}
+	for _, part := range []struct {
+		what             string
+		got, least, most int
+	}{
+		{"in a namespace", namespaces[D1.Namespace(7)], 360, 440},
+		{"on a node", nodes[D1.Node(42)], 35, 45},
+		{"with the rare label", rare, 80, 120},
+	} {
+		if part.got < part.least || part.got > part.most {
+			t.Errorf("%d pods %s, not %d to %d", part.got, part.what, part.least, part.most)
+		}
 	}
 }
 

@@ -22,7 +22,17 @@ func (a *application) pod(r *rand.Rand, node string) *corev1.Pod {
 	p.Annotations["network.example.com/status"] = fmt.Sprintf(`[{"name":"mesh","interface":"eth0","ips":[%q],"link":"veth%s","default":true}]`,
 		p.Status.PodIP, text(r, hexDigits, 8))
 	p.ManagedFields = a.managers(r, p)
+	if r.IntN(RareOneIn) == 0 {
+		mark(r, p)
+	}
 	return p
+}
+
+// mark adds what somebody put on this pod alone.
+func mark(r *rand.Rand, p *corev1.Pod) {
+	p.Labels[RareLabel] = RareValue
+	fields := fmt.Sprintf(`{"f:metadata":{"f:labels":{%q:{}}}}`, "f:"+RareLabel)
+	p.ManagedFields = append(p.ManagedFields, entry("kubectl-label", "", after(r, p.CreationTimestamp, 1000), fields))
 }
 
 // run fills the status as the kubelet does once all containers are up.

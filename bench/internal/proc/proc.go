@@ -55,6 +55,14 @@ func (p Process) Memory() (Memory, error) {
 	return Memory{Resident: resident, Peak: peak}, err
 }
 
+// ResetPeak makes Peak begin anew at what the process holds now.
+func (p Process) ResetPeak() error {
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p), []byte("5"), 0); err != nil {
+		return fmt.Errorf("reset the peak of memory: %w", err)
+	}
+	return nil
+}
+
 // kilobytes finds a line like "VmRSS:	  123 kB" and returns bytes.
 func kilobytes(status []byte, field string) (int64, error) {
 	for line := range bytes.Lines(status) {

@@ -3,6 +3,7 @@ package proc
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 	"time"
@@ -56,6 +57,28 @@ func TestMemoryHoldsWhatIsTouched(t *testing.T) {
 	}
 	if after.Peak < after.Resident {
 		t.Errorf("the peak %d is below the present %d", after.Peak, after.Resident)
+	}
+}
+
+func TestResetPeakForgetsWhatWasHeld(t *testing.T) {
+	p := self(t)
+	const size = 256 << 20
+	block := make([]byte, size)
+	for i := 0; i < size; i += 4096 {
+		block[i] = 1
+	}
+	runtime.KeepAlive(block)
+	block = nil
+	debug.FreeOSMemory()
+	if err := p.ResetPeak(); err != nil {
+		t.Fatal(err)
+	}
+	m, err := p.Memory()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Peak > m.Resident+size/2 {
+		t.Errorf("the peak is still %d, with %d resident", m.Peak, m.Resident)
 	}
 }
 
