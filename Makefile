@@ -76,8 +76,8 @@ fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 	done
 
 .PHONY: bench
-bench: cluster ## the figures of docs/benchmarks.md, side by side with kube-apiserver
-	go run ./bench
+bench: cluster ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
+	go run ./bench $(BENCH)
 
 .PHONY: clean
 clean: ## remove what was built here (compiled cluster binaries stay in the user's cache)

@@ -44,7 +44,7 @@ func startWithPods(ctx context.Context, cluster *testkit.Cluster, pods dataset.S
 	if err != nil {
 		return nil, startCost{}, err
 	}
-	c, err := s.started(ctx, took)
+	c, err := s.started(took)
 	return s, c, err
 }
 

@@ -13,12 +13,13 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/listfacade/listfacade/bench/internal/report"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 const (
-	companyFor  = 5 * time.Second      // how long each number of clients reads, from either server, twice
-	companyWarm = 3 * time.Second      // before anything is counted
+	companyFor  = 4 * time.Second      // how long each number of clients reads, from either server, twice
+	companyWarm = 2 * time.Second      // before anything is counted
 	thinkMost   = 9 * time.Millisecond // between two reads of one client
 )
 
@@ -57,28 +58,30 @@ type shift struct {
 
 // measureCompany lets clients read small quiet kinds at random from either server: without a resourceVersion, so that
 // every answer has to be proven, and each thinking a little in between. beside says what else goes on.
-func measureCompany(ctx context.Context, servers pair, beside string, t *table) error {
+func measureCompany(ctx context.Context, s *stage, beside string, t *table) error {
 	for _, n := range companies {
 		say("%d clients read small kinds at random%s", n, beside)
-		shifts := map[*server]*shift{servers.direct: {}, servers.facade: {}}
-		for _, s := range []*server{servers.direct, servers.facade} {
-			if err := attend(ctx, servers, s, n, companyWarm, new(shift)); err != nil {
+		direct, facade := new(shift), new(shift)
+		for _, one := range []struct {
+			server *server
+			lasts  time.Duration
+			into   *shift
+		}{
+			{s.direct, companyWarm, new(shift)}, {s.facade, companyWarm, new(shift)},
+			{s.direct, companyFor, direct}, {s.facade, companyFor, facade}, {s.facade, companyFor, facade}, {s.direct, companyFor, direct},
+		} {
+			if err := attend(ctx, s.pair, one.server, n, one.lasts, one.into); err != nil {
 				return err
 			}
 		}
-		for _, s := range []*server{servers.direct, servers.facade, servers.facade, servers.direct} {
-			if err := attend(ctx, servers, s, n, companyFor, shifts[s]); err != nil {
-				return err
-			}
-		}
-		t.addCompany(fmt.Sprintf("%d clients, small kinds at random%s", n, beside), shifts[servers.direct], shifts[servers.facade])
+		t.addCompany(fmt.Sprintf("%d clients, small kinds at random%s", n, beside), direct, facade)
 	}
 	return nil
 }
 
 // measureCompanies measures with nothing else going on, and beside two kinds that change all the time.
-func measureCompanies(ctx context.Context, cluster *testkit.Cluster, servers pair, t *table) error {
-	client, err := writer(ctx, cluster)
+func measureCompanies(ctx context.Context, s *stage, t *table) error {
+	client, err := writer(ctx, s.cluster)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func measureCompanies(ctx context.Context, cluster *testkit.Cluster, servers pai
 			return err
 		}
 	}
-	if err := measureCompany(ctx, servers, "", t); err != nil {
+	if err := measureCompany(ctx, s, "", t); err != nil {
 		return err
 	}
 	working, stop := context.WithCancel(ctx)
@@ -96,14 +99,14 @@ func measureCompanies(ctx context.Context, cluster *testkit.Cluster, servers pai
 	for _, kind := range testkit.FreshKinds()[:busyKinds] {
 		group.Go(func() error { return keepBusy(working, client, kind) })
 	}
-	err = measureCompany(ctx, servers, ", beside 400 writes a second", t)
+	err = measureCompany(ctx, s, ", beside 400 writes a second", t)
 	stop()
 	return errors.Join(err, group.Wait())
 }
 
 // attend lets n clients read from a server for some time, and adds what they did.
 func attend(ctx context.Context, servers pair, s *server, n int, lasting time.Duration, into *shift) error {
-	upstream, self, err := busyTimes(servers)
+	upstream, self, err := servers.cpu()
 	if err != nil {
 		return err
 	}
@@ -123,24 +126,24 @@ func attend(ctx context.Context, servers pair, s *server, n int, lasting time.Du
 		return err
 	}
 	into.seconds += time.Since(began).Seconds()
-	upstreamAfter, selfAfter, err := busyTimes(servers)
+	upstreamAfter, selfAfter, err := servers.cpu()
 	into.upstream += upstreamAfter - upstream
 	into.self += selfAfter - self
 	return err
 }
 
-// busyTimes are the processor times of kube-apiserver and the facade so far.
-func busyTimes(servers pair) (upstream, self time.Duration, err error) {
-	if upstream, err = servers.direct.process.CPU(); err != nil {
+// cpu is the processor time of both so far.
+func (p pair) cpu() (direct, facade time.Duration, err error) {
+	if direct, err = p.direct.process.CPU(); err != nil {
 		return 0, 0, err
 	}
-	self, err = servers.facade.process.CPU()
-	return upstream, self, err
+	facade, err = p.facade.process.CPU()
+	return direct, facade, err
 }
 
 // visit reads at random until a moment, as a client with a connection of its own.
 func (s *server) visit(ctx context.Context, random *rand.Rand, until time.Time) ([]time.Duration, error) {
-	client, err := s.visitor()
+	client, err := s.visitor(http2)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +182,9 @@ func (s *server) drain(ctx context.Context, client *http.Client, path string) er
 func (t *table) addCompany(name string, direct, facade *shift) {
 	rate := func(s *shift) float64 { return float64(len(s.taken)) / s.seconds }
 	each := func(cpu time.Duration, s *shift) time.Duration { return cpu / time.Duration(max(1, len(s.taken))) }
-	t.add(name+": reads", digits(rate(direct))+" /s", digits(rate(facade))+" /s", times(rate(direct), rate(facade)))
+	t.add(name+": reads", report.Number(rate(direct))+" /s", report.Number(rate(facade))+" /s", times(rate(direct), rate(facade)))
 	t.addTimes(name, direct.taken, facade.taken)
 	upstream := [2]time.Duration{each(direct.upstream, direct), each(facade.upstream, facade)}
-	t.add(name+": CPU of kube-apiserver a read", spell(upstream[0]), spell(upstream[1]), times(float64(upstream[0]), float64(upstream[1])))
-	t.add(name+": CPU of the facade a read", "", spell(each(facade.self, facade)), "")
+	t.add(name+": CPU of kube-apiserver a read", report.Duration(upstream[0]), report.Duration(upstream[1]), times(float64(upstream[0]), float64(upstream[1])))
+	t.add(name+": CPU of the facade a read", "", report.Duration(each(facade.self, facade)), "")
 }

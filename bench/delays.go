@@ -24,18 +24,24 @@ type delays struct {
 const delayTries = 3
 
 // measureDelays patches pods at a steady rate while one watch on each server looks on.
-func measureDelays(ctx context.Context, servers pair, o options) (d delays, err error) {
+func measureDelays(ctx context.Context, s *stage, t *table) (err error) {
+	say("patching pods for %s", s.options.eventsFor)
 	for range delayTries {
-		d, err = tryDelays(ctx, servers, o)
+		var d delays
+		d, err = tryDelays(ctx, s.pair, s.options.eventRate)
+		if err == nil {
+			t.addDelays(d)
+			return nil
+		}
 		if _, ended := errors.AsType[*endedError](err); !ended {
-			return d, err
+			return err
 		}
 		say("once more: %v", err)
 	}
-	return d, err
+	return err
 }
 
-func tryDelays(ctx context.Context, servers pair, o options) (delays, error) {
+func tryDelays(ctx context.Context, servers pair, rate eventRate) (delays, error) {
 	pods, err := names(ctx, servers.direct)
 	if err != nil {
 		return delays{}, err
@@ -56,7 +62,7 @@ func tryDelays(ctx context.Context, servers pair, o options) (delays, error) {
 		})
 	}
 	established.Wait()
-	sent, err := patch(watching, servers.direct, pods, o)
+	sent, err := patch(watching, servers.direct, pods, rate)
 	if err == nil {
 		err = awaitAll(watching, sent, direct, facade)
 	}

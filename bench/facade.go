@@ -76,7 +76,7 @@ func (f *facade) start(ctx context.Context, config *rest.Config, direct *server)
 	if err != nil {
 		return c, err
 	}
-	c, err = f.server.started(ctx, took)
+	c, err = f.server.started(took)
 	c.behind = busy - idle
 	return c, err
 }
@@ -105,7 +105,7 @@ func (f *facade) ready(ctx context.Context, config *rest.Config) (err error) {
 		f.server, err = newServer(facadeName, proc.Process(f.process.Process.Pid), config)
 	}
 	if err == nil {
-		_, _, err = f.server.get(ctx, question{name: "readyz", path: "/readyz", accept: "*/*", encoding: "identity", protocol: http2}, io.Discard)
+		_, err = f.server.get(ctx, question{name: "readyz", path: "/readyz", accept: "*/*", encoding: "identity", protocol: http2}, io.Discard)
 	}
 	return err
 }

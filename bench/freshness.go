@@ -20,7 +20,7 @@ const (
 	busyEvery      = 5 * time.Millisecond // between two changes of a busy kind
 	freshWrites    = 2000                 // each read back from the facade
 	directWrites   = 500                  // each read back from kube-apiserver
-	wholeLists     = 15                   // of all pods, each after a write
+	wholeReads     = 10                   // of all pods, each after a write
 	clients        = 200
 	clientsFor     = 15 * time.Second
 )
@@ -59,8 +59,8 @@ type author struct {
 }
 
 // measureFreshness reads back what it writes. An answer without the last write is an error.
-func measureFreshness(ctx context.Context, cluster *testkit.Cluster, servers pair, t *table) error {
-	client, err := writer(ctx, cluster)
+func measureFreshness(ctx context.Context, s *stage, t *table) error {
+	client, err := writer(ctx, s.cluster)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func measureFreshness(ctx context.Context, cluster *testkit.Cluster, servers pai
 	}
 	err = func() error {
 		defer stop()
-		return readBack(working, client, servers, t)
+		return readBack(working, client, s.pair, t)
 	}()
 	if busyErr := group.Wait(); err == nil {
 		err = busyErr
@@ -93,7 +93,7 @@ func readBack(ctx context.Context, client dynamic.Interface, servers pair, t *ta
 		}
 	}
 	t.addReads("read after a write", taken[servers.direct], taken[servers.facade])
-	say("listing all pods %d times, each after a write", wholeLists)
+	say("listing all pods %d times, each after a write", wholeReads)
 	if err := readWhole(ctx, servers, t); err != nil {
 		return err
 	}
@@ -153,10 +153,10 @@ func readWhole(ctx context.Context, servers pair, t *table) error {
 	}
 	q := question{
 		name: "LIST all pods, most recent, as a Table", path: "/api/v1/pods", encoding: "gzip", protocol: http2,
-		accept: "application/json;as=Table;v=v1;g=meta.k8s.io",
+		accept: tableType,
 	}
 	taken := map[*server][]time.Duration{}
-	for i := range wholeLists {
+	for i := range wholeReads {
 		for _, s := range []*server{servers.direct, servers.facade} {
 			if err := stamp(ctx, servers.direct, pods[i]); err != nil {
 				return err
@@ -167,12 +167,12 @@ func readWhole(ctx context.Context, servers pair, t *table) error {
 			}
 			var body bytes.Buffer
 			began := time.Now()
-			header, _, err := s.get(ctx, q, &body)
+			header, err := s.get(ctx, q, &body)
 			if err != nil {
 				return err
 			}
 			taken[s] = append(taken[s], time.Since(began))
-			answer, err := s.unpack(q, header, &body)
+			answer, err := reading{header: header, body: body.Bytes()}.unpack()
 			if err != nil {
 				return err
 			}

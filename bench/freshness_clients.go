@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/listfacade/listfacade/bench/internal/report"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -88,7 +89,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	for _, all := range taken.taken {
 		reads += len(all)
 	}
-	rate := func(n float64) string { return digits(n/seconds) + " /s" }
+	rate := func(n float64) string { return report.Number(n/seconds) + " /s" }
 	t.add(name+": reads", "", rate(float64(reads)), "")
 	for _, kind := range []string{"probe", "rollcall", "fence"} {
 		t.add(name+": questions to kube-apiserver, "+kind, "", rate(after[kind]-before[kind]), "")

@@ -23,7 +23,7 @@ func describe(ctx context.Context, direct *server) (string, error) {
 	}
 	return fmt.Sprintf("%d processors (%s), %s/%s; kube-apiserver %s (%s), listfacade %s (%s); "+
 		"nothing pinned, load average %s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH,
-		version.GitVersion, version.GoVersion, commit(ctx), runtime.Version(), load()), nil
+		version.GitVersion, version.GoVersion, commit(ctx), runtime.Version(), loadAverage()), nil
 }
 
 // processor is the model's name, as far as the system tells.
@@ -40,9 +40,9 @@ func processor() string {
 	return "unknown model"
 }
 
-// load is how many threads wanted to run in the last minute, those of the benchmark included: the less the machine is
-// alone, the less its clock says.
-func load() string {
+// loadAverage is how many threads wanted to run in the last minute, those of the benchmark included: the less the
+// machine is alone, the less its clock says.
+func loadAverage() string {
 	averages, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"

@@ -1,14 +1,15 @@
-// Command bench asks kube-apiserver and listfacade the same questions, side by side in one run, and prints what each of
-// them paid for the answers as a Markdown table. docs/benchmarks.md has the figures of one run and says what they do
-// not show.
+// Command bench asks kube-apiserver and listfacade the same questions, side by side in one run, and writes down what
+// each of them paid for the answers, beside what the same bytes cost a bare file server. docs/benchmarks.md has the
+// figures of one run and says what they do not show.
 //
-// It starts everything itself: a cluster of etcd and kube-apiserver with 20,000 generated pods (internal/dataset), and
-// a facade in front of it as a process of its own. A server's price is processor time and memory as the kernel counts
-// them (internal/proc), because the client works on the same processors and would spoil any clock. Before anything is
-// timed, the answers of both are compared to the byte.
+// It starts everything itself: a cluster of etcd and kube-apiserver with 20,000 generated pods (internal/dataset), a
+// facade in front of it and a file server (internal/files), each a process of its own. A server's price is processor
+// time and memory as the kernel counts them (internal/proc), because the client works on the same processors and would
+// spoil any clock. Before anything is timed, the answers of both are compared to the byte.
 //
-// It fails when an answer is wrong, never because one is slow. Goroutines: those of net/http, and those that watch or
-// write for as long as one measurement lasts; each measurement waits for its own.
+// What is measured is data, in scenarios.go; where results go is internal/report. It fails when an answer is wrong,
+// never because one is slow. Goroutines: those of net/http, and those that ask, watch or write for as long as one
+// measurement lasts; each measurement waits for its own.
 package main
 
 import (
@@ -18,33 +19,43 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 	"time"
 
 	"github.com/listfacade/listfacade/bench/internal/dataset"
+	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
 // options are those of a run. The defaults are those of docs/benchmarks.md.
 type options struct {
-	pods       dataset.Spec
-	rounds     int           // of each LIST measurement; a round has two blocks of either server
-	eventsFor  time.Duration // how long pods are patched while two watches look on
-	eventEvery time.Duration
-	watches    int    // opened on each server at the same time
-	only       string // the part that is measured: lists, company or freshness; empty: all
-	profiles   string // where profiles of the facade go; empty: none are taken
+	pods      dataset.Spec
+	rounds    int    // of each load, at most; a round has two blocks of every server
+	eventRate        // of the pods whose changes two watches look at
+	watches   int    // opened on each server at the same time
+	only      string // names or parts of names of scenarios; empty: all
+	list      bool   // print the scenarios, and measure nothing
+	from      string // a file of results to write down again, instead of measuring
+	out       string // the directory of documents that results are written into; empty: none
+	profiles  string // where profiles of the facade go; empty: none are taken
 }
 
 func parse() options {
-	o := options{pods: dataset.D1, eventEvery: 10 * time.Millisecond}
+	o := options{pods: dataset.D1, eventRate: eventRate{eventEvery: 10 * time.Millisecond}}
 	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "how many pods there are")
-	flag.IntVar(&o.rounds, "rounds", 3, "how often lists are measured; a round has the order kube-apiserver, facade, facade, kube-apiserver")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often loads are measured, at most; a round has the order kube-apiserver, facade, file server, and back")
 	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long 100 pods a second are patched to see how late a watch hears of it")
 	flag.IntVar(&o.watches, "watches", 1000, "how many watches are opened on each server to see how much memory they take")
-	flag.StringVar(&o.only, "only", o.only, "measure this part alone: lists, company or freshness")
-	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time into this `directory`")
+	flag.StringVar(&o.only, "only", o.only, "measure scenarios with these `words` in their names, separated by commas; not written into documents unless -out is there")
+	flag.BoolVar(&o.list, "list", false, "print the scenarios and how long each takes, and measure nothing")
+	flag.StringVar(&o.from, "from", "", "measure nothing, but write down the results in this `file` again")
+	flag.StringVar(&o.out, "out", "docs", "write results into benchmarks.md of this `directory`, as JSON and as plots; empty: only print them")
+	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
 	flag.Parse()
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if o.only != "" && !given["out"] {
+		o.out = "" // some scenarios are no run to write down
+	}
 	return o
 }
 
@@ -53,32 +64,40 @@ func (o options) validate() error {
 	if o.pods.Pods < 1000 || o.rounds < 1 || o.eventsFor < time.Second || o.watches < 1 {
 		return errors.New("at least 1000 pods (fewer do not compress like real ones), one round, one second and one watch are needed")
 	}
-	if o.only != "" && !slices.Contains([]string{partLists, partCompany, partFreshness}, o.only) {
-		return fmt.Errorf("there is no part %q, only lists, company and freshness", o.only)
-	}
 	return nil
 }
-
-// measures tells whether a part is measured.
-func (o options) measures(part string) bool { return o.only == "" || o.only == part }
-
-// The parts of a run.
-const (
-	partLists     = "lists"
-	partCompany   = "company"
-	partFreshness = "freshness"
-)
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o := parse()
-	err := o.validate()
-	if err == nil {
-		err = run(ctx, o, os.Stdout)
-	}
-	if err != nil {
+	if err := dispatch(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// dispatch does what was asked for.
+func dispatch(ctx context.Context) error {
+	if len(os.Args) > 1 && os.Args[1] == serveFiles {
+		return beFileServer(os.Args[2:])
+	}
+	o := parse()
+	if o.from != "" {
+		results, err := report.Read(o.from)
+		if err != nil {
+			return err
+		}
+		return publish(o, results, os.Stdout)
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	chosen, err := choose(scenarios(o.pods), o.only)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		return catalogue(os.Stdout, chosen)
+	}
+	return run(ctx, o, chosen, os.Stdout)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/listfacade/listfacade/bench/internal/proc"
 )
 
@@ -14,7 +16,7 @@ const (
 	settleEvery    = 2 * time.Second
 	settleReadings = 4
 	// settleWithin is when waiting ends anyway: Go returns freed memory to the system over minutes.
-	settleWithin = time.Minute
+	settleWithin = 40 * time.Second
 )
 
 // settled waits until a server's memory no longer changes, and returns what it holds then.
@@ -40,22 +42,19 @@ func (s *server) settled(ctx context.Context) (proc.Memory, error) {
 	return last, err
 }
 
-// startCost is what a server took to come up with all pods in memory.
-type startCost struct {
-	took, cpu time.Duration
-	resident  int64         // once it settled, before anybody asked anything
-	behind    time.Duration // processor time of kube-apiserver while the facade read from it
-}
-
-// started reads what a server's start cost; it became ready just now.
-func (s *server) started(ctx context.Context, took time.Duration) (startCost, error) {
-	cpu, err := s.process.CPU()
-	if err != nil {
-		return startCost{}, err
+// settledBoth waits for kube-apiserver and the facade at the same time, and returns what they hold resident.
+func settledBoth(ctx context.Context, s *stage) (direct, facade int64, err error) {
+	say("waiting for memory to settle")
+	group, ctx := errgroup.WithContext(ctx)
+	for server, into := range map[*server]*int64{s.direct: &direct, s.facade: &facade} {
+		group.Go(func() error {
+			m, err := server.settled(ctx)
+			*into = m.Resident
+			return err
+		})
 	}
-	say("%s is ready; waiting for its memory to settle", s.name)
-	m, err := s.settled(ctx)
-	return startCost{took: took, cpu: cpu, resident: m.Resident}, err
+	err = group.Wait()
+	return direct, facade, err
 }
 
 // live is what a Go program still uses after a garbage collection, in bytes. Other than resident memory it is the same
@@ -88,44 +87,21 @@ func (s *server) collect(ctx context.Context) (l live, err error) {
 }
 
 // memoryAfterCollection adds what both hold once garbage is out of the way.
-func memoryAfterCollection(ctx context.Context, servers pair, t *table) error {
+func memoryAfterCollection(ctx context.Context, s *stage, t *table) error {
 	say("collecting garbage")
-	var lives [2]live
-	var resident [2]int64
-	for i, s := range []*server{servers.direct, servers.facade} {
-		var err error
-		if lives[i], err = s.collect(ctx); err != nil {
-			return err
-		}
-		m, err := s.settled(ctx)
-		if err != nil {
-			return err
-		}
-		resident[i] = m.Resident
-	}
-	t.addBytes("resident memory, after a forced garbage collection", resident[0], resident[1])
-	t.addBytes("live heap, all pods cached", lives[0].heap, lives[1].heap)
-	return nil
-}
-
-// memoryPeak adds the most that both ever held.
-func memoryPeak(servers pair, t *table) error {
-	direct, err := servers.direct.process.Memory()
+	direct, err := s.direct.collect(ctx)
 	if err != nil {
 		return err
 	}
-	facade, err := servers.facade.process.Memory()
+	facade, err := s.facade.collect(ctx)
 	if err != nil {
 		return err
 	}
-	t.addBytes("peak resident memory, after all lists (one at a time)", direct.Peak, facade.Peak)
-	return nil
-}
-
-// megabytes prints a size.
-func megabytes(n int64) string {
-	if n < 1_000_000 {
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	directResident, facadeResident, err := settledBoth(ctx, s)
+	if err != nil {
+		return err
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	t.addBytes("resident memory, after a forced garbage collection", directResident, facadeResident)
+	t.addBytes("live heap, all pods cached", direct.heap, facade.heap)
+	return nil
 }

@@ -15,13 +15,19 @@ import (
 // patchers send at the same time, so that a slow write does not hold up the next one.
 const patchers = 8
 
+// eventRate is how fast pods change, and for how long.
+type eventRate struct {
+	eventsFor  time.Duration
+	eventEvery time.Duration
+}
+
 // patch stamps one pod after the other at a steady rate and returns how many it stamped.
-func patch(ctx context.Context, s *server, pods []string, o options) (int, error) {
+func patch(ctx context.Context, s *server, pods []string, rate eventRate) (int, error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(patchers)
-	tick := time.NewTicker(o.eventEvery)
+	tick := time.NewTicker(rate.eventEvery)
 	defer tick.Stop()
-	sent := int(o.eventsFor / o.eventEvery)
+	sent := int(rate.eventsFor / rate.eventEvery)
 	for i := range sent {
 		select {
 		case <-tick.C:

@@ -5,18 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"time"
 
-	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/bench/internal/report"
 )
 
-// pair is the two servers that are compared, with the same data.
-type pair struct {
-	direct *server // kube-apiserver
-	facade *server
-}
-
-// run makes every measurement in order and writes the report.
-func run(ctx context.Context, o options, w io.Writer) error {
+// run measures scenarios in order and reports.
+func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
+	began := time.Now()
 	dir, err := os.MkdirTemp("", "listfacade-bench-")
 	if err != nil {
 		return err
@@ -27,83 +24,49 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := testkit.StartCluster(ctx, "--components=none")
+	s, err := setUp(ctx, dir, o)
 	if err != nil {
 		return err
 	}
-	defer cluster.Close()
-	direct, directStart, err := startWithPods(ctx, cluster, o.pods)
-	if err != nil {
-		return err
-	}
-	f, facadeStart, err := startFacade(ctx, dir, cluster.Kubeconfigs["admin"], direct)
-	if err != nil {
-		return err
-	}
-	defer f.stop()
-	t := new(table)
-	t.addStarts(directStart, facadeStart)
-	servers := pair{direct: direct, facade: f.server}
-	if o.measures(partLists) {
-		if err := measure(ctx, servers, o, t); err != nil {
-			return err
-		}
-	}
-	if o.measures(partCompany) {
-		if err := measureCompanies(ctx, cluster, servers, t); err != nil {
-			return err
-		}
-	}
-	if o.measures(partFreshness) {
-		if err := measureFreshness(ctx, cluster, servers, t); err != nil {
-			return err
-		}
-	}
-	m, err := describe(ctx, direct)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(w, "%s\n\n%d pods, %s of JSON, %.2f times smaller under gzip level 1.\n\n%s",
-		m, o.pods.Pods, megabytes(ratio.Bytes), ratio.Value(), t)
-	return err
-}
-
-// measure does what needs both servers up. Memory comes first, before any list has left garbage behind.
-func measure(ctx context.Context, servers pair, o options, t *table) error {
-	if err := memoryAfterCollection(ctx, servers, t); err != nil {
-		return err
-	}
-	say("opening %d watches on each", o.watches)
-	if err := measureWatches(ctx, servers, o, t); err != nil {
-		return err
-	}
-	for _, q := range questions(o.pods) {
-		say("comparing: %s", q)
-		if err := sameAnswer(ctx, servers, q); err != nil {
-			return err
-		}
-	}
-	for _, q := range questions(o.pods) {
-		say("measuring: %s", q)
-		c, err := compare(ctx, servers, q, o.rounds)
+	defer s.close()
+	say("servers run after %.0f s", time.Since(began).Seconds())
+	results := report.Results{Command: command(os.Args[1:])}
+	results.Data = fmt.Sprintf("%d pods, %s of JSON, %.2f times smaller under gzip level 1.", o.pods.Pods, report.Size(ratio.Bytes), ratio.Value())
+	for _, c := range chosen {
+		r, err := c.run(ctx, s)
 		if err != nil {
 			return err
 		}
-		t.addCosts(q, c)
+		say("%s took %.0f s", c.name, r.Took.Seconds())
+		results.Results = append(results.Results, r)
 	}
-	if err := memoryPeak(servers, t); err != nil {
+	if results.Machine, err = describe(ctx, s.direct); err != nil {
 		return err
 	}
-	say("patching pods for %s", o.eventsFor)
-	d, err := measureDelays(ctx, servers, o)
-	if err != nil {
+	results.Took = time.Since(began)
+	if err := publish(o, results, w); err != nil || o.profiles == "" {
 		return err
 	}
-	t.addDelays(d)
-	if o.profiles == "" {
+	return profile(ctx, s.facade, chosen, o.profiles)
+}
+
+// publish prints the results and writes them where they belong.
+func publish(o options, results report.Results, w io.Writer) error {
+	if err := results.Markdown(w); err != nil {
+		return err
+	}
+	if o.out == "" {
 		return nil
 	}
-	return profile(ctx, servers.facade, questions(o.pods), o.profiles)
+	return results.Publish(o.out)
+}
+
+// command is how a run is repeated.
+func command(args []string) string {
+	if len(args) == 0 {
+		return "make bench"
+	}
+	return "go run ./bench " + strings.Join(args, " ")
 }
 
 // say tells whoever waits what is going on.

@@ -51,26 +51,35 @@ func newServer(name string, process proc.Process, config *rest.Config) (*server,
 	return s, nil
 }
 
-// visitor makes a client with connections of its own, which speaks HTTP/2.
-func (s *server) visitor() (*http.Client, error) {
+// visitor makes a client with connections of its own.
+func (s *server) visitor(p protocol) (*http.Client, error) {
 	tls, err := rest.TLSConfigFor(s.config)
 	if err != nil {
 		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
 	}
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, ForceAttemptHTTP2: true, DisableCompression: true}}, nil
+	versions := new(http.Protocols)
+	versions.SetHTTP1(p == http1)
+	versions.SetHTTP2(p == http2)
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true}}, nil
 }
 
 // question is one read.
 type question struct {
-	name     string
+	name     string // of what has no better one
 	path     string // with the query
 	accept   string // media type; JSON when empty
 	encoding string // Accept-Encoding
 	protocol protocol
-	asks     bool // the facade asks kube-apiserver before it answers
 }
 
-func (q question) String() string { return fmt.Sprintf("%s, %s, %s", q.name, q.encoding, q.protocol) }
+// String names the question.
+func (q question) String() string {
+	name := q.name
+	if name == "" {
+		name = q.path
+	}
+	return fmt.Sprintf("%s, %s, %s", name, q.encoding, q.protocol)
+}
 
 // answerError says that a server did not do what it was asked.
 type answerError struct {
@@ -93,7 +102,7 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 	}
 	request.Header.Set("Accept-Encoding", q.encoding)
 	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", jsonType)
 	if q.accept != "" {
 		request.Header.Set("Accept", q.accept)
 	}
@@ -110,15 +119,14 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 }
 
 // get asks and copies the body, compressed if it is, into a writer.
-func (s *server) get(ctx context.Context, q question, into io.Writer) (header http.Header, bytes int64, err error) {
+func (s *server) get(ctx context.Context, q question, into io.Writer) (http.Header, error) {
 	response, err := s.open(ctx, q)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer response.Body.Close()
-	bytes, err = io.CopyBuffer(struct{ io.Writer }{into}, response.Body, make([]byte, 1<<20))
-	if err != nil {
-		return nil, 0, fmt.Errorf("%s: %s: %w", s.name, q, err)
+	if _, err = io.CopyBuffer(struct{ io.Writer }{into}, response.Body, make([]byte, 1<<20)); err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", s.name, q, err)
 	}
-	return response.Header, bytes, nil
+	return response.Header, nil
 }

@@ -32,12 +32,14 @@ func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
 }
 
 // measureWatches adds how much memory each server needs for one more idle watch.
-func measureWatches(ctx context.Context, servers pair, o options, t *table) error {
-	direct, err := servers.direct.watchMemory(ctx, o)
+func measureWatches(ctx context.Context, s *stage, t *table) error {
+	o := s.options
+	say("opening %d watches on each", o.watches)
+	direct, err := s.direct.watchMemory(ctx, o)
 	if err != nil {
 		return err
 	}
-	facade, err := servers.facade.watchMemory(ctx, o)
+	facade, err := s.facade.watchMemory(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// blockAtLeast is the shortest block: long enough for what a server does in the background not to matter.
+const blockAtLeast = 600 * time.Millisecond
+
+// visit is what a client does once.
+type visit func(ctx context.Context, c caller) (sample, error)
+
+// sample is what a client saw of one visit.
+type sample struct {
+	wall  time.Duration // until the last byte, the client's own work included
+	first time.Duration // until the first byte of the (first) body
+	bytes int64         // of all bodies, as sent
+}
+
+// drive lets all clients of a server ask. In a herd it counts those whose answers are cut off, as long as somebody gets
+// all: kube-apiserver ends answers that take longer than a minute.
+func (t *target) drive(ctx context.Context, l load) (block, error) {
+	var b block
+	var mu sync.Mutex
+	var failure error
+	group, ctx := errgroup.WithContext(ctx)
+	ready, start := new(sync.WaitGroup), make(chan struct{})
+	ready.Add(len(t.callers))
+	for _, c := range t.callers {
+		group.Go(func() error {
+			ready.Done()
+			<-start
+			for began := time.Now(); ; {
+				one, err := t.visit(ctx, c)
+				mu.Lock()
+				if err == nil {
+					b.samples = append(b.samples, one)
+				} else {
+					b.failed, failure = b.failed+1, err
+				}
+				mu.Unlock()
+				if err != nil && (!l.herd || ctx.Err() != nil) {
+					return err
+				}
+				if l.herd || time.Since(began) >= blockAtLeast {
+					return nil
+				}
+			}
+		})
+	}
+	ready.Wait()
+	began := time.Now()
+	close(start)
+	err := group.Wait()
+	b.took = time.Since(began)
+	if err == nil && len(b.samples) == 0 {
+		err = failure
+	}
+	return b, err
+}

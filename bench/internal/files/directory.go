@@ -1,0 +1,66 @@
+package files
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Directory has a directory for each set of answers.
+type Directory string
+
+// kept are the headers of an answer that say what its bytes are.
+var kept = []string{"Content-Type", "Content-Encoding"}
+
+// Path is where the server has the i-th answer of a set.
+func Path(set string, i int) string { return "/" + set + "/" + strconv.Itoa(i) }
+
+// Put writes an answer down as the i-th of a set.
+func (d Directory) Put(set string, i int, header http.Header, body []byte) error {
+	chosen := http.Header{}
+	for _, name := range kept {
+		if value := header.Get(name); value != "" {
+			chosen.Set(name, value)
+		}
+	}
+	head, err := json.Marshal(chosen)
+	if err != nil {
+		return fmt.Errorf("write an answer down: %w", err)
+	}
+	path := filepath.Join(string(d), filepath.FromSlash(Path(set, i)))
+	if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+		err = os.WriteFile(path+headSuffix, head, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(path, body, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write an answer down: %w", err)
+	}
+	return nil
+}
+
+// headSuffix follows the name of a body in that of its header.
+const headSuffix = ".header"
+
+// answer is what was put.
+type answer struct {
+	header http.Header
+	body   []byte
+}
+
+func (d Directory) get(path string) (a answer, err error) {
+	name := filepath.Join(string(d), filepath.FromSlash(path))
+	head, err := os.ReadFile(name + headSuffix)
+	if err != nil {
+		return a, err
+	}
+	if err := json.Unmarshal(head, &a.header); err != nil {
+		return a, err
+	}
+	a.body, err = os.ReadFile(name)
+	return a, err
+}

@@ -1,0 +1,42 @@
+package files
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Serve serves a directory on a port of its own, with the facade's certificate and limits of connections, until its
+// standard input ends: no longer than the process that started it. It writes its address as the first line.
+func Serve(dir Directory, certFile, keyFile string) error {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return fmt.Errorf("load a certificate: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{
+		Handler: &Handler{Directory: dir}, ReadHeaderTimeout: 10 * time.Second,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+		HTTP2:     &http.HTTP2Config{MaxConcurrentStreams: 100},
+	}
+	if _, err := fmt.Fprintln(os.Stdout, listener.Addr()); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+		_ = server.Shutdown(context.Background())
+	}()
+	if err := server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve files: %w", err)
+	}
+	return nil
+}

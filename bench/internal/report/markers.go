@@ -1,0 +1,42 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// What stands between these lines of a Markdown file is written by the benchmark.
+const (
+	beginMarker = "<!-- bench: from here on to the end marker, `make bench` writes -->"
+	endMarker   = "<!-- bench: end -->"
+)
+
+// ErrNoMarkers says that a text has not exactly one pair of markers, in order.
+var ErrNoMarkers = errors.New("the text has no place for results: it needs one line " + beginMarker + " and, below, one line " + endMarker)
+
+// Replace puts a section between the markers of a text; what is outside stays as it is.
+func Replace(text, section []byte) ([]byte, error) {
+	before, rest, begins := bytes.Cut(text, []byte(beginMarker+"\n"))
+	_, after, ends := bytes.Cut(rest, []byte(endMarker+"\n"))
+	if !begins || !ends || bytes.Contains(after, []byte(endMarker)) || bytes.Contains(rest, []byte(beginMarker)) {
+		return nil, ErrNoMarkers
+	}
+	return bytes.Join([][]byte{before, []byte(beginMarker + "\n\n"), bytes.TrimSpace(section), []byte("\n\n" + endMarker + "\n"), after}, nil), nil
+}
+
+// replaceIn is Replace for a file.
+func replaceIn(path string, section []byte) error {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		text, err = Replace(text, section)
+	}
+	if err == nil {
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("write results into %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/plot"
+)
+
+// Where results go, below a directory of documents.
+const (
+	document = "benchmarks.md"
+	assets   = "benchmarks"
+	// ResultsFile is the name of the JSON.
+	ResultsFile = "results.json"
+)
+
+// picture is one plot: what it is about, and the value of a bar; 0 leaves a bar out.
+type picture struct {
+	file, title string
+	value       func(*Figures) time.Duration
+}
+
+var pictures = []picture{
+	{"cpu.svg", "Server CPU for one answer, logarithmic: shorter is cheaper", func(f *Figures) time.Duration {
+		return f.CPU.Median + f.Behind
+	}},
+	{"time.svg", "Time until the client has the whole answer (herds: until the last has), logarithmic", func(f *Figures) time.Duration {
+		if f.Until > 0 {
+			return f.Until
+		}
+		return f.P50
+	}},
+}
+
+// Publish writes the results below a directory: JSON, plots, and the section of the document.
+func (r Results) Publish(dir string) error {
+	if err := os.MkdirAll(filepath.Join(dir, assets), 0o755); err != nil {
+		return fmt.Errorf("make a directory for results: %w", err)
+	}
+	if err := r.Write(filepath.Join(dir, assets, ResultsFile)); err != nil {
+		return err
+	}
+	var section bytes.Buffer
+	for _, p := range pictures {
+		chart := r.chart(p)
+		if len(chart.Groups) == 0 {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, assets, p.file), chart.SVG(), 0o644); err != nil {
+			return fmt.Errorf("write a plot: %w", err)
+		}
+		fmt.Fprintf(&section, "![%s](%s/%s)\n\n", strings.SplitN(p.title, ",", 2)[0], assets, p.file)
+	}
+	if err := r.Markdown(&section); err != nil {
+		return err
+	}
+	return replaceIn(filepath.Join(dir, document), section.Bytes())
+}
+
+// chart collects the bars of a plot.
+func (r Results) chart(p picture) plot.Chart {
+	chart := plot.Chart{Title: p.title, Series: []string{"kube-apiserver", "listfacade", "file server"}, Label: func(v float64) string {
+		return Duration(time.Duration(v))
+	}}
+	for _, one := range r.Results {
+		group := plot.Group{Name: one.Title}
+		for _, f := range []*Figures{one.Direct, one.Facade, one.Files} {
+			value := time.Duration(0)
+			if f != nil {
+				value = p.value(f)
+			}
+			group.Values = append(group.Values, float64(value))
+		}
+		if group.Values[0] > 0 && group.Values[1] > 0 {
+			chart.Groups = append(chart.Groups, group)
+		}
+	}
+	return chart
+}

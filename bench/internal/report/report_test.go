@@ -1,0 +1,131 @@
+package report
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func figures(cpu time.Duration, bytes int64) *Figures {
+	return &Figures{CPU: Spread{cpu, cpu / 2, 2 * cpu}, P50: cpu, P99: 3 * cpu, First: cpu / 4, Bytes: bytes, Resident: 2e9, Peak: 3e9, Answers: 6}
+}
+
+func sample() Results {
+	passed := figures(20*time.Millisecond, 40e6)
+	passed.Behind = 180 * time.Millisecond
+	herd := figures(time.Second, 30e6)
+	herd.Until, herd.Failed = 30*time.Second, 2
+	soon := figures(10*time.Millisecond, 12e6)
+	soon.Until = time.Second
+	return Results{
+		Machine: "2 processors", Data: "20000 pods.", Command: "make bench", Took: 90 * time.Second,
+		Results: []Result{
+			{Name: "list-json-gzip", Title: "LIST all, JSON gzip", By: CPU, Must: 40, Aim: 100,
+				Direct: figures(2*time.Second, 30e6), Facade: figures(40*time.Millisecond, 24e6), Files: figures(20*time.Millisecond, 24e6)},
+			{Name: "list-protobuf-gzip", Title: "LIST all, protobuf gzip", By: CPU, Must: 30, Aim: 60,
+				Direct: figures(200*time.Millisecond, 20e6), Facade: passed},
+			{Name: "herd", Title: "Herd of 20", By: Wall, Must: 10, Aim: 30, Direct: herd, Facade: soon},
+			{Name: "memory", Title: "memory", Rows: []Row{{"live heap", "2.0 MB", "1.0 MB", "2.00"}}},
+		},
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var b strings.Builder
+	if err := sample().Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| LIST all, JSON gzip: server CPU | 2.00 s [1.00 s, 4.00 s] | 40.0 ms [20.0 ms, 80.0 ms] |  | 20.0 ms [10.0 ms, 40.0 ms] | 50.0 | 40.0 | 100 | must | 2.00 |\n",
+		// What kube-apiserver pays behind the facade is in the ratio.
+		"| LIST all, protobuf gzip: server CPU | 200 ms [100 ms, 400 ms] | 20.0 ms [10.0 ms, 40.0 ms] | 180 ms |  | 1.00 | 30.0 | 60.0 | **no** |  |\n",
+		"| Herd of 20: time until the last has everything | 30.0 s (2 cut off) | 1.00 s |  |  | 30.0 | 10.0 | 30.0 | aim |  |\n",
+		"| LIST all, JSON gzip: CPU as a multiple of the file server's | 2.00 | 1.50 | **no** |\n",
+		"| LIST all, JSON gzip: bytes as a share of kube-apiserver's | 0.80 | 0.50 | **no** |\n",
+		"| LIST all, JSON gzip | 2.00 s / 6.00 s / 500 ms | 40.0 ms / 120 ms / 10.0 ms | 20.0 ms / 60.0 ms / 5.00 ms |\n",
+		"| LIST all, JSON gzip | 30.0 MB / 2000.0 MB / 3000.0 MB |",
+		"| live heap | 2.0 MB | 1.0 MB | 2.00 |\n",
+		"    make bench\n",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no line %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Log(b.String())
+	}
+}
+
+func TestReplaceKeepsWhatIsWrittenByHand(t *testing.T) {
+	text := "# Title\n\n" + beginMarker + "\nold\n" + endMarker + "\n\nBelow.\n"
+	got, err := Replace([]byte(text), []byte("new\n"))
+	if want := "# Title\n\n" + beginMarker + "\n\nnew\n\n" + endMarker + "\n\nBelow.\n"; err != nil || string(got) != want {
+		t.Errorf("got %q, %v", got, err)
+	}
+	again, err := Replace(got, []byte("new\n"))
+	if err != nil || string(again) != string(got) {
+		t.Errorf("another time: %q, %v", again, err)
+	}
+	for _, wrong := range []string{"", beginMarker + "\n", endMarker + "\n" + beginMarker + "\n", text + text} {
+		if _, err := Replace([]byte(wrong), nil); !errors.Is(err, ErrNoMarkers) {
+			t.Errorf("%q: %v", wrong, err)
+		}
+	}
+}
+
+// Everything that is published can be written again from the JSON, to the byte.
+func TestPublish(t *testing.T) {
+	dir := t.TempDir()
+	document := filepath.Join(dir, document)
+	if err := os.WriteFile(document, []byte("By hand.\n"+beginMarker+"\n"+endMarker+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := sample()
+	if err := want.Publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	first := published(t, dir)
+	got, err := Read(filepath.Join(dir, assets, ResultsFile))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Fatalf("read %v, %v", got, err)
+	}
+	if err := got.Publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(first, published(t, dir)) {
+		t.Error("what is written from JSON differs")
+	}
+}
+
+// published reads a document and its plots, which have to be XML.
+func published(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, name := range []string{document, assets + "/cpu.svg", assets + "/time.svg"} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(data)
+		if !strings.HasSuffix(name, ".svg") {
+			continue
+		}
+		for decoder := xml.NewDecoder(strings.NewReader(texts[name])); ; {
+			if _, err := decoder.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	if !strings.HasPrefix(texts[document], "By hand.\n") || !strings.Contains(texts[document], "(benchmarks/cpu.svg)") {
+		t.Errorf("the document is\n%s", texts[document])
+	}
+	return texts
+}

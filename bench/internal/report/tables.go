@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes all results as tables.
+func (r Results) Markdown(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n%s\n\nMeasured in %s by\n\n    %s\n", r.Machine, r.Data, Duration(r.Took), r.Command)
+	for _, t := range []struct{ title, text string }{
+		{"Price", r.prices()}, {"Held to", r.promises()}, {"Time", r.times()}, {"Bytes and memory", r.sizes()}, {"Other figures", r.rows()},
+	} {
+		if t.text != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s", t.title, t.text)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// grid is a table whose first column is text and whose others are figures. It is empty without lines.
+func grid(head []string, lines [][]string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s |\n|---%s|\n", strings.Join(head, " | "), strings.Repeat("|---:", len(head)-1))
+	for _, line := range lines {
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(line, " | "))
+	}
+	return b.String()
+}
+
+// prices are what the scenarios are compared by, beside what they are held to.
+func (r Results) prices() string {
+	var lines [][]string
+	for _, one := range r.Results {
+		if one.By == "" {
+			continue
+		}
+		lines = append(lines, []string{
+			one.titled(), one.price(one.Direct), one.price(one.Facade), one.behind(), one.price(one.Files),
+			ratio(one.Ratio()), ratio(one.Must), ratio(one.Aim), one.Reached(), ratio(one.OverFiles()),
+		})
+	}
+	return grid([]string{
+		"scenario", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim", "reached",
+		"listfacade / file server",
+	}, lines)
+}
+
+func (r Result) titled() string {
+	if r.By == Wall {
+		return r.Title + ": time until the last has everything"
+	}
+	return r.Title + ": server CPU"
+}
+
+func (r Result) price(f *Figures) string {
+	switch {
+	case f == nil:
+		return ""
+	case r.By == Wall:
+		return Duration(f.Until) + f.failures()
+	default:
+		return f.CPU.String() + f.failures()
+	}
+}
+
+func (f *Figures) failures() string {
+	if f.Failed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d cut off)", f.Failed)
+}
+
+func (r Result) behind() string {
+	if r.Facade == nil || r.Facade.Behind == 0 {
+		return ""
+	}
+	return Duration(r.Facade.Behind)
+}
+
+// Reached says how far a result is: the aim, the must, or neither.
+func (r Result) Reached() string {
+	switch {
+	case r.Must == 0 || r.Ratio() == 0:
+		return ""
+	case r.Ratio() >= r.Aim:
+		return "aim"
+	case r.Ratio() >= r.Must:
+		return "must"
+	default:
+		return "**no**"
+	}
+}
+
+func ratio(f float64) string {
+	if f == 0 {
+		return ""
+	}
+	return Number(f)
+}
+
+// times are what a client sees.
+func (r Results) times() string {
+	var lines [][]string
+	for _, one := range r.Results {
+		if one.Facade != nil && one.Facade.P50 > 0 {
+			lines = append(lines, []string{one.Title, one.Direct.times(), one.Facade.times(), one.Files.times()})
+		}
+	}
+	return grid([]string{"p50 / p99 / first byte", "kube-apiserver", "listfacade", "file server"}, lines)
+}
+
+func (f *Figures) times() string {
+	if f == nil {
+		return ""
+	}
+	return Duration(f.P50) + " / " + Duration(f.P99) + " / " + Duration(f.First)
+}
+
+// sizes are what is sent and what is held meanwhile.
+func (r Results) sizes() string {
+	var lines [][]string
+	for _, one := range r.Results {
+		if one.Facade != nil {
+			lines = append(lines, []string{one.Title, one.Direct.sizes(), one.Facade.sizes(), one.Files.sizes()})
+		}
+	}
+	return grid([]string{"bytes of an answer / resident / peak", "kube-apiserver", "listfacade", "file server"}, lines)
+}
+
+func (f *Figures) sizes() string {
+	if f == nil {
+		return ""
+	}
+	return Size(f.Bytes) + " / " + Size(f.Resident) + " / " + Size(f.Peak)
+}
+
+func (r Results) rows() string {
+	var lines [][]string
+	for _, one := range r.Results {
+		for _, row := range one.Rows {
+			lines = append(lines, row[:])
+		}
+	}
+	return grid([]string{"", "kube-apiserver", "listfacade", "ratio"}, lines)
+}

@@ -1,0 +1,47 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+// Duration prints a time with about three digits; nothing for none.
+func Duration(d time.Duration) string {
+	switch {
+	case d >= time.Second:
+		return Number(d.Seconds()) + " s"
+	case d >= time.Millisecond:
+		return Number(float64(d)/1e6) + " ms"
+	default:
+		return Number(float64(d)/1e3) + " µs"
+	}
+}
+
+// Number prints a number with about three digits, which is as many as repeat from run to run.
+func Number(f float64) string {
+	switch {
+	case f >= 100:
+		return fmt.Sprintf("%.0f", f)
+	case f >= 10:
+		return fmt.Sprintf("%.1f", f)
+	default:
+		return fmt.Sprintf("%.2f", f)
+	}
+}
+
+// Size prints a number of bytes.
+func Size(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+}
+
+// String is the median with the quartiles.
+func (s Spread) String() string {
+	return fmt.Sprintf("%s [%s, %s]", Duration(s.Median), Duration(s.Low), Duration(s.High))
+}

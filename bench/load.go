@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/report"
+)
+
+// load is what clients ask in a scenario.
+type load struct {
+	question question
+	shape    shape
+	clients  int  // at once, each with a connection of its own; 0 is one
+	herd     bool // all start at the same moment and ask once; else each asks again and again for a block
+	rounds   int  // at most; 0: as many as the options say
+	once     bool // kube-apiserver has one block only, because it takes so long
+}
+
+// shape is how a question is asked to its end.
+type shape int
+
+const (
+	single   shape = iota
+	walked         // page after page, to the last
+	streamed       // a streaming list, until its initial events are over
+)
+
+// target is one of the servers with the clients that ask it.
+type target struct {
+	server  *server
+	callers []caller
+	visit   visit
+	blocks  []block
+}
+
+// block is what one server did for the clients in a while.
+type block struct {
+	samples          []sample
+	failed           int
+	took             time.Duration
+	self             time.Duration // processor time of the server that was asked
+	direct           time.Duration // of kube-apiserver
+	resident, summit int64         // memory at the end, and at the most
+}
+
+// compare measures in the order kube-apiserver, facade, file server, and back, so that whatever drifts while it goes on
+// meets all alike. Nothing is timed before the answers were found to be the same.
+func (s *stage) compare(ctx context.Context, set string, l load, r *report.Result) error {
+	say("%s: comparing the answers", set)
+	n, err := s.record(ctx, set, l)
+	if err != nil {
+		return err
+	}
+	say("%s: measuring", set)
+	targets := []*target{
+		{server: s.direct, visit: l.visit()}, {server: s.facade, visit: l.visit()}, {server: s.files.server, visit: l.sends(set, n)},
+	}
+	for _, t := range targets {
+		if t.callers, err = t.server.callers(ctx, max(1, l.clients), l.question.protocol); err != nil {
+			return err
+		}
+		defer dismiss(t.callers)
+	}
+	if err := s.rounds(ctx, targets, l); err != nil {
+		return err
+	}
+	idle := idling(targets[2].blocks)
+	r.Direct, r.Facade, r.Files = figures(targets[0].blocks), figures(targets[1].blocks), figures(targets[2].blocks)
+	r.Facade.Behind = behind(targets[1].blocks, idle)
+	return nil
+}
+
+// rounds fills the blocks. One block of each before that is the warm-up, except for herds: those who read from
+// kube-apiserver would take too long.
+func (s *stage) rounds(ctx context.Context, targets []*target, l load) error {
+	direct, facade, files := targets[0], targets[1], targets[2]
+	rounds := s.options.rounds
+	if l.rounds > 0 {
+		rounds = min(rounds, l.rounds)
+	}
+	order := []*target{direct, facade, files, files, facade, direct}
+	if l.once {
+		order = order[:len(order)-1]
+	}
+	if !l.herd {
+		for _, t := range targets {
+			if _, err := s.block(ctx, t, l); err != nil {
+				return err
+			}
+		}
+	}
+	for range rounds {
+		for _, t := range order {
+			b, err := s.block(ctx, t, l)
+			if err != nil {
+				return err
+			}
+			t.blocks = append(t.blocks, b)
+		}
+	}
+	return nil
+}
+
+// block lets the clients of one server ask, and takes the price.
+func (s *stage) block(ctx context.Context, t *target, l load) (b block, err error) {
+	if err := t.server.process.ResetPeak(); err != nil {
+		return b, err
+	}
+	self, direct, err := s.cpu(t.server)
+	if err != nil {
+		return b, err
+	}
+	if b, err = t.drive(ctx, l); err != nil {
+		return b, err
+	}
+	selfAfter, directAfter, err := s.cpu(t.server)
+	if err != nil {
+		return b, err
+	}
+	b.self, b.direct = selfAfter-self, directAfter-direct
+	m, err := t.server.process.Memory()
+	b.resident, b.summit = m.Resident, m.Peak
+	return b, err
+}
+
+// cpu is the processor time so far of a server, and of kube-apiserver.
+func (s *stage) cpu(of *server) (self, direct time.Duration, err error) {
+	if self, err = of.process.CPU(); err != nil {
+		return 0, 0, err
+	}
+	direct, err = s.direct.process.CPU()
+	return self, direct, err
+}
+
+// figures are those of all blocks of one server.
+func figures(blocks []block) *report.Figures {
+	f := new(report.Figures)
+	var cpu, took, wall, first []time.Duration
+	var resident []int64
+	for _, b := range blocks {
+		cpu = append(cpu, b.self/time.Duration(len(b.samples)))
+		took = append(took, b.took)
+		resident = append(resident, b.resident)
+		f.Peak = max(f.Peak, b.summit)
+		f.Answers += len(b.samples)
+		f.Failed += b.failed
+		for _, one := range b.samples {
+			wall, first = append(wall, one.wall), append(first, one.first)
+			f.Bytes = one.bytes
+		}
+	}
+	f.CPU = report.Spread{Median: median(cpu), Low: quantile(cpu, 0.25), High: quantile(cpu, 0.75)}
+	f.P50, f.P99, f.First = median(wall), quantile(wall, 0.99), median(first)
+	f.Until, f.Resident = median(took), median(resident)
+	return f
+}
+
+// idling is the share of a processor that kube-apiserver needs while nobody asks it: during blocks of the file server.
+func idling(blocks []block) float64 {
+	var shares []float64
+	for _, b := range blocks {
+		shares = append(shares, float64(b.direct)/float64(b.took))
+	}
+	return median(shares)
+}
+
+// behind is what an answer of the facade costs kube-apiserver, beyond its idling.
+func behind(blocks []block, idle float64) time.Duration {
+	var all []time.Duration
+	for _, b := range blocks {
+		extra := b.direct - time.Duration(idle*float64(b.took))
+		all = append(all, max(0, extra)/time.Duration(len(b.samples)))
+	}
+	return median(all)
+}

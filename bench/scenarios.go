@@ -1,0 +1,137 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/dataset"
+	"github.com/listfacade/listfacade/bench/internal/report"
+)
+
+// Media types that are asked for.
+const (
+	jsonType     = "application/json"
+	protobufType = "application/vnd.kubernetes.protobuf"
+	tableType    = "application/json;as=Table;v=v1;g=meta.k8s.io" // what kubectl get asks for
+	metadataType = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+)
+
+// startsAbout is how long it takes until both servers run with all pods.
+const startsAbout = 60 * time.Second
+
+// scenarios are all that is measured, in order: memory first, before any list has left garbage behind, and what writes
+// last.
+func scenarios(pods dataset.Spec) []scenario {
+	all := []scenario{
+		{name: "starts", title: "start", about: 40 * time.Second, measure: inRows(measureStarts)},
+		{name: "memory", title: "memory", about: 40 * time.Second, measure: inRows(memoryAfterCollection)},
+		{name: "watch-memory", title: "idle watches", about: 10 * time.Second, measure: inRows(measureWatches)},
+	}
+	node, pod := nodePath(pods), podPath(pods)
+	all = append(all, wholeLists()...)
+	all = append(all, parts(pods, node, pod)...)
+	all = append(all, crowds(node, pod)...)
+	all = append(all, herds()...)
+	return append(all,
+		scenario{name: "watch-events", title: fmt.Sprintf("%d watches of all pods, an event", fanOutWatches), about: 40 * time.Second,
+			by: report.CPU, must: 3, aim: 6, measure: measureFanOut},
+		scenario{name: "delays", title: "delay of events", about: 35 * time.Second, measure: inRows(measureDelays)},
+		scenario{name: "company", title: "reads in company", about: 90 * time.Second, measure: inRows(measureCompanies)},
+		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second, measure: inRows(measureFreshness)},
+	)
+}
+
+// wholeLists are lists of all pods by one client. They may be answered from memory (resourceVersion=0), so that neither
+// server asks another one, except for the consistent one.
+func wholeLists() []scenario {
+	const all, consistent = "/api/v1/pods?resourceVersion=0", "/api/v1/pods"
+	list := func(name, title string, must, aim float64, q question) scenario {
+		return scenario{name: name, title: "LIST all, " + title, about: 25 * time.Second, by: report.CPU, must: must, aim: aim,
+			load: &load{question: q, rounds: 2}}
+	}
+	return []scenario{
+		list("list-json-gzip", "JSON gzip", 40, 100, question{path: all, encoding: "gzip", protocol: http2}),
+		list("list-json-gzip-http1", "JSON gzip, HTTP/1.1", 0, 0, question{path: all, encoding: "gzip", protocol: http1}),
+		list("list-protobuf-gzip", "protobuf gzip", 30, 60, question{path: all, accept: protobufType, encoding: "gzip", protocol: http2}),
+		list("list-json", "JSON identity", 5, 7, question{path: all, encoding: "identity", protocol: http2}),
+		list("list-json-http1", "JSON identity, HTTP/1.1", 0, 0, question{path: all, encoding: "identity", protocol: http1}),
+		list("list-protobuf", "protobuf identity", 4, 6, question{path: all, accept: protobufType, encoding: "identity", protocol: http2}),
+		list("list-table-gzip", "Table gzip", 25, 60, question{path: all, accept: tableType, encoding: "gzip", protocol: http2}),
+		list("list-metadata-gzip", "metadata, JSON gzip", 30, 80, question{path: all, accept: metadataType, encoding: "gzip", protocol: http2}),
+		list("list-consistent-gzip", "consistent, JSON gzip", 30, 100, question{path: consistent, encoding: "gzip", protocol: http2}),
+	}
+}
+
+// parts are lists of some pods by one client, and a single pod. kube-apiserver does not care for a limit at
+// resourceVersion 0, so that pages are consistent.
+func parts(pods dataset.Spec, node, pod string) []scenario {
+	list := func(name, title string, must, aim float64, q question) scenario {
+		q.protocol = http2
+		return scenario{name: name, title: title, about: 13 * time.Second, by: report.CPU, must: must, aim: aim, load: &load{question: q}}
+	}
+	namespace := "/api/v1/namespaces/" + pods.Namespace(7) + "/pods?resourceVersion=0"
+	label := "/api/v1/pods?resourceVersion=0&labelSelector=" + dataset.RareLabel + "%3D" + dataset.RareValue
+	const page = "/api/v1/pods?limit=500"
+	walk := list("walk-gzip", "All in pages of 500, gzip", 12, 30, question{path: page, encoding: "gzip"})
+	walk.load.shape, walk.load.rounds, walk.about = walked, 2, 40*time.Second
+	return []scenario{
+		list("namespace-gzip", "LIST a namespace (400 pods), JSON gzip", 20, 40, question{path: namespace, encoding: "gzip"}),
+		list("node-json", "LIST a node (40 pods), JSON", 3, 6, question{path: node, encoding: "identity"}),
+		list("node-protobuf", "LIST a node (40 pods), protobuf", 3, 6,
+			question{path: node, accept: protobufType, encoding: "identity"}),
+		list("node-gzip", "LIST a node (40 pods), JSON gzip", 0, 0, question{path: node, encoding: "gzip"}),
+		list("label-gzip", "LIST a label (0.5 % of the pods), JSON gzip", 15, 30, question{path: label, encoding: "gzip"}),
+		list("page-gzip", "A page of 500, JSON gzip", 20, 40, question{path: page, encoding: "gzip"}),
+		list("page-table-gzip", "A page of 500, Table gzip", 0, 0, question{path: page, accept: tableType, encoding: "gzip"}),
+		walk,
+		list("get", "GET a pod", 0, 0, question{path: pod, encoding: "identity"}),
+	}
+}
+
+func nodePath(pods dataset.Spec) string {
+	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(42)
+}
+
+// podPath names some pod.
+func podPath(pods dataset.Spec) string {
+	for pod := range pods.All() {
+		return "/api/v1/namespaces/" + pod.Namespace + "/pods/" + pod.Name + "?resourceVersion=0"
+	}
+	return ""
+}
+
+// crowds are clients that ask at the same time, each one question after the other.
+func crowds(node, pod string) []scenario {
+	var all []scenario
+	for _, clients := range []int{8, 64} {
+		of := func(name, title, path string) scenario {
+			return scenario{name: fmt.Sprintf("%s-%d", name, clients), title: fmt.Sprintf("%s, %d clients at once", title, clients),
+				about: 10 * time.Second, by: report.CPU,
+				load: &load{question: question{path: path, encoding: "identity", protocol: http2}, clients: clients, rounds: 2}}
+		}
+		all = append(all, of("node-json", "LIST a node (40 pods), JSON", node), of("get", "GET a pod", pod))
+	}
+	return all
+}
+
+// herds are clients that all begin at the same moment, on connections that are open, and ask for everything once.
+func herds() []scenario {
+	const all = "/api/v1/pods?resourceVersion=0"
+	const stream = "/api/v1/pods?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	herd := func(name, title string, clients int, q question) scenario {
+		q.encoding, q.protocol = "gzip", http2
+		return scenario{name: name, title: fmt.Sprintf("Herd of %d, %s", clients, title), by: report.Wall, about: 80 * time.Second,
+			load: &load{question: q, clients: clients, herd: true, rounds: 1}}
+	}
+	json := herd("herd-json-gzip", "LIST all, JSON gzip", 20, question{path: all})
+	json.must, json.aim = 30, 80
+	protobuf := herd("herd-protobuf-gzip", "LIST all, protobuf gzip", 20, question{path: all, accept: protobufType})
+	protobuf.must, protobuf.aim = 30, 60
+	streams := herd("herd-stream-gzip", "streaming list of all, JSON gzip", 20, question{path: stream})
+	streams.by, streams.must, streams.aim, streams.load.shape = report.CPU, 20, 60, streamed
+	few := herd("herd-json-gzip-8", "LIST all, JSON gzip", 8, question{path: all})
+	few.load.once, few.about = true, 25*time.Second
+	many := herd("herd-json-gzip-64", "LIST all, JSON gzip", 64, question{path: all})
+	many.load.once, many.about = true, 85*time.Second
+	return []scenario{few, json, many, protobuf, streams}
+}

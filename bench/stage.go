@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// pair is the two servers that are compared, with the same data.
+type pair struct {
+	direct *server // kube-apiserver
+	facade *server
+}
+
+// stage is everything that runs while scenarios are measured.
+type stage struct {
+	pair
+	options     options
+	cluster     *testkit.Cluster
+	files       *fileServer
+	process     *facade
+	same        map[string]bool // the loads whose answers were compared
+	directStart startCost
+	facadeStart startCost
+}
+
+// setUp starts all servers, with files in a directory.
+func setUp(ctx context.Context, dir string, o options) (s *stage, err error) {
+	s = &stage{options: o, same: map[string]bool{}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	if s.cluster, err = testkit.StartCluster(ctx, "--components=none"); err != nil {
+		return nil, err
+	}
+	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {
+		return nil, err
+	}
+	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster.Kubeconfigs["admin"], s.direct); err != nil {
+		s.process = nil // it is not left running
+		return nil, err
+	}
+	s.facade = s.process.server
+	s.files, err = startFileServer(ctx, dir)
+	return s, err
+}
+
+// close stops everything that runs.
+func (s *stage) close() {
+	if s.files != nil {
+		s.files.stop()
+	}
+	if s.process != nil {
+		s.process.stop()
+	}
+	if s.cluster != nil {
+		s.cluster.Close()
+	}
+}
