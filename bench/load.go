@@ -52,6 +52,7 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	if err != nil {
 		return err
 	}
+	defer func() { _ = s.files.answers.Remove(set) }() // else all goes at the end
 	say("%s: measuring", set)
 	targets := []*target{
 		{server: s.direct, visit: l.visit()}, {server: s.facade, visit: l.visit()}, {server: s.files.server, visit: l.sends(set, n)},

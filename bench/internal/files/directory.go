@@ -43,6 +43,11 @@ func (d Directory) Put(set string, i int, header http.Header, body []byte) error
 	return nil
 }
 
+// Remove forgets a set.
+func (d Directory) Remove(set string) error {
+	return os.RemoveAll(filepath.Join(string(d), set))
+}
+
 // headSuffix follows the name of a body in that of its header.
 const headSuffix = ".header"
 

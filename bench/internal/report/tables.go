@@ -34,22 +34,30 @@ func grid(head []string, lines [][]string) string {
 	return b.String()
 }
 
-// prices are what the scenarios are compared by, beside what they are held to.
+// prices are what the scenarios are compared by, beside what they are held to. Herds have their processor time as well.
 func (r Results) prices() string {
 	var lines [][]string
 	for _, one := range r.Results {
 		if one.By == "" {
 			continue
 		}
-		lines = append(lines, []string{
-			one.titled(), one.price(one.Direct), one.price(one.Facade), one.behind(), one.price(one.Files),
-			ratio(one.Ratio()), ratio(one.Must), ratio(one.Aim), one.Reached(), ratio(one.OverFiles()),
-		})
+		lines = append(lines, one.priced())
+		if one.By == Wall {
+			one.By, one.Must, one.Aim = CPU, 0, 0
+			lines = append(lines, one.priced())
+		}
 	}
 	return grid([]string{
 		"scenario", "kube-apiserver", "listfacade", "kube-apiserver behind it", "file server", "ratio", "must", "aim", "reached",
 		"listfacade / file server",
 	}, lines)
+}
+
+func (r Result) priced() []string {
+	return []string{
+		r.titled(), r.price(r.Direct), r.price(r.Facade), r.behind(), r.price(r.Files),
+		ratio(r.Ratio()), ratio(r.Must), ratio(r.Aim), r.Reached(), ratio(r.OverFiles()),
+	}
 }
 
 func (r Result) titled() string {
@@ -78,7 +86,7 @@ func (f *Figures) failures() string {
 }
 
 func (r Result) behind() string {
-	if r.Facade == nil || r.Facade.Behind == 0 {
+	if r.Facade == nil || r.Facade.Behind == 0 || r.By == Wall {
 		return ""
 	}
 	return Duration(r.Facade.Behind)
