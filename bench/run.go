@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,7 +36,7 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	for _, c := range chosen {
 		r, err := c.run(ctx, s)
 		if err != nil {
-			return err
+			return errors.Join(err, results.Markdown(w)) // what was measured until then is worth to be seen
 		}
 		say("%s took %.0f s", c.name, r.Took.Seconds())
 		results.Results = append(results.Results, r)
