@@ -26,7 +26,7 @@ type picture struct {
 }
 
 var pictures = []picture{
-	{"cpu.svg", "Server CPU for one answer, logarithmic: shorter is cheaper", func(f *Figures) time.Duration {
+	{"cpu.svg", "Server CPU for one answer, logarithmic; the facade's with that of kube-apiserver behind it", func(f *Figures) time.Duration {
 		return f.CPU.Median + f.Behind
 	}},
 	{"time.svg", "Time until the client has the whole answer (herds: until the last has), logarithmic", func(f *Figures) time.Duration {

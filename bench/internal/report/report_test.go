@@ -24,7 +24,7 @@ func sample() Results {
 	soon := figures(10*time.Millisecond, 12e6)
 	soon.Until = time.Second
 	return Results{
-		Machine: "2 processors", Data: "20000 pods.", Command: "make bench", Took: 90 * time.Second,
+		Machine: strings.Repeat("2 processors, ", 12) + "all of them", Data: "20000 pods.", Command: "make bench", Took: 90 * time.Second,
 		Results: []Result{
 			{Name: "list-json-gzip", Title: "LIST all, JSON gzip", By: CPU, Must: 40, Aim: 100,
 				Direct: figures(2*time.Second, 30e6), Facade: figures(40*time.Millisecond, 24e6), Files: figures(20*time.Millisecond, 24e6)},
@@ -53,6 +53,8 @@ func TestMarkdown(t *testing.T) {
 		"| LIST all, JSON gzip | 30.0 MB / 2000.0 MB / 3000.0 MB |",
 		"| live heap | 2.0 MB | 1.0 MB | 2.00 |\n",
 		"    make bench\n",
+		// Prose keeps to its width.
+		strings.Repeat("2 processors, ", 8) + "2\nprocessors, " + strings.Repeat("2 processors, ", 3) + "all of them\n\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no line %s", want)

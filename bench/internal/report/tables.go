@@ -9,7 +9,7 @@ import (
 // Markdown writes all results as tables.
 func (r Results) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n%s\n\nMeasured in %s by\n\n    %s\n", r.Machine, r.Data, Duration(r.Took), r.Command)
+	fmt.Fprintf(&b, "%s\n\n%s\n\nMeasured in %s by\n\n    %s\n", wrap(r.Machine), r.Data, Duration(r.Took), r.Command)
 	for _, t := range []struct{ title, text string }{
 		{"Price", r.prices()}, {"Held to", r.promises()}, {"Time", r.times()}, {"Bytes and memory", r.sizes()}, {"Other figures", r.rows()},
 	} {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -39,6 +40,22 @@ func Size(n int64) string {
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
+}
+
+// proseWidth is how long a line of Markdown is at most.
+const proseWidth = 120
+
+// wrap breaks prose into lines.
+func wrap(text string) string {
+	var lines []string
+	line := ""
+	for word := range strings.FieldsSeq(text) {
+		if line != "" && len(line)+1+len(word) > proseWidth {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return strings.Join(append(lines, line), "\n")
 }
 
 // String is the median with the quartiles.
