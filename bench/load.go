@@ -140,7 +140,7 @@ func figures(blocks []block) *report.Figures {
 	var cpu, took, wall, first []time.Duration
 	var resident []int64
 	for _, b := range blocks {
-		cpu = append(cpu, b.self/time.Duration(len(b.samples)))
+		cpu = append(cpu, b.self/time.Duration(len(b.samples)+b.failed)) // an answer that was cut off cost, too
 		took = append(took, b.took)
 		resident = append(resident, b.resident)
 		f.Peak = max(f.Peak, b.summit)

@@ -37,7 +37,7 @@ func answered(n int, wall time.Duration) []sample {
 func TestFiguresAreOfAnAnswer(t *testing.T) {
 	got := figures([]block{
 		{samples: answered(2, 10*time.Second), self: 4 * time.Second, took: 20 * time.Second, resident: 10, summit: 50},
-		{samples: answered(1, 6*time.Second), self: time.Second, took: 6 * time.Second, resident: 30, summit: 40, failed: 2},
+		{samples: answered(1, 6*time.Second), self: 3 * time.Second, took: 6 * time.Second, resident: 30, summit: 40, failed: 2},
 	})
 	want := report.Figures{
 		CPU: report.Spread{Median: time.Second, Low: time.Second, High: 2 * time.Second}, P50: 10 * time.Second, P99: 10 * time.Second,
