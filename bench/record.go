@@ -12,7 +12,7 @@ const answerTries = 10
 // record fails unless both servers give the same answers to a load's question, to the byte, and hands the facade's to
 // the file server, as a set with the scenario's name. It returns how many there are.
 func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
-	key := fmt.Sprint(l.shape, l.question)
+	key := asked{l.shape, l.question}
 	var difference error
 	for range answerTries {
 		got, err := s.facade.answers(ctx, l)
@@ -32,6 +32,12 @@ func (s *stage) record(ctx context.Context, set string, l load) (int, error) {
 		}
 	}
 	return 0, &answerError{server: s.facade.name, question: l.question.String(), what: difference.Error()}
+}
+
+// asked is all that answers depend on.
+type asked struct {
+	shape    shape
+	question question
 }
 
 // hand gives answers to the file server.

@@ -76,7 +76,7 @@ type question struct {
 func (q question) String() string {
 	name := q.name
 	if name == "" {
-		name = q.path
+		name = strings.TrimSuffix(q.path+" as "+q.accept, " as ")
 	}
 	return fmt.Sprintf("%s, %s, %s", name, q.encoding, q.protocol)
 }

@@ -19,14 +19,14 @@ type stage struct {
 	cluster     *testkit.Cluster
 	files       *fileServer
 	process     *facade
-	same        map[string]bool // the loads whose answers were compared
+	same        map[asked]bool // those whose answers were compared
 	directStart startCost
 	facadeStart startCost
 }
 
 // setUp starts all servers, with files in a directory.
 func setUp(ctx context.Context, dir string, o options) (s *stage, err error) {
-	s = &stage{options: o, same: map[string]bool{}}
+	s = &stage{options: o, same: map[asked]bool{}}
 	defer func() {
 		if err != nil {
 			s.close()
