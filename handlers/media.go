@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
 // transform is what becomes of an object before it is sent.
@@ -24,9 +25,10 @@ const (
 	asPartialList // PartialObjectMetadataList, of lists
 )
 
-// media is the form of an answer that the cache can give: JSON, and what can be made of it. Every other form is the
-// upstream's to give.
+// media is the form of an answer that the cache can give: protobuf, or JSON and what can be made of it. Every other
+// form is the upstream's to give.
 type media struct {
+	protobuf  bool
 	yaml      bool
 	transform transform
 	meta      wire.MetaVersion // of meta.k8s.io, for a transformed answer
@@ -34,9 +36,13 @@ type media struct {
 	pretty    bool
 }
 
-// encoding is that of the lane which answers: all forms so far are made of JSON. This is the place where another
-// encoding is chosen.
-func (media) encoding() wire.Encoding { return jsonwire.Encoding{} }
+// encoding is that of the lane which answers.
+func (m media) encoding() wire.Encoding {
+	if m.protobuf {
+		return protowire.Encoding{}
+	}
+	return jsonwire.Encoding{}
+}
 
 // form is the form of the objects in an answer; what stays as it is has the plain one.
 func (m media) form(plain wire.FormKind) wire.Form {
@@ -94,10 +100,15 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 			return media{}, false
 		}
 		m.yaml = true
+	case runtime.ContentTypeProtobuf:
+		if custom { // its metadata alone has protobuf, which the upstream makes
+			return media{}, false
+		}
+		m.protobuf = true
 	default:
 		return media{}, false
 	}
-	if verb != verbWatch && !m.yaml {
+	if verb != verbWatch && !m.yaml && !m.protobuf {
 		_, info, err := negotiation.NegotiateOutputMediaType(r, codecs, offers{custom: custom})
 		if err != nil {
 			return media{}, false

@@ -33,7 +33,7 @@ func TestNegotiate(t *testing.T) {
 		list    = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 		proto   = "application/vnd.kubernetes.protobuf"
 	)
-	plain, no := &media{}, (*media)(nil)
+	plain, binary, no := &media{}, &media{protobuf: true}, (*media)(nil)
 	tabled := func(include wire.Include) *media {
 		return &media{transform: asTable, meta: wire.MetaV1, include: include}
 	}
@@ -52,8 +52,16 @@ func TestNegotiate(t *testing.T) {
 		{verbGet, "application/yaml", "pretty=1", &media{yaml: true}},
 		{verbWatch, "application/yaml", "", no},
 		{verbList, "application/yaml;q=0.1,application/json", "", plain},
-		{verbList, proto, "", no},
-		{verbList, proto + ",application/json", "", no},
+		{verbList, proto, "", binary},
+		{verbGet, proto, "pretty=1", binary},
+		{verbWatch, proto, "", binary},
+		{verbWatch, proto + ";stream=watch", "pretty=1", binary},
+		{verbList, proto + ",application/json", "", binary},
+		{verbList, "application/json," + proto, "", plain},
+		{verbList, proto + ";as=Table;v=v1;g=meta.k8s.io", "", no},
+		{verbList, proto + ";as=Table;v=v1;g=meta.k8s.io," + table, "", tabled(wire.IncludeMetadata)},
+		{verbGet, proto + ";as=PartialObjectMetadata;v=v1;g=meta.k8s.io", "", &media{protobuf: true, transform: asPartial, meta: wire.MetaV1}},
+		{verbWatch, proto + ";as=PartialObjectMetadata;v=v1beta1;g=meta.k8s.io", "", &media{protobuf: true, transform: asPartial, meta: wire.MetaV1Beta1}},
 		{verbList, "application/cbor", "", no},
 		{verbList, "application/cbor,application/json", "", plain},
 		{verbList, "application/json;stream=watch", "", plain},
@@ -77,12 +85,15 @@ func TestNegotiate(t *testing.T) {
 		{verbList, list, "", &media{transform: asPartialList, meta: wire.MetaV1}},
 		{verbGet, list, "", no},
 		{verbWatch, list, "", no},
-		{verbList, proto + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," + list, "", no},
+		{verbList, proto + ";as=PartialObjectMetadataList;v=v1;g=meta.k8s.io," + list, "", &media{protobuf: true, transform: asPartialList, meta: wire.MetaV1}},
 	} {
 		for _, custom := range []bool{false, true} {
 			want := c.want
-			if custom && c.accept == proto+",application/json" {
-				want = plain // custom resources are not encoded as protobuf
+			switch { // custom resources are not encoded as protobuf
+			case custom && c.accept == proto+",application/json":
+				want = plain
+			case custom && want != nil && want.protobuf:
+				want = no
 			}
 			got, ok := negotiate(asks(c.accept, c.query), c.verb, custom)
 			if ok != (want != nil) {
@@ -136,7 +147,7 @@ func TestOtherMediaOpenNoLane(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request.Header.Set("Accept", "application/vnd.kubernetes.protobuf,application/json")
+			request.Header.Set("Accept", "application/*")
 			began := time.Now()
 			response, err := f.client.Do(request)
 			if err != nil {

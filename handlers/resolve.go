@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -153,7 +154,8 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
 	}
 	var ok bool
-	if q.media, ok = negotiate(r, q.info.Verb, resource.Custom); !ok {
+	q.media, ok = negotiate(r, q.info.Verb, resource.Custom)
+	if !ok || q.media.protobuf && !reflector.Offers(resource, q.media.encoding()) {
 		q.reason = observe.MediaType
 		return
 	}

@@ -68,6 +68,18 @@ func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	return k
 }
 
+// FieldKinds are the kinds, in every version, that kube-apiserver itself defines and that are selected by more than
+// metadata.
+func FieldKinds() []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for i := range builtins {
+		for _, version := range builtins[i].versions {
+			kinds = append(kinds, schema.GroupVersionKind{Group: builtins[i].group, Version: version, Kind: builtins[i].kind})
+		}
+	}
+	return kinds
+}
+
 // lookupBuiltin finds the table of a kind in a version.
 func lookupBuiltin(gvk schema.GroupVersionKind) (*builtin, bool) {
 	for i := range builtins {

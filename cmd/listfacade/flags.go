@@ -55,6 +55,8 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Preload, "preload", c.Preload,
 		"`resources` to cache from the start, as in pods,deployments.apps; ready means that they are synced")
+	f.StringSliceVar(&c.PreloadEncodings, "preload-encodings", c.PreloadEncodings,
+		"`encodings` that --preload caches them in: json, protobuf or both, each with a watch and memory of its own")
 	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,
 		"`resources` that are never cached but passed through, as in secrets,deployments.apps")
 	f.StringSliceVar(&c.FieldIndexes, "index", c.FieldIndexes,

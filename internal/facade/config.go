@@ -25,6 +25,8 @@ type Config struct {
 
 	// Preload and Uncached are resources as in deployments.apps.
 	Preload, Uncached []string
+	// PreloadEncodings are json and protobuf, or one of them: what Preload is cached in, as far as a resource has it.
+	PreloadEncodings []string
 	// FieldIndexes are fields of built-in kinds, LabelIndexes keys of labels.
 	FieldIndexes, LabelIndexes []string
 	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource beyond those that
@@ -50,7 +52,7 @@ func Defaults() Config {
 	return Config{
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
-		Uncached: []string{"secrets"},
+		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,

@@ -57,7 +57,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 	}, f.metrics, log)
-	f.preload = &preload{names: c.Preload, catalog: f.catalog, lanes: f.lanes, log: log}
+	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	f.server, err = newServer(c, f.newHandler(), log)
 	return f, err
 }

@@ -11,12 +11,15 @@ import (
 
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
 // preload reads discovery and keeps the named resources cached, however long the upstream takes to come up.
 type preload struct {
 	names   []string
+	in      []wire.Encoding
 	catalog *upstream.Catalog
 	lanes   *reflector.Lanes
 	log     *zap.Logger
@@ -64,14 +67,38 @@ func (p *preload) once(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		lane, err := p.lanes.Get(resource, jsonwire.Encoding{})
+		errs = append(errs, p.keep(resource, name)...)
+	}
+	return errors.Join(errs...)
+}
+
+// keep asks for the resource's lanes, in each of the encodings that it has.
+func (p *preload) keep(resource upstream.Resource, name string) (errs []error) {
+	for _, encoding := range p.in {
+		if !reflector.Offers(resource, encoding) {
+			continue
+		}
+		lane, err := p.lanes.Get(resource, encoding)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		if _, err := lane.Cache.State(); err != nil {
-			errs = append(errs, fmt.Errorf("%s is not synced", name))
+			errs = append(errs, fmt.Errorf("%s in %s is not synced", name, encoding.Name()))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
+}
+
+// encodings are those that resources can be preloaded in, by name.
+var encodings = map[string]wire.Encoding{
+	jsonwire.Encoding{}.Name(): jsonwire.Encoding{}, protowire.Encoding{}.Name(): protowire.Encoding{},
+}
+
+func encodingsOf(names []string) []wire.Encoding {
+	var all []wire.Encoding
+	for _, name := range names {
+		all = append(all, encodings[name])
+	}
+	return all
 }

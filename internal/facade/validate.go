@@ -23,6 +23,11 @@ func (c Config) Validate() error {
 	case c.FormsMemory < 0:
 		return fmt.Errorf("--forms-memory %d is below 0", c.FormsMemory)
 	}
+	for _, name := range c.PreloadEncodings {
+		if encodings[name] == nil {
+			return fmt.Errorf("--preload-encodings %q: json or protobuf", name)
+		}
+	}
 	return c.validateDurations()
 }
 

@@ -46,6 +46,7 @@ var rooms = []room{
 	{dir: "internal/wire/table", ours: []string{"internal/wire/scan"}, never: noServers},
 	// bookmarks: an encoding makes the items of which bookmarks are written.
 	{dir: "internal/wire/jsonwire", ours: []string{"internal/wire", "bookmarks"}, never: noServers},
+	{dir: "internal/wire/protowire", ours: []string{"internal/wire"}, never: noServers},
 	{dir: "internal/auth"},
 	{dir: "internal/limit"},
 	{dir: "internal/observe"},
@@ -75,6 +76,7 @@ var confined = []struct {
 	{"github.com/rogpeppe/go-internal", []string{"internal/testkit"}},
 	// Who else would name an encoding would know what an object looks like.
 	{module + "/internal/wire/jsonwire", []string{"internal/wire/jsonwire", "internal/upstream", "internal/reflector", "internal/facade", "handlers"}},
+	{module + "/internal/wire/protowire", []string{"internal/wire/protowire", "internal/facade", "handlers"}},
 	{module + "/internal/wire/table", []string{"internal/wire"}},
 	// bench is test equipment, too.
 	{module + "/internal/testkit", []string{"internal/testkit", "bench"}},

@@ -14,6 +14,12 @@ func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	return selectors.ForBuiltin(r.GVK, scopeOf(r))
 }
 
+// Offers tells whether a resource can have a lane in an encoding. Which fields a custom resource is selected by is not
+// known before its lane is.
+func Offers(r upstream.Resource, e wire.Encoding) bool {
+	return e.Covers(wire.Description{Resource: r.GVR, Kind: r.GVK, Custom: r.Custom}, pathsOf(kindOf(r, definition{})))
+}
+
 func scopeOf(r upstream.Resource) selectors.Scope {
 	if r.Namespaced {
 		return selectors.Namespaced

@@ -9,6 +9,7 @@
 //	wire          Encoding, Reader, Shape, Item, Form; Body, which owns the gzip member and writes lists page by page;
 //	              Forms, which keeps what pages look like in it
 //	wire/jsonwire objects in JSON, and their Tables
+//	wire/protowire objects of built-in kinds in protobuf
 //	wire/table    a Table's columns, and its cells that grow old
 //	wire/scan     the scanner of JSON
 //

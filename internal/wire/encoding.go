@@ -12,6 +12,8 @@ type Encoding interface {
 	StreamType() string
 	// Framing is how the frames of its watches stand one behind the other.
 	Framing() Framing
+	// Covers tells whether objects of a kind that is selected by these fields can be read and written.
+	Covers(d Description, fields []Path) bool
 	// Asks are the ways to ask the upstream for objects, the best first. Who is refused one by 406 takes the next.
 	Asks() []Ask
 	// Reader reads the answers to one of the asks; fields are those that objects are selected by.

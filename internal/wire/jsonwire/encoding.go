@@ -29,6 +29,9 @@ func (Encoding) StreamType() string { return runtime.ContentTypeJSON }
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Lines{} }
 
+// Covers implements wire.Encoding: every kind is, by whatever fields.
+func (Encoding) Covers(wire.Description, []wire.Path) bool { return true }
+
 // Asks implements wire.Encoding: Tables with whole objects, or plain objects, which some upstreams have of some kinds
 // only.
 func (Encoding) Asks() []wire.Ask {

@@ -22,7 +22,7 @@ type Shape struct {
 	rawColumns []byte
 	// ages renders the cells that grow old; nil when there are none.
 	ages *table.Ages
-	// converted names the annotations that PartialObjectMetadata leaves out, see conversionAnnotations.
+	// converted names the annotations that PartialObjectMetadata leaves out, see wire.ConversionAnnotations.
 	converted []string
 
 	description wire.Description
@@ -31,7 +31,7 @@ type Shape struct {
 func newShape(d wire.Description) *Shape {
 	return &Shape{
 		apiVersion: d.Kind.GroupVersion().String(), kind: d.Kind.Kind, listKind: d.ListKind, custom: d.Custom,
-		converted: conversionAnnotations[d.Resource], description: d,
+		converted: wire.ConversionAnnotations(d.Resource), description: d,
 	}
 }
 

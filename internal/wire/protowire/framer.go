@@ -1,0 +1,50 @@
+package protowire
+
+import (
+	"encoding/binary"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// framer implements wire.Framer.
+type framer struct {
+	shape *Shape
+	form  wire.Form
+}
+
+// Framer implements wire.Shape.
+func (s *Shape) Framer(f wire.Form) wire.Framer { return framer{shape: s, form: f} }
+
+// AppendEvent implements wire.Framer.
+func (f framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
+	return appendFrame(dst, event, f.shape.enclose(f.form, it))
+}
+
+// AppendBookmark implements wire.Framer.
+func (f framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
+	return f.AppendEvent(dst, wire.TypeBookmark, it)
+}
+
+// AppendInitialEventsEnd implements wire.Framer.
+func (f framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
+	return f.AppendEvent(dst, wire.TypeBookmark, it)
+}
+
+// AppendError implements wire.Framer.
+func (framer) AppendError(dst []byte, status *metav1.Status) []byte {
+	message, err := status.Marshal()
+	if err != nil {
+		panic("BUG: a Status that protobuf cannot hold: " + err.Error())
+	}
+	return appendFrame(dst, wire.TypeError, enclosed{envelope: statusEnvelope, content: message})
+}
+
+// appendFrame appends a frame behind its length (semantics 4.6).
+func appendFrame(dst []byte, event string, object enclosed) []byte {
+	length := fieldLen(extension, object.len())
+	dst = binary.BigEndian.AppendUint32(dst, uint32(fieldLen(eventType, len(event))+fieldLen(eventObject, length)))
+	dst = appendHead(appendField(dst, eventType, event), eventObject, length)
+	return object.append(appendHead(dst, extension, object.len()))
+}

@@ -1,0 +1,43 @@
+package protowire
+
+import (
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
+)
+
+// message is an item's object.
+func message(it *wire.Item) []byte { return item.Data(it) }
+
+// metadata is the message of its metadata.
+func metadata(it *wire.Item) []byte {
+	at := item.MarksOf(it).Metadata
+	return item.Data(it)[at.Start:at.End]
+}
+
+// newItem makes an item of a message; metadata and version are plain fields of it.
+func newItem(data []byte, metadata, version field) wire.Item {
+	return item.New(data, item.Marks{
+		Object: uint32(len(data)), Cells: uint32(len(data)),
+		Metadata: item.Span{Start: uint32(metadata.start), End: uint32(metadata.end)},
+		Version:  item.Span{Start: uint32(version.start), End: uint32(version.end)},
+	})
+}
+
+// withVersion exchanges the text of the resourceVersion, and with it the lengths of it and of metadata.
+func withVersion(it *wire.Item, rv string) wire.Item {
+	data, m := item.Data(it), item.MarksOf(it)
+	metadata := field{start: int(m.Metadata.Start), end: int(m.Metadata.End)}
+	version := field{start: int(m.Version.Start), end: int(m.Version.End)}
+	metadata.tag = metadata.start - headLen(objectMetadata, metadata.end-metadata.start)
+	version.tag = version.start - headLen(metaVersion, version.end-version.start)
+	length := metadata.end - metadata.start + fieldLen(metaVersion, len(rv)) - (version.end - version.tag)
+
+	moved := make([]byte, 0, len(data)+fieldLen(objectMetadata, length)-(metadata.end-metadata.tag))
+	moved = appendHead(append(moved, data[:metadata.tag]...), objectMetadata, length)
+	into := field{start: len(moved), end: len(moved) + length}
+	moved = append(moved, data[metadata.start:version.tag]...)
+	moved = appendHead(moved, metaVersion, len(rv))
+	at := field{start: len(moved), end: len(moved) + len(rv)}
+	moved = append(append(moved, rv...), data[version.end:]...)
+	return newItem(moved, into, at)
+}

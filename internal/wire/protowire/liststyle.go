@@ -1,0 +1,88 @@
+package protowire
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// List implements wire.Shape.
+func (s *Shape) List(f wire.Form, _ time.Time) wire.ListStyle {
+	switch f.Kind {
+	case wire.Listed:
+		return &listStyle{shape: s, envelope: s.list, metadata: listMetadata, items: listItems}
+	case wire.Partial:
+		style := &listStyle{shape: s, partial: true, envelope: partialLists[f.Meta], metadata: listMetadata, items: listItems}
+		if f.Meta == wire.MetaV1Beta1 { // the one list whose items come first (metav1beta1.PartialObjectMetadataList)
+			style.metadata, style.items = style.items, style.metadata
+		}
+		return style
+	default:
+		panic(fmt.Sprintf("BUG: a list in the form %d, which is none of a list's", f.Kind))
+	}
+}
+
+// listStyle implements wire.MeasuredStyle. Used for one list.
+type listStyle struct {
+	shape           *Shape
+	envelope        envelope
+	partial         bool
+	metadata, items protowire.Number
+	total           int // of the items in bytes
+}
+
+// Separator implements wire.ListStyle.
+func (*listStyle) Separator() string { return "" }
+
+// SetTotal implements wire.MeasuredStyle.
+func (s *listStyle) SetTotal(bytes int) { s.total = bytes }
+
+// Len implements wire.MeasuredStyle.
+func (s *listStyle) Len(it *wire.Item) int {
+	if s.partial {
+		return fieldLen(s.items, fieldLen(partialMetadata, len(s.shape.partialOf(it))))
+	}
+	return fieldLen(s.items, len(message(it)))
+}
+
+// AppendHead implements wire.ListStyle.
+func (s *listStyle) AppendHead(dst []byte, meta wire.ListMeta, _ wire.Content) []byte {
+	field := s.metaField(meta)
+	dst = s.envelope.appendHead(dst, len(field)+s.total)
+	if s.metadata > s.items {
+		return dst
+	}
+	return append(dst, field...)
+}
+
+// AppendItem implements wire.ListStyle.
+func (s *listStyle) AppendItem(dst []byte, it *wire.Item) []byte {
+	if !s.partial {
+		return appendField(dst, s.items, message(it))
+	}
+	metadata := s.shape.partialOf(it)
+	dst = appendHead(dst, s.items, fieldLen(partialMetadata, len(metadata)))
+	return appendField(dst, partialMetadata, metadata)
+}
+
+// AppendTail implements wire.ListStyle.
+func (s *listStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) []byte {
+	if s.metadata > s.items {
+		dst = append(dst, s.metaField(meta)...)
+	}
+	return append(dst, envelopeTail...)
+}
+
+// metaField is the list's metadata.
+func (s *listStyle) metaField(meta wire.ListMeta) []byte {
+	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue, RemainingItemCount: meta.RemainingItemCount}
+	message, err := list.Marshal()
+	if err != nil {
+		panic("BUG: a list's metadata that cannot be encoded: " + err.Error())
+	}
+	return appendField(nil, s.metadata, message)
+}

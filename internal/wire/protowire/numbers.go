@@ -1,0 +1,62 @@
+package protowire
+
+import (
+	"google.golang.org/protobuf/encoding/protowire"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+//go:generate go test . -run TestNumbersAreThoseOfTheTypes -update
+
+// What metadata consists of, and where it stands in objects of all kinds (k8s.io/apimachinery meta/v1).
+const (
+	objectMetadata protowire.Number = 1
+
+	metaName        protowire.Number = 1
+	metaNamespace   protowire.Number = 3
+	metaVersion     protowire.Number = 6
+	metaLabels      protowire.Number = 11
+	metaAnnotations protowire.Number = 12
+
+	entryKey   protowire.Number = 1
+	entryValue protowire.Number = 2
+)
+
+// place is where a path of JSON leads to in the messages of one kind.
+type place struct {
+	value scalar
+	// omitted: JSON leaves out the zero value, so here it counts as none.
+	omitted bool
+	steps   []step
+}
+
+// step goes into a field: of a repeated one, into its nth, counted from 1; nth is 0 of any other.
+type step struct {
+	number protowire.Number
+	nth    int
+}
+
+// scalar is what a value is.
+type scalar int
+
+const (
+	text scalar = iota
+	boolean
+	integer
+)
+
+// placesOf finds the places of all alternatives of paths; false when there is one that has none.
+func placesOf(kind schema.GroupVersionKind, paths []wire.Path) (map[string]place, bool) {
+	known, found := numbers[kind], map[string]place{}
+	for _, path := range paths {
+		for _, alternative := range path.Alternatives {
+			at, ok := known[alternative]
+			if !ok {
+				return nil, false
+			}
+			found[alternative] = at
+		}
+	}
+	return found, true
+}

@@ -1,0 +1,92 @@
+package protowire
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// Shape implements wire.Shape.
+type Shape struct {
+	whole, list envelope
+	// converted names the annotations that PartialObjectMetadata leaves out.
+	converted []string
+}
+
+func newShape(d wire.Description) *Shape {
+	apiVersion := d.Kind.GroupVersion().String()
+	return &Shape{
+		whole: newEnvelope(apiVersion, d.Kind.Kind), list: newEnvelope(apiVersion, d.ListKind),
+		converted: wire.ConversionAnnotations(d.Resource),
+	}
+}
+
+// partials are the envelopes of PartialObjectMetadata, partialLists those of lists of it.
+var (
+	partials     = metaEnvelopes("PartialObjectMetadata")
+	partialLists = metaEnvelopes("PartialObjectMetadataList")
+)
+
+func metaEnvelopes(kind string) map[wire.MetaVersion]envelope {
+	return map[wire.MetaVersion]envelope{
+		wire.MetaV1: newEnvelope(string(wire.MetaV1), kind), wire.MetaV1Beta1: newEnvelope(string(wire.MetaV1Beta1), kind),
+	}
+}
+
+// Prints implements wire.Shape: there are no Tables in protobuf.
+func (*Shape) Prints() bool { return false }
+
+// Reprinted implements wire.Shape.
+func (*Shape) Reprinted([]byte) bool { return false }
+
+var errColumns = errors.New("protobuf has no Tables")
+
+// WithColumns implements wire.Shape.
+func (*Shape) WithColumns([]byte) (wire.Shape, error) { return nil, errColumns }
+
+// WithResourceVersion implements wire.Shape.
+func (*Shape) WithResourceVersion(it *wire.Item, rv string) wire.Item { return withVersion(it, rv) }
+
+// AppendObject implements wire.Shape.
+func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, _ time.Time) []byte {
+	return s.enclose(f, it).append(dst)
+}
+
+// enclosed is an object in its envelope, in one of the forms in which it stands alone.
+type enclosed struct {
+	envelope envelope
+	// partial: content is the metadata of a PartialObjectMetadata, and not the whole message.
+	partial bool
+	content []byte
+}
+
+func (s *Shape) enclose(f wire.Form, it *wire.Item) enclosed {
+	switch f.Kind {
+	case wire.Whole:
+		return enclosed{envelope: s.whole, content: message(it)}
+	case wire.Partial:
+		return enclosed{envelope: partials[f.Meta], partial: true, content: s.partialOf(it)}
+	default:
+		panic(fmt.Sprintf("BUG: a form %d that no object in protobuf has by itself", f.Kind))
+	}
+}
+
+// message is how long the message in the envelope is.
+func (e enclosed) message() int {
+	if e.partial {
+		return fieldLen(partialMetadata, len(e.content))
+	}
+	return len(e.content)
+}
+
+func (e enclosed) len() int { return e.envelope.len(e.message()) }
+
+func (e enclosed) append(dst []byte) []byte {
+	dst = e.envelope.appendHead(dst, e.message())
+	if e.partial {
+		dst = appendHead(dst, partialMetadata, len(e.content))
+	}
+	return append(append(dst, e.content...), envelopeTail...)
+}
