@@ -19,7 +19,8 @@ import (
 const (
 	allOfThem     = "/api/v1/configmaps"
 	streamingList = "/api/v1/configmaps?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=60"
-	protobufMedia = "application/vnd.kubernetes.protobuf"
+	// passedThrough is a form of which the upstream says whether there is one.
+	passedThrough = "application/*"
 )
 
 // crowd counts who is answered at a time.
@@ -116,18 +117,18 @@ func TestLargeForwardsAreBounded(t *testing.T) {
 		target, accept string
 		most           int
 	}{
-		"a list that the cache does not give":  {allOfThem, protobufMedia, 8},
-		"at a version":                         {allOfThem + "?resourceVersion=1&resourceVersionMatch=Exact", protobufMedia, 8},
+		"a list that the cache does not give":  {allOfThem, passedThrough, 8},
+		"at a version":                         {allOfThem + "?resourceVersion=1&resourceVersionMatch=Exact", passedThrough, 8},
 		"a limit that kube-apiserver ignores":  {allOfThem + "?limit=500&resourceVersion=0", "application/json", 8},
-		"a limit that is none":                 {allOfThem + "?limit=100000", protobufMedia, 8},
-		"a page with a selector at a version":  {allOfThem + "?limit=5&labelSelector=a&continue=x", protobufMedia, 8},
-		"a streaming list":                     {streamingList, protobufMedia, 8},
-		"a watch from any state":               {allOfThem + "?watch=1", protobufMedia, 8},
-		"a page":                               {allOfThem + "?limit=500", protobufMedia, 40},
-		"a page with a selector":               {allOfThem + "?limit=500&labelSelector=a", protobufMedia, 40},
-		"an object":                            {allOfThem + "?fieldSelector=metadata.name%3Da", protobufMedia, 40},
-		"a watch of an object":                 {streamingList + "&fieldSelector=metadata.name%3Da", protobufMedia, 40},
-		"a watch that begins without an event": {allOfThem + "?watch=1&resourceVersion=7", protobufMedia, 40},
+		"a limit that is none":                 {allOfThem + "?limit=100000", passedThrough, 8},
+		"a page with a selector at a version":  {allOfThem + "?limit=5&labelSelector=a&continue=x", passedThrough, 8},
+		"a streaming list":                     {streamingList, passedThrough, 8},
+		"a watch from any state":               {allOfThem + "?watch=1", passedThrough, 8},
+		"a page":                               {allOfThem + "?limit=500", passedThrough, 40},
+		"a page with a selector":               {allOfThem + "?limit=500&labelSelector=a", passedThrough, 40},
+		"an object":                            {allOfThem + "?fieldSelector=metadata.name%3Da", passedThrough, 40},
+		"a watch of an object":                 {streamingList + "&fieldSelector=metadata.name%3Da", passedThrough, 40},
+		"a watch that begins without an event": {allOfThem + "?watch=1&resourceVersion=7", passedThrough, 40},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -168,9 +169,9 @@ func TestSlowClientsRefuseNobody(t *testing.T) {
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
 		slow := make([]*http.Response, 8)
 		for i := range slow {
-			slow[i] = f.ask(t, allOfThem, protobufMedia)
+			slow[i] = f.ask(t, allOfThem, passedThrough)
 		}
-		for _, response := range append(slow[:1:1], f.ask(t, allOfThem, protobufMedia), slow[1]) {
+		for _, response := range append(slow[:1:1], f.ask(t, allOfThem, passedThrough), slow[1]) {
 			if response.StatusCode != http.StatusOK || !ends(response) {
 				t.Errorf("of %d bytes: %d, or not everything", size, response.StatusCode)
 			}
@@ -225,7 +226,7 @@ func TestFastClientsKeepTheirPlace(t *testing.T) {
 				<-time.After(time.Second)
 			}
 		})
-		if codes := f.storm(t, 9, allOfThem, protobufMedia); codes[http.StatusOK] != 9 || crowd.most != 8 {
+		if codes := f.storm(t, 9, allOfThem, passedThrough); codes[http.StatusOK] != 9 || crowd.most != 8 {
 			t.Errorf("%d at a time, the answers are %v", crowd.most, codes)
 		}
 	})
@@ -240,7 +241,7 @@ func TestStormOfOneResource(t *testing.T) {
 		f.Script("/api/v1/namespaces/ns/configmaps/a", (&crowd{}).answer(10))
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			codes := f.storm(t, 8+listBounds.Queue+5, allOfThem, protobufMedia)
+			codes := f.storm(t, 8+listBounds.Queue+5, allOfThem, passedThrough)
 			if want := map[int]int{http.StatusGatewayTimeout: 8, http.StatusTooManyRequests: listBounds.Queue + 5}; fmt.Sprint(codes) != fmt.Sprint(want) {
 				t.Errorf("the storm is answered %v", codes)
 			}
@@ -248,7 +249,7 @@ func TestStormOfOneResource(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		for _, target := range []string{"/api/v1/secrets", "/api/v1/namespaces/ns/configmaps/a"} {
-			if response := f.ask(t, target, protobufMedia); response.StatusCode != http.StatusOK {
+			if response := f.ask(t, target, passedThrough); response.StatusCode != http.StatusOK {
 				t.Errorf("%s: %d", target, response.StatusCode)
 			}
 		}
@@ -269,12 +270,12 @@ func TestRefusals(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script(testkit.AskList, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		var wait sync.WaitGroup
-		wait.Go(func() { f.storm(t, 8, allOfThem, protobufMedia) })
+		wait.Go(func() { f.storm(t, 8, allOfThem, passedThrough) })
 		synctest.Wait()
 		refused := func(target string, after time.Duration) {
 			t.Helper()
 			began := time.Now()
-			response, body, err := f.tryFor(t, target, protobufMedia)
+			response, body, err := f.tryFor(t, target, passedThrough)
 			if err != nil || response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") != "1" ||
 				!strings.Contains(body, "storage is (re)initializing") || time.Since(began) != after {
 				t.Errorf("after %s: %v %v %q", time.Since(began), err, response, body)
@@ -283,7 +284,7 @@ func TestRefusals(t *testing.T) {
 		refused(allOfThem+"?timeout=4s", time.Second)
 		wait.Go(func() { refused(allOfThem, 15*time.Second) })
 		wait.Go(func() { refused(streamingList, 15*time.Second) })
-		wait.Go(func() { f.storm(t, listBounds.Queue-2, allOfThem, protobufMedia) })
+		wait.Go(func() { f.storm(t, listBounds.Queue-2, allOfThem, passedThrough) })
 		synctest.Wait()
 		refused(allOfThem, 0)
 		wait.Wait()
@@ -297,9 +298,9 @@ func TestKnownSizes(t *testing.T) {
 			crowd := &crowd{}
 			f.Script(testkit.AskList, crowd.answer(1000))
 			f.Script(testkit.AskStreaming, crowd.stream)
-			f.storm(t, 1, ask, protobufMedia)
+			f.storm(t, 1, ask, passedThrough)
 			<-time.After(time.Minute)
-			f.storm(t, 40, ask, protobufMedia)
+			f.storm(t, 40, ask, passedThrough)
 			<-time.After(time.Minute)
 			if crowd.most != 40 {
 				t.Errorf("%s: %d at a time", ask, crowd.most)
@@ -308,9 +309,9 @@ func TestKnownSizes(t *testing.T) {
 				w.Header().Set("Content-Encoding", "gzip")
 				crowd.answer(unknownSeats*bytesPerSeat/gzipRatio)(w, r)
 			})
-			f.storm(t, 1, allOfThem, protobufMedia)
+			f.storm(t, 1, allOfThem, passedThrough)
 			crowd.most = 0
-			f.storm(t, 9, allOfThem, protobufMedia)
+			f.storm(t, 9, allOfThem, passedThrough)
 			if crowd.most != 8 {
 				t.Errorf("of a large resource, %d at a time", crowd.most)
 			}

@@ -147,7 +147,7 @@ func TestOtherMediaOpenNoLane(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			request.Header.Set("Accept", "application/*")
+			request.Header.Set("Accept", passedThrough)
 			began := time.Now()
 			response, err := f.client.Do(request)
 			if err != nil {

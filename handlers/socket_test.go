@@ -13,7 +13,7 @@ func TestSocketOrigins(t *testing.T) {
 		f.get(t, reads[0])
 		const path = "/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=1&resourceVersion=0"
 		// From the cache, and passed through.
-		for _, accept := range []string{"application/json", "application/vnd.kubernetes.protobuf"} {
+		for _, accept := range []string{"application/json", passedThrough} {
 			for origin, want := range map[string]int{
 				"http://facade.test": http.StatusSwitchingProtocols, "https://FACADE.test": http.StatusSwitchingProtocols,
 				"": http.StatusForbidden, "null": http.StatusForbidden, "https://evil.example": http.StatusForbidden,
