@@ -1,0 +1,217 @@
+package questions
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	protobufPartial     = protobuf + ";as=PartialObjectMetadata;v=%s;g=meta.k8s.io"
+	protobufPartialList = protobuf + ";as=PartialObjectMetadataList;v=%s;g=meta.k8s.io"
+)
+
+// protobufForms are those in which the cache answers for lists and for single objects.
+var protobufForms = []form{
+	{name: "protobuf", accept: protobuf},
+	{name: "a typed client's", accept: protobuf + ",application/json"},
+	{name: "pretty", accept: protobuf, query: "&pretty=true"},
+	{name: "curl", accept: protobuf, userAgent: "curl/8.5.0"},
+	{name: "stream", accept: protobuf + ";stream=watch"},
+	{name: "no Table", accept: protobuf + ";as=Table;v=v1;g=meta.k8s.io," + protobuf},
+}
+
+var protobufListForms = append([]form{
+	{name: "partial", accept: fmt.Sprintf(protobufPartialList, "v1")},
+	{name: "partial in either", accept: fmt.Sprintf(protobufPartialList, "v1") + "," + fmt.Sprintf(partialList, "v1") + ",application/json"},
+}, protobufForms...)
+
+var protobufObjectForms = append([]form{
+	{name: "partial", accept: fmt.Sprintf(protobufPartial, "v1")},
+	{name: "partial v1beta1", accept: fmt.Sprintf(protobufPartial, "v1beta1")},
+}, protobufForms...)
+
+// hasProtobuf tells built-in kinds from custom ones.
+func hasProtobuf(t *testing.T, o *testkit.Oracle, kind served) bool {
+	t.Helper()
+	q := protobufForms[0].question(kind.collection(""), "limit=1")
+	return o.Upstream.MustAsk(t, q).Code != http.StatusNotAcceptable
+}
+
+// TestEveryKindInProtobuf asks for every built-in kind in every way that the cache answers in protobuf; none may go to
+// the upstream.
+func TestEveryKindInProtobuf(t *testing.T) {
+	o := newOracle(t, cacheEverything)
+	kinds := 0
+	for _, kind := range fixturesOf(t) {
+		if !hasProtobuf(t, o, kind) {
+			continue
+		}
+		kinds++
+		t.Run(kind.String(), func(t *testing.T) {
+			o.FromCache(t, func() {
+				askProtobufLists(t, o, kind.collection(""))
+				if kind.namespaced {
+					askProtobufLists(t, o, kind.collection(suite.FirstNamespace))
+				}
+				for _, object := range kind.objects[:min(2, len(kind.objects))] {
+					for _, form := range protobufObjectForms {
+						o.Compare(t, form.question(kind.object(object), "resourceVersion=0"))
+					}
+				}
+				o.Compare(t, protobufForms[0].question(kind.collection(kind.objects[0].Namespace)+"/nobody", "resourceVersion=0"))
+			})
+		})
+	}
+	if kinds < 40 {
+		t.Errorf("asked for %d kinds", kinds)
+	}
+}
+
+func askProtobufLists(t *testing.T, o *testkit.Oracle, path string) {
+	t.Helper()
+	for _, form := range protobufListForms {
+		o.Compare(t, form.question(path, "resourceVersion=0"))
+	}
+	for _, selection := range selections() {
+		for _, form := range []form{protobufListForms[0], protobufForms[0]} {
+			o.Compare(t, form.question(path, "resourceVersion=0&"+selection))
+		}
+	}
+	version := protobufList(t, o.Facade.MustAsk(t, protobufForms[0].question(path, "resourceVersion=0")).Body).ResourceVersion
+	exact := "resourceVersionMatch=Exact&resourceVersion=" + version
+	for _, form := range append([]form{{accept: fmt.Sprintf(protobufPartialList, "v1beta1")}}, protobufListForms[:3]...) {
+		o.Compare(t, form.question(path, exact))
+		o.Compare(t, form.question(path, exact+"&labelSelector=oracle%3Dnobody"))
+		followProtobufPages(t, o, path, exact+"&limit=2", form)
+	}
+	for _, age := range []string{"resourceVersion=" + version, "resourceVersionMatch=NotOlderThan&limit=1&resourceVersion=" + version} {
+		o.Compare(t, protobufForms[0].question(path, age))
+	}
+	followProtobufPages(t, o, path, "limit=2&labelSelector=oracle&resourceVersion="+version, protobufForms[0])
+}
+
+// followProtobufPages reads a collection to its end page by page, with the tokens of one server and the other in turn.
+func followProtobufPages(t *testing.T, o *testkit.Oracle, path, query string, f form) {
+	t.Helper()
+	next, err := url.ParseQuery(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := 0; page < maxPages; page++ {
+		q := f.question(path, next.Encode())
+		o.Compare(t, q)
+		asker := []*testkit.Asker{o.Upstream, o.Facade}[page%2]
+		token := protobufList(t, asker.MustAsk(t, q).Body).Continue
+		if token == "" {
+			return
+		}
+		next.Del("resourceVersion")
+		next.Del("resourceVersionMatch")
+		next.Set("continue", token)
+	}
+}
+
+// protobufList is the metadata of a list.
+func protobufList(t *testing.T, body []byte) metav1.ListMeta {
+	t.Helper()
+	var envelope runtime.Unknown
+	enveloped, ok := bytes.CutPrefix(body, []byte("k8s\x00"))
+	if err := envelope.Unmarshal(enveloped); !ok || err != nil || !strings.HasSuffix(envelope.Kind, "List") {
+		t.Fatalf("no list in protobuf: %v: %.200q", err, body)
+	}
+	if envelope.APIVersion == "meta.k8s.io/v1beta1" { // the one list whose items come first
+		var list metav1beta1.PartialObjectMetadataList
+		if err := list.Unmarshal(envelope.Raw); err != nil {
+			t.Fatal(err)
+		}
+		return list.ListMeta
+	}
+	_, _, tag := protowire.ConsumeTag(envelope.Raw)
+	head, n := protowire.ConsumeBytes(envelope.Raw[max(tag, 0):])
+	var list metav1.ListMeta
+	if err := list.Unmarshal(head); err != nil || n < 0 {
+		t.Fatalf("a list that does not begin with its metadata: %v: %.200q", err, body)
+	}
+	return list
+}
+
+// TestProtobufRefusals compares what both servers do not give, in words that are encoded as well.
+func TestProtobufRefusals(t *testing.T) {
+	o := newOracle(t)
+	const custom, builtin = "/apis/ex.io/v1/widgets", "/api/v1/configmaps"
+	for _, path := range []string{builtin, custom, "/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha"} {
+		for _, accept := range []string{
+			protobuf + ";as=Table;v=v1;g=meta.k8s.io", protobuf + ";as=Foo;v=v1;g=meta.k8s.io", protobuf + ";stream=foo", protobuf + ";sv=v2",
+			fmt.Sprintf(protobufPartial, "v2"), fmt.Sprintf(protobufPartial, "v1"), fmt.Sprintf(protobufPartialList, "v1"),
+			"text/html," + protobuf, "text/html," + protobuf + ";as=Table;v=v1;g=meta.k8s.io", "application/vnd.kubernetes.*", protobuf + ";q=0.1,application/json;q=0.2",
+		} {
+			o.Compare(t, testkit.Question{Path: path + "?resourceVersion=0", Header: http.Header{"Accept": {accept}}})
+		}
+	}
+	for _, query := range []string{
+		"resourceVersion=abc", "limit=abc", "labelSelector=a+b", "fieldSelector=spec.nowhere%3Dx", "fieldSelector=x", "continue=abc", "resourceVersion=9999999999",
+		"resourceVersion=1&resourceVersionMatch=Exact", "resourceVersionMatch=Exact", "continue=abc&resourceVersion=5", "timeout=abc", "watch=1&resourceVersion=abc",
+		"watch=1&sendInitialEvents=true", "watch=1&labelSelector=a+b", "limit=1&resourceVersion=1",
+	} {
+		for _, path := range []string{builtin, "/api/v1/namespaces/oracle/configmaps", custom} {
+			for _, form := range []form{protobufForms[0], protobufForms[1], {accept: fmt.Sprintf(protobufPartialList, "v1")}} {
+				o.Compare(t, form.question(path, query))
+			}
+		}
+	}
+	for _, path := range []string{
+		"/api/v1/namespaces/oracle/configmaps/nobody", "/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=9999999999", "/apis/ex.io/v1/namespaces/oracle/widgets/nobody",
+		"/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=abc", "/api/v1/namespaces/nowhere/pods", "/api/v1/nodes/nobody?resourceVersion=0",
+		"/api/v1/namespaces/oracle/configmaps/..", "/api/v1/nothing", "/apis/nope.io/v1/x",
+	} {
+		for _, form := range protobufForms[:2] {
+			o.Compare(t, testkit.Question{Path: path, Header: form.question("", "").Header})
+		}
+	}
+}
+
+// TestProtobufCompression compares bodies around the size from which they are compressed.
+func TestProtobufCompression(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
+	collection := suite.Collection(suite.ConfigMaps, s.Namespace)
+	put := func(padding int) uint64 {
+		version := s.Put(t, suite.ConfigMaps, "padded", "", strings.Repeat("x", padding))
+		suite.Reach(t, o, collection, version)
+		return version
+	}
+	for name, f := range map[string]struct{ accept, path, query string }{
+		"object": {protobuf, collection + "/padded", "resourceVersion=%d"},
+		"list":   {protobuf, collection, "resourceVersionMatch=Exact&resourceVersion=%d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			padding := gzipFrom - 1000
+			for _, want := range []int{gzipFrom - 1, gzipFrom, gzipFrom + 1, 3 * gzipFrom} {
+				var q testkit.Question
+				for length := 0; length != want; padding += want - length {
+					q = form{accept: f.accept}.question(f.path, fmt.Sprintf(f.query, put(padding)))
+					length = len(o.Upstream.MustAsk(t, q).Body)
+				}
+				for _, accepted := range []string{"", "gzip", "deflate, gzip", "gzip;q=1.0", "identity"} {
+					q.Header.Set("Accept-Encoding", accepted)
+					answer := o.Compare(t, q)
+					if compressed := answer.Header.Get("Content-Encoding") == "gzip"; accepted == "gzip" && compressed != (want > gzipFrom) {
+						t.Errorf("%d bytes: compressed is %v", want, compressed)
+					}
+				}
+			}
+		})
+	}
+}
