@@ -25,6 +25,8 @@ type page []wire.Item
 func (p page) Len() int               { return len(p) }
 func (p page) Item(at int) *wire.Item { return &p[at] }
 
+func (p page) Forms() *wire.PageForms { return nil }
+
 // pages are items in pages of two.
 func pages(items []wire.Item) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
