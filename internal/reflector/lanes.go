@@ -47,6 +47,7 @@ type Lanes struct {
 
 	provers    *fresh.Provers
 	versions   *versions
+	fills      *fills
 	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
 	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
 }
@@ -55,6 +56,7 @@ type Lanes struct {
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
+		fills: &fills{last: map[laneKey]filled{}},
 	}
 	l.provers = fresh.NewProvers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
@@ -167,6 +169,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
 	r.writer.versions = l.versions
+	r.writer.fills = l.fills
+	r.fill.before = l.fills.of(r.key())
 	r.Start(r.writer.run)
 	return r
 }

@@ -22,6 +22,7 @@ type Reflector struct {
 	facts
 	health
 	background
+	fill   fill
 	writer *writer
 	prover *fresh.Prover
 	used   atomic.Int64 // when the last request came, in nanoseconds after the lane was made
@@ -31,7 +32,7 @@ type Reflector struct {
 func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Unheard()) }
 
 // AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
-// at.
+// at. A lane that failed is waited for once it is being listed again.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	if _, err := r.Cache.State(); err == nil {
 		return // almost always, and without a lock
@@ -40,7 +41,7 @@ func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	defer timer.Stop()
 	for {
 		changed := r.change()
-		if _, err := r.Cache.State(); err == nil || r.Failure() != nil {
+		if _, err := r.Cache.State(); err == nil || r.idles() {
 			return
 		}
 		select {

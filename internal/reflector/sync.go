@@ -105,6 +105,7 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 			delete(objects, o.Key)
 		case st.kind == stepChange:
 			objects[o.Key] = o
+			w.reflector.fill.objects.Store(int64(len(objects)))
 			if o.Key > highest { // initial events come in the order of their keys; later ones buy no time
 				highest = o.Key
 				patience.Reset(initialWait)
@@ -164,6 +165,7 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 			return fmt.Errorf("%s is there twice", o.Key)
 		}
 		objects[o.Key] = o
+		w.reflector.fill.objects.Store(int64(len(objects)))
 		return nil
 	})
 	if err == nil && list.Continue != "" && len(objects) == before {

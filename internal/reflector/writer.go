@@ -24,6 +24,7 @@ type writer struct {
 	metrics   Metrics
 	log       *zap.Logger
 	versions  *versions
+	fills     *fills
 	streaming bool // the upstream knows streaming lists; learned from its refusal
 
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
@@ -91,8 +92,10 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
 	began := time.Now()
+	w.reflector.fill.begin()
 	over := w.reflector.Cache.Expect()
 	open, err := w.sync(ctx)
+	w.reflector.fill.end()
 	over()
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
@@ -101,6 +104,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	if err != nil {
 		return err
 	}
+	w.fills.note(w.reflector.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
 	w.log.Info("lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
 	w.synced.Store(w.listWatch.Load())

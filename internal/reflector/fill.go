@@ -1,0 +1,77 @@
+package reflector
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// fill is how far the listing of a lane is. The writer tells it, anybody reads it.
+type fill struct {
+	began   atomic.Pointer[time.Time] // when this listing was begun; nil while there is none
+	objects atomic.Int64              // that have arrived
+	before  filled                    // what the last listing of the same took; zero if nobody knows
+}
+
+// filled is what a listing took.
+type filled struct {
+	objects int64
+	took    time.Duration
+}
+
+func (f *fill) begin() {
+	now := time.Now()
+	f.began.Store(&now)
+	f.objects.Store(0)
+}
+
+func (f *fill) end() { f.began.Store(nil) }
+
+// listing tells whether the lane is being listed: the upstream has answered what it looks like.
+func (f *fill) listing() bool { return f.began.Load() != nil }
+
+// remaining estimates how long a listing that began some time ago goes on: as the last of the same did, object by
+// object if some have arrived. Of one that nobody knows, or that takes longer, half is taken to be done.
+func (f *fill) remaining(elapsed time.Duration) time.Duration {
+	if n := f.objects.Load(); n > 0 && n < f.before.objects {
+		return time.Duration(float64(elapsed) * float64(f.before.objects-n) / float64(n))
+	}
+	if left := f.before.took - elapsed; left > 0 {
+		return left
+	}
+	return elapsed
+}
+
+// FilledIn estimates how long it takes until the lane, which has no State yet, has one; 0 when it failed and is not
+// being listed again yet.
+func (r *Reflector) FilledIn() time.Duration {
+	switch listing := r.fill.began.Load(); {
+	case listing != nil:
+		return r.fill.remaining(time.Since(*listing))
+	case r.Failure() != nil:
+		return 0
+	}
+	return r.fill.remaining(time.Since(r.began))
+}
+
+// idles tells whether the lane has failed, and is not being listed again yet.
+func (r *Reflector) idles() bool { return r.Failure() != nil && !r.fill.listing() }
+
+// fills remembers what the last listing of each lane took, also of lanes that are gone. There are as many as there are
+// resources. Safe for concurrent use.
+type fills struct {
+	mu   sync.Mutex // guards last
+	last map[laneKey]filled
+}
+
+func (f *fills) of(key laneKey) filled {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last[key]
+}
+
+func (f *fills) note(key laneKey, listing filled) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last[key] = listing
+}
