@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -22,6 +23,8 @@ type gate struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
 	lanes      *reflector.Lanes
+	crowd      *limit.Crowd    // of those who wait for lanes
+	draining   context.Context // ends when the server begins to shut down
 }
 
 // open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A
@@ -41,12 +44,13 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 	case q.subject != aboutResource:
 		return nil, nil
 	}
-	defer q.Event.Waited(observe.Syncing, time.Now())
 	lane, err := g.lanes.Get(q.resource, q.media.encoding())
 	if err != nil {
 		return nil, err
 	}
-	lane.AwaitSync(ctx, syncGrace)
+	if err := g.await(ctx, q, lane); err != nil {
+		return nil, err
+	}
 	if failure := lane.Failure(); failure != nil && failure.Refused {
 		if failure.Gone() {
 			g.catalog.Forget(q.GVR)
@@ -62,7 +66,3 @@ func (g *gate) granted(ctx context.Context, q *Request) (bool, error) {
 	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
 	return err == nil && grant.Covers(q.Attributes), err
 }
-
-// syncGrace is how long a request waits for a lane that it has just started: most resources sync in a few milliseconds,
-// and answering them at once spares their clients the retry that a 429 asks for.
-const syncGrace = time.Second

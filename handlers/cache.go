@@ -59,12 +59,24 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflect
 // unready answers for a lane that has nothing to show, as an uninitialised cache of kube-apiserver does: what costs the
 // upstream little goes there, everything else comes back later (semantics 2.1).
 func unready(q *Request, why error) error {
-	limit := q.query.Get("limit")
-	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
-	if q.verb() == verbGet || q.verb() == verbList && paged {
+	if q.verb() == verbGet || q.passesUnready() {
 		return forwardFor(observe.NotReady)
 	}
 	return why
+}
+
+// isReady tells whether a lane has something to show.
+func isReady(lane *reflector.Reflector) bool {
+	_, err := lane.Cache.State()
+	return err == nil
+}
+
+// passesUnready tells a list that kube-apiserver reads from etcd while its cache is not initialised: one with a limit
+// and without selectors, whether the limit counts or not.
+func (q *Request) passesUnready() bool {
+	limit := q.query.Get("limit")
+	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
+	return q.verb() == verbList && paged
 }
 
 // warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"k8s.io/apimachinery/pkg/api/validate/content"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -74,14 +76,25 @@ type invalidKeyError struct{ key string }
 
 func (e *invalidKeyError) Error() string { return fmt.Sprintf("invalid key: %q", e.key) }
 
-// notReadyError is a lane that cannot answer yet (semantics 2.1).
-type notReadyError struct{ cause error }
+// notReadyError is a lane that cannot answer yet (semantics 2.1), and after how long it may.
+type notReadyError struct {
+	cause error
+	after time.Duration
+}
 
 func (e *notReadyError) Error() string {
 	if e.cause == nil {
 		return "storage is (re)initializing"
 	}
 	return "storage is (re)initializing: " + e.cause.Error()
+}
+
+// mostRetryAfter bounds what a client is told to wait, in seconds, as kube-apiserver does.
+const mostRetryAfter = 30
+
+// retryAfter is in whole seconds, rounded up, and at least one.
+func (e *notReadyError) retryAfter() int {
+	return max(1, min(int(math.Ceil(e.after.Seconds())), mostRetryAfter))
 }
 
 // forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
@@ -118,7 +131,7 @@ func statusOf(err error) *metav1.Status {
 		status := api.Status()
 		return withKind(&status)
 	case errors.As(err, &notReady):
-		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), 1).ErrStatus)
+		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), notReady.retryAfter()).ErrStatus)
 	case errors.As(err, &tooLarge):
 		return tooLargeStatus(tooLarge)
 	case errors.As(err, &forgot):

@@ -34,6 +34,7 @@ type facade struct {
 	client *http.Client
 	http2  *http.Client
 	drain  func()
+	broken chan struct{}              // closed when the listings of fillsIn break off
 	allow  func(auth.Attributes) bool // what the upstream's authorizer says
 	deny   Authorizer                 // asked instead, once it is there
 	events eventRecorder
@@ -74,7 +75,7 @@ func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 
 func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)) *facade {
 	t.Helper()
-	f := &facade{FakeUpstream: testkit.NewFakeUpstream(t, kind), allow: func(auth.Attributes) bool { return true }}
+	f := &facade{FakeUpstream: testkit.NewFakeUpstream(t, kind), allow: func(auth.Attributes) bool { return true }, broken: make(chan struct{})}
 	client, err := upstream.NewClient(f.Config())
 	if err != nil {
 		t.Fatal(err)

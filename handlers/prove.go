@@ -127,7 +127,7 @@ func (s *Server) ready(lane *reflector.Reflector) (*cache.State, error) {
 		if failure := lane.Failure(); failure != nil {
 			cause = errUnfilled
 		}
-		return nil, &notReadyError{cause: cause}
+		return nil, &notReadyError{cause: cause, after: lane.FilledIn()}
 	}
 	if s.times.maxStaleness > 0 && lane.StaleFor() > s.times.maxStaleness {
 		return nil, staleError{}

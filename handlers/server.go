@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -76,7 +77,7 @@ func New(c Config) http.Handler {
 	s := &Server{
 		resolver:  resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
 		limiter:   newLimiter(c.Draining, c.RequestTimeout),
-		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes},
+		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
 		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,

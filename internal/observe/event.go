@@ -19,7 +19,7 @@ type Step int
 const (
 	Discovering Step = iota // for discovery, of a resource that is not known
 	Authorizing             // for the authorizer
-	Syncing                 // for a lane that has just been started
+	Syncing                 // for a lane that is being filled
 	Queueing                // for a place among the requests that are passed through
 	Proving                 // for the proof that the cache is fresh, or for the version that was asked for
 	Asking                  // for the upstream's answer, passed through
