@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"time"
@@ -14,7 +15,18 @@ import (
 // ownHeaders are set on every answer, and are in every answer of the upstream too.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// forward lets the upstream answer. lane is the one that could not; nil when there is none.
+// orForward lets the upstream answer if what came of a request so far is a *forwardError.
+func (s *Server) orForward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector, err error) error {
+	var forward *forwardError
+	if !errors.As(err, &forward) {
+		return err
+	}
+	q.Event.Reason = forward.reason
+	return s.forward(ctx, out, q, lane)
+}
+
+// forward lets the upstream answer. lane is the one that could not; nil when there is none. A lane that was not ready
+// and is when the request's turn comes, answers instead.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if !isStraight(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
@@ -29,6 +41,11 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 		return err
 	}
 	defer place.leave()
+	if q.Event.Reason == observe.NotReady && isReady(lane) {
+		place.leave()
+		q.Event.Reason = ""
+		return s.orForward(ctx, out, q, lane, s.cache(ctx, out, q, lane))
+	}
 	q.Event.Source = observe.FromUpstream
 	defer q.Event.Waited(observe.Asking, time.Now())
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -51,11 +51,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	if err == nil {
 		err = answer(ctx, out, q, lane)
 	}
-	var forward *forwardError
-	if errors.As(err, &forward) {
-		q.Event.Reason = forward.reason
-		err = s.forward(ctx, out, q, lane)
-	}
+	err = s.orForward(ctx, out, q, lane, err)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
 		return errTimeUp
 	}
