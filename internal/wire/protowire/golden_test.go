@@ -100,11 +100,11 @@ func same(t *testing.T, what string, want, got []byte) {
 	}
 }
 
-func written(t testing.TB, style wire.ListStyle, meta wire.ListMeta, items []wire.Item) []byte {
+func written(t testing.TB, shape wire.Shape, form wire.Form, meta wire.ListMeta, items []wire.Item) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	body := wire.NewBody(&b, wire.BodyOptions{})
-	if err := body.WriteList(style, meta, pages(items)); err != nil {
+	if err := body.WriteList(wire.List{Shape: shape, Form: form, Meta: meta, Runs: pages(items)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := body.Close(); err != nil {
@@ -122,18 +122,16 @@ func TestListsAsEncoded(t *testing.T) {
 		} {
 			for _, count := range []int{0, 1, len(g.items)} {
 				of := metav1.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue, RemainingItemCount: head.RemainingItemCount}
-				style := func(kind wire.FormKind, v wire.MetaVersion) wire.ListStyle {
-					return g.shape.List(wire.Form{Kind: kind, Meta: v}, time.Time{})
-				}
+				formOf := func(kind wire.FormKind, v wire.MetaVersion) wire.Form { return wire.Form{Kind: kind, Meta: v} }
 				want := encode(t, g.listOf(t, g.objects[:count], of), listOf(g.kind))
-				same(t, name, want, written(t, style(wire.Listed, ""), head, g.items[:count]))
+				same(t, name, want, written(t, g.shape, formOf(wire.Listed, ""), head, g.items[:count]))
 
 				partials := g.partials(t)[:count]
 				want = encode(t, &metav1.PartialObjectMetadataList{ListMeta: of, Items: partials}, metav1.SchemeGroupVersion.WithKind("PartialObjectMetadataList"))
-				same(t, name+" partial", want, written(t, style(wire.Partial, wire.MetaV1), head, g.items[:count]))
+				same(t, name+" partial", want, written(t, g.shape, formOf(wire.Partial, wire.MetaV1), head, g.items[:count]))
 
 				want = encode(t, &metav1beta1.PartialObjectMetadataList{ListMeta: of, Items: partials}, metav1beta1.SchemeGroupVersion.WithKind("PartialObjectMetadataList"))
-				same(t, name+" partial v1beta1", want, written(t, style(wire.Partial, wire.MetaV1Beta1), head, g.items[:count]))
+				same(t, name+" partial v1beta1", want, written(t, g.shape, formOf(wire.Partial, wire.MetaV1Beta1), head, g.items[:count]))
 			}
 		}
 	})
