@@ -3,6 +3,7 @@ package facade
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -49,16 +50,25 @@ func serve(t *testing.T, f *Facade, listener net.Listener) (stop func() error) {
 }
 
 // client trusts whoever answers, and keeps no connection.
-func client() *http.Client {
+func client(version int) *http.Client {
 	return &http.Client{Transport: &http.Transport{
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, ForceAttemptHTTP2: version == 2, //nolint:gosec // the test's own server
 	}}
 }
+
+// versions are those of HTTP that a facade speaks.
+var versions = []int{1, 2}
 
 // ask returns the code and the body of an answer.
 func ask(t *testing.T, listener net.Listener, path string) (code int, body string) {
 	t.Helper()
-	response, err := client().Get("https://" + listener.Addr().String() + path)
+	return askIn(t, 1, listener, path)
+}
+
+// askIn is ask in a version of HTTP.
+func askIn(t *testing.T, version int, listener net.Listener, path string) (code int, body string) {
+	t.Helper()
+	response, err := client(version).Get("https://" + listener.Addr().String() + path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +76,9 @@ func ask(t *testing.T, listener net.Listener, path string) (code int, body strin
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if response.ProtoMajor != version {
+		t.Errorf("answered in %s", response.Proto)
 	}
 	return response.StatusCode, string(text)
 }
@@ -79,8 +92,10 @@ func TestServe(t *testing.T) {
 	}
 	listener := listen(t, f)
 	stop := serve(t, f, listener)
-	if code, body := ask(t, listener, "/livez"); code != http.StatusOK {
-		t.Errorf("/livez: %d %s", code, body)
+	for _, version := range versions {
+		if code, body := askIn(t, version, listener, "/livez"); code != http.StatusOK {
+			t.Errorf("/livez in HTTP/%d: %d %s", version, code, body)
+		}
 	}
 	code, body := ask(t, listener, "/readyz?verbose")
 	if code != http.StatusInternalServerError || !strings.Contains(body, "[-]discovery") || !strings.Contains(body, "[-]preload") {
@@ -96,6 +111,13 @@ func TestServe(t *testing.T) {
 
 // TestServeDrains: what is under way at the end finishes, after readiness has said no and before Serve returns.
 func TestServeDrains(t *testing.T) {
+	for _, version := range versions {
+		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { drains(t, version) })
+	}
+}
+
+func drains(t *testing.T, version int) {
+	t.Helper()
 	f := alone(t, func(*Config) {})
 	began, said := make(chan struct{}), make(chan string, 1)
 	ready := f.Handler()
@@ -103,13 +125,14 @@ func TestServeDrains(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			close(began)
 			<-f.draining.Done()
+			_, _ = w.Write(make([]byte, 1<<20))
 			ready.ServeHTTP(w, r)
 		})
 	})
 	listener := listen(t, f)
 	stop := serve(t, f, listener)
 	go func() {
-		response, err := client().Get("https://" + listener.Addr().String() + "/readyz?verbose")
+		response, err := client(version).Get("https://" + listener.Addr().String() + "/readyz?verbose")
 		if err != nil {
 			said <- err.Error()
 			return
@@ -122,13 +145,20 @@ func TestServeDrains(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if text := <-said; !strings.Contains(text, "[-]shutdown") {
-		t.Errorf("a request that was under way was answered %q", text)
+	if text := <-said; len(text) < 1<<20 || !strings.Contains(text, "[-]shutdown") {
+		t.Errorf("a request that was under way was answered %d bytes, %q", len(text), text[max(0, len(text)-500):])
 	}
 }
 
 // TestServeCutsOff: at the end of the grace period, what is still under way is broken off.
 func TestServeCutsOff(t *testing.T) {
+	for _, version := range versions {
+		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { cutsOff(t, version) })
+	}
+}
+
+func cutsOff(t *testing.T, version int) {
+	t.Helper()
 	f := alone(t, func(c *Config) { c.ShutdownGrace = 10 * time.Millisecond })
 	began := make(chan struct{})
 	f.Wrap(func(http.Handler) http.Handler {
@@ -141,7 +171,7 @@ func TestServeCutsOff(t *testing.T) {
 	stop := serve(t, f, listener)
 	failed := make(chan error, 1)
 	go func() {
-		response, err := client().Get("https://" + listener.Addr().String() + "/livez")
+		response, err := client(version).Get("https://" + listener.Addr().String() + "/livez")
 		if err == nil {
 			response.Body.Close()
 		}

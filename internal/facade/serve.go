@@ -10,6 +10,8 @@ import (
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/listfacade/listfacade/internal/frames"
 )
 
 // Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It
@@ -42,7 +44,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 func (f *Facade) answer(listener net.Listener) error {
 	f.log.Warn("callers are not authenticated: everybody who can reach this address reads with the rights of the kubeconfig's user")
 	f.log.Info("serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
-	if err := f.server.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
+	if err := f.server.ServeTLS(frames.Listener(listener), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil

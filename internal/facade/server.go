@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/frames"
 )
 
 // newServer sets the limits of connections (kube-apiserver's, tightened where real clients stay far below them).
@@ -14,11 +16,12 @@ func newServer(c Config, handler http.Handler, log *zap.Logger) (*http.Server, e
 	if err != nil {
 		return nil, err
 	}
-	return &http.Server{
+	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
 		MaxHeaderBytes: 128 << 10, ErrorLog: newServerLog(log),
 		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100, SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}, nil
+	}
+	return server, frames.ConfigureServer(server)
 }
 
 // profiles answers below /debug/pprof/; nil when they are not served.

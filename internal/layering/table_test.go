@@ -47,6 +47,8 @@ var rooms = []room{
 	// bookmarks: an encoding makes the items of which bookmarks are written.
 	{dir: "internal/wire/jsonwire", ours: []string{"internal/wire", "bookmarks"}, never: noServers},
 	{dir: "internal/wire/protowire", ours: []string{"internal/wire"}, never: noServers},
+	// It is told bytes and sends them, whatever they mean.
+	{dir: "internal/frames", external: []string{"golang.org/x/net/http2"}},
 	{dir: "internal/auth"},
 	{dir: "internal/limit"},
 	{dir: "internal/observe"},

@@ -1,0 +1,32 @@
+package frames
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+
+	"golang.org/x/net/http2"
+)
+
+// ConfigureServer lets a server speak HTTP/2 as net/http does by itself, on a Conn. The server's field HTTP2 says how, as
+// ever.
+func ConfigureServer(server *http.Server) error {
+	return configure(server, func(c *tls.Conn) net.Conn { return NewConn(c) })
+}
+
+func configure(server *http.Server, wrap func(*tls.Conn) net.Conn) error {
+	speaker := &http2.Server{}
+	if err := http2.ConfigureServer(server, speaker); err != nil {
+		return fmt.Errorf("prepare HTTP/2: %w", err)
+	}
+	server.TLSNextProto[http2.NextProtoTLS] = func(server *http.Server, conn *tls.Conn, handler http.Handler) {
+		o := &http2.ServeConnOpts{BaseConfig: server, Handler: handler}
+		if base, ok := handler.(interface{ BaseContext() context.Context }); ok { // net/http's way to hand it on
+			o.Context = base.BaseContext()
+		}
+		speaker.ServeConn(wrap(conn), o)
+	}
+	return nil
+}
