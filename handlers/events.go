@@ -64,7 +64,7 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 }
 
 func (b *bodySink) begin() error {
-	b.out.w.WriteHeader(http.StatusOK)
+	b.out.reply.w.WriteHeader(http.StatusOK)
 	return b.out.Flush()
 }
 

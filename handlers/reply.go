@@ -28,6 +28,7 @@ type reply struct {
 	until   time.Time           // when the whole answer must be with the client; zero for what runs long
 	turns   *semaphore.Weighted // of becoming YAML
 	forms   *wire.Forms         // of pages in compressed lists
+	out     timedWriter
 }
 
 // newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
@@ -39,18 +40,20 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	if r.ProtoMajor == 1 { // the connection's last answer left its deadline
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
-	return &reply{
+	o := &reply{
 		w: middleware.NewWrapResponseWriter(w, r.ProtoMajor), r: r, log: log, timeout: timeout,
 		event: &observe.Event{
 			AuditID: id, Client: r.RemoteAddr, UserAgent: r.UserAgent(), Method: r.Method, URI: r.URL.RequestURI(),
 			Source: observe.FromFacade, Began: time.Now(),
 		},
 	}
+	o.out = timedWriter{reply: o, control: http.NewResponseController(o.w)}
+	return o
 }
 
 // finish completes the Event. What net/http still has to send gets a deadline, which stands until the next request.
 func (o *reply) finish() *observe.Event {
-	_ = o.pieces().arm()
+	_ = o.out.end()
 	e := o.event
 	e.Code, e.Bytes, e.Took = o.w.Status(), int64(o.w.BytesWritten()), time.Since(e.Began)
 	return e
@@ -74,9 +77,7 @@ func (o *reply) chunked() bool { return o.r.ProtoMajor == 1 }
 func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding") }
 
 // pieces writes to the client, each piece in time.
-func (o *reply) pieces() *timedWriter {
-	return &timedWriter{w: o.w, control: http.NewResponseController(o.w), timeout: o.timeout, until: o.until}
-}
+func (o *reply) pieces() *timedWriter { return &o.out }
 
 // hand lets a handler of a library answer, which knows nothing of the road.
 func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.paced(), o.r) }
@@ -106,54 +107,3 @@ func (o *reply) fail(err error) {
 	o.until = time.Time{} // that the time is over is said after it
 	o.writeError(err)
 }
-
-// timedWriter gives the client a new deadline for each piece, none of them later than until. The deadline must be
-// lifted when a stream has nothing to write: HTTP/2 resets one whose deadline passes although it is only quiet.
-type timedWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	timeout time.Duration
-	until   time.Time // zero: without end
-}
-
-// arm sets the deadline of what is written next.
-func (t *timedWriter) arm() error {
-	deadline := time.Now().Add(t.timeout)
-	if !t.until.IsZero() && t.until.Before(deadline) {
-		deadline = t.until
-	}
-	return t.control.SetWriteDeadline(deadline)
-}
-
-// Write implements io.Writer.
-func (t *timedWriter) Write(p []byte) (int, error) {
-	if err := t.arm(); err != nil {
-		return 0, err
-	}
-	return t.w.Write(p)
-}
-
-// Flush sends what was written and lifts the deadline.
-func (t *timedWriter) Flush() error {
-	if err := t.arm(); err != nil {
-		return err
-	}
-	if err := t.control.Flush(); err != nil {
-		return err
-	}
-	return t.control.SetWriteDeadline(time.Time{})
-}
-
-// pacedWriter is a timedWriter for those who want an http.ResponseWriter.
-type pacedWriter struct {
-	http.ResponseWriter
-	sink *timedWriter
-}
-
-func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
-
-// Write implements io.Writer.
-func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
-
-// FlushError lets http.ResponseController flush.
-func (p *pacedWriter) FlushError() error { return p.sink.Flush() }

@@ -1,0 +1,152 @@
+package handlers
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// timedWriter is who knows how long a client may take: for each piece the server's write timeout, and for the last of
+// them the time of the request. Used by one goroutine, until the reply is finished.
+//
+// An answer that has its time gets a deadline, which stands while pieces go out and is moved when it comes too near:
+// each move is a message to the goroutine of an HTTP/2 connection. What runs long may be quiet for as long as it likes,
+// and HTTP/2 resets a stream whose deadline passes although there is nothing to write. So a piece of it is guarded by a
+// timer of our own, and a deadline is set when that goes off, long past.
+type timedWriter struct {
+	reply   *reply
+	control *http.ResponseController
+	stands  time.Time // the deadline; zero when none was set
+	guard   guard
+}
+
+// Write implements io.Writer.
+func (t *timedWriter) Write(p []byte) (int, error) {
+	if err := t.begin(); err != nil {
+		return 0, err
+	}
+	defer t.guard.accepted()
+	return t.reply.w.Write(p)
+}
+
+// Flush sends what was written, before something is waited for: no deadline stands meanwhile.
+func (t *timedWriter) Flush() error {
+	if err := t.begin(); err != nil {
+		return err
+	}
+	err := t.control.Flush()
+	t.guard.accepted()
+	if err != nil || t.stands.IsZero() {
+		return err
+	}
+	t.stands = time.Time{}
+	return t.control.SetWriteDeadline(t.stands)
+}
+
+// begin says until when what is written next must be accepted.
+func (t *timedWriter) begin() error {
+	if !t.reply.until.IsZero() {
+		return t.arm()
+	}
+	t.guard.watch(t, time.Now().Add(t.reply.timeout))
+	return nil
+}
+
+// arm sees to it that a deadline stands that leaves a piece its time, and an eighth of it more at most.
+func (t *timedWriter) arm() error {
+	due := time.Now().Add(t.reply.timeout)
+	late := due.Add(t.reply.timeout / 8)
+	if until := t.reply.until; !until.IsZero() {
+		due, late = earlier(due, until), earlier(late, until)
+	}
+	if !t.stands.Before(due) {
+		return nil
+	}
+	t.stands = late
+	return t.control.SetWriteDeadline(late)
+}
+
+// end gives what net/http still has to send a deadline, which stands until the connection's next request.
+func (t *timedWriter) end() error {
+	t.guard.end()
+	return t.arm()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// guard breaks a stream of which a piece is not accepted in time. While all of them are, its timer goes off once in a
+// write timeout at most, and finds nothing to do.
+type guard struct {
+	mu    sync.Mutex
+	due   time.Time   // when the piece under way must be accepted; zero when there is none
+	timer *time.Timer // nil before the first piece
+	set   bool        // the timer is running
+}
+
+// watch begins a piece of a writer, which is always the same.
+func (g *guard) watch(t *timedWriter, due time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.due = due // not before one that the timer is set to: the timeout is the same for all pieces
+	switch {
+	case g.set:
+	case g.timer == nil:
+		g.timer = time.AfterFunc(time.Until(due), func() { g.look(t.control) })
+	default:
+		g.timer.Reset(time.Until(due))
+	}
+	g.set = true
+}
+
+// accepted ends a piece.
+func (g *guard) accepted() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.due = time.Time{}
+}
+
+// look is what the timer does.
+func (g *guard) look(control *http.ResponseController) {
+	g.mu.Lock() // held while the deadline is set, which must not happen when the reply is finished
+	defer g.mu.Unlock()
+	if g.set = !g.due.IsZero(); !g.set {
+		return
+	}
+	if left := time.Until(g.due); left > 0 {
+		g.timer.Reset(left)
+		return
+	}
+	_ = control.SetWriteDeadline(longAgo)
+}
+
+// longAgo is a deadline that breaks off whatever is being written.
+var longAgo = time.Unix(1, 0)
+
+// end leaves nothing behind.
+func (g *guard) end() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.due = time.Time{}
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+}
+
+// pacedWriter is a timedWriter for those who want an http.ResponseWriter.
+type pacedWriter struct {
+	http.ResponseWriter
+	sink *timedWriter
+}
+
+func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
+
+// Write implements io.Writer.
+func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
+
+// FlushError lets http.ResponseController flush.
+func (p *pacedWriter) FlushError() error { return p.sink.Flush() }
