@@ -7,7 +7,7 @@
 // on all of its items, and exchanging a resourceVersion moves the length of metadata, too.
 //
 // What an object is selected by is found by field numbers (numbers_table.go), which are made of the API's Go types and
-// not of what the upstream sends (docs/adr/0009-numbers-are-generated.md). A kind with a field whose number is not
+// not of what the upstream sends (docs/adr/0011-numbers-are-generated.md). A kind with a field whose number is not
 // known has no lane here: Encoding.Covers says so.
 //
 // It promises that a message's bytes are never changed on their way, fields that it does not know included, except
