@@ -58,9 +58,9 @@ func (w *Watcher) Next() (Event, bool) {
 	return event, ok
 }
 
-// NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send many
-// at a time; false says that Next is to be asked: there are no more, or not every object is one of them, or the watch has
-// ended.
+// NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
+// many at a time; false says that Next is to be asked: there are no more, or not every object is one of them, or the
+// watch has ended.
 func (w *Watcher) NextInitial() (Run, bool) {
 	over := w.err != nil || w.closed.Load() || !w.epoch.history.holds(w.seq)
 	if over || w.snapshot == nil || w.initial.done() || !w.predicate.Everything() {

@@ -118,8 +118,8 @@ func TestGuardEnds(t *testing.T) {
 	})
 }
 
-// An answer that has its time moves its deadline a few times in a timeout, never so that a piece has less than its time,
-// and never beyond the end.
+// An answer that has its time moves its deadline a few times in a timeout, never so that a piece has less than its
+// time, and never beyond the end.
 func TestDeadlinesOfLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Millisecond}

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// ConfigureServer lets a server speak HTTP/2 as net/http does by itself, on a Conn. The server's field HTTP2 says how, as
-// ever.
+// ConfigureServer lets a server speak HTTP/2 as net/http does by itself, on a Conn. The server's field HTTP2 says how,
+// as ever.
 func ConfigureServer(server *http.Server) error {
 	return configure(server, func(c *tls.Conn) net.Conn { return NewConn(c) })
 }

@@ -58,8 +58,8 @@ func (l *listWriter) appendRun(dst []byte, r Run) ([]byte, time.Time) {
 	return dst, time.Time{}
 }
 
-// EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is made
-// if there is none; nil when the run is better sent event by event.
+// EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is
+// made if there is none; nil when the run is better sent event by event.
 func EventsAhead(forms *Forms, shape Shape, form Form, r Run, now time.Time) *Deflated {
 	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row || r.size() < aheadFrom {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Deflated is text that was compressed ahead: whole deflate blocks that end on a byte, refer to nothing before them, and
-// are not the last. So it can stand anywhere in a gzip member, between what else there is. Immutable.
+// Deflated is text that was compressed ahead: whole deflate blocks that end on a byte, refer to nothing before them,
+// and are not the last. So it can stand anywhere in a gzip member, between what else there is. Immutable.
 type Deflated struct {
 	blocks []byte
 	sum    checksum // of the text

@@ -1,7 +1,7 @@
 // Package wire is what all encodings of objects have in common: what an Encoding is (how the upstream is asked, how its
 // answers are cut and scanned, what answers look like), the lists, bodies and frames that are made with one, gzip, and
-// what JSON is turned into on its way out (indented text, YAML). What pages look like in compressed bodies is compressed
-// once and kept with them, under a budget of bytes (Forms).
+// what JSON is turned into on its way out (indented text, YAML). What pages look like in compressed bodies is
+// compressed once and kept with them, under a budget of bytes (Forms).
 //
 // Each encoding is a package below, and adding one is that package and the places where encodings are named: handlers,
 // which negotiates, and whoever preloads lanes.

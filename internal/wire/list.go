@@ -27,8 +27,8 @@ type ListStyle interface {
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
 }
 
-// MeasuredStyle is a ListStyle whose head says how long the items are together, so that all of them are looked at before
-// the first is written.
+// MeasuredStyle is a ListStyle whose head says how long the items are together, so that all of them are looked at
+// before the first is written.
 type MeasuredStyle interface {
 	ListStyle
 	// Len is how many bytes AppendItem appends for an item, with what stands between it and the next.

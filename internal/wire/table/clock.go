@@ -42,8 +42,8 @@ func (c *Clock) till(then time.Time) string {
 	return duration.HumanDuration(then.Sub(c.Now))
 }
 
-// steady is for how long an age reads the same, at least: until it is a multiple of the smallest unit that is printed of
-// its size.
+// steady is for how long an age reads the same, at least: until it is a multiple of the smallest unit that is printed
+// of its size.
 func steady(age time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	unit := day

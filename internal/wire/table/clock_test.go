@@ -7,7 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// For as long as a clock says, an age reads the same; and it is never wrong by more than what is looked at again anyway.
+// For as long as a clock says, an age reads the same; and it is never wrong by more than what is looked at again
+// anyway.
 func TestUntilAnAgeReadsTheSame(t *testing.T) {
 	const day = 24 * time.Hour
 	for _, edge := range []time.Duration{
