@@ -13,6 +13,7 @@ type epoch struct {
 	counters *counters
 	history  *history
 	feeds    feeds
+	frames   frames
 	complete atomic.Uint64         // the RV up to which feeds have every event; stored after the feeds (I4)
 	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
 

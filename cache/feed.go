@@ -11,9 +11,10 @@ import (
 type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
-	watchers  int        // guarded by feeds.mu
-	tail      *feedChunk // guarded by feeds.mu
-	signalled bool       // its watchers are to be woken; guarded by feeds.mu
+	watchers  int         // guarded by feeds.mu
+	tail      *feedChunk  // guarded by feeds.mu
+	signalled bool        // its watchers are to be woken; guarded by feeds.mu
+	shared    atomic.Bool // it has several watchers
 	grown     signal
 }
 

@@ -77,6 +77,7 @@ func (f *feeds) join(p *selectors.Predicate) (joined *feed, end feedCursor, disp
 		f.open.Add(1)
 	}
 	d.watchers++
+	d.shared.Store(d.watchers > 1)
 	return d, d.end(), f.dispatched, true
 }
 
@@ -84,7 +85,9 @@ func (f *feeds) join(p *selectors.Predicate) (joined *feed, end feedCursor, disp
 func (f *feeds) leave(d *feed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if d.watchers--; d.watchers > 0 {
+	d.watchers--
+	d.shared.Store(d.watchers > 1)
+	if d.watchers > 0 {
 		return
 	}
 	delete(f.byPredicate, d.predicate.String())

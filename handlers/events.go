@@ -29,6 +29,7 @@ type events struct {
 	framer wire.Framer
 	marks  *wire.Bookmark // what bookmarks look like
 	frames bytes.Buffer
+	alone  *cache.Frame // which is sent as it is unless others join it; nil when there is none
 	sent   int
 }
 
@@ -105,7 +106,8 @@ func (e *events) added(run cache.Run) error {
 		}
 	}
 	for _, o := range run.Objects() {
-		e.object(cache.Event{Type: cache.Added, Object: o, RV: o.RV})
+		e.sent++
+		e.write(wire.TypeAdded, o)
 		if err := e.flushFull(); err != nil {
 			return err
 		}
@@ -115,7 +117,7 @@ func (e *events) added(run cache.Run) error {
 
 // sendAhead sends frames that were compressed ahead, behind those that were added before.
 func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) error {
-	if e.frames.Len() > 0 {
+	if e.buffered() > 0 {
 		if err := e.flush(); err != nil {
 			return err
 		}
@@ -129,21 +131,45 @@ const flushAt = 64 << 10
 
 // flushFull sends what was added when it is much.
 func (e *events) flushFull() error {
-	if e.frames.Len() < flushAt {
+	if e.buffered() < flushAt {
 		return nil
 	}
 	return e.flush()
 }
 
-// object adds an event about an object.
-func (e *events) object(event cache.Event) {
+// object adds the event about an object that a watcher has just returned.
+func (e *events) object(event cache.Event, from *cache.Watcher) {
 	e.sent++
-	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), event.Type.String(), &event.Object.Item))
+	frame := from.Frame(event, e.form, e.framer)
+	switch {
+	case frame == nil:
+		e.write(event.Type.String(), event.Object)
+	case e.buffered() == 0:
+		e.alone = frame
+	default:
+		e.join()
+		e.frames.Write(frame.Bytes)
+	}
+}
+
+// write adds an event that is this watch's own to write.
+func (e *events) write(eventType string, o *cache.Object) {
+	e.join()
+	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), eventType, &o.Item))
+}
+
+// join puts a frame that was alone in front of those that come now.
+func (e *events) join() {
+	if e.alone != nil {
+		e.frames.Write(e.alone.Bytes)
+		e.alone = nil
+	}
 }
 
 // bookmark adds a bookmark at a resourceVersion.
 func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	e.sent++
+	e.join()
 	if form == bookmarks.InitialEventsEnd {
 		item := e.shape.WithResourceVersion(&e.marks.InitialEventsEnd, rv.String())
 		e.frames.Write(e.framer.AppendInitialEventsEnd(e.frames.AvailableBuffer(), &item))
@@ -153,11 +179,22 @@ func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), &item))
 }
 
+func (e *events) buffered() int {
+	if e.alone != nil {
+		return len(e.alone.Bytes)
+	}
+	return e.frames.Len()
+}
+
 // keepBuffer is how large a watch's buffer may stay while it is quiet: thousands of watches are open at a time.
 const keepBuffer = 16 << 10
 
 // flush sends what was added.
 func (e *events) flush() error {
+	if alone := e.alone; alone != nil {
+		e.alone = nil
+		return e.sink.send(alone.Bytes)
+	}
 	if e.frames.Len() == 0 {
 		return e.sink.settle()
 	}
@@ -173,6 +210,7 @@ func (e *events) flush() error {
 
 // fail ends the stream with an error in it.
 func (e *events) fail(err error) error {
+	e.join()
 	e.frames.Write(e.framer.AppendError(e.frames.AvailableBuffer(), statusOf(err)))
 	return e.flush()
 }

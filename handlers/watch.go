@@ -184,7 +184,7 @@ func (s *watchStream) drain() error {
 
 func (s *watchStream) add(event cache.Event) {
 	if event.Type != cache.InitialEventsEnd {
-		s.events.object(event)
+		s.events.object(event, s.watcher)
 		return
 	}
 	if !s.bookmarking {

@@ -1,0 +1,74 @@
+package cache
+
+import (
+	"bytes"
+	"sync/atomic"
+	"weak"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// Frame is the frame of an event as bytes that watchers share: nobody writes into them. They are shared for as long as
+// somebody holds the Frame.
+type Frame struct{ Bytes []byte }
+
+// frames are those of an epoch's last events, for who comes next. They are held weakly: what no watcher is about to
+// send is garbage, so the memory is never more than one frame for each of the places that somebody sends from.
+type frames struct {
+	places [framePlaces]atomic.Pointer[framePlace]
+}
+
+// framePlaces is how far watchers may be from each other and share: half as many events, in two forms each.
+const framePlaces = 64
+
+// framePlace is a frame and what it is about. Immutable, as all frames are: the event has one object for all who are
+// told of it in the same type (history.deleted), and an epoch one Shape.
+type framePlace struct {
+	seq   int64
+	kind  EventType
+	form  wire.Form
+	frame weak.Pointer[Frame]
+}
+
+// Frame returns the event that Next has just returned as a frame, which is written by the first of the watchers that
+// send it. It returns nil when there is nothing to share: to a watcher that has its feed for itself, for initial events,
+// and for rows of a Table, which are as old as they are when they are sent. All framers of a form write the same.
+func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame {
+	if w.snapshot != nil || event.Object == nil || form.Kind == wire.Row || !w.feed.shared.Load() {
+		return nil
+	}
+	seq := w.seq - 1
+	at := &w.epoch.frames.places[placeOf(seq, form)]
+	place := at.Load()
+	if place != nil && place.seq == seq && place.kind == event.Type && place.form == form {
+		if f := place.frame.Value(); f != nil {
+			verifyFrame(f, event, framer)
+			return f
+		}
+	}
+	buffer := make([]byte, 0, event.Object.Size()+frameMargin)
+	f := &Frame{Bytes: framer.AppendEvent(buffer, event.Type.String(), &event.Object.Item)}
+	if place == nil || place.seq <= seq { // who lags behind shares with nobody, and takes no place from who does
+		at.Store(&framePlace{seq: seq, kind: event.Type, form: form, frame: weak.Make(f)})
+	}
+	return f
+}
+
+// frameMargin is more than what stands around an object in a frame.
+const frameMargin = 256
+
+// placeOf keeps the whole object and its metadata apart.
+func placeOf(seq int64, form wire.Form) int64 {
+	place := seq * 2
+	if form.Kind == wire.Partial {
+		place++
+	}
+	return place % framePlaces
+}
+
+// verifyFrame panics when what another watcher wrote is not what this one would have written.
+func verifyFrame(f *Frame, event Event, framer wire.Framer) {
+	if verifyEverything && !bytes.Equal(f.Bytes, framer.AppendEvent(nil, event.Type.String(), &event.Object.Item)) {
+		panic("BUG: a shared frame is another event's")
+	}
+}

@@ -1,0 +1,152 @@
+package cache
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+var (
+	wholeForm   = wire.Form{Kind: wire.Whole}
+	partialForm = wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
+)
+
+// frameOf is the next event of a watcher and its frame.
+func frameOf(t *testing.T, w *Watcher, form wire.Form) (Event, *Frame) {
+	t.Helper()
+	w.epoch.running.Wait()
+	e, ok := w.Next()
+	if !ok {
+		t.Fatal("no event")
+	}
+	return e, w.Frame(e, form, shape.Framer(form))
+}
+
+// wants fails the test unless a frame is what its watcher's own framer would write.
+func wants(t *testing.T, e Event, f *Frame, form wire.Form) {
+	t.Helper()
+	if f == nil {
+		t.Fatalf("%s is not shared", describe(e))
+	}
+	equal(t, describe(e), string(f.Bytes), string(shape.Framer(form).AppendEvent(nil, e.Type.String(), &e.Object.Item)))
+}
+
+// TestFramesAreShared: watchers of a feed share a frame for each form, and each gets its own event's.
+func TestFramesAreShared(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	all, labelled := selecting(t, "", "", ""), selecting(t, "", "app=a", "")
+	one, two, partial := watch(t, l, all, FromNow()), watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
+	left, also := watch(t, l, labelled, FromNow()), watch(t, l, labelled, FromNow())
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // which leaves the label's selection
+	e1, f1 := frameOf(t, one, wholeForm)
+	wants(t, e1, f1, wholeForm)
+	ep, fp := frameOf(t, partial, partialForm)
+	wants(t, ep, fp, partialForm)
+	if _, f2 := frameOf(t, two, wholeForm); f2 != f1 {
+		t.Error("a frame was written twice")
+	}
+	el, fl := frameOf(t, left, wholeForm)
+	wants(t, el, fl, wholeForm)
+	if ea, fa := frameOf(t, also, wholeForm); fa != fl || !strings.Contains(string(fa.Bytes), "DELETED") {
+		t.Errorf("%s was written twice", describe(ea))
+	}
+	runtime.KeepAlive(f1)
+}
+
+// TestFramesThatAreNotShared: a watcher by itself, initial events and rows have none.
+func TestFramesThatAreNotShared(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	all := selecting(t, "", "", "")
+	lone := watch(t, l, all, FromNow())
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "a"))
+	if _, f := frameOf(t, lone, wholeForm); f != nil {
+		t.Error("a watcher that is alone has its frame kept")
+	}
+	initial := watch(t, l, all, InitialEvents(current(t, l)))
+	if e, f := frameOf(t, initial, wholeForm); f != nil {
+		t.Errorf("the initial %s is shared", describe(e))
+	}
+	if e, f := frameOf(t, initial, wholeForm); f != nil || e.Type != InitialEventsEnd {
+		t.Errorf("%s is shared", describe(e))
+	}
+	apply(t, l, Upsert, pod("x/o", 3, "n1", "a"))
+	if _, f := frameOf(t, initial, wire.Form{Kind: wire.Row, Meta: wire.MetaV1}); f != nil {
+		t.Error("a row is shared")
+	}
+}
+
+// TestFramesOfLaggards: who is far behind gets its own events' frames, and takes nothing from the others.
+func TestFramesOfLaggards(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	all := selecting(t, "", "", "")
+	slow, one, two := watch(t, l, all, FromNow()), watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
+	for rv := RV(2); rv < 2+framePlaces/2; rv++ {
+		apply(t, l, Upsert, pod("x/o", rv, "n1", "a"))
+		frameOf(t, one, wholeForm)
+		frameOf(t, two, wholeForm)
+	}
+	apply(t, l, Upsert, pod("x/o", 2+framePlaces/2, "n1", "a")) // in the place of slow's first
+	_, f1 := frameOf(t, one, wholeForm)
+	e, f := frameOf(t, slow, wholeForm)
+	wants(t, e, f, wholeForm)
+	if _, f2 := frameOf(t, two, wholeForm); f2 != f1 {
+		t.Error("a laggard took the place of a newer frame")
+	}
+	runtime.KeepAlive(f1)
+}
+
+// TestFramesAreNotPinned: what nobody sends is garbage.
+func TestFramesAreNotPinned(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	all := selecting(t, "", "", "")
+	one, two := watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "a"))
+	frameOf(t, one, wholeForm)
+	frameOf(t, two, wholeForm)
+	runtime.GC()
+	for i := range one.epoch.frames.places {
+		if p := one.epoch.frames.places[i].Load(); p != nil && p.frame.Value() != nil {
+			t.Error("a frame outlives those who send it")
+		}
+	}
+}
+
+// BenchmarkFrames tells what an event of a 15 KB object costs each of 200 watchers until its bytes are there to be sent.
+func BenchmarkFrames(b *testing.B) {
+	object := pod("x/o", 2, "n1", "a")
+	object.Item = shape.WithResourceVersion(&object.Item, strings.Repeat("2", 15<<10)) // as large as a pod
+	l := NewLane(podOptions)
+	l.Replace(1, shape, nil)
+	all, framer := selecting(b, "", "", ""), shape.Framer(wholeForm)
+	watchers := make([]*Watcher, 200)
+	for i := range watchers {
+		watchers[i] = watch(b, l, all, FromNow())
+	}
+	if err := l.Apply(Change{Upsert, object}); err != nil {
+		b.Fatal(err)
+	}
+	watchers[0].epoch.running.Wait()
+	events := make([]Event, len(watchers))
+	for i, w := range watchers {
+		events[i], _ = w.Next()
+	}
+	b.Run("shared", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := range b.N {
+			at := i % len(watchers)
+			if watchers[at].Frame(events[at], wholeForm, framer) == nil {
+				b.Fatal("not shared")
+			}
+		}
+	})
+	b.Run("each by itself", func(b *testing.B) {
+		b.ReportAllocs()
+		var buffer []byte
+		for i := range b.N {
+			e := events[i%len(watchers)]
+			buffer = framer.AppendEvent(buffer[:0], e.Type.String(), &e.Object.Item)
+		}
+	})
+}
