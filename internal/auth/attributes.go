@@ -25,9 +25,13 @@ type Attributes struct {
 
 // key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may
 // hold any byte: no part can be taken for two.
-func (a Attributes) key() string {
-	var b []byte
-	for _, part := range []string{a.User, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
+func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, usualKey))) }
+
+// usualKey is more than most keys have, so that they are put together on the stack.
+const usualKey = 256
+
+func (a Attributes) appendKey(b []byte) []byte {
+	for _, part := range [...]string{a.User, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
 		b = strconv.AppendQuote(b, part)
 	}
 	b = append(strconv.AppendBool(b, a.PassedThrough), '|')
@@ -38,7 +42,7 @@ func (a Attributes) key() string {
 	for _, r := range a.Labels {
 		b = strconv.AppendQuote(b, r.String())
 	}
-	return string(b)
+	return b
 }
 
 // Grant is the authorizer's proof that one request is allowed. Only this package can make one that allows anything: the
@@ -48,4 +52,6 @@ type Grant struct {
 }
 
 // Covers tells whether the grant was given for these attributes.
-func (g Grant) Covers(a Attributes) bool { return g.key != "" && g.key == a.key() }
+func (g Grant) Covers(a Attributes) bool {
+	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, usualKey)))
+}

@@ -49,11 +49,15 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// WriteObject writes a body of one object. The body is not closed.
+// WriteObject writes a body of one object, and nothing else is written into it. The body is not closed.
 func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
 	object := objects.Get().(*[]byte)
 	*object = shape.AppendObject((*object)[:0], f, it, time.Now())
-	_, err := b.Write(*object)
+	w := io.Writer(b)
+	if b.filter == nil && len(*object) <= compressFrom {
+		w = b.member.w // it is known not to be compressed, so that nothing has to be held back
+	}
+	_, err := w.Write(*object)
 	if cap(*object) <= keepPiece {
 		objects.Put(object)
 	}

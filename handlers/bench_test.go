@@ -1,0 +1,251 @@
+package handlers
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/frames"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// benched is the whole handler behind real TLS sockets, in HTTP/2, with 100 config maps of 15 KB.
+type benched struct {
+	*testkit.FakeUpstream
+	base    string
+	handler http.Handler
+	roots   *x509.CertPool
+}
+
+func newBenched(b *testing.B) *benched {
+	b.Helper()
+	kind := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+	f := &benched{FakeUpstream: testkit.NewFakeUpstream(b, kind)}
+	for i := range 100 {
+		f.Put(fmt.Sprint("ns/", i), podSized)
+	}
+	f.handler = f.newHandler(b)
+	f.serve(b)
+	return f
+}
+
+// podSized is what makes an object as large as a pod.
+var podSized = strings.Repeat("x", 15<<10)
+
+func (f *benched) newHandler(b *testing.B) http.Handler {
+	b.Helper()
+	client, err := upstream.NewClient(f.Config())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(client.CloseIdle)
+	discover, err := discovery.NewDiscoveryClientForConfig(f.Config())
+	if err != nil {
+		b.Fatal(err)
+	}
+	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil })
+	lanes := reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
+	ctx, stop := context.WithCancel(context.Background())
+	ready, ended := make(chan struct{}), make(chan struct{})
+	go func() { defer close(ended); lanes.Run(ctx, func() { close(ready) }) }()
+	<-ready
+	b.Cleanup(func() { stop(); <-ended })
+	granted := reviewer(func() (int, []byte, error) { return http.StatusCreated, []byte(`{"status":{"allowed":true}}`), nil })
+	return New(Config{
+		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
+		Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
+	})
+}
+
+func (f *benched) serve(b *testing.B) {
+	b.Helper()
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.roots = x509.NewCertPool()
+	f.roots.AppendCertsFromPEM(cert)
+	server := &http.Server{
+		Handler: f.handler, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true},
+	}
+	if err := frames.ConfigureServer(server); err != nil {
+		b.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.ServeTLS(frames.Listener(listener), "", "") }()
+	b.Cleanup(func() { _ = server.Close(); <-served })
+	f.base = "https://" + listener.Addr().String()
+}
+
+// client has connections of its own.
+func (f *benched) client(b *testing.B) *http.Client {
+	b.Helper()
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: f.roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, DisableCompression: true,
+	}}
+	b.Cleanup(client.CloseIdleConnections)
+	return client
+}
+
+func (f *benched) open(b *testing.B, client *http.Client, target string) *http.Response {
+	b.Helper()
+	response, err := client.Get(f.base + target)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		b.Fatalf("%s: %s", target, response.Status)
+	}
+	return response
+}
+
+// blank is a client that costs nothing: what is left is the handlers' own.
+type blank struct {
+	header http.Header
+	bytes  int
+}
+
+func (w *blank) Header() http.Header              { return w.header }
+func (w *blank) WriteHeader(int)                  {}
+func (w *blank) SetWriteDeadline(time.Time) error { return nil }
+func (w *blank) Write(p []byte) (int, error)      { w.bytes += len(p); return len(p), nil }
+func (w *blank) Flush()                           {}
+
+// BenchmarkReads answers from the cache: the handlers alone, and with HTTP/2, TLS and a client.
+func BenchmarkReads(b *testing.B) {
+	f := newBenched(b)
+	client := f.client(b)
+	for name, target := range map[string]string{
+		"get": "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0", "list": "/api/v1/configmaps?resourceVersion=0&limit=40",
+	} {
+		_, _ = io.Copy(io.Discard, f.open(b, client, "/api/v1/configmaps?resourceVersion=0").Body) // the lane is there
+		for _, encoding := range []string{"identity", "gzip"} {
+			b.Run(name+"/"+encoding+"/handlers", func(b *testing.B) {
+				b.ReportAllocs()
+				r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, f.base+target, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				r.ProtoMajor, r.RequestURI = 2, target
+				for b.Loop() {
+					r.Header = http.Header{"Accept": {"application/json"}, "Accept-Encoding": {encoding}, "User-Agent": {"bench"}}
+					w := &blank{header: http.Header{}}
+					f.handler.ServeHTTP(w, r)
+					if w.bytes == 0 {
+						b.Fatal("no answer")
+					}
+				}
+			})
+		}
+		b.Run(name+"/with a client", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				response := f.open(b, client, target)
+				_, _ = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+			}
+		})
+	}
+}
+
+// BenchmarkWatches tells what an event of 15 KB costs each of 200 watches, their clients included, which share
+// connections or have one each.
+func BenchmarkWatches(b *testing.B) {
+	const watches = 200
+	for _, each := range []int{100, 1} {
+		b.Run(fmt.Sprintf("%d on a connection", each), func(b *testing.B) {
+			f := newBenched(b)
+			var heard, group sync.WaitGroup
+			var client *http.Client
+			bodies := make([]io.Closer, 0, watches)
+			for i := range watches {
+				if i%each == 0 {
+					client = f.client(b)
+				}
+				response := f.open(b, client, "/api/v1/configmaps?watch=1&timeoutSeconds=3000&resourceVersion="+f.now(b, client))
+				bodies = append(bodies, response.Body)
+				group.Go(func() { hear(response.Body, &heard) })
+			}
+			b.ResetTimer()
+			began := cpu(b)
+			for i := range b.N {
+				heard.Add(watches)
+				f.Put(fmt.Sprint("ns/", i%100), podSized)
+				heard.Wait()
+			}
+			b.ReportMetric(float64((cpu(b)-began).Microseconds())/float64(b.N*watches), "cpu-µs/event")
+			b.StopTimer()
+			for _, body := range bodies {
+				_ = body.Close()
+			}
+			group.Wait()
+		})
+	}
+}
+
+// now is the newest version.
+func (f *benched) now(b *testing.B, client *http.Client) string {
+	b.Helper()
+	response := f.open(b, client, "/api/v1/configmaps?resourceVersion=0&limit=1")
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), `"resourceVersion":"`)
+	rv, _, _ := strings.Cut(rest, `"`)
+	return rv
+}
+
+// hear counts the lines of a watch until it ends.
+func hear(body io.Reader, heard *sync.WaitGroup) {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(buffer)
+		for range strings.Count(string(buffer[:n]), "\n") {
+			heard.Done()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// cpu is the processor time that this process has taken.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
