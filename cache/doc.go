@@ -67,6 +67,6 @@
 // a time. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
 //
 // The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
-// another resourceVersion into the last content of an object that leaves a selector (I7), once per event, and to have an
-// event written as a frame that the watchers of a feed share (Watcher.Frame).
+// another resourceVersion into the last content of an object that leaves a selector (I7), once per event, and to have
+// an event written as a frame that the watchers of a feed share (Watcher.Frame).
 package cache

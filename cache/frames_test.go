@@ -113,7 +113,7 @@ func TestFramesAreNotPinned(t *testing.T) {
 	}
 }
 
-// BenchmarkFrames tells what an event of a 15 KB object costs each of 200 watchers until its bytes are there to be sent.
+// BenchmarkFrames tells what an event of a 15 KB object costs each of 200 watchers until its bytes can be sent.
 func BenchmarkFrames(b *testing.B) {
 	object := pod("x/o", 2, "n1", "a")
 	object.Item = shape.WithResourceVersion(&object.Item, strings.Repeat("2", 15<<10)) // as large as a pod
