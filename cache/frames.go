@@ -32,7 +32,8 @@ type framePlace struct {
 
 // Frame returns the event that Next has just returned as a frame, which is written by the first of the watchers that
 // send it. It returns nil when there is nothing to share: to a watcher that has its feed for itself, for initial
-// events, and for rows of a Table, which are as old as they are when they are sent. All framers of a form write the same.
+// events, and for rows of a Table, which are as old as they are when they are sent. All framers of a form write the
+// same.
 func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame {
 	if w.snapshot != nil || event.Object == nil || form.Kind == wire.Row || !w.feed.shared.Load() {
 		return nil
