@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -24,7 +25,13 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if what := os.Getenv(watchClient); what != "" {
+		watchAll(what)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.
 type facade struct {
