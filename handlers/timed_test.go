@@ -83,7 +83,7 @@ func TestStreamsAreGuarded(t *testing.T) {
 				if err := send(o.pieces()); err != nil {
 					t.Fatalf("quiet for %s: %v", quiet, err)
 				}
-				time.Sleep(quiet)
+				<-time.After(quiet)
 			}
 		}
 		if n := w.set(); n != 0 {
@@ -110,7 +110,7 @@ func TestGuardEnds(t *testing.T) {
 		if n := w.set(); n != 1 {
 			t.Errorf("%d deadlines for what net/http sends, not one", n)
 		}
-		time.Sleep(10 * pieceTimeout)
+		<-time.After(10 * pieceTimeout)
 		synctest.Wait()
 		if n := w.set(); n != 0 {
 			t.Errorf("%d deadlines were set behind the end", n)

@@ -16,6 +16,10 @@ func ConfigureServer(server *http.Server) error {
 	return configure(server, func(c *tls.Conn) net.Conn { return NewConn(c) })
 }
 
+// configure uses what x/net advises against now that net/http can be told all about HTTP/2 but one thing: which
+// connection to speak it on. It is kept, and is net/http's own server from Go 1.27 on.
+//
+//nolint:staticcheck // see above
 func configure(server *http.Server, wrap func(*tls.Conn) net.Conn) error {
 	speaker := &http2.Server{}
 	if err := http2.ConfigureServer(server, speaker); err != nil {
