@@ -21,8 +21,8 @@ type sample struct {
 	bytes int64         // of all bodies, as sent
 }
 
-// drive lets all clients of a server ask. In a herd it counts those whose answers are cut off, as long as somebody gets
-// all: kube-apiserver ends answers that take longer than a minute.
+// drive lets all clients of a server ask. In a herd it counts those whose answers fail, as long as somebody gets all:
+// kube-apiserver ends answers that take longer than a minute.
 func (t *target) drive(ctx context.Context, l load) (block, error) {
 	var b block
 	var mu sync.Mutex
@@ -59,6 +59,9 @@ func (t *target) drive(ctx context.Context, l load) (block, error) {
 	b.took = time.Since(began)
 	if err == nil && len(b.samples) == 0 {
 		err = failure
+	}
+	if err == nil && b.failed > 0 {
+		say("%s: %d of %d answers failed, the last: %v", t.server.name, b.failed, len(t.callers), failure)
 	}
 	return b, err
 }

@@ -33,18 +33,18 @@ func run(ctx context.Context, o options, chosen []scenario, w io.Writer) error {
 	say("servers run after %.0f s", time.Since(began).Seconds())
 	results := report.Results{Command: command(os.Args[1:])}
 	results.Data = fmt.Sprintf("%d pods, %s of JSON, %.2f times smaller under gzip level 1.", o.pods.Pods, report.Size(ratio.Bytes), ratio.Value())
+	if results.Machine, err = describe(ctx, s.direct); err != nil {
+		return err
+	}
 	for _, c := range chosen {
 		r, err := c.run(ctx, s)
+		results.Took = time.Since(began)
 		if err != nil {
 			return errors.Join(err, results.Markdown(w)) // what was measured until then is worth to be seen
 		}
 		say("%s took %.0f s", c.name, r.Took.Seconds())
 		results.Results = append(results.Results, r)
 	}
-	if results.Machine, err = describe(ctx, s.direct); err != nil {
-		return err
-	}
-	results.Took = time.Since(began)
 	if err := publish(o, results, w); err != nil || o.profiles == "" {
 		return err
 	}

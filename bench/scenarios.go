@@ -49,12 +49,17 @@ func wholeLists() []scenario {
 		return scenario{name: name, title: "LIST all, " + title, about: 25 * time.Second, by: report.CPU, must: must, aim: aim,
 			load: &load{question: q, rounds: 2}}
 	}
+	http1Lists := func(name, title, encoding string) scenario {
+		one := list(name, title+", HTTP/1.1", 0, 0, question{path: all, encoding: encoding, protocol: http1})
+		one.load.rounds, one.about = 1, 15*time.Second
+		return one
+	}
 	return []scenario{
 		list("list-json-gzip", "JSON gzip", 40, 100, question{path: all, encoding: "gzip", protocol: http2}),
-		list("list-json-gzip-http1", "JSON gzip, HTTP/1.1", 0, 0, question{path: all, encoding: "gzip", protocol: http1}),
+		http1Lists("list-json-gzip-http1", "JSON gzip", "gzip"),
 		list("list-protobuf-gzip", "protobuf gzip", 30, 60, question{path: all, accept: protobufType, encoding: "gzip", protocol: http2}),
 		list("list-json", "JSON identity", 5, 7, question{path: all, encoding: "identity", protocol: http2}),
-		list("list-json-http1", "JSON identity, HTTP/1.1", 0, 0, question{path: all, encoding: "identity", protocol: http1}),
+		http1Lists("list-json-http1", "JSON identity", "identity"),
 		list("list-protobuf", "protobuf identity", 4, 6, question{path: all, accept: protobufType, encoding: "identity", protocol: http2}),
 		list("list-table-gzip", "Table gzip", 25, 60, question{path: all, accept: tableType, encoding: "gzip", protocol: http2}),
 		list("list-metadata-gzip", "metadata, JSON gzip", 30, 80, question{path: all, accept: metadataType, encoding: "gzip", protocol: http2}),
@@ -73,7 +78,7 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 	label := "/api/v1/pods?resourceVersion=0&labelSelector=" + dataset.RareLabel + "%3D" + dataset.RareValue
 	const page = "/api/v1/pods?limit=500"
 	walk := list("walk-gzip", "All in pages of 500, gzip", 12, 30, question{path: page, encoding: "gzip"})
-	walk.load.shape, walk.load.rounds, walk.about = walked, 2, 40*time.Second
+	walk.load.shape, walk.load.rounds, walk.about = walked, 1, 40*time.Second
 	return []scenario{
 		list("namespace-gzip", "LIST a namespace (400 pods), JSON gzip", 20, 40, question{path: namespace, encoding: "gzip"}),
 		list("node-json", "LIST a node (40 pods), JSON", 3, 6, question{path: node, encoding: "identity"}),
@@ -124,11 +129,12 @@ func herds() []scenario {
 			load: &load{question: q, clients: clients, herd: true, rounds: 1}}
 	}
 	json := herd("herd-json-gzip", "LIST all, JSON gzip", 20, question{path: all})
-	json.must, json.aim = 30, 80
+	json.must, json.aim, json.about = 30, 80, 100*time.Second
 	protobuf := herd("herd-protobuf-gzip", "LIST all, protobuf gzip", 20, question{path: all, accept: protobufType})
-	protobuf.must, protobuf.aim = 30, 60
+	protobuf.must, protobuf.aim, protobuf.about = 30, 60, 60*time.Second
 	streams := herd("herd-stream-gzip", "streaming list of all, JSON gzip", 20, question{path: stream})
 	streams.by, streams.must, streams.aim, streams.load.shape = report.CPU, 20, 60, streamed
+	streams.load.once, streams.about = true, 100*time.Second
 	few := herd("herd-json-gzip-8", "LIST all, JSON gzip", 8, question{path: all})
 	few.load.once, few.about = true, 25*time.Second
 	many := herd("herd-json-gzip-64", "LIST all, JSON gzip", 64, question{path: all})

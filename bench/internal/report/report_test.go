@@ -45,8 +45,8 @@ func TestMarkdown(t *testing.T) {
 		"| LIST all, JSON gzip: server CPU | 2.00 s [1.00 s, 4.00 s] | 40.0 ms [20.0 ms, 80.0 ms] |  | 20.0 ms [10.0 ms, 40.0 ms] | 50.0 | 40.0 | 100 | must | 2.00 |\n",
 		// What kube-apiserver pays behind the facade is in the ratio.
 		"| LIST all, protobuf gzip: server CPU | 200 ms [100 ms, 400 ms] | 20.0 ms [10.0 ms, 40.0 ms] | 180 ms |  | 1.00 | 30.0 | 60.0 | **no** |  |\n",
-		"| Herd of 20: time until the last has everything | 30.0 s (2 cut off) | 1.00 s |  |  | 30.0 | 10.0 | 30.0 | aim |  |\n" +
-			"| Herd of 20: server CPU | 1.00 s [500 ms, 2.00 s] (2 cut off) | 10.0 ms [5.00 ms, 20.0 ms] |  |  | 100 |  |  |  |  |\n",
+		"| Herd of 20: time until the last has everything | 30.0 s (2 failed) | 1.00 s |  |  | ≥ 30.0 | 10.0 | 30.0 | aim |  |\n" +
+			"| Herd of 20: server CPU | 1.00 s [500 ms, 2.00 s] (2 failed) | 10.0 ms [5.00 ms, 20.0 ms] |  |  | ≥ 100 |  |  |  |  |\n",
 		"| LIST all, JSON gzip: CPU as a multiple of the file server's | 2.00 | 1.50 | **no** |\n",
 		"| LIST all, JSON gzip: bytes as a share of kube-apiserver's | 0.80 | 0.50 | **no** |\n",
 		"| LIST all, JSON gzip | 2.00 s / 6.00 s / 500 ms | 40.0 ms / 120 ms / 10.0 ms | 20.0 ms / 60.0 ms / 5.00 ms |\n",
@@ -62,6 +62,17 @@ func TestMarkdown(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(b.String())
+	}
+}
+
+func TestAFacadeThatRefusesReachesNothing(t *testing.T) {
+	r := Result{By: CPU, Must: 2, Aim: 3, Direct: figures(time.Second, 1), Facade: figures(time.Millisecond, 1)}
+	if got := r.Reached(); got != "aim" {
+		t.Errorf("reaches %q", got)
+	}
+	r.Facade.Failed = 1
+	if got := r.Reached(); got != "**no**" {
+		t.Errorf("with an answer that failed: reaches %q", got)
 	}
 }
 

@@ -57,7 +57,7 @@ type Figures struct {
 	Resident int64         `json:"resident"`
 	Peak     int64         `json:"peak"` // resident, the most in any block
 	Answers  int           `json:"answers"`
-	Failed   int           `json:"failed,omitempty"` // answers of a herd that were cut off, and are in no other figure
+	Failed   int           `json:"failed,omitempty"` // answers of a herd, refused or cut off: only CPU has them
 }
 
 // Spread is a median with the quartiles.

@@ -56,8 +56,16 @@ func (r Results) prices() string {
 func (r Result) priced() []string {
 	return []string{
 		r.titled(), r.price(r.Direct), r.price(r.Facade), r.behind(), r.price(r.Files),
-		ratio(r.Ratio()), ratio(r.Must), ratio(r.Aim), r.Reached(), ratio(r.OverFiles()),
+		r.bound() + ratio(r.Ratio()), ratio(r.Must), ratio(r.Aim), r.Reached(), ratio(r.OverFiles()),
 	}
+}
+
+// bound says that kube-apiserver would have taken more if all its answers had been whole.
+func (r Result) bound() string {
+	if r.Direct == nil || r.Direct.Failed == 0 {
+		return ""
+	}
+	return "≥ "
 }
 
 func (r Result) titled() string {
@@ -82,7 +90,7 @@ func (f *Figures) failures() string {
 	if f.Failed == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d cut off)", f.Failed)
+	return fmt.Sprintf(" (%d failed)", f.Failed)
 }
 
 func (r Result) behind() string {
@@ -97,6 +105,8 @@ func (r Result) Reached() string {
 	switch {
 	case r.Must == 0 || r.Ratio() == 0:
 		return ""
+	case r.Facade.Failed > 0:
+		return "**no**"
 	case r.Ratio() >= r.Aim:
 		return "aim"
 	case r.Ratio() >= r.Must:
