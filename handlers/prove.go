@@ -63,7 +63,8 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return rv, nil
 }
 
-// answerTo is what the upstream would have to send for a list.
+// answerTo is what the upstream would have to send for a list. Who continues one reads it to its end, page by page, so
+// for the next page it is all that is left: once the lane is where the first page was, the upstream is spared the rest.
 func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	state, err := lane.Cache.State()
 	if err != nil {
@@ -71,7 +72,7 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
 	a := fresh.Answer{Objects: state.Count(span), Bytes: int(state.Bytes(span))}
-	if p.limit > 0 && p.limit < a.Objects {
+	if p.limit > 0 && p.limit < a.Objects && q.Options.Continue == "" {
 		a.Bytes = int(float64(a.Bytes) / float64(a.Objects) * float64(p.limit))
 		a.Objects = p.limit
 	}

@@ -1,0 +1,78 @@
+package questions
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestWalkOfAQuietResource: the first page of a list may be the upstream's to give, when nothing shows that the cache is
+// where the upstream is. It is spared the others: who continues a list reads it to its end.
+func TestWalkOfAQuietResource(t *testing.T) {
+	o := newOracle(t)
+	config, err := suite.Cluster(t).Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1
+	client := kubernetes.NewForConfigOrDie(config)
+	const namespace, objects, page = "walked", 1500, 250
+	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	var last string
+	for i := range objects {
+		cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("step-%04d", i)}}
+		made, err := client.CoreV1().ConfigMaps(namespace).Create(t.Context(), cm, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = made.ResourceVersion
+	}
+	path := "/api/v1/namespaces/" + namespace + "/configmaps"
+	suite.Reach(t, o, path, suite.RVOf(t, last))
+	touchNamespace(t, client, namespace) // the upstream's version is one that config maps do not hear of
+
+	before := o.Answered(t, "upstream")
+	names, pages := 0, 0
+	for token := ""; pages == 0 || token != ""; pages++ {
+		q := testkit.Question{Path: path + fmt.Sprintf("?limit=%d&continue=%s", page, url.QueryEscape(token))}
+		answer := o.Facade.MustAsk(t, q)
+		var list corev1.ConfigMapList
+		if err := json.Unmarshal(answer.Body, &list); err != nil {
+			t.Fatalf("%s: %v", answer.Body, err)
+		}
+		names, token = names+len(list.Items), list.Continue
+		if token != "" {
+			o.Compare(t, testkit.Question{Path: path + fmt.Sprintf("?limit=%d&continue=%s", page, url.QueryEscape(token))})
+		}
+	}
+	if names < objects { // a namespace may have one of its own
+		t.Errorf("%d pages have %d objects, want %d", pages, names, objects)
+	}
+	if asked := o.Answered(t, "upstream") - before; asked > 1 {
+		t.Errorf("the upstream was asked for %d of %d pages, each asked for twice, want one at most", asked, pages)
+	}
+}
+
+// touchNamespace changes a namespace.
+func touchNamespace(t *testing.T, client kubernetes.Interface, name string) {
+	t.Helper()
+	ns, err := client.CoreV1().Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Annotations = map[string]string{"touched": time.Now().String()}
+	if _, err := client.CoreV1().Namespaces().Update(t.Context(), ns, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
