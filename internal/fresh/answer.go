@@ -12,6 +12,15 @@ type Answer struct {
 	Bytes   int // of JSON, before compression
 }
 
+// protobufBytes is how many bytes of protobuf cost the upstream as much as one of JSON, of the same objects.
+const protobufBytes = 4
+
+// InProtobuf is the answer when its bytes are protobuf: in as many bytes of JSON as it takes the upstream to make them.
+func (a Answer) InProtobuf() Answer {
+	a.Bytes /= protobufBytes
+	return a
+}
+
 // Endless is the answer to a watch: the upstream would have it on its hands for as long as the watch lasts.
 func Endless() Answer { return Answer{Objects: math.MaxInt32, Bytes: math.MaxInt32} }
 
