@@ -17,6 +17,7 @@ func TestValidateAccepts(t *testing.T) {
 		"a pair":                       func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
 		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
 		"json":                         func(c *Config) { c.LogFormat = "json" },
+		"both encodings":               func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
 	} {
 		c := Defaults()
 		set(&c)
@@ -32,22 +33,23 @@ func TestValidateRefuses(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"every address":          {func(c *Config) { c.BindAddress = net.IPv4zero }, "--bind-address 0.0.0.0: callers are not authenticated"},
-		"every IPv6 address":     {func(c *Config) { c.BindAddress = net.IPv6unspecified }, "--bind-address ::"},
-		"a machine's address":    {func(c *Config) { c.BindAddress = net.IPv4(10, 0, 0, 1) }, "--bind-address 10.0.0.1"},
-		"no address":             {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
-		"a port below 0":         {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
-		"a port above the last":  {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
-		"a certificate alone":    {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a key alone":            {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a log for nobody":       {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
-		"no bytes of history":    {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
-		"fewer bytes than none":  {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
-		"no time for requests":   {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
-		"no time for watches":    {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
-		"no time for writes":     {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
-		"no history":             {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
-		"bookmarks all the time": {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
+		"an encoding that is none": {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
+		"every address":            {func(c *Config) { c.BindAddress = net.IPv4zero }, "--bind-address 0.0.0.0: callers are not authenticated"},
+		"every IPv6 address":       {func(c *Config) { c.BindAddress = net.IPv6unspecified }, "--bind-address ::"},
+		"a machine's address":      {func(c *Config) { c.BindAddress = net.IPv4(10, 0, 0, 1) }, "--bind-address 10.0.0.1"},
+		"no address":               {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
+		"a port below 0":           {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
+		"a port above the last":    {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
+		"a certificate alone":      {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"a key alone":              {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"a log for nobody":         {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
+		"no bytes of history":      {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
+		"fewer bytes than none":    {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
+		"no time for requests":     {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
+		"no time for watches":      {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
+		"no time for writes":       {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
+		"no history":               {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
+		"bookmarks all the time":   {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
 	} {
 		c := Defaults()
 		test.set(&c)
