@@ -106,7 +106,7 @@ func (l *lineReader) line() ([]byte, error) {
 // Prefixed is the framing of protobuf: four bytes before each frame say how long it is, the highest first.
 type Prefixed struct{}
 
-// Reader implements Framing. Its frames come without their prefixes.
+// Reader implements Framing. Its frames come without their prefixes, in one buffer that grows to the largest.
 func (Prefixed) Reader(stream io.Reader, limit int) FrameReader {
 	return &prefixReader{reader: bufio.NewReader(stream), limit: limit}
 }
@@ -130,6 +130,7 @@ func (Prefixed) Messages(frames []byte) iter.Seq[any] {
 type prefixReader struct {
 	reader *bufio.Reader
 	limit  int
+	frame  bytes.Buffer // grows with what comes, not with what a prefix promises
 }
 
 // Next implements FrameReader.
@@ -141,10 +142,10 @@ func (p *prefixReader) Next() ([]byte, error) {
 	if uint64(length) > uint64(p.limit) {
 		return nil, &FrameTooLargeError{Limit: p.limit}
 	}
-	frame := make([]byte, length)
-	_, err := io.ReadFull(p.reader, frame)
+	p.frame.Reset()
+	_, err := io.CopyN(&p.frame, p.reader, int64(length))
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return frame, err
+	return p.frame.Bytes(), err
 }

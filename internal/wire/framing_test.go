@@ -87,6 +87,10 @@ func TestPrefixed(t *testing.T) {
 	if _, err := (Prefixed{}).Reader(strings.NewReader(prefixed("abc")), 2).Next(); !errors.As(err, &large) || large.Limit != 2 {
 		t.Errorf("a frame above the limit: %v", err)
 	}
+	lie := Prefixed{}.Reader(strings.NewReader("\x04\x00\x00\x00abc"), FrameLimit)
+	if _, err := lie.Next(); !errors.Is(err, io.ErrUnexpectedEOF) || lie.(*prefixReader).frame.Cap() > 1<<20 {
+		t.Errorf("64 MiB that do not come: %v, %d bytes held", err, lie.(*prefixReader).frame.Cap())
+	}
 }
 
 func TestMessages(t *testing.T) {
