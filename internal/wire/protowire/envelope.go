@@ -1,22 +1,18 @@
 package protowire
 
-import (
-	"bytes"
-
-	"google.golang.org/protobuf/encoding/protowire"
-)
+import "bytes"
 
 // magic begins every body, and every object in a frame.
 var magic = []byte("k8s\x00")
 
 // The fields of runtime.Unknown, and of its type meta.
 const (
-	unknownTypeMeta        protowire.Number = 1
-	unknownRaw             protowire.Number = 2
-	unknownContentEncoding protowire.Number = 3
+	unknownTypeMeta        int32 = 1
+	unknownRaw             int32 = 2
+	unknownContentEncoding int32 = 3
 
-	typeAPIVersion protowire.Number = 1
-	typeKind       protowire.Number = 2
+	typeAPIVersion int32 = 1
+	typeKind       int32 = 2
 )
 
 // envelope is one kind's: what stands before the length of its message. What stands behind the message is always the

@@ -3,7 +3,6 @@ package protowire
 import (
 	"encoding/json"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/wire"
@@ -11,9 +10,9 @@ import (
 
 // The fields of metav1.WatchEvent, and of the RawExtension in it.
 const (
-	eventType   protowire.Number = 1
-	eventObject protowire.Number = 2
-	extension   protowire.Number = 1
+	eventType   int32 = 1
+	eventObject int32 = 2
+	extension   int32 = 1
 )
 
 // cutFrame cuts a frame into the type of its event and the object in its envelope (semantics 4.6).

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/wire"
@@ -31,7 +30,7 @@ type listStyle struct {
 	shape           *Shape
 	envelope        envelope
 	partial         bool
-	metadata, items protowire.Number
+	metadata, items int32
 	total           int // of the items in bytes
 }
 

@@ -35,7 +35,7 @@ func TestMalformed(t *testing.T) {
 	for name, body := range map[string][]byte{
 		"nothing": nil, "JSON": []byte(`{"kind":"PodList"}`), "no message": list, "an object": object, "cut off": g.body[:len(g.body)-10],
 		"another kind's": in(newEnvelope("v1", "NodeList"), nil), "no metadata": in(list, nil),
-		"metadata that is a number": in(list, protowire.AppendVarint(protowire.AppendTag(nil, listMetadata, protowire.VarintType), 7)),
+		"metadata that is a number": in(list, protowire.AppendVarint(protowire.AppendTag(nil, protowire.Number(listMetadata), protowire.VarintType), 7)),
 		"an item that is a number":  in(list, append([]byte{0x0a, 0x00}, 0x10, 0x07)),
 		"an item without a version": in(list, append([]byte{0x0a, 0x00}, 0x12, 0x02, 0x0a, 0x00)),
 		"an item's metadata twice":  in(list, appendField([]byte{0x0a, 0x00}, listItems, twice)),

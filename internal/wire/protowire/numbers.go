@@ -1,7 +1,6 @@
 package protowire
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/wire"
@@ -11,16 +10,16 @@ import (
 
 // What metadata consists of, and where it stands in objects of all kinds (k8s.io/apimachinery meta/v1).
 const (
-	objectMetadata protowire.Number = 1
+	objectMetadata int32 = 1
 
-	metaName        protowire.Number = 1
-	metaNamespace   protowire.Number = 3
-	metaVersion     protowire.Number = 6
-	metaLabels      protowire.Number = 11
-	metaAnnotations protowire.Number = 12
+	metaName        int32 = 1
+	metaNamespace   int32 = 3
+	metaVersion     int32 = 6
+	metaLabels      int32 = 11
+	metaAnnotations int32 = 12
 
-	entryKey   protowire.Number = 1
-	entryValue protowire.Number = 2
+	entryKey   int32 = 1
+	entryValue int32 = 2
 )
 
 // place is where a path of JSON leads to in the messages of one kind.
@@ -33,7 +32,7 @@ type place struct {
 
 // step goes into a field: of a repeated one, into its nth, counted from 1; nth is 0 of any other.
 type step struct {
-	number protowire.Number
+	number int32
 	nth    int
 }
 

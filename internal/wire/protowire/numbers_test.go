@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -149,7 +148,7 @@ func source(at place, value reflect.Type) (string, error) {
 
 // memberOf finds a structure's member by its name in JSON, and its number in protobuf. What is inline in JSON is not
 // followed: it is a message of its own in protobuf.
-func memberOf(in reflect.Type, name string) (reflect.StructField, protowire.Number, error) {
+func memberOf(in reflect.Type, name string) (reflect.StructField, int32, error) {
 	if in.Kind() != reflect.Struct {
 		return reflect.StructField{}, 0, fmt.Errorf("%s has no %s", in, name)
 	}
@@ -163,7 +162,7 @@ func memberOf(in reflect.Type, name string) (reflect.StructField, protowire.Numb
 			return member, 0, fmt.Errorf("%s.%s has the tag %q", in, member.Name, member.Tag)
 		}
 		number, err := strconv.Atoi(parts[1])
-		return member, protowire.Number(number), err
+		return member, int32(number), err
 	}
 	return reflect.StructField{}, 0, fmt.Errorf("%s has no %s", in, name)
 }

@@ -3,13 +3,11 @@ package protowire
 import (
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protowire"
-
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // partialMetadata is the field of PartialObjectMetadata, its only one.
-const partialMetadata protowire.Number = 1
+const partialMetadata int32 = 1
 
 // partialOf is the metadata of an item's PartialObjectMetadata: without the annotations that kube-apiserver leaves out
 // of it (wire.ConversionAnnotations). It may alias the item.

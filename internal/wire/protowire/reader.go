@@ -1,7 +1,6 @@
 package protowire
 
 import (
-	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/wire"
@@ -9,8 +8,8 @@ import (
 
 // The fields of a list of a built-in kind.
 const (
-	listMetadata protowire.Number = 1
-	listItems    protowire.Number = 2
+	listMetadata int32 = 1
+	listItems    int32 = 2
 )
 
 // reader implements wire.Reader.

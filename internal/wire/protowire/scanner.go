@@ -10,7 +10,7 @@ type scanner struct {
 
 // field is one field of a message, by its place in the message's bytes.
 type field struct {
-	number     protowire.Number
+	number     int32
 	wireType   protowire.Type
 	tag        int // where the field begins
 	start, end int // its value: of bytes, what is behind their length
@@ -27,7 +27,7 @@ func (s *scanner) next() (field, error) {
 	if n < 0 {
 		return f, malformed("a tag: %v", protowire.ParseError(n))
 	}
-	f.number, f.wireType = number, wireType
+	f.number, f.wireType = int32(number), wireType
 	s.pos += n
 	f.start = s.pos
 	switch wireType {
@@ -64,19 +64,19 @@ func (f field) isPlain() bool {
 }
 
 // headLen is how long the head of a field of so many bytes is.
-func headLen(number protowire.Number, bytes int) int {
-	return protowire.SizeTag(number) + protowire.SizeVarint(uint64(bytes))
+func headLen(number int32, bytes int) int {
+	return protowire.SizeTag(protowire.Number(number)) + protowire.SizeVarint(uint64(bytes))
 }
 
 // fieldLen is how long a field of so many bytes is.
-func fieldLen(number protowire.Number, bytes int) int { return headLen(number, bytes) + bytes }
+func fieldLen(number int32, bytes int) int { return headLen(number, bytes) + bytes }
 
 // appendHead begins a field of so many bytes.
-func appendHead(dst []byte, number protowire.Number, bytes int) []byte {
-	return protowire.AppendVarint(protowire.AppendTag(dst, number, protowire.BytesType), uint64(bytes))
+func appendHead(dst []byte, number int32, bytes int) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(dst, protowire.Number(number), protowire.BytesType), uint64(bytes))
 }
 
 // appendField appends a field of bytes.
-func appendField[T string | []byte](dst []byte, number protowire.Number, value T) []byte {
+func appendField[T string | []byte](dst []byte, number int32, value T) []byte {
 	return append(appendHead(dst, number, len(value)), value...)
 }
