@@ -1,0 +1,137 @@
+package questions
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	herdClients = 100
+	herdObjects = 1000                        // more than the upstream answers for little
+	herdEnd     = "k8s.io/initial-events-end" // in a streaming list
+	fillTakes   = 4 * time.Second             // longer than who is answered otherwise waits
+)
+
+// herd is a hundred clients that list the same again at once.
+type herd struct {
+	*suite.Fixture
+	media    string
+	upstream *suite.Tally
+	run      *suite.Facade
+}
+
+// A hundred clients that list at once, while nothing is cached, while the cache is being filled and when it is, as a
+// LIST and as a streaming list, compressed and not, are all answered what kube-apiserver has, and cost it one list.
+func TestHerdInJSON(t *testing.T) { testHerd(t, suite.AcceptJSON) }
+
+func testHerd(t *testing.T, media string) {
+	h := &herd{Fixture: suite.NewFixture(t, suite.Cluster(t)), media: media, upstream: suite.NewTally(t, suite.Cluster(t))}
+	h.fill(t)
+	h.run = suite.LaunchFacade(t, h.upstream.Kubeconfig)
+	h.run.AwaitReady(t)
+	asked := suite.Asked{Way: suite.List, Resource: "configmaps", Protobuf: media != suite.AcceptJSON}
+	streamed := asked
+	streamed.Way = suite.Watch
+	for _, filling := range []bool{true, false} {
+		if filling {
+			time.AfterFunc(fillTakes, h.upstream.Hold("configmaps"))
+		}
+		var clients sync.WaitGroup
+		for i := range herdClients {
+			clients.Go(func() { h.list(t, i) })
+		}
+		clients.Wait()
+	}
+	if lists, watches := h.upstream.Asked(asked), h.upstream.Asked(streamed); lists != 0 || watches != 1 {
+		t.Errorf("the upstream was asked for %d lists and %d watches, want one streaming list:\n%s", lists, watches, h.upstream)
+	}
+}
+
+func (h *herd) fill(t *testing.T) {
+	t.Helper()
+	var writers sync.WaitGroup
+	for w := range 16 {
+		writers.Go(func() {
+			for i := w; i < herdObjects; i += 16 {
+				object := &unstructured.Unstructured{Object: map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("herd-%04d", i)},
+					"data": map[string]any{"text": strings.Repeat("some text ", 100)},
+				}}
+				if _, err := h.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+}
+
+// list is what one client does: it asks in one of four ways, and looks for all objects in the answer.
+func (h *herd) list(t *testing.T, number int) {
+	path := suite.Collection(suite.ConfigMaps, h.Namespace)
+	streams := number%2 == 1
+	switch {
+	case streams:
+		path += "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	case number%8 == 0:
+		path += "?resourceVersion=0&limit=500" // as client-go before it streamed
+	}
+	coding := "identity"
+	if number%4 > 1 {
+		coding = "gzip"
+	}
+	header := http.Header{"Accept": {h.media}, "Accept-Encoding": {coding}}
+	asker, err := testkit.NewAsker(h.run.Config)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	body, err := h.read(t, asker, testkit.Question{Path: path, Header: header})
+	for i := range herdObjects {
+		if name := fmt.Appendf(nil, "herd-%04d", i); !bytes.Contains(body, name) {
+			t.Errorf("%s, %s: %v; %s is not in %d bytes: %.300s", path, coding, err, name, len(body), body)
+			return
+		}
+	}
+}
+
+// read reads a list, or a streaming list as far as its initial events go.
+func (h *herd) read(t *testing.T, asker *testkit.Asker, q testkit.Question) ([]byte, error) {
+	response, err := asker.Open(t.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var from io.Reader = response.Body
+	if response.Header.Get("Content-Encoding") == "gzip" {
+		if from, err = gzip.NewReader(response.Body); err != nil {
+			return nil, err
+		}
+	}
+	if !q.Watches() || response.StatusCode != http.StatusOK {
+		return io.ReadAll(from)
+	}
+	var body []byte
+	piece := make([]byte, 64<<10)
+	for !bytes.Contains(body, []byte(herdEnd)) {
+		n, err := from.Read(piece)
+		body = append(body, piece[:n]...)
+		if err != nil {
+			return body, err
+		}
+	}
+	return body, nil
+}
