@@ -1,0 +1,192 @@
+package questions
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// inflaters are programs that read compressed answers (test/clients/README.md). They are given the file of the
+// certificate to trust and the URL, and write what the answer says.
+var inflaters = []struct {
+	name    string
+	command []string
+	streams bool // it reads a body of several members
+}{
+	{"Python's zlib", []string{"python3", source("inflate.py"), "zlib"}, true},
+	{"Python's gzip", []string{"python3", source("inflate.py"), "gzip"}, true},
+	{"Node", []string{"node", source("inflate.mjs")}, true},
+	// curl refuses what follows the first member.
+	{"curl", []string{"curl", "-sS", "--fail", "--compressed", "-A", "compressed", "--cacert"}, false},
+	// GZIPInputStream takes a stream for ended when a member is, and the next has not arrived.
+	{"Java", []string{"java", source("Inflate.java"), "stream"}, false},
+	{"Java, of the whole body", []string{"java", source("Inflate.java"), "whole"}, true},
+}
+
+func source(file string) string { return filepath.Join("..", "clients", "inflate", file) }
+
+// compressed is a facade with a long list.
+type compressed struct {
+	run  *suite.Facade
+	path string // of the collection
+}
+
+const (
+	compressedObjects = 2000
+	asStream          = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=2"
+	asList            = "?resourceVersion=0"
+)
+
+// TestCompressedBodies: what clients of all kinds decompress is, byte by byte, what the facade says to who wants it
+// plain.
+func TestCompressedBodies(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	c := &compressed{run: suite.StartFacade(t, suite.Cluster(t)), path: suite.Collection(suite.ConfigMaps, s.Namespace)}
+	c.write(t, s)
+	for name, query := range map[string]string{"a list": asList, "a streaming list": asStream} {
+		want := c.ask(t, query, "identity")
+		if len(want) < compressedObjects*1000 {
+			t.Fatalf("%s: %d bytes: %.300s", name, len(want), want)
+		}
+		same := func(t *testing.T, got []byte) {
+			t.Helper()
+			if plain := masked(got); !bytes.Equal(plain, want) {
+				t.Errorf("%d bytes, want %d; they end %q", len(plain), len(want), plain[max(len(plain)-100, 0):])
+			}
+		}
+		raw := c.ask(t, query, "gzip")
+		t.Run(name+"/gzip", func(t *testing.T) {
+			if has(t, "gzip") {
+				same(t, output(t, bytes.NewReader(raw), "gzip", "-dc"))
+			}
+		})
+		t.Run(name+"/Go", func(t *testing.T) {
+			unzip, err := gzip.NewReader(bytes.NewReader(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := io.ReadAll(unzip)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, plain)
+		})
+		for protocol, client := range map[string]*http.Client{"HTTP1": c.run.HTTP1Client(t), "HTTP2": c.run.HTTP2Client(t)} {
+			t.Run(name+"/Go over "+protocol, func(t *testing.T) {
+				answer, err := client.Get(c.run.URL + c.path + query) // which asks for gzip by itself
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer answer.Body.Close()
+				plain, err := io.ReadAll(answer.Body)
+				if err != nil || !answer.Uncompressed {
+					t.Fatalf("uncompressed %t: %v", answer.Uncompressed, err)
+				}
+				same(t, plain)
+			})
+		}
+		for _, program := range inflaters {
+			if query == asStream && !program.streams {
+				continue
+			}
+			t.Run(name+"/"+program.name, func(t *testing.T) {
+				if has(t, program.command[0]) {
+					same(t, output(t, nil, program.command[0], append(program.command[1:], c.run.Config.CAFile, c.run.URL+c.path+query)...))
+				}
+			})
+		}
+	}
+}
+
+// write makes objects of many sizes, some of which compress well.
+func (c *compressed) write(t *testing.T, s *suite.Fixture) {
+	t.Helper()
+	random := settings.Random(t)
+	var version string
+	for i := range compressedObjects {
+		object := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprintf("item-%04d", i)},
+			"data": map[string]any{"text": text(random)},
+		}}
+		created, err := s.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		version = created.GetResourceVersion()
+	}
+	suite.Reach(t, s.Oracle(t, c.run), c.path, suite.RVOf(t, version))
+}
+
+func text(random *rand.Rand) string {
+	words := make([]byte, 500+random.IntN(3000))
+	for i := range words {
+		words[i] = "aaaabcdefghijklmnopqrstuvwxyz 0123456789"[random.IntN(1+i%40)]
+	}
+	return string(words)
+}
+
+// ask reads a whole body as it comes; what is not compressed is masked.
+func (c *compressed) ask(t *testing.T, query, coding string) []byte {
+	t.Helper()
+	asker, err := testkit.NewAsker(c.run.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := asker.Open(t.Context(), testkit.Question{Path: c.path + query, Header: http.Header{"Accept-Encoding": {coding}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (coding == "gzip") != (answer.Header.Get("Content-Encoding") == "gzip") {
+		t.Fatalf("asked for %s, and was sent %v", coding, answer.Header)
+	}
+	if coding == "gzip" {
+		return body
+	}
+	return masked(body)
+}
+
+// ownVersion is that of a list or of a bookmark: other resources move on meanwhile.
+var ownVersion = regexp.MustCompile(`^(\{"kind":"ConfigMapList","apiVersion":"v1","metadata":\{"resourceVersion":)"\d+"|("type":"BOOKMARK","object":\{"kind":"ConfigMap","apiVersion":"v1","metadata":\{"resourceVersion":)"\d+"`)
+
+func masked(body []byte) []byte { return ownVersion.ReplaceAll(body, []byte(`$1$2"N"`)) }
+
+func has(t *testing.T, tool string) bool {
+	t.Helper()
+	_, err := exec.LookPath(tool)
+	if err != nil {
+		suite.MayMiss(t, err.Error())
+		t.Skip(err)
+	}
+	return err == nil
+}
+
+// output is what a program says that has to succeed.
+func output(t *testing.T, input io.Reader, name string, args ...string) []byte {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	var said, complained bytes.Buffer
+	command.Stdin, command.Stdout, command.Stderr = input, &said, &complained
+	if err := command.Run(); err != nil {
+		t.Fatalf("%s: %v: %s", name, err, complained.Bytes())
+	}
+	return said.Bytes()
+}
