@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -104,7 +103,8 @@ func BenchmarkLists(b *testing.B) {
 			b.SetBytes(int64(1000 * len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := wire.NewBody(io.Discard, c.options).WriteList(shape.List(c.form, time.Time{}), wire.ListMeta{ResourceVersion: "1"}, pages(items)); err != nil {
+				list := wire.List{Shape: shape, Form: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: pages(items)}
+				if err := wire.NewBody(io.Discard, c.options).WriteList(list); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,7 +104,7 @@ func FuzzList(f *testing.F) {
 		}
 		// What was read can be written, and is read again.
 		shape := Encoding{}.Shape(describe(podKind))
-		again := written(t, shape.List(wire.Form{Kind: wire.Listed}, time.Time{}), wire.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue}, items)
+		again := written(t, shape, wire.Form{Kind: wire.Listed}, wire.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue}, items)
 		at := 0
 		second, err := podReader().List(again, func(item wire.Item, _ wire.Facts) error {
 			if !bytes.Equal(message(&item), message(&items[at])) {
