@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestWalkOfAQuietResource: the first page of a list may be the upstream's to give, when nothing shows that the cache is
-// where the upstream is. It is spared the others: who continues a list reads it to its end.
+// TestWalkOfAQuietResource: the first page of a list may be the upstream's to give, when nothing shows that the cache
+// is where the upstream is. It is spared the others: who continues a list reads it to its end.
 func TestWalkOfAQuietResource(t *testing.T) {
 	o := newOracle(t)
 	config, err := suite.Cluster(t).Config("admin")
