@@ -39,6 +39,15 @@ func (s *Selection) Runs() iter.Seq[Run] {
 	}
 }
 
+// Candidates yields what could be selected, in runs that Selects is to be asked about. It counts nothing.
+func (s *Selection) Candidates() iter.Seq[Run] { return s.candidates }
+
+// Selects tells whether a candidate is selected, and counts it as looked at.
+func (s *Selection) Selects(p *Page, at int) bool {
+	s.Looked++
+	return s.predicate.Matches(&p.objects[at].Attributes)
+}
+
 // pick yields what is selected of a run of candidates; false ends the walk.
 func (s *Selection) pick(run Run, yield func(Run) bool) bool {
 	for run.From < run.To {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"time"
+	"unique"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -51,9 +52,26 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	selection := state.Selection(q.Predicate, p.from)
 	list.Runs = written(selection.Runs())
+	if !q.Predicate.Everything() {
+		if name := unique.Make(q.Predicate.String()); body.Remembers(name) {
+			list.Runs = candidates(selection, name)
+		}
+	}
 	err := body.WriteList(list)
-	q.Event.Looked, q.Event.Returned = selection.Looked, selection.Selected
+	q.Event.Looked, q.Event.Returned = selection.Looked, body.Items()
 	return err
+}
+
+// candidates are what may be selected, and what selects of it where that is not remembered.
+func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Run] {
+	selector := &wire.Selector{Name: name, Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
+	return func(yield func(wire.Run) bool) {
+		for run := range s.Candidates() {
+			if !yield(wire.Run{Page: run.Page, From: run.From, To: run.To, Selector: selector}) {
+				return
+			}
+		}
+	}
 }
 
 // writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).

@@ -18,62 +18,79 @@ const (
 	aheadItems = 8
 )
 
-// ahead is the form of a run, which is made if there is none; nil when the run is to be written item by item.
-func (l *listWriter) ahead(r Run) *Deflated {
+// ahead is the form of a run, which is made if there is none and it is worth it; nil when the run is to be written item
+// by item. before is how many bytes of the list stand before the run.
+func (l *listWriter) ahead(r Run, before int) *Deflated {
 	forms, page := l.body.forms, r.Page.Forms()
-	if forms == nil || page == nil || r.To-r.From < min(aheadItems, r.Page.Len()) {
+	if forms == nil || page == nil || r.Selector == nil && r.To-r.From < min(aheadItems, r.Page.Len()) {
 		return nil
 	}
-	key, s := formKey{form: l.list.Form, body: inList, from: r.From, to: r.To}, page.on(forms)
-	var text *Deflated
+	key, s := keyOf(l.list.Form, inList, r), page.on(forms)
 	if form := forms.find(s, key, l.list.Now); form != nil {
-		text = forms.use(form, l.list.Now)
-	} else if l.isWorth(r) {
-		text = forms.makeForm(s, key, l.list.Now, func(dst []byte) ([]byte, time.Time) { return l.appendRun(dst, r) })
+		return forms.use(form, l.list.Now)
 	}
-	if text == nil || !l.body.member.takes(len(*l.piece)+len(l.separator)+text.Length()) {
-		return nil // the body may turn out to be too small to be compressed
+	if !l.isWorth(r, before) {
+		return nil
 	}
-	return text
+	return forms.makeForm(s, key, l.list.Now, func(dst []byte) formText { return l.textOf(dst, r) })
 }
 
-// isWorth tells whether a run is large, and the body with it, as far as its objects tell.
-func (l *listWriter) isWorth(r Run) bool {
+// keyOf is the key of a run's form.
+func keyOf(form Form, body bodyKind, r Run) formKey {
+	key := formKey{form: form, body: body, from: r.From, to: r.To}
+	if r.Selector != nil {
+		key.selector = r.Selector.Name
+	}
+	return key
+}
+
+// isWorth tells whether a run is large, and the body with it, as far as its objects tell. What is selected of a run is
+// worth remembering even if that is nothing.
+func (l *listWriter) isWorth(r Run, before int) bool {
+	if r.Selector != nil {
+		return true
+	}
 	bytes := r.size()
-	return bytes >= aheadFrom && l.body.member.takes(len(*l.piece)+bytes)
+	return bytes >= aheadFrom && l.body.member.takes(before+bytes)
 }
 
-// appendRun appends a run's items and what stands between them.
-func (l *listWriter) appendRun(dst []byte, r Run) ([]byte, time.Time) {
-	style := l.list.Shape.List(l.list.Form, l.list.Now)
+// textOf is what a run's items look like, and what stands between them.
+func (l *listWriter) textOf(dst []byte, r Run) formText {
+	style, text := l.list.Shape.List(l.list.Form, l.list.Now), formText{plain: dst}
 	for at := r.From; at < r.To; at++ {
-		if at > r.From {
-			dst = append(dst, l.separator...)
+		if !r.selects(at) {
+			continue
 		}
-		dst = style.AppendItem(dst, r.Page.Item(at))
+		if text.items = append(text.items, uint16(at)); len(text.items) > 1 { //nolint:gosec // pages have at most 128 items
+			text.plain = append(text.plain, l.separator...)
+		}
+		text.plain = style.AppendItem(text.plain, r.Page.Item(at))
 	}
 	if aging, ok := style.(AgingStyle); ok {
-		return dst, aging.Until()
+		text.until = aging.Until()
 	}
-	return dst, time.Time{}
+	return text
 }
 
 // EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is
 // made if there is none; nil when the run is better sent event by event.
 func EventsAhead(forms *Forms, shape Shape, form Form, r Run, now time.Time) *Deflated {
-	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row || r.size() < aheadFrom {
+	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row {
 		return nil
 	}
-	key, s := formKey{form: form, body: inStream, from: r.From, to: r.To}, r.Page.Forms().on(forms)
+	key, s := keyOf(form, inStream, r), r.Page.Forms().on(forms)
 	if kept := forms.find(s, key, now); kept != nil {
 		return forms.use(kept, now)
 	}
-	return forms.makeForm(s, key, now, func(dst []byte) ([]byte, time.Time) {
+	if r.size() < aheadFrom {
+		return nil
+	}
+	return forms.makeForm(s, key, now, func(dst []byte) formText {
 		framer := shape.Framer(form)
 		for at := r.From; at < r.To; at++ {
 			dst = framer.AppendEvent(dst, TypeAdded, r.Page.Item(at))
 		}
-		return dst, time.Time{}
+		return formText{plain: dst}
 	})
 }
 
@@ -88,6 +105,10 @@ func (r Run) size() int {
 
 // splice adds a run that was compressed ahead.
 func (l *listWriter) splice(text *Deflated) error {
+	if len(text.items) == 0 {
+		return nil
+	}
+	l.body.items += len(text.items)
 	l.between()
 	if err := l.send(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package wire
 import (
 	"io"
 	"time"
+	"unique"
 )
 
 // Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes
@@ -28,6 +29,7 @@ type Body struct {
 	member *member
 	filter io.WriteCloser // nil when there is none
 	forms  *Forms         // nil when nothing is to be compressed ahead
+	items  int            // of lists that were written
 }
 
 // NewBody writes a body to w.
@@ -48,6 +50,15 @@ func (b *Body) Write(p []byte) (int, error) {
 	}
 	return b.member.Write(p)
 }
+
+// Remembers tells whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
+// selector was asked for before. Then a list is to be written from runs that have it.
+func (b *Body) Remembers(name unique.Handle[string]) bool {
+	return b.forms != nil && b.forms.hears(name)
+}
+
+// Items is how many items the lists had that were written.
+func (b *Body) Items() int { return b.items }
 
 // WriteObject writes a body of one object, and nothing else is written into it. The body is not closed.
 func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {

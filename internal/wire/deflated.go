@@ -13,6 +13,7 @@ import (
 type Deflated struct {
 	blocks []byte
 	sum    checksum // of the text
+	items  []uint16 // which of a page's it is the text of
 	shift  uint32   // what a checksum is multiplied with when the text follows
 }
 

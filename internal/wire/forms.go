@@ -2,10 +2,12 @@ package wire
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unique"
 )
 
 // Forms keeps forms of pages, for all lanes together: what a page's items look like in one kind of body, compressed
@@ -14,7 +16,9 @@ import (
 type Forms struct {
 	budget int64
 	began  time.Time
+	seed   maphash.Seed
 	counts struct{ found, made, evicted atomic.Int64 }
+	heard  [selectorsHeard]atomic.Uint64 // of selectors, by their hashes
 
 	mu    sync.Mutex // guards all below; taken by who makes or drops a form
 	bytes int64      // of those that are made
@@ -23,7 +27,7 @@ type Forms struct {
 
 // NewForms keeps forms of at most so many bytes; with a budget of 0 it keeps none, and nothing is compressed ahead.
 func NewForms(budget int64) *Forms {
-	return &Forms{budget: budget, began: time.Now(), kept: map[*pageForm]struct{}{}}
+	return &Forms{budget: budget, began: time.Now(), seed: maphash.MakeSeed(), kept: map[*pageForm]struct{}{}}
 }
 
 // FormsStats are Forms in numbers: what is kept at the moment, and what was found, made and evicted since the start.
@@ -44,7 +48,8 @@ func (f *Forms) Stats() FormsStats {
 type formKey struct {
 	form     Form
 	body     bodyKind
-	from, to int // the part of the page
+	from, to int                   // the part of the page
+	selector unique.Handle[string] // what is selected of it; zero when everything is
 }
 
 // bodyKind is what stands around and between the items.
@@ -65,6 +70,15 @@ type pageForm struct {
 	// until is when the text becomes another; zero when it never does. It is there before the text is.
 	until time.Time
 	size  int64 // what it counts for; 0 until it is made. Guarded by Forms.mu
+}
+
+// selectorsHeard is how many selectors are remembered, about. Clients that list again use a few hundred.
+const selectorsHeard = 1 << 12
+
+// hears tells whether a selector was asked for before: what is asked for once is not worth to be kept.
+func (f *Forms) hears(name unique.Handle[string]) bool {
+	hash := maphash.Comparable(f.seed, name)
+	return f.heard[hash%selectorsHeard].Swap(hash) == hash
 }
 
 // formOverhead is what a form takes beside its bytes.
@@ -104,17 +118,25 @@ func (f *Forms) use(form *pageForm, now time.Time) *Deflated {
 	return form.text.Load()
 }
 
-// makeForm makes the form of a key, unless somebody else has begun to, who is waited for. text appends it as it is, and
-// says until when.
-func (f *Forms) makeForm(s *shelf, key formKey, now time.Time, text func(dst []byte) ([]byte, time.Time)) *Deflated {
+// formText is what becomes a form.
+type formText struct {
+	plain []byte
+	items []uint16  // their places on the page
+	until time.Time // when it reads differently; zero: never
+}
+
+// makeForm makes the form of a key, unless somebody else has begun to, who is waited for. text appends it as it is.
+func (f *Forms) makeForm(s *shelf, key formKey, now time.Time, text func(dst []byte) formText) *Deflated {
 	form, mine := f.begin(s, key, now)
 	if !mine {
 		return f.use(form, now)
 	}
 	defer close(form.made)
 	plain := plains.Get().(*[]byte)
-	*plain, form.until = text((*plain)[:0])
-	made := Deflate(*plain)
+	t := text((*plain)[:0])
+	*plain, form.until = t.plain, t.until
+	made := Deflate(t.plain)
+	made.items = t.items
 	if cap(*plain) <= keepPlain {
 		plains.Put(plain)
 	}

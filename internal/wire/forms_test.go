@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unique"
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
@@ -306,5 +307,55 @@ func TestEventsAhead(t *testing.T) {
 		if none != nil {
 			t.Errorf("%s: is compressed ahead", name)
 		}
+	}
+}
+
+// What a selector leaves of a page is remembered, nothing included, and the selector is not asked again.
+func TestFormsOfSelections(t *testing.T) {
+	pages, forms := pagesOf(t, 3000, 64, 64, 3, 64, 64), wire.NewForms(1<<20)
+	for _, every := range []int{1, 2, 70, 1000} {
+		asked := 0
+		selector := &wire.Selector{Name: unique.Make(fmt.Sprint(every)), Selects: func(p wire.Page, at int) bool {
+			asked++
+			return p.Len() > 3 && at%every == every/2
+		}}
+		var selected []wire.Run
+		parts := allOf(pages)
+		parts[0].From = 5
+		for _, part := range parts {
+			for at := part.From; at < part.To; at++ {
+				if selector.Selects(part.Page, at) {
+					selected = append(selected, wire.Run{Page: part.Page, From: at, To: at + 1})
+				}
+			}
+		}
+		want := listBody(t, nil, "identity", selected...)
+		for i := range parts {
+			parts[i].Selector = selector
+		}
+		for round := range 3 {
+			asked = 0
+			if got := listBody(t, forms, "gzip", parts...); !bytes.Equal(got, want) {
+				t.Errorf("one in %d, round %d: %d bytes, want %d", every, round, len(got), len(want))
+			}
+			if round > 0 && asked > 0 {
+				t.Errorf("one in %d, round %d: asked about %d items", every, round, asked)
+			}
+		}
+	}
+}
+
+// A selector that was asked for once is not remembered.
+func TestSelectorsThatAreAskedForOnce(t *testing.T) {
+	forms, name := wire.NewForms(1<<20), unique.Make("a")
+	body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms})
+	if body.Remembers(name) {
+		t.Error("remembered before it was asked for")
+	}
+	if !body.Remembers(name) || body.Remembers(unique.Make("b")) {
+		t.Error("what was asked for before is forgotten, or what was not is remembered")
+	}
+	if plain := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "identity", Forms: forms}); plain.Remembers(name) {
+		t.Error("remembered for a body that is not compressed")
 	}
 }

@@ -2,9 +2,9 @@ package wire
 
 import (
 	"iter"
-	"slices"
 	"sync"
 	"time"
+	"unique"
 )
 
 // ListMeta is a list's metadata.
@@ -61,7 +61,20 @@ type Page interface {
 type Run struct {
 	Page     Page
 	From, To int
+	// Selector selects which of them do; nil when all do.
+	Selector *Selector
 }
+
+// Selector selects items. It is for lists of which parts are compressed ahead: whether an item is selected is not asked
+// again for a part that is there.
+type Selector struct {
+	// Name tells what is selected: equal names select the same items of a page.
+	Name unique.Handle[string]
+	// Selects tells whether the item at a place of a page is selected.
+	Selects func(p Page, at int) bool
+}
+
+func (r Run) selects(at int) bool { return r.Selector == nil || r.Selector.Selects(r.Page, at) }
 
 // pieceSize is how much is written at once: smaller writes cost HTTP/2 and TLS twice and more per byte.
 const pieceSize = 128 << 10
@@ -100,30 +113,44 @@ type List struct {
 
 // WriteList writes a list into a body, run by run. The body is not closed.
 func (b *Body) WriteList(list List) error {
-	style, runs := list.Shape.List(list.Form, list.Now), list.Runs
-	if m, ok := style.(MeasuredStyle); ok {
-		all := slices.Collect(runs)
-		m.SetTotal(measure(m, all))
-		runs = slices.Values(all)
-	}
+	style := list.Shape.List(list.Form, list.Now)
 	l := listWriter{list: list, body: b, style: style, separator: style.Separator(), piece: pieces.Get().(*[]byte)}
-	for run := range runs {
-		if err := l.run(run); err != nil {
+	if m, ok := style.(MeasuredStyle); ok {
+		return l.measured(m)
+	}
+	for run := range list.Runs {
+		if err := l.run(run, l.ahead(run, len(*l.piece))); err != nil {
 			return err
 		}
 	}
 	return l.end()
 }
 
-// measure is how long the items of a list are together.
-func measure(style MeasuredStyle, runs []Run) int {
+// measured writes a list whose head says how long its items are together.
+func (l *listWriter) measured(style MeasuredStyle) error {
+	var runs []Run
+	var ahead []*Deflated // parallel to the runs
 	total := 0
-	for _, r := range runs {
-		for at := r.From; at < r.To; at++ {
-			total += style.Len(r.Page.Item(at))
+	for run := range l.list.Runs {
+		text := l.ahead(run, total)
+		runs, ahead = append(runs, run), append(ahead, text)
+		if text != nil {
+			total += text.Length()
+			continue
+		}
+		for at := run.From; at < run.To; at++ {
+			if run.selects(at) {
+				total += style.Len(run.Page.Item(at))
+			}
 		}
 	}
-	return total
+	style.SetTotal(total)
+	for i, run := range runs {
+		if err := l.run(run, ahead[i]); err != nil {
+			return err
+		}
+	}
+	return l.end()
 }
 
 // listWriter writes one list in pieces.
@@ -136,13 +163,30 @@ type listWriter struct {
 	content   Content
 }
 
-// run adds a run of a page.
-func (l *listWriter) run(r Run) error {
-	if ahead := l.ahead(r); ahead != nil {
-		return l.splice(ahead)
+// run adds a run of a page: as it was compressed ahead, unless it was not, or the body may turn out to be too small to be
+// compressed.
+func (l *listWriter) run(r Run, ahead *Deflated) error {
+	if ahead != nil {
+		if len(ahead.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+ahead.Length()) {
+			return l.splice(ahead)
+		}
+		return l.places(r.Page, ahead.items)
 	}
 	for at := r.From; at < r.To; at++ {
+		if !r.selects(at) {
+			continue
+		}
 		if err := l.item(r.Page.Item(at)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// places adds items of a page that are known to be selected.
+func (l *listWriter) places(p Page, items []uint16) error {
+	for _, at := range items {
+		if err := l.item(p.Item(int(at))); err != nil {
 			return err
 		}
 	}
@@ -152,6 +196,7 @@ func (l *listWriter) run(r Run) error {
 // item adds an object. The head is written before the first, since it depends on whether there is one.
 func (l *listWriter) item(it *Item) error {
 	l.between()
+	l.body.items++
 	*l.piece = l.style.AppendItem(*l.piece, it)
 	if len(*l.piece) < pieceSize {
 		return nil
