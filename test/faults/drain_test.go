@@ -23,12 +23,17 @@ func TestDrainEndsWatches(t *testing.T) {
 		if protocol == "HTTP/2.0" {
 			client = run.HTTP2Client(t)
 		}
-		for _, accept := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+suite.Collection(suite.ConfigMaps, s.Namespace)+"?watch=1", nil)
+		for accept, collection := range map[string]string{
+			runtime.ContentTypeJSON: suite.Collection(suite.ConfigMaps, s.Namespace), runtime.ContentTypeProtobuf: suite.Collection(suite.ConfigMaps, s.Namespace),
+			runtime.ContentTypeJSON + ";stream=watch": "/api/v1/secrets", // passed through
+		} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+collection+
+				"?watch=1&sendInitialEvents=1&allowWatchBookmarks=1&resourceVersionMatch=NotOlderThan", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			request.Header.Set("Accept", accept)
+			request.Header.Set("Accept-Encoding", "identity")
 			response, err := client.Do(request)
 			if err != nil {
 				t.Fatal(err)

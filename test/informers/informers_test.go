@@ -7,6 +7,9 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -65,7 +68,7 @@ func (f *fleet) surviveLostWindow(t *testing.T) {
 	f.change(t)
 	f.agree(t)
 	for _, s := range f.informers {
-		if s.cached && f.log.told(http.StatusGone)[s.agent] == before[s.agent] {
+		if f.log.told(http.StatusGone)[s.agent] == before[s.agent] {
 			t.Errorf("%s was not told that its version is too old", s.name)
 		}
 	}
@@ -109,7 +112,7 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	f.agree(t)
 	tooLarge := f.log.told(http.StatusGatewayTimeout)
 	for _, s := range f.informers {
-		if s.cached && s.relistsAtVersion && tooLarge[s.agent] == 0 {
+		if s.relistsAtVersion && tooLarge[s.agent] == 0 {
 			t.Errorf("%s was not told that the facade is behind it", s.name)
 		}
 	}
@@ -118,9 +121,18 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	}
 }
 
-// version is how far a facade is with the ConfigMaps.
+// version is how far a facade is with the ConfigMaps, of which it has a lane in each encoding from then on.
 func (f *fleet) version(t *testing.T, run *suite.Facade) uint64 {
 	t.Helper()
+	config := rest.CopyConfig(run.Config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	typed, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := typed.CoreV1().ConfigMaps("none").List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
+		t.Fatal(err)
+	}
 	in := suite.NewClients(t, run.Config).Dynamic.Resource(suite.ConfigMaps).Namespace("none")
 	list, err := in.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	if err != nil {

@@ -20,8 +20,6 @@ type program struct {
 	agent   string   // what its requests begin their User-Agent with
 	command []string // takes a kubeconfig, a namespace, and for client-go a media type
 	accepts string   // the media type to ask for; empty: the library's default
-	// cached: what it asks for is answered from the cache; protobuf is passed through to the upstream.
-	cached bool
 	// relistsAtVersion: when its watch is told 410, it lists what is at least as new as what it knows.
 	relistsAtVersion bool
 }
@@ -49,12 +47,9 @@ func informersOfAllAges(t *testing.T) []program {
 		}
 		runIn(t, filepath.Join(clientsDir, g.module), "go", "build", "-o", binary, ".")
 		for _, media := range g.media {
-			p := program{name: g.module, command: []string{binary}, accepts: media, cached: true, relistsAtVersion: true}
-			switch {
-			case media != "":
+			p := program{name: g.module, command: []string{binary}, accepts: media, relistsAtVersion: true}
+			if media != "" {
 				p.name += "-json"
-			case len(g.media) > 1:
-				p.cached = false
 			}
 			p.agent = p.name
 			programs = append(programs, p)
@@ -81,7 +76,7 @@ func nodeInformer(t *testing.T) []program {
 	if err != nil || installed.ModTime().Before(locked.ModTime()) {
 		runIn(t, dir, "npm", "ci", "--no-audit", "--no-fund")
 	}
-	return []program{{name: "client-node", agent: "node-fetch", command: []string{"node", filepath.Join(dir, "informer.mjs")}, cached: true}}
+	return []program{{name: "client-node", agent: "node-fetch", command: []string{"node", filepath.Join(dir, "informer.mjs")}}}
 }
 
 // hasTool tells whether a command is installed; it may have to be.

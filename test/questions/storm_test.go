@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit/suite"
@@ -20,19 +21,20 @@ import (
 // begin to read only when all of them have an answer.
 func TestStormOfForwards(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
-	text := strings.Repeat("x", 900<<10)
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	text := strings.Repeat("eHh4", 900<<8)
 	version := ""
 	for i := range 9 {
 		object := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": fmt.Sprint("large", i)}, "data": map[string]any{"text": text},
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": fmt.Sprint("large", i)}, "data": map[string]any{"text": text},
 		}}
-		created, err := s.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{})
+		created, err := s.In(secrets).Create(t.Context(), object, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		version = created.GetResourceVersion()
 	}
-	path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersionMatch=Exact&resourceVersion=" + version
+	path := suite.Collection(secrets, s.Namespace) + "?resourceVersionMatch=Exact&resourceVersion=" + version
 	want, err := io.ReadAll(asProtobuf(t, s.Config, path).Body)
 	if err != nil {
 		t.Fatal(err)
