@@ -13,6 +13,7 @@ import (
 	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -41,6 +42,29 @@ var protobufObjectForms = append([]form{
 	{name: "partial", accept: fmt.Sprintf(protobufPartial, "v1")},
 	{name: "partial v1beta1", accept: fmt.Sprintf(protobufPartial, "v1beta1")},
 }, protobufForms...)
+
+// TestPreloadedInProtobuf: what is preloaded is there in every encoding that it has, before anybody asks.
+func TestPreloadedInProtobuf(t *testing.T) {
+	o := newOracle(t, func(c *facade.Config) {
+		c.Preload, c.PreloadEncodings = []string{"pods", "widgets.ex.io"}, []string{"json", "protobuf"}
+	})
+	const synced = `listfacade_lane_synced{encoding=%q,group=%q,resource=%q,version="v1"} 1`
+	want := []string{
+		fmt.Sprintf(synced, "json", "", "pods"), fmt.Sprintf(synced, "protobuf", "", "pods"), fmt.Sprintf(synced, "json", "ex.io", "widgets"),
+	}
+	testkit.Eventually(t, suite.Within, "the lanes are there", func() error {
+		metrics := string(o.Facade.MustAsk(t, testkit.Question{Path: "/metrics"}).Body)
+		for _, line := range want {
+			if !strings.Contains(metrics, line) {
+				return fmt.Errorf("no %s", line)
+			}
+		}
+		if lanes := strings.Count(metrics, "listfacade_lane_synced{"); lanes != len(want) {
+			return fmt.Errorf("%d lanes", lanes)
+		}
+		return nil
+	})
+}
 
 // hasProtobuf tells built-in kinds from custom ones.
 func hasProtobuf(t *testing.T, o *testkit.Oracle, kind served) bool {
