@@ -2,7 +2,9 @@ package informers
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -31,7 +34,8 @@ const (
 )
 
 // TestControlPlane has kube-controller-manager and kube-scheduler read through a facade, and write past it. They become
-// healthy, and make a Deployment's pods run.
+// healthy, and make a Deployment's pods run. However many informers they have, and typed clients beside them,
+// kube-apiserver serves one watch of a resource in an encoding.
 func TestControlPlane(t *testing.T) {
 	own, err := testkit.StartCluster(t.Context(), "--nodes=2")
 	if err != nil {
@@ -52,7 +56,46 @@ func TestControlPlane(t *testing.T) {
 	for replicas := range int32(3) {
 		deploy(t, s, replicas+2)
 	}
+	watchWithAll(t, s, run)
+	for asked, n := range upstream.MostOpen() {
+		if asked.Way == suite.Watch && n > 1 {
+			t.Errorf("%s: %d at a time", asked, n)
+		}
+	}
 	t.Logf("kube-apiserver was asked for\n%s", upstream)
+}
+
+// watchWithAll has typed informers, which ask for protobuf unless they are told otherwise, hold what there is.
+func watchWithAll(t *testing.T, s *suite.Fixture, run *suite.Facade) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var factories []informers.SharedInformerFactory
+	for range 10 {
+		factories = append(factories, informers.NewSharedInformerFactory(suite.NewClients(t, run.Config).Typed, 0))
+	}
+	t.Cleanup(func() {
+		stop()
+		for _, f := range factories {
+			f.Shutdown()
+		}
+	})
+	want := s.Present(t, suite.Pods, metav1.ListOptions{})
+	for _, f := range factories {
+		pods, nodes := f.Core().V1().Pods().Informer(), f.Core().V1().Nodes().Informer()
+		f.Start(ctx.Done())
+		testkit.Eventually(t, controlWithin, "the informers hold what there is", func() error {
+			if !pods.HasSynced() || !nodes.HasSynced() {
+				return errors.New("they are not synced")
+			}
+			held := suite.Held(t, pods)
+			for key, version := range want {
+				if held[key] != version {
+					return fmt.Errorf("%s is held at %s, not at %s", key, held[key], version)
+				}
+			}
+			return nil
+		})
+	}
 }
 
 // startComponent starts a component that reads from a facade, and waits until it is healthy. It ends with the test.

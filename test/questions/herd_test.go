@@ -37,6 +37,8 @@ type herd struct {
 // LIST and as a streaming list, compressed and not, are all answered what kube-apiserver has, and cost it one list.
 func TestHerdInJSON(t *testing.T) { testHerd(t, suite.AcceptJSON) }
 
+func TestHerdInProtobuf(t *testing.T) { testHerd(t, "application/vnd.kubernetes.protobuf") }
+
 func testHerd(t *testing.T, media string) {
 	h := &herd{Fixture: suite.NewFixture(t, suite.Cluster(t)), media: media, upstream: suite.NewTally(t, suite.Cluster(t))}
 	h.fill(t)

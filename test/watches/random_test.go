@@ -119,6 +119,10 @@ func (w *randomRun) question() testkit.Question {
 	const initial = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
 	start := pick("", "&resourceVersion=0", since, since, initial, initial+since)
 	accept := pick(suite.AcceptJSON, suite.AcceptJSON, suite.AcceptPartial, suite.AcceptTable, suite.AcceptTable)
+	if w.gvr == suite.ConfigMaps && w.random.IntN(2) == 0 {
+		const protobuf = "application/vnd.kubernetes.protobuf"
+		accept = pick(protobuf, protobuf+","+suite.AcceptJSON, protobuf+";as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+	}
 	include := ""
 	if accept == suite.AcceptTable {
 		include = pick("", "&includeObject=Object", "&includeObject=None")

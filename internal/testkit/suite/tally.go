@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -172,6 +173,13 @@ func (y *Tally) Asked(asked Asked) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return y.all[asked]
+}
+
+// MostOpen is how many of each were answered at a time, at the most.
+func (y *Tally) MostOpen() map[Asked]int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return maps.Clone(y.most)
 }
 
 // String lists what was asked for.
