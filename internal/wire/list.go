@@ -163,8 +163,8 @@ type listWriter struct {
 	content   Content
 }
 
-// run adds a run of a page: as it was compressed ahead, unless it was not, or the body may turn out to be too small to be
-// compressed.
+// run adds a run of a page: as it was compressed ahead, unless it was not, or the body may turn out to be too small to
+// be compressed.
 func (l *listWriter) run(r Run, ahead *Deflated) error {
 	if ahead != nil {
 		if len(ahead.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+ahead.Length()) {
