@@ -47,8 +47,13 @@ type block struct {
 // compare measures in the order kube-apiserver, facade, file server, and back, so that whatever drifts while it goes on
 // meets all alike. Nothing is timed before the answers were found to be the same.
 func (s *stage) compare(ctx context.Context, set string, l load, r *report.Result) error {
+	var err error
+	if l.question, err = s.dated(ctx, l.question); err != nil {
+		return err
+	}
 	say("%s: comparing the answers", set)
-	n, err := s.record(ctx, set, l)
+	n := 0
+	n, err = s.record(ctx, set, l)
 	if err != nil {
 		return err
 	}
