@@ -168,7 +168,7 @@ func TestFormsThatAreUsedStay(t *testing.T) {
 		}
 		forms := wire.NewForms(each*9 + each/2)
 		use := func(p ...*formPage) {
-			time.Sleep(time.Second) // of the bubble: a later use
+			<-time.After(time.Second) // of the bubble: a later use
 			listBody(t, forms, "gzip", allOf(p)...)
 		}
 		use(pages[:3]...)
@@ -258,7 +258,7 @@ func TestFormsOfTablesEnd(t *testing.T) {
 			if got, want := table(forms), table(nil); got != want {
 				t.Fatalf("after %v the Table is not of now", time.Since(born))
 			}
-			time.Sleep(7 * time.Second) // of the bubble: what ages do
+			<-time.After(7 * time.Second) // of the bubble: what ages do
 		}
 		runtime.KeepAlive(p)
 		if stats := forms.Stats(); stats.Made < 4 || stats.Made > 6 || stats.Kept != 1 {

@@ -163,7 +163,7 @@ func freePort(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	return strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
 }
 
