@@ -66,8 +66,8 @@ func maskBody(body []byte) []byte {
 // stays.
 func maskList(body []byte) []byte {
 	if isListEnvelope(body) {
-		body = inside(body, listRV, func([]byte) []byte { return []byte("N") })
-		return inside(body, listToken, func(token []byte) []byte { return []byte(maskToken(string(token))) })
+		body = inside(body, inListMeta(body, listRV), func([]byte) []byte { return []byte("N") })
+		return inside(body, inListMeta(body, listToken), func(token []byte) []byte { return []byte(maskToken(string(token))) })
 	}
 	rv, token, ok := listVersion(body)
 	if !ok {

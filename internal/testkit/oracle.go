@@ -192,7 +192,7 @@ func tooOld(q Question, before, got *Answer) string {
 // listVersion is the resourceVersion of a list; 0 when the answer is none.
 func (a *Answer) listVersion() uint64 {
 	if isListEnvelope(a.Body) {
-		version, _ := strconv.ParseUint(string(partOf(a.Body, listRV)), 10, 64) // 0 if there is none
+		version, _ := strconv.ParseUint(string(partOf(a.Body, inListMeta(a.Body, listRV))), 10, 64) // 0 if there is none
 		return version
 	}
 	rv, _, ok := listVersion(a.Body)

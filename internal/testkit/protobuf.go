@@ -31,8 +31,6 @@ type path []protowire.Number
 var (
 	inEnvelope     = path{2}
 	inFrame        = path{2, 1} // the envelope
-	listRV         = path{1, 2}
-	listToken      = path{1, 3}
 	objectRV       = path{1, 6}
 	statusMessage  = path{3}
 	causesMessages = path{5, 4, 2}
@@ -99,7 +97,23 @@ func kindOf(envelope []byte) string {
 	return unknown.Kind
 }
 
-// isListEnvelope tells of a list, whose ListMeta is its first field.
+// The fields of a ListMeta.
+const (
+	listRV    protowire.Number = 2
+	listToken protowire.Number = 3
+)
+
+// inListMeta is where a list's metadata has a field. It is the list's first, except for one list whose items come first
+// (metav1beta1.PartialObjectMetadataList).
+func inListMeta(envelope []byte, field protowire.Number) path {
+	var unknown runtime.Unknown
+	if isEnvelope(envelope) && unknown.Unmarshal(envelope[len(envelopeMagic):]) == nil && unknown.APIVersion == "meta.k8s.io/v1beta1" {
+		return path{2, field}
+	}
+	return path{1, field}
+}
+
+// isListEnvelope tells of a list.
 func isListEnvelope(body []byte) bool { return strings.HasSuffix(kindOf(body), "List") }
 
 // inTexts changes what an answer says in words: all of it, or the messages of a Status in protobuf.

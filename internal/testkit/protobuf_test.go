@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1beta1 "k8s.io/apimachinery/pkg/apis/meta/v1beta1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -67,6 +68,18 @@ func TestMaskProtobuf(t *testing.T) {
 		if bytes.Equal(maskList(list("7", "5")), maskList(other)) {
 			t.Errorf("masking hides %s", name)
 		}
+	}
+	old := func(rv string) []byte { // its items come first
+		return envelope(t, "meta.k8s.io/v1beta1", "PartialObjectMetadataList", &metav1beta1.PartialObjectMetadataList{
+			ListMeta: metav1.ListMeta{ResourceVersion: rv, Continue: token(rv)},
+			Items:    []metav1.PartialObjectMetadata{{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "5"}}},
+		})
+	}
+	if want, got := maskList(old("7")), maskList(old("12345")); !bytes.Equal(want, got) {
+		t.Errorf("two versions of an old list differ after masking:\n%s", around(want, got))
+	}
+	if got := (&Answer{Body: old("12345")}).listVersion(); got != 12345 {
+		t.Errorf("the old list's version is read as %d", got)
 	}
 	answer := &Answer{Body: list("12345", "5")}
 	if got := answer.listVersion(); got != 12345 {

@@ -133,7 +133,7 @@ var continueToken = regexp.MustCompile(`"?continue"?: ?"?[A-Za-z0-9_-]+`)
 // withSlashes gives a list's continue token the slash.
 func withSlashes(body []byte) []byte {
 	if isListEnvelope(body) {
-		return inside(body, listToken, withSlash)
+		return inside(body, inListMeta(body, listToken), withSlash)
 	}
 	if isEnvelope(body) {
 		return body
