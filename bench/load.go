@@ -48,7 +48,7 @@ type block struct {
 // meets all alike. Nothing is timed before the answers were found to be the same.
 func (s *stage) compare(ctx context.Context, set string, l load, r *report.Result) error {
 	var err error
-	if l.question, err = s.dated(ctx, l.question); err != nil {
+	if l.question, err = s.facade.dated(ctx, l.question); err != nil {
 		return err
 	}
 	say("%s: comparing the answers", set)

@@ -33,6 +33,10 @@ func profile(ctx context.Context, facade *server, chosen []scenario, dir string)
 
 // profile lets clients ask again and again while the server takes profiles of itself.
 func (s *server) profile(ctx context.Context, l load, path string) error {
+	var err error
+	if l.question, err = s.dated(ctx, l.question); err != nil {
+		return err
+	}
 	callers, err := s.callers(ctx, max(1, l.clients), l.question.protocol)
 	if err != nil {
 		return err

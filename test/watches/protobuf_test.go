@@ -82,7 +82,7 @@ func firstBookmark(t *testing.T, a *testkit.Asker, q testkit.Question) ([]byte, 
 		err = object.Unmarshal(envelope.Raw)
 	}
 	if err != nil || event.Type != testkit.Bookmark || object.Annotations[metav1.InitialEventsAnnotationKey] != "true" {
-		return nil, fmt.Errorf("%s: no bookmark: %v: %q", q, err, frames[0].Line)
+		return nil, fmt.Errorf("%s: no bookmark: %w: %q", q, err, frames[0].Line)
 	}
 	digits := bytes.Repeat([]byte("N"), len(object.ResourceVersion))
 	return bytes.ReplaceAll(frames[0].Line, []byte(object.ResourceVersion), digits), nil
