@@ -22,7 +22,7 @@ const (
 // by item. before is how many bytes of the list stand before the run.
 func (l *listWriter) ahead(r Run, before int) *Deflated {
 	forms, page := l.body.forms, r.Page.Forms()
-	if forms == nil || page == nil || r.Selector == nil && r.To-r.From < min(aheadItems, r.Page.Len()) {
+	if forms == nil || page == nil || r.Selector == nil && r.isShort() || l.list.Form.Kind == Row && time.Since(l.list.Now) > agedList {
 		return nil
 	}
 	key, s := keyOf(l.list.Form, inList, r), page.on(forms)
@@ -34,6 +34,12 @@ func (l *listWriter) ahead(r Run, before int) *Deflated {
 	}
 	return forms.makeForm(s, key, l.list.Now, func(dst []byte) formText { return l.textOf(dst, r) })
 }
+
+// agedList is for how long a Table takes forms, and makes them: its ages are all counted to when it began.
+const agedList = time.Second
+
+// isShort tells a part of a page with few items.
+func (r Run) isShort() bool { return r.To-r.From < min(aheadItems, r.Page.Len()) }
 
 // keyOf is the key of a run's form.
 func keyOf(form Form, body bodyKind, r Run) formKey {
@@ -75,7 +81,7 @@ func (l *listWriter) textOf(dst []byte, r Run) formText {
 // EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is
 // made if there is none; nil when the run is better sent event by event.
 func EventsAhead(forms *Forms, shape Shape, form Form, r Run, now time.Time) *Deflated {
-	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row {
+	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row || r.isShort() {
 		return nil
 	}
 	key, s := keyOf(form, inStream, r), r.Page.Forms().on(forms)

@@ -3,7 +3,6 @@ package wire
 import (
 	"io"
 	"time"
-	"unique"
 )
 
 // Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes
@@ -53,7 +52,7 @@ func (b *Body) Write(p []byte) (int, error) {
 
 // Remembers tells whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
 // selector was asked for before. Then a list is to be written from runs that have it.
-func (b *Body) Remembers(name unique.Handle[string]) bool {
+func (b *Body) Remembers(name string) bool {
 	return b.forms != nil && b.forms.hears(name)
 }
 
@@ -69,7 +68,7 @@ func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
 		w = b.member.w // it is known not to be compressed, so that nothing has to be held back
 	}
 	_, err := w.Write(*object)
-	if cap(*object) <= keepPiece {
+	if err == nil && cap(*object) <= keepPiece { // else HTTP/2 may still be about to read it
 		objects.Put(object)
 	}
 	return err

@@ -52,6 +52,14 @@ type formKey struct {
 	selector unique.Handle[string] // what is selected of it; zero when everything is
 }
 
+// nameLen is how many bytes the key keeps alive.
+func (k formKey) nameLen() int {
+	if k.selector == (unique.Handle[string]{}) {
+		return 0
+	}
+	return len(k.selector.Value())
+}
+
 // bodyKind is what stands around and between the items.
 type bodyKind int
 
@@ -75,14 +83,21 @@ type pageForm struct {
 // selectorsHeard is how many selectors are remembered, about. Clients that list again use a few hundred.
 const selectorsHeard = 1 << 12
 
+// longestSelector is how long a selector's name may be for what it selects to be remembered.
+const longestSelector = 4 << 10
+
 // hears tells whether a selector was asked for before: what is asked for once is not worth to be kept.
-func (f *Forms) hears(name unique.Handle[string]) bool {
-	hash := maphash.Comparable(f.seed, name)
+func (f *Forms) hears(name string) bool {
+	if len(name) > longestSelector {
+		return false
+	}
+	hash := maphash.String(f.seed, name)
 	return f.heard[hash%selectorsHeard].Swap(hash) == hash
 }
 
-// formOverhead is what a form takes beside its bytes.
-const formOverhead = 320
+// formOverhead is what a form counts for beside its bytes: what it takes, with the name of a selector of the usual
+// length. It also bounds how many there are, which are looked at together when some have to go.
+const formOverhead = 1 << 10
 
 // formsOfPage bounds how many forms a page has at a time. Parts of pages come in any number.
 const formsOfPage = 24
@@ -115,6 +130,9 @@ func (f *Forms) use(form *pageForm, now time.Time) *Deflated {
 		return text
 	}
 	<-form.made
+	if form.isOver(now) {
+		return nil // it was made by a list that began long before
+	}
 	return form.text.Load()
 }
 
@@ -131,7 +149,7 @@ func (f *Forms) makeForm(s *shelf, key formKey, now time.Time, text func(dst []b
 	if !mine {
 		return f.use(form, now)
 	}
-	defer close(form.made)
+	defer f.settle(form)
 	plain := plains.Get().(*[]byte)
 	t := text((*plain)[:0])
 	*plain, form.until = t.plain, t.until
@@ -142,8 +160,19 @@ func (f *Forms) makeForm(s *shelf, key formKey, now time.Time, text func(dst []b
 	}
 	form.text.Store(made)
 	f.counts.made.Add(1)
-	f.charge(form, int64(made.Size()+formOverhead))
+	f.charge(form, int64(made.Size()+key.nameLen()+formOverhead))
 	return made
+}
+
+// settle ends the wait for a form. One that was not made, because what is to be compressed panics, is nobody's.
+func (f *Forms) settle(form *pageForm) {
+	if form.text.Load() == nil {
+		f.mu.Lock()
+		form.of.remove(form)
+		f.forget(form)
+		f.mu.Unlock()
+	}
+	close(form.made)
 }
 
 // keepPlain is how large in bytes a buffer may be that is used again: a page of 128 pods.
@@ -227,10 +256,23 @@ func (f *Forms) forget(form *pageForm) {
 	delete(f.kept, form)
 }
 
+// tryDrop is drop for a writer of a lane, who waits for nobody: what is not dropped goes like a page's that nobody
+// holds.
+func (f *Forms) tryDrop(s *shelf) {
+	if f.mu.TryLock() {
+		defer f.mu.Unlock()
+		f.dropAll(s)
+	}
+}
+
 // drop drops all forms of a page.
 func (f *Forms) drop(s *shelf) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.dropAll(s)
+}
+
+func (f *Forms) dropAll(s *shelf) {
 	for _, form := range s.forms() {
 		f.forget(form)
 	}

@@ -347,15 +347,40 @@ func TestFormsOfSelections(t *testing.T) {
 
 // A selector that was asked for once is not remembered.
 func TestSelectorsThatAreAskedForOnce(t *testing.T) {
-	forms, name := wire.NewForms(1<<20), unique.Make("a")
+	forms, name := wire.NewForms(1<<20), "a"
 	body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms})
 	if body.Remembers(name) {
 		t.Error("remembered before it was asked for")
 	}
-	if !body.Remembers(name) || body.Remembers(unique.Make("b")) {
+	runtime.GC()
+	if !body.Remembers(strings.Clone(name)) || body.Remembers("b") {
 		t.Error("what was asked for before is forgotten, or what was not is remembered")
 	}
 	if plain := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "identity", Forms: forms}); plain.Remembers(name) {
 		t.Error("remembered for a body that is not compressed")
 	}
+}
+
+// What panics while it is made is not kept, and the next who needs it makes it.
+func TestFormsThatCannotBeMade(t *testing.T) {
+	pages, forms, fails := pagesOf(t, 3000, 64), wire.NewForms(1<<20), true
+	part := wire.Run{Page: pages[0], To: 64, Selector: &wire.Selector{Name: unique.Make("x"), Selects: func(wire.Page, int) bool {
+		if fails {
+			panic("cannot be told")
+		}
+		return true
+	}}}
+	func() {
+		defer func() { _ = recover() }()
+		listBody(t, forms, "gzip", part)
+	}()
+	if stats := forms.Stats(); stats.Kept != 0 || stats.Made != 0 {
+		t.Errorf("kept although it was not made: %+v", stats)
+	}
+	fails = false
+	listBody(t, forms, "gzip", part)
+	if stats := forms.Stats(); stats.Kept != 1 || stats.Made != 1 {
+		t.Errorf("not made anew: %+v", stats)
+	}
+	runtime.KeepAlive(pages)
 }

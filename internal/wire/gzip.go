@@ -22,7 +22,6 @@ func AcceptsGzip(acceptEncoding string) bool {
 // block holds until it has seen the next member's head, which is sent with the next event.
 func WriteMember(w io.Writer, p []byte) error {
 	out := scratch.Get().(*bytes.Buffer)
-	defer scratch.Put(out)
 	out.Reset()
 	out.Write(memberHead)
 	if err := appendFlate(out, flates, p); err != nil {
@@ -36,7 +35,6 @@ func WriteMember(w io.Writer, p []byte) error {
 // WriteMemberAhead writes what was compressed ahead as one gzip member.
 func WriteMemberAhead(w io.Writer, d *Deflated) error {
 	out := scratch.Get().(*bytes.Buffer)
-	defer scratch.Put(out)
 	out.Reset()
 	out.Write(memberHead)
 	out.Write(d.blocks)
@@ -46,6 +44,9 @@ func WriteMemberAhead(w io.Writer, d *Deflated) error {
 func endMember(w io.Writer, out *bytes.Buffer, sum *checksum) error {
 	out.Write(lastBlock)
 	out.Write(sum.appendTo(out.AvailableBuffer()))
-	_, err := w.Write(out.Bytes())
-	return err
+	if _, err := w.Write(out.Bytes()); err != nil {
+		return err // HTTP/2 may still be about to read what a client did not wait for
+	}
+	scratch.Put(out)
+	return nil
 }

@@ -128,13 +128,11 @@ func (b *Body) WriteList(list List) error {
 
 // measured writes a list whose head says how long its items are together.
 func (l *listWriter) measured(style MeasuredStyle) error {
-	var runs []Run
-	var ahead []*Deflated // parallel to the runs
+	var runs []Run // and not what was compressed ahead, which may be evicted while a slow client reads
 	total := 0
 	for run := range l.list.Runs {
-		text := l.ahead(run, total)
-		runs, ahead = append(runs, run), append(ahead, text)
-		if text != nil {
+		runs = append(runs, run)
+		if text := l.ahead(run, total); text != nil {
 			total += text.Length()
 			continue
 		}
@@ -145,8 +143,8 @@ func (l *listWriter) measured(style MeasuredStyle) error {
 		}
 	}
 	style.SetTotal(total)
-	for i, run := range runs {
-		if err := l.run(run, ahead[i]); err != nil {
+	for _, run := range runs {
+		if err := l.run(run, l.ahead(run, total)); err != nil {
 			return err
 		}
 	}

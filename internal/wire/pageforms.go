@@ -42,9 +42,9 @@ func (p *PageForms) on(f *Forms) *shelf {
 }
 
 // Drop drops them because their page is no longer part of the newest State. Who still reads an older one may have them
-// made again.
+// made again. It does not wait for anybody.
 func (p *PageForms) Drop() {
 	if s := p.shelf.Load(); s != nil && len(s.forms()) > 0 {
-		s.keeper.drop(s)
+		s.keeper.tryDrop(s)
 	}
 }
