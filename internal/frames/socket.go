@@ -33,6 +33,9 @@ var together = sync.Pool{New: func() any {
 	return &b
 }}
 
+// keepTogether is how large a buffer may be that is used again. A client that takes large frames makes them larger.
+const keepTogether = 2 * told
+
 // hold says whether the next record waits for another.
 func (s *socket) hold(on bool) {
 	s.mu.Lock()
@@ -70,8 +73,10 @@ func (s *socket) flush() error {
 
 func (s *socket) send() error {
 	_, err := s.Conn.Write(*s.held)
-	*s.held = (*s.held)[:0]
-	together.Put(s.held)
+	if err == nil && cap(*s.held) <= keepTogether {
+		*s.held = (*s.held)[:0]
+		together.Put(s.held)
+	}
 	s.held = nil
 	return err
 }
