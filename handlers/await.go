@@ -27,12 +27,19 @@ func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector)
 	if isReady(lane) {
 		return nil // almost always
 	}
+	if q.malformed != nil {
+		return nil // which is what it is told, and no lane is needed for that
+	}
 	defer q.Event.Waited(observe.Syncing, time.Now())
+	crowd := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
 	if q.isCheap() {
-		lane.AwaitSync(ctx, cheapWait)
+		if leave, err := g.crowd.Join(crowd + " cheap"); err == nil { // else the upstream answers at once
+			defer leave()
+			lane.AwaitSync(ctx, cheapWait)
+		}
 		return nil
 	}
-	leave, err := g.crowd.Join(lane.Resource.GVR.String() + " " + lane.Encoding.Name())
+	leave, err := g.crowd.Join(crowd)
 	if err != nil {
 		return &notReadyError{cause: errBusy, after: lane.FilledIn()}
 	}

@@ -16,6 +16,11 @@ import (
 
 // cache answers a read from its lane.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+	if q.malformed != nil {
+		warn(out.header(), lane)
+		q.Event.Source = observe.FromCache
+		return q.malformed
+	}
 	state, err := s.ready(lane)
 	if err != nil {
 		return unready(q, err)
@@ -35,9 +40,6 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflec
 
 // read tells the verbs apart.
 func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
-	if q.malformed != nil {
-		return q.malformed
-	}
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
 	}

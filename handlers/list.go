@@ -53,8 +53,8 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 	selection := state.Selection(q.Predicate, p.from)
 	list.Runs = written(selection.Runs())
 	if !q.Predicate.Everything() {
-		if name := unique.Make(q.Predicate.String()); body.Remembers(name) {
-			list.Runs = candidates(selection, name)
+		if name := q.Predicate.String(); body.Remembers(name) {
+			list.Runs = candidates(selection, unique.Make(name))
 		}
 	}
 	err := body.WriteList(list)
