@@ -21,8 +21,8 @@ type sample struct {
 	bytes int64         // of all bodies, as sent
 }
 
-// drive lets all clients of a server ask. In a herd it counts those whose answers fail, as long as somebody gets all:
-// kube-apiserver ends answers that take longer than a minute.
+// drive lets all clients of a server ask. In a herd it counts those whose answers fail: kube-apiserver ends answers
+// that take longer than a minute, and on a slow machine all of them may.
 func (t *target) drive(ctx context.Context, l load) (block, error) {
 	var b block
 	var mu sync.Mutex
@@ -57,7 +57,7 @@ func (t *target) drive(ctx context.Context, l load) (block, error) {
 	close(start)
 	err := group.Wait()
 	b.took = time.Since(began)
-	if err == nil && len(b.samples) == 0 {
+	if err == nil && len(b.samples) == 0 && !t.mayFail {
 		err = failure
 	}
 	if err == nil && b.failed > 0 {

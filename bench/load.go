@@ -32,6 +32,7 @@ type target struct {
 	callers []caller
 	visit   visit
 	blocks  []block
+	mayFail bool // nobody has to get an answer
 }
 
 // block is what one server did for the clients in a while.
@@ -60,7 +61,7 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	defer func() { _ = s.files.answers.Remove(set) }() // else all goes at the end
 	say("%s: measuring", set)
 	targets := []*target{
-		{server: s.direct, visit: l.visit()}, {server: s.facade, visit: l.visit()}, {server: s.files.server, visit: l.sends(set, n)},
+		{server: s.direct, visit: l.visit(), mayFail: l.herd}, {server: s.facade, visit: l.visit()}, {server: s.files.server, visit: l.sends(set, n)},
 	}
 	for _, t := range targets {
 		if t.callers, err = t.server.callers(ctx, max(1, l.clients), l.question.protocol); err != nil {
@@ -155,6 +156,9 @@ func figures(blocks []block) *report.Figures {
 			wall, first = append(wall, one.wall), append(first, one.first)
 			f.Bytes = one.bytes
 		}
+	}
+	if len(wall) == 0 { // nobody got an answer, for as long as they were asked for
+		wall, first = took, took
 	}
 	f.CPU = report.Spread{Median: median(cpu), Low: quantile(cpu, 0.25), High: quantile(cpu, 0.75)}
 	f.P50, f.P99, f.First = median(wall), quantile(wall, 0.99), median(first)
