@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // requestLog notes what the clients of a server ask and are told.
@@ -67,11 +69,18 @@ func (l *requestLog) told(code int) map[string]int {
 	defer l.mu.Unlock()
 	counts := map[string]int{}
 	for _, v := range l.ended {
-		if v.code == code || strings.Contains(v.said, fmt.Sprintf(`"code":%d`, code)) {
+		if v.code == code || strings.Contains(v.said, fmt.Sprintf(`"code":%d`, code)) || strings.Contains(v.said, inProtobuf(code)) {
 			counts[v.agent]++
 		}
 	}
 	return counts
+}
+
+// inProtobuf is what the last event of a watch in protobuf ends with when it tells of a code: the sixth field of a
+// Status, which is its last, and the end of an envelope (semantics 7.4).
+func inProtobuf(code int) string {
+	field := protowire.AppendVarint(protowire.AppendTag(nil, 6, protowire.VarintType), uint64(code)) //nolint:gosec // HTTP's codes
+	return string(field) + "\x1a\x00\"\x00"
 }
 
 // print logs every exchange.
