@@ -122,7 +122,8 @@ func compareForms(t *testing.T, o *testkit.Oracle) {
 			}
 		}
 	}
-	for _, accept := range []string{suite.AcceptJSON, protobuf, suite.AcceptPartial} { // ages of a Table may change between two streams
+	// Not as a Table: its ages may change between two streams.
+	for _, accept := range []string{suite.AcceptJSON, protobuf, suite.AcceptPartial} {
 		for _, path := range []string{"/api/v1/configmaps", "/api/v1/namespaces/forms-b/configmaps"} {
 			for range 2 {
 				compareInitialEvents(t, o, path, accept)
