@@ -34,7 +34,12 @@ func newWorkloadCluster(t *testing.T) *workloadCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	c := &workloadCluster{Fixture: suite.NewFixture(t, own), run: suite.StartFacade(t, own, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })}
+	run := suite.StartFacade(t, own, func(c *facade.Config) {
+		c.BookmarkInterval = 100 * time.Millisecond
+		// A lane's window begins with it, in either encoding: no watch asks for what was before.
+		c.Preload, c.PreloadEncodings = []string{"configmaps", "pods", "events", "nodes", "namespaces"}, []string{"json", "protobuf"}
+	})
+	c := &workloadCluster{Fixture: suite.NewFixture(t, own), run: run}
 	c.oracle = c.Oracle(t, c.run)
 	return c
 }
