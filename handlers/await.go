@@ -27,15 +27,15 @@ func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector)
 	if isReady(lane) {
 		return nil // almost always
 	}
-	if q.malformed != nil {
-		return nil // which is what it is told, and no lane is needed for that
+	if q.malformed != nil && lane.Kind() != nil {
+		return nil // a refusal needs no more of the lane
 	}
 	defer q.Event.Waited(observe.Syncing, time.Now())
 	crowd := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
 	if q.isCheap() {
 		if leave, err := g.crowd.Join(crowd + " cheap"); err == nil { // else the upstream answers at once
 			defer leave()
-			lane.AwaitSync(ctx, cheapWait)
+			q.awaitShortly(ctx, lane)
 		}
 		return nil
 	}
@@ -59,9 +59,20 @@ func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return nil
 }
 
-// isCheap tells what the upstream answers for little while the lane cannot: an object, and a page of the newest state
-// or of an exact version.
-func (q *Request) isCheap() bool { return q.verb() == verbGet || q.passesUnready() && q.isPage() }
+// isCheap tells what the upstream answers for little while the lane cannot: an object, a page of the newest state or of
+// an exact version, and a refusal.
+func (q *Request) isCheap() bool {
+	return q.malformed != nil || q.verb() == verbGet || q.passesUnready() && q.isPage()
+}
+
+// awaitShortly waits for as much of the lane as a cheap request needs.
+func (q *Request) awaitShortly(ctx context.Context, lane *reflector.Reflector) {
+	if q.malformed != nil {
+		lane.AwaitKind(ctx, cheapWait)
+		return
+	}
+	lane.AwaitSync(ctx, cheapWait)
+}
 
 // fillPatience is how long the request waits for a lane; a watch not for longer than it is to last, and its time begins
 // anew then.

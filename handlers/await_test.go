@@ -89,6 +89,26 @@ func TestCheapReadsWaitShortly(t *testing.T) {
 	})
 }
 
+// A refusal has the warnings of its resource, as every answer does: also the first of all, while the upstream is still
+// being asked for them.
+func TestFirstRefusalHasTheWarnings(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		const deprecated = `299 - "deprecated"`
+		f.Script(testkit.AskProbe, func(w http.ResponseWriter, r *http.Request) {
+			<-time.After(cheapWait / 2)
+			w.Header().Set("Warning", deprecated)
+			f.Truth(w, r)
+		})
+		response, body := f.get(t, allOfThem+"?limit=abc")
+		if response.StatusCode != http.StatusBadRequest || response.Header.Get("Warning") != deprecated {
+			t.Errorf("%d %q %s", response.StatusCode, response.Header["Warning"], body)
+		}
+		if source := f.events.last().Source; source != observe.FromCache {
+			t.Errorf("answered from %s", source)
+		}
+	})
+}
+
 // A wait ends when the request's time does, its client leaves, the lane fails or the server drains, and at the latest
 // after ten seconds, with the time after which it is worth to come back.
 func TestWaitsEnd(t *testing.T) {

@@ -17,6 +17,9 @@ import (
 // cache answers a read from its lane.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if q.malformed != nil {
+		if lane.Kind() == nil { // and so its warnings, which refusals have too
+			return forwardFor(observe.NotReady)
+		}
 		warn(out.header(), lane)
 		q.Event.Source = observe.FromCache
 		return q.malformed

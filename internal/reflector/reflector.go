@@ -34,14 +34,27 @@ func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client
 // AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
 // at. A lane that failed is waited for once it is being listed again.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
-	if _, err := r.Cache.State(); err == nil {
+	r.await(ctx, wait, func() bool {
+		_, err := r.Cache.State()
+		return err == nil
+	})
+}
+
+// AwaitKind waits, as AwaitSync does, until the upstream was asked about the kind.
+func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
+	r.await(ctx, wait, func() bool { return r.Kind() != nil })
+}
+
+// await waits until something that is announced has come about.
+func (r *Reflector) await(ctx context.Context, wait time.Duration, came func() bool) {
+	if came() {
 		return // almost always, and without a lock
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		changed := r.change()
-		if _, err := r.Cache.State(); err == nil || r.idles() {
+		if came() || r.idles() {
 			return
 		}
 		select {
