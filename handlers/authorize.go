@@ -12,9 +12,13 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Authorizer says whether a request is allowed. auth.ErrDenied and every other error mean that it is not.
+// Authorizer says whether a request is allowed.
 type Authorizer interface {
+	// Authorize returns a grant for exactly these attributes. An *auth.DeniedError and every other error mean that there
+	// is none: auth.ErrStale, an *auth.UnavailableError, an *auth.BusyError.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error)
+	// Hold follows what was granted, for a watch; whoever holds the lease releases it.
+	Hold(a auth.Attributes) *auth.Lease
 }
 
 // gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for

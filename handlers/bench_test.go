@@ -74,7 +74,7 @@ func (f *benched) newHandler(b *testing.B) http.Handler {
 	granted := reviewer(func() (int, []byte, error) { return http.StatusCreated, []byte(`{"status":{"allowed":true}}`), nil })
 	return New(Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	})
 }

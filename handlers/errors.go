@@ -255,7 +255,7 @@ func invalidName(name string) error {
 
 // forbidden is the 403 of a path that is no resource's.
 func forbidden(q *Request) error {
-	why := fmt.Errorf("User %q cannot %s path %q", q.User, q.Attributes.Verb, q.url.Path) //nolint:staticcheck // kube-apiserver's words
+	why := fmt.Errorf("User %q cannot %s path %q", q.Caller.Name(), q.Attributes.Verb, q.url.Path) //nolint:staticcheck // kube-apiserver's words
 	return apierrors.NewForbidden(schema.GroupResource{}, "", why)
 }
 

@@ -21,7 +21,7 @@ import (
 func TestEvents(t *testing.T) {
 	core := func(verb string) observe.Event {
 		return observe.Event{
-			User: kubeconfigUser, Method: "GET", Verb: verb, Version: "v1", Resource: "configmaps", Scope: "cluster",
+			User: auth.Kubeconfig().Name(), Method: "GET", Verb: verb, Version: "v1", Resource: "configmaps", Scope: "cluster",
 			Discovered: true, Source: observe.FromCache, Code: http.StatusOK,
 		}
 	}
@@ -56,8 +56,8 @@ func TestEvents(t *testing.T) {
 		"/api/v1/unknowns": with(core("list"), func(e *observe.Event) {
 			e.Discovered, e.Resource, e.Source, e.Reason, e.Code = false, "unknowns", observe.FromUpstream, observe.Undiscovered, 404
 		}),
-		"/api/v1": {User: kubeconfigUser, Method: "GET", Verb: "get", Source: observe.FromCache, Code: http.StatusOK},
-		"/livez":  {User: kubeconfigUser, Method: "GET", Verb: "get", Source: observe.FromFacade, Code: http.StatusOK},
+		"/api/v1": {User: auth.Kubeconfig().Name(), Method: "GET", Verb: "get", Source: observe.FromCache, Code: http.StatusOK},
+		"/livez":  {User: auth.Kubeconfig().Name(), Method: "GET", Verb: "get", Source: observe.FromFacade, Code: http.StatusOK},
 		"/api/v1/configmaps?timeout=x": with(core("list"), func(e *observe.Event) {
 			e.User, e.Discovered, e.Source, e.Code = "", false, observe.FromFacade, http.StatusBadRequest
 		}),

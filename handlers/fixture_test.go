@@ -105,7 +105,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authorizer: scriptedAuthorizer{f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: everybody{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {
@@ -116,8 +116,20 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	return f
 }
 
+// everybody is whoever asks, with rights that last.
+type everybody struct{}
+
+// Authenticate implements Authenticator.
+func (everybody) Authenticate(*http.Request) (*auth.Caller, error) { return auth.Kubeconfig(), nil }
+
+// Hold implements Authorizer.
+func (everybody) Hold(auth.Attributes) *auth.Lease { return &auth.Lease{} }
+
 // scriptedAuthorizer gives real grants for what the test allows.
-type scriptedAuthorizer struct{ *facade }
+type scriptedAuthorizer struct {
+	*facade
+	everybody
+}
 
 // Authorize implements Authorizer.
 func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {

@@ -14,7 +14,7 @@ import (
 // Probes answer in kube-apiserver's form (semantics 8.3).
 func TestHealth(t *testing.T) {
 	var broken error
-	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
+	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
 		{Name: "ping", Probes: []string{"healthz", "livez", "readyz"}, Healthy: func() error { return nil }},
 		{Name: "discovery", Probes: []string{"readyz"}, Healthy: func() error { return broken }},
 	}})

@@ -38,11 +38,11 @@ const (
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
 // Request is one request, resolved once: behind the resolve station only the reply, which is the connection, knows the
-// *http.Request. Immutable, but for what a later station adds (User, Predicate) and the Event, which is filled on the
+// *http.Request. Immutable, but for what a later station adds (Caller, Predicate) and the Event, which is filled on the
 // way.
 type Request struct {
 	Event      *observe.Event
-	User       string // who asks; set by the authenticate station
+	Caller     *auth.Caller // who asks; set by the authenticate station
 	Attributes auth.Attributes
 
 	subject subject

@@ -205,10 +205,10 @@ func viaWatchPath(info *request.RequestInfo) bool {
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {
-		return auth.Attributes{User: q.User, Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
+		return auth.Attributes{Caller: q.Caller, Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
 	}
 	a := auth.Attributes{
-		User: q.User, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
+		Caller: q.Caller, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
 		Namespace: info.Namespace, Name: info.Name, PassedThrough: q.reason != "",
 	}
 	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {

@@ -39,7 +39,9 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	ctx, cancel := q.bounded(r.Context())
 	defer cancel()
 	out.until, _ = ctx.Deadline()
-	authenticate(q)
+	if err := s.authenticate(q, r); err != nil {
+		return err
+	}
 	if err := s.limiter.admit(q); err != nil {
 		return err
 	}

@@ -108,20 +108,20 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 	authorizer := authorizerFunc(func(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
 		asked = append(asked, a)
 		if deny {
-			return auth.Grant{}, auth.ErrDenied
+			return auth.Grant{}, &auth.DeniedError{}
 		}
 		return allower{}.Authorize(ctx, a)
 	})
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	handler := New(Config{
-		Log: zap.NewNop(), Sink: observe.Sinks{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
+		Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
 	})
 	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/healthz", "/livez/ping"} {
 		for _, deny = range []bool{false, true} {
 			asked = nil
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-			if len(asked) != 1 || asked[0].Path != path || asked[0].Verb != "get" || asked[0].User == "" {
+			if len(asked) != 1 || asked[0].Path != path || asked[0].Verb != "get" || asked[0].Caller == nil {
 				t.Errorf("%s: the authorizer was asked %+v", path, asked)
 			}
 			if denied := w.Code == http.StatusForbidden; denied != deny {
@@ -136,6 +136,9 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 
 // authorizerFunc is an Authorizer.
 type authorizerFunc func(context.Context, auth.Attributes) (auth.Grant, error)
+
+// Hold implements Authorizer.
+func (authorizerFunc) Hold(auth.Attributes) *auth.Lease { return &auth.Lease{} }
 
 // Authorize implements Authorizer.
 func (f authorizerFunc) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {

@@ -18,18 +18,19 @@ import (
 
 // Config is what a Server is made of. Every field is needed unless it says otherwise.
 type Config struct {
-	Catalog    *upstream.Catalog
-	Lanes      *reflector.Lanes
-	Documents  *upstream.Documents
-	Fields     *upstream.Fields
-	Upstream   *upstream.PassThrough
-	Authorizer Authorizer
-	Forms      *wire.Forms  // keeps what pages look like in compressed lists
-	Sink       observe.Sink // is told of each request when it is over
-	Metrics    http.Handler // answers /metrics
-	Profiles   http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
-	Log        *zap.Logger
-	Checks     []Check
+	Catalog       *upstream.Catalog
+	Lanes         *reflector.Lanes
+	Documents     *upstream.Documents
+	Fields        *upstream.Fields
+	Upstream      *upstream.PassThrough
+	Authenticator Authenticator
+	Authorizer    Authorizer
+	Forms         *wire.Forms  // keeps what pages look like in compressed lists
+	Sink          observe.Sink // is told of each request when it is over
+	Metrics       http.Handler // answers /metrics
+	Profiles      http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
+	Log           *zap.Logger
+	Checks        []Check
 
 	// Uncached resources are always passed through.
 	Uncached map[schema.GroupResource]bool
@@ -49,15 +50,16 @@ type Config struct {
 
 // Server answers requests. It holds the stations of their road, and no lane.
 type Server struct {
-	resolver  resolver
-	limiter   *limiter
-	gate      gate
-	documents *upstream.Documents
-	fields    *upstream.Fields
-	upstream  *upstream.PassThrough
-	metrics   http.Handler
-	profiles  http.Handler
-	checks    []Check
+	resolver      resolver
+	authenticator Authenticator
+	limiter       *limiter
+	gate          gate
+	documents     *upstream.Documents
+	fields        *upstream.Fields
+	upstream      *upstream.PassThrough
+	metrics       http.Handler
+	profiles      http.Handler
+	checks        []Check
 
 	forms    *wire.Forms
 	times    times
@@ -75,10 +77,11 @@ type times struct {
 // New makes the handler of everything that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:  resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
-		limiter:   newLimiter(c.Draining, c.RequestTimeout),
-		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
+		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
+		authenticator: c.Authenticator,
+		limiter:       newLimiter(c.Draining, c.RequestTimeout),
+		gate:          gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
+		documents:     c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},

@@ -51,7 +51,7 @@ func TestReadsComeFromTheCache(t *testing.T) {
 func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 	refusal := testkit.Refuse(http.StatusForbidden, "Forbidden")
 	denials := map[string]Authorizer{
-		"denied":            denier{err: auth.ErrDenied},
+		"denied":            denier{err: &auth.DeniedError{}},
 		"unavailable":       denier{err: &auth.UnavailableError{Err: errors.New("down")}},
 		"an empty grant":    denier{},
 		"another's grant":   otherGrant{},
@@ -94,7 +94,10 @@ func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 }
 
 // denier gives no grant that covers anything.
-type denier struct{ err error }
+type denier struct {
+	everybody
+	err error
+}
 
 // Authorize implements Authorizer.
 func (d denier) Authorize(context.Context, auth.Attributes) (auth.Grant, error) {
@@ -102,7 +105,7 @@ func (d denier) Authorize(context.Context, auth.Attributes) (auth.Grant, error) 
 }
 
 // allower grants whatever needs no review.
-type allower struct{}
+type allower struct{ everybody }
 
 // Authorize implements Authorizer.
 func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
@@ -110,7 +113,7 @@ func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, er
 }
 
 // otherGrant gives a real grant, for another namespace.
-type otherGrant struct{}
+type otherGrant struct{ everybody }
 
 // Authorize implements Authorizer.
 func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {

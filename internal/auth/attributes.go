@@ -10,9 +10,9 @@ import (
 // Attributes are what an authorizer decides on: the parsed request, selectors included, because kube-apiserver's Node
 // authorizer and every CEL authorizer may allow a list only with its selector (KEP-4601).
 type Attributes struct {
-	User                     string // who asks
-	Verb                     string // get, list or watch; of a path that is no resource's, the method in lower case
-	Path                     string // of what is no resource; empty for resources
+	Caller                   *Caller // who asks
+	Verb                     string  // get, list or watch; of a path that is no resource's, the method in lower case
+	Path                     string  // of what is no resource; empty for resources
 	Group, Version, Resource string
 	Subresource              string
 	Namespace                string // "" is all namespaces; never narrowed by a metadata.namespace selector
@@ -31,7 +31,11 @@ func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, usu
 const usualKey = 256
 
 func (a Attributes) appendKey(b []byte) []byte {
-	for _, part := range [...]string{a.User, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
+	caller := ""
+	if a.Caller != nil {
+		caller = a.Caller.key
+	}
+	for _, part := range [...]string{caller, a.Verb, a.Path, a.Group, a.Version, a.Resource, a.Subresource, a.Namespace, a.Name} {
 		b = strconv.AppendQuote(b, part)
 	}
 	b = append(strconv.AppendBool(b, a.PassedThrough), '|')

@@ -2,9 +2,11 @@ package auth
 
 import (
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apiserver/pkg/authentication/user"
 )
 
 // variations are questions that differ from each other in one thing, among them such that a careless key would confuse.
@@ -24,8 +26,12 @@ func variations(t testing.TB) []Attributes {
 		vary(func(a *Attributes) { a.Group = group })
 	}
 	vary(func(a *Attributes) { a.Version = "v2" })
-	vary(func(a *Attributes) { a.User = "list" })
-	vary(func(a *Attributes) { a.User, a.Verb = "list", "" })
+	for _, name := range []string{"list", "", `""`} {
+		vary(func(a *Attributes) { a.Caller = NewCaller(&user.DefaultInfo{Name: name}, ByToken, time.Time{}) })
+	}
+	vary(func(a *Attributes) {
+		a.Caller = NewCaller(&user.DefaultInfo{Name: "list", Groups: []string{"x"}}, ByToken, time.Time{})
+	})
 	vary(func(a *Attributes) { a.Path = "/metrics" })
 	vary(func(a *Attributes) { a.Subresource = "log" })
 	vary(func(a *Attributes) { a.PassedThrough = true })

@@ -18,20 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// ErrDenied says that the upstream's authorizer did not allow the read.
-var ErrDenied = errors.New("the upstream's authorizer did not allow the read")
-
-// UnavailableError says that the upstream could not be asked.
-type UnavailableError struct{ Err error }
-
-func (e *UnavailableError) Error() string { return "ask the upstream's authorizer: " + e.Err.Error() }
-
-// Unwrap returns the cause.
-func (e *UnavailableError) Unwrap() error { return e.Err }
-
-// ErrStale says that the upstream allowed the read, but has not been heard for longer since than may be.
-var ErrStale = errors.New("the upstream has not been heard for too long to believe what it allowed")
-
 // Limits of the decisions that are kept.
 const (
 	decisionTTL   = 10 * time.Second // as delegated authorizers of kube-apiserver keep theirs
@@ -54,6 +40,7 @@ type Upstream interface {
 type Self struct {
 	upstream     Upstream
 	maxStaleness time.Duration
+	everybody    *Caller
 	flight       singleflight.Group
 	trouble      trouble
 
@@ -70,10 +57,16 @@ type decision struct {
 // been heard for maxStaleness (0: without end): the answers that it opens are as stale as itself and come from the same
 // credentials. While the upstream refuses to be asked (401, 403), it holds for half a minute.
 func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
-	return &Self{upstream: upstream, maxStaleness: maxStaleness, decisions: map[[sha256.Size]byte]decision{}}
+	return &Self{upstream: upstream, maxStaleness: maxStaleness, everybody: Kubeconfig(), decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// Authorize returns a grant for the attributes, ErrDenied, ErrStale or an *UnavailableError. Two questions need no
+// Hold implements the authorizer: what everybody has is not taken from one.
+func (s *Self) Hold(Attributes) *Lease { return &Lease{} }
+
+// Authenticate takes everybody for the user of the kubeconfig.
+func (s *Self) Authenticate(*http.Request) (*Caller, error) { return s.everybody, nil }
+
+// Authorize returns a grant for the attributes, a *DeniedError, ErrStale or an *UnavailableError. Two questions need no
 // review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells
 // about itself (its health, metrics, profiles) is for whoever may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
@@ -130,7 +123,7 @@ func (s *Self) stale(a Attributes) (Grant, error) {
 	unheard := max(s.trouble.unansweredFor(), s.upstream.Unheard())
 	switch {
 	case s.trouble.isRefusal():
-		return Grant{}, ErrDenied
+		return Grant{}, &DeniedError{}
 	case s.maxStaleness > 0 && unheard > s.maxStaleness:
 		return Grant{}, ErrStale
 	default:
@@ -162,7 +155,7 @@ func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-
 
 func grantIf(allowed bool, key string) (Grant, error) {
 	if !allowed {
-		return Grant{}, ErrDenied
+		return Grant{}, &DeniedError{}
 	}
 	return Grant{key: key}, nil
 }

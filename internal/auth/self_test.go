@@ -101,7 +101,7 @@ func TestAuthorize(t *testing.T) {
 			switch {
 			case err == nil:
 				got = "granted"
-			case errors.Is(err, ErrDenied):
+			case IsDenied(err):
 				got = "denied"
 			case errors.As(err, &unavailable):
 				got = "unavailable"

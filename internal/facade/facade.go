@@ -65,10 +65,11 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 // newHandler is what serves: the only place that knows what handlers want.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
+	self := auth.NewSelf(f.client, c.MaxStaleness)
 	return handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms,
-		Authorizer: auth.NewSelf(f.client, c.MaxStaleness), Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Authenticator: self, Authorizer: self, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,
