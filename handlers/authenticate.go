@@ -2,6 +2,10 @@ package handlers
 
 import (
 	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/auth"
 )
@@ -9,17 +13,52 @@ import (
 // Authenticator says who asks.
 type Authenticator interface {
 	// Authenticate returns the caller, and how it was proven. auth.ErrUnauthenticated says that nobody was proven; an
-	// *auth.UnavailableError that the upstream could not be asked, an *auth.BusyError that it is asked too much for whoever
-	// sends the request.
+	// *auth.UnavailableError that the upstream could not be asked, an *auth.BusyError that it is asked too much for
+	// whoever sends the request, auth.ErrForeign that a page of another site may be behind it.
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }
 
 // authenticate is the second station: it says who asks.
-func (s *Server) authenticate(q *Request, r *http.Request) error {
+func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
+	token := bearerToken(r.Header)
 	caller, err := s.authenticator.Authenticate(r)
+	// Who is not known may not keep a connection of HTTP/2, which is cheap to abuse: it ends with this answer.
+	if r.ProtoMajor == 2 && (err == auth.ErrUnauthenticated || err == nil && isAnonymous(caller)) {
+		out.header().Set("Connection", "close")
+	}
 	if err != nil {
 		return err
 	}
 	q.Caller, q.Event.User = caller, caller.Name()
+	if caller.Way == auth.ByToken {
+		q.token = token
+	}
+	if impersonates(r.Header) {
+		return errImpersonation
+	}
 	return nil
+}
+
+func isAnonymous(c *auth.Caller) bool {
+	return c.Name() == user.Anonymous || slices.Contains(c.Info.GetGroups(), user.AllUnauthenticated)
+}
+
+// impersonates tells a request in somebody else's name (KEP-5284 and what was before it). It is refused rather than
+// answered in the caller's own, who may be trying out what others see.
+func impersonates(header http.Header) bool {
+	for name := range header {
+		if strings.HasPrefix(name, "Impersonate-") {
+			return true
+		}
+	}
+	return false
+}
+
+// bearerToken is the token that a request's Authorization holds; empty when it holds none.
+func bearerToken(header http.Header) string {
+	parts := strings.SplitN(strings.TrimSpace(header.Get("Authorization")), " ", 3)
+	if len(parts) < 2 || !strings.EqualFold(parts[0], "bearer") {
+		return ""
+	}
+	return parts[1]
 }

@@ -14,8 +14,8 @@ import (
 
 // Authorizer says whether a request is allowed.
 type Authorizer interface {
-	// Authorize returns a grant for exactly these attributes. An *auth.DeniedError and every other error mean that there
-	// is none: auth.ErrStale, an *auth.UnavailableError, an *auth.BusyError.
+	// Authorize returns a grant for exactly these attributes. An *auth.DeniedError and every other error mean that
+	// there is none: auth.ErrStale, an *auth.UnavailableError, an *auth.BusyError.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error)
 	// Hold follows what was granted, for a watch; whoever holds the lease releases it.
 	Hold(a auth.Attributes) *auth.Lease
@@ -31,18 +31,32 @@ type gate struct {
 	draining   context.Context // ends when the server begins to shut down
 }
 
-// open asks the authorizer and returns the lane that the request may read; nil for what no lane answers. A
-// *forwardError says that the upstream has to answer: also when the request is denied, since it is asked in the same
-// name and words the refusal.
-func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
-	granted, err := g.granted(ctx, q)
+// authorize asks whether the request is allowed. Who acts as the user of the facade's kubeconfig is denied by the
+// upstream itself, which is asked in the same name and words the refusal.
+func (g *gate) authorize(ctx context.Context, q *Request) error {
+	defer q.Event.Waited(observe.Authorizing, time.Now())
+	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
+	var denied *auth.DeniedError
 	switch {
+	case err == nil && grant.Covers(q.Attributes):
+		return nil
 	case errors.Is(err, auth.ErrStale):
-		return nil, staleError{}
-	case !granted && q.subject.own():
-		return nil, forbidden(q)
-	case !granted:
-		return nil, forwardFor(observe.Denied)
+		return staleError{}
+	case q.Caller.Way == auth.ByKubeconfig && !q.subject.own():
+		return forwardFor(observe.Denied)
+	case errors.As(err, &denied):
+		return forbidden(q.Attributes, denied.Reason)
+	case err == nil || q.Caller.Way == auth.ByKubeconfig:
+		return forbidden(q.Attributes, "")
+	default:
+		return err
+	}
+}
+
+// open returns the lane that an authorized request may read; nil for what no lane answers. A *forwardError says that
+// the upstream has to answer.
+func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
+	switch {
 	case q.reason != "":
 		return nil, forwardFor(q.reason)
 	case q.subject != aboutResource:
@@ -62,11 +76,4 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, forwardFor(observe.Refused)
 	}
 	return lane, nil
-}
-
-// granted tells whether the authorizer said yes to this very request, and else why it did not, if it says so.
-func (g *gate) granted(ctx context.Context, q *Request) (bool, error) {
-	defer q.Event.Waited(observe.Authorizing, time.Now())
-	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
-	return err == nil && grant.Covers(q.Attributes), err
 }

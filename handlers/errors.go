@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
@@ -38,6 +39,25 @@ var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
 }}
+
+// errUnauthenticated is the 401 of kube-apiserver (semantics 8.7).
+var errUnauthenticated = apierrors.NewUnauthorized("Unauthorized")
+
+// errImpersonation refuses what is asked in somebody else's name.
+var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("listfacade does not impersonate: ask kube-apiserver"))
+
+// errForeign refuses what a page of another site may have sent.
+var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
+	errors.New("where callers are not authenticated, only requests to and from loopback names are answered"))
+
+// errNotServed is what listfacade does not hold and cannot ask for in the caller's name.
+var errNotServed = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusNotImplemented,
+	Message: "listfacade does not hold this, and passes on only what is asked with a bearer token: ask kube-apiserver",
+}}
+
+// errLargeReview is a review of oneself with more bytes than any has.
+var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxReview))
 
 // errNoRoute is a path below one of kube-apiserver's APIs that none of its routes has (semantics 8.4).
 var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -93,9 +113,7 @@ func (e *notReadyError) Error() string {
 const mostRetryAfter = 30
 
 // retryAfter is in whole seconds, rounded up, and at least one.
-func (e *notReadyError) retryAfter() int {
-	return max(1, min(int(math.Ceil(e.after.Seconds())), mostRetryAfter))
-}
+func retryAfter(d time.Duration) int { return max(1, min(int(math.Ceil(d.Seconds())), mostRetryAfter)) }
 
 // forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
 type forgottenError struct{ cause *cache.ExpiredError }
@@ -125,13 +143,23 @@ func statusOf(err error) *metav1.Status {
 		invalid  *invalidRVError
 		key      *invalidKeyError
 		stale    staleError
+		unasked  *auth.UnavailableError
+		busy     *auth.BusyError
 	)
 	switch {
+	case errors.Is(err, auth.ErrUnauthenticated):
+		return withKind(&errUnauthenticated.ErrStatus)
+	case errors.Is(err, auth.ErrForeign):
+		return withKind(&errForeign.ErrStatus)
+	case errors.As(err, &unasked):
+		return unavailable("kube-apiserver cannot be asked who you are and what you may do")
+	case errors.As(err, &busy):
+		return withKind(&apierrors.NewTooManyRequests("too many requests of yours at once", retryAfter(busy.After)).ErrStatus)
 	case errors.As(err, &api):
 		status := api.Status()
 		return withKind(&status)
 	case errors.As(err, &notReady):
-		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), notReady.retryAfter()).ErrStatus)
+		return withKind(&apierrors.NewTooManyRequests(notReady.Error(), retryAfter(notReady.after)).ErrStatus)
 	case errors.As(err, &tooLarge):
 		return tooLargeStatus(tooLarge)
 	case errors.As(err, &forgot):
@@ -197,6 +225,10 @@ func (o *reply) writeError(err error) {
 	if errors.Is(err, errDraining) {
 		o.header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection
 	}
+	var forbidden *forbiddenError
+	if errors.As(err, &forbidden) {
+		o.header().Set("X-Content-Type-Options", "nosniff")
+	}
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		o.header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
@@ -217,6 +249,12 @@ func isClients(err error) bool {
 		key     *invalidKeyError
 	)
 	return errors.As(err, &invalid) || errors.As(err, &key) || isTooLarge(err)
+}
+
+// negotiate finds the form of an answer that is no object of the cache.
+func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
+	_, info, err := negotiation.NegotiateOutputMediaType(o.r, codecs, negotiation.DefaultEndpointRestrictions)
+	return info, err
 }
 
 func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, body []byte, err error) {
@@ -253,10 +291,33 @@ func invalidName(name string) error {
 	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(content.IsPathSegmentName(name), ";")))
 }
 
-// forbidden is the 403 of a path that is no resource's.
-func forbidden(q *Request) error {
-	why := fmt.Errorf("User %q cannot %s path %q", q.Caller.Name(), q.Attributes.Verb, q.url.Path) //nolint:staticcheck // kube-apiserver's words
-	return apierrors.NewForbidden(schema.GroupResource{}, "", why)
+// noMarkup keeps what a client sent from reading as HTML in the answer, as kube-apiserver does.
+var noMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// forbidden is the 403 of kube-apiserver's authorization, with the authorizers' reason (semantics 8.7).
+func forbidden(a auth.Attributes, reason string) error {
+	why := noMarkup.Replace(forbiddenMessage(a))
+	if reason != "" {
+		why += ": " + reason
+	}
+	return &forbiddenError{apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(why))}
+}
+
+// forbiddenError is told from other 403s by a header.
+type forbiddenError struct{ *apierrors.StatusError }
+
+func forbiddenMessage(a auth.Attributes) string {
+	if a.Resource == "" {
+		return fmt.Sprintf("User %q cannot %s path %q", a.Caller.Name(), a.Verb, a.Path)
+	}
+	resource, where := a.Resource, "at the cluster scope"
+	if a.Subresource != "" {
+		resource += "/" + a.Subresource
+	}
+	if a.Namespace != "" {
+		where = fmt.Sprintf("in the namespace %q", a.Namespace)
+	}
+	return fmt.Sprintf("User %q cannot %s resource %q in API group %q %s", a.Caller.Name(), a.Verb, resource, a.Group, where)
 }
 
 func badRequest(message string) error { return apierrors.NewBadRequest(message) }

@@ -31,12 +31,14 @@ type events struct {
 	frames bytes.Buffer
 	alone  *cache.Frame // which is sent as it is unless others join it; nil when there is none
 	sent   int
+	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
+	mayGo func() error
 }
 
 // newEvents prepares a watch's events; they need a sink to be sent.
-func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape) *events {
+func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, mayGo func() error) *events {
 	form := q.media.form(wire.Whole)
-	return &events{shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark()}
+	return &events{mayGo: mayGo, shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark()}
 }
 
 // bodySink sends frames as the body of an answer.
@@ -122,6 +124,9 @@ func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) erro
 			return err
 		}
 	}
+	if err := e.mayGo(); err != nil {
+		return err
+	}
 	e.sent += count
 	return sink.sendAhead(ahead)
 }
@@ -191,12 +196,15 @@ const keepBuffer = 16 << 10
 
 // flush sends what was added.
 func (e *events) flush() error {
+	if e.buffered() == 0 {
+		return e.sink.settle()
+	}
+	if err := e.mayGo(); err != nil {
+		return err
+	}
 	if alone := e.alone; alone != nil {
 		e.alone = nil
 		return e.sink.send(alone.Bytes)
-	}
-	if e.frames.Len() == 0 {
-		return e.sink.settle()
 	}
 	if err := e.sink.send(e.frames.Bytes()); err != nil {
 		return err

@@ -31,6 +31,13 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 	if !isStraight(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
 	}
+	if answersReview(q) {
+		return s.review(ctx, out, q)
+	}
+	as, err := s.speaker(ctx, q)
+	if err != nil {
+		return err
+	}
 	cached := int64(0)
 	if lane != nil {
 		cached = lane.Cache.Stats().ObjectBytes
@@ -50,11 +57,13 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 	defer q.Event.Waited(observe.Asking, time.Now())
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if q.isWatch() { // which would outlast the shutdown; a client resumes what ended, and lists again what broke off
-		stop := context.AfterFunc(s.draining, func() { cancel(upstream.ErrEnd) })
-		defer stop()
+	read := upstream.BodyReader(place.read)
+	if q.isWatch() {
+		watch := s.watchForwarded(ctx, q, func() { cancel(upstream.ErrEnd) })
+		defer watch.stop()
+		read = watch.around(read)
 		if q.upgrade {
-			if done, err := s.forwardSocket(ctx, out, q, place); done || err != nil {
+			if done, err := s.forwardSocket(ctx, out, q, as, read); done || err != nil {
 				return err
 			}
 		}
@@ -65,7 +74,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 		own[name] = header[name]
 		header.Del(name)
 	}
-	if err := s.upstream.Serve(out.paced(), q.outgoing(ctx), place.read); err != nil {
+	if err := s.upstream.Serve(out.paced(), q.outgoing(ctx), as, read); err != nil {
 		maps.Copy(header, own)
 		return err
 	}

@@ -101,7 +101,8 @@ func (p *plan) resume(q *Request) error {
 		p.limit = 0
 	}
 	if p.limit > 0 && q.namesOne() {
-		// It is looked for among all objects, in kube-apiserver, and a token given for those behind it. Nobody asks this.
+		// It is looked for among all objects, in kube-apiserver, and a token given for those behind it. Nobody asks
+		// this.
 		return forwardFor(observe.OwnWords)
 	}
 	p.from = start

@@ -1,7 +1,9 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -54,6 +56,10 @@ type Request struct {
 	timeout time.Duration // for the whole answer; 0 for what runs long
 	arrived time.Time     // before anything was asked on its behalf
 	upgrade bool          // a watch over a websocket
+	token   string        // the caller's, where it was what proved the caller; it lives as long as the request
+	body    []byte        // of a review of oneself; nothing else has one
+	// undiscovered says why discovery could not be asked about the resource.
+	undiscovered error
 	// reason says why the cache is not asked; empty when it may be.
 	reason observe.Reason
 
@@ -87,9 +93,11 @@ func (q *Request) isWatch() bool { return q.info.Verb == verbWatch }
 
 // outgoing is the request as the upstream is asked it.
 func (q *Request) outgoing(ctx context.Context) *http.Request {
-	return (&http.Request{
-		Method: q.method, URL: q.url, Header: q.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}).WithContext(ctx)
+	r := &http.Request{Method: q.method, URL: q.url, Header: q.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	if q.body != nil {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(q.body)), int64(len(q.body))
+	}
+	return r.WithContext(ctx)
 }
 
 // prefix is how the keys of the request's namespace begin.

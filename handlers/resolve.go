@@ -29,6 +29,7 @@ type resolver struct {
 	catalog  *upstream.Catalog
 	uncached map[schema.GroupResource]bool
 	timeout  time.Duration
+	passAs   PassThroughAs
 }
 
 // resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
@@ -49,9 +50,6 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 			return q, err
 		}
 	}
-	if !q.allowsMethod() {
-		return q, errMethod
-	}
 	return q, nil
 }
 
@@ -65,6 +63,7 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 		q.reason = observe.NotARead
 	}
 	q.Attributes = attributesOf(q)
+	q.Attributes.PassedThrough = v.passedThrough(q)
 }
 
 // describe writes down what the path says.
@@ -118,6 +117,8 @@ func (q *Request) allowsMethod() bool {
 		return true
 	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath)
+	case isSelfReview(q.method, q.info):
+		return true
 	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == verbProxy:
 		return false
 	default:
@@ -128,7 +129,8 @@ func (q *Request) allowsMethod() bool {
 // discoverRead finds what a request for objects is about, or says why the cache is not asked.
 func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request) {
 	if !isRead(q.info) || q.method != http.MethodGet {
-		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics 8.5).
+		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics
+		// 8.5).
 		q.reason = observe.NotARead
 		return
 	}
@@ -140,16 +142,17 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	q.Event.Discovered = known
 	switch {
 	case err != nil || !known:
-		q.reason = observe.Undiscovered
+		q.reason, q.undiscovered = observe.Undiscovered, err
 		return
 	case !resource.Cacheable || v.uncached[q.GVR.GroupResource()]:
 		q.reason = observe.NotCached
 		return
-	case !scopeFits(resource, q.info):
+	}
+	q.resource = resource
+	if !scopeFits(resource, q.info) {
 		q.reason = observe.Unreadable
 		return
 	}
-	q.resource = resource
 	if !resource.Namespaced {
 		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
 	}
@@ -205,11 +208,11 @@ func viaWatchPath(info *request.RequestInfo) bool {
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {
-		return auth.Attributes{Caller: q.Caller, Verb: strings.ToLower(q.method), Path: q.url.Path, PassedThrough: !q.subject.own()}
+		return auth.Attributes{Caller: q.Caller, Verb: strings.ToLower(q.method), Path: q.info.Path}
 	}
 	a := auth.Attributes{
 		Caller: q.Caller, Verb: info.Verb, Group: info.APIGroup, Version: info.APIVersion, Resource: info.Resource, Subresource: info.Subresource,
-		Namespace: info.Namespace, Name: info.Name, PassedThrough: q.reason != "",
+		Namespace: info.Namespace, Name: info.Name,
 	}
 	if f, err := selectors.ParseFields(info.FieldSelector); err == nil {
 		a.Fields = f.Requirements()

@@ -39,17 +39,22 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	ctx, cancel := q.bounded(r.Context())
 	defer cancel()
 	out.until, _ = ctx.Deadline()
-	if err := s.authenticate(q, r); err != nil {
+	if err := s.authenticate(out, q, r); err != nil {
 		return err
+	}
+	if !q.allowsMethod() {
+		return errMethod
+	}
+	if isSelfReview(q.method, q.info) {
+		if err := q.readReview(r.Body); err != nil {
+			return err
+		}
 	}
 	if err := s.limiter.admit(q); err != nil {
 		return err
 	}
 	s.resolver.discover(ctx, q, r)
-	if err := s.resolver.straighten(ctx, q); err != nil {
-		return err
-	}
-	lane, err := s.gate.open(ctx, q)
+	lane, err := s.enter(ctx, q)
 	if err == nil {
 		err = answer(ctx, out, q, lane)
 	}
@@ -58,6 +63,23 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return errTimeUp
 	}
 	return err
+}
+
+// enter asks the authorizer, and opens the lane that the request may read, if there is one. What a path means that is
+// not straight is said only to those who may ask.
+func (s *Server) enter(ctx context.Context, q *Request) (*reflector.Reflector, error) {
+	refused := s.gate.authorize(ctx, q)
+	var forward *forwardError
+	if refused != nil && !errors.As(refused, &forward) {
+		return nil, refused
+	}
+	if err := s.resolver.straighten(ctx, q); err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return s.gate.open(ctx, q)
 }
 
 // recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already;

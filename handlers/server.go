@@ -25,21 +25,27 @@ type Config struct {
 	Upstream      *upstream.PassThrough
 	Authenticator Authenticator
 	Authorizer    Authorizer
-	Forms         *wire.Forms  // keeps what pages look like in compressed lists
-	Sink          observe.Sink // is told of each request when it is over
-	Metrics       http.Handler // answers /metrics
-	Profiles      http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
-	Log           *zap.Logger
-	Checks        []Check
+	// SelfReviewer answers reviews of oneself; nil where every caller acts as the kubeconfig's user.
+	SelfReviewer SelfReviewer
+	Forms        *wire.Forms  // keeps what pages look like in compressed lists
+	Sink         observe.Sink // is told of each request when it is over
+	Metrics      http.Handler // answers /metrics
+	Profiles     http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
+	Log          *zap.Logger
+	Checks       []Check
 
 	// Uncached resources are always passed through.
 	Uncached map[schema.GroupResource]bool
+	// PassAs is in whose name the upstream is asked for what is not held.
+	PassAs PassThroughAs
 	// MaxStaleness is how long the cache is served after the upstream was last heard; 0 means without end.
 	MaxStaleness time.Duration
 	// RequestTimeout bounds every request but what runs long: watches, logs and profiles.
 	RequestTimeout time.Duration
 	// MinWatch is the shortest life of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
 	MinWatch time.Duration
+	// WatchMaxAge is about the longest life of a watch, whatever its client asks for; 0 does not bound it.
+	WatchMaxAge time.Duration
 	// BookmarkInterval is the time between a watch's bookmarks.
 	BookmarkInterval time.Duration
 	// WriteTimeout is how long a client may take to accept one piece of an answer.
@@ -52,6 +58,7 @@ type Config struct {
 type Server struct {
 	resolver      resolver
 	authenticator Authenticator
+	selfReviewer  SelfReviewer
 	limiter       *limiter
 	gate          gate
 	documents     *upstream.Documents
@@ -71,19 +78,19 @@ type Server struct {
 
 // times are how long things may take or last; see Config.
 type times struct {
-	maxStaleness, minWatch, bookmarks, write time.Duration
+	maxStaleness, minWatch, watchAge, bookmarks, write time.Duration
 }
 
 // New makes the handler of everything that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout},
-		authenticator: c.Authenticator,
-		limiter:       newLimiter(c.Draining, c.RequestTimeout),
-		gate:          gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
-		documents:     c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
+		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs},
+		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
+		limiter:   newLimiter(c.Draining, c.RequestTimeout),
+		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
 		times: times{
-			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
+			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
 		forms:    c.Forms,
 		turns:    semaphore.NewWeighted(yamlAtOnce),

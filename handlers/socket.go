@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/websocket"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -41,14 +42,14 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
 // in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
 // has something else to say.
-func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, place *place) (done bool, err error) {
+func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Speaker, read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer, err := s.upstream.Open(q.outgoing(ctx))
+	answer, err := s.upstream.Open(q.outgoing(ctx), as)
 	if err != nil {
 		return false, err
 	}
-	body := place.read(answer)
+	body := read(answer)
 	defer body.Close()
 	if answer.StatusCode != http.StatusOK {
 		return false, nil

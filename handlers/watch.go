@@ -9,12 +9,15 @@ import (
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
 // watch answers with a stream of events (semantics 4).
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+	lease := s.gate.authorizer.Hold(q.Attributes)
+	defer lease.Release()
 	life := s.watchLife(q)
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
@@ -24,7 +27,8 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	if life < 0 {
 		return out.frames(q, lane.Encoding).begin() // over before it began, which is not an error
 	}
-	stream, err := s.openStream(ctx, q, lane, life) // waits for a version longer than a short life, as kube-apiserver does
+	// It waits for a version longer than a short life, as kube-apiserver does.
+	stream, err := s.openStream(ctx, q, lane, lease, life)
 	if err != nil {
 		return err
 	}
@@ -37,11 +41,14 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 		err = stream.run(ctx, out.frames(q, lane.Encoding))
 	}
 	q.Event.Returned = stream.events.sent
+	if errors.Is(err, auth.ErrRevoked) {
+		return nil // the stream ends where it is, and whoever asks again is told why
+	}
 	return err
 }
 
 // openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
-func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, life time.Duration) (*watchStream, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, lease *auth.Lease, life time.Duration) (*watchStream, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
@@ -52,9 +59,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 		return nil, err
 	}
 	stream := &watchStream{
-		events: newEvents(q, lane, state.Shape()), watcher: watcher, failed: err,
+		events: newEvents(q, lane, state.Shape(), func() error { return lease.Check(ctx) }), watcher: watcher, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
-		fromEtcd: q.resource.ReadFromEtcd(),
+		fromEtcd: q.resource.ReadFromEtcd(), revoked: lease.Ended(),
 	}
 	if err != nil {
 		return stream, nil
@@ -73,11 +80,30 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	return stream, nil
 }
 
-// watchLife is how long a watch may last; a negative timeoutSeconds is over at once (semantics 1.2, 4.2).
+// watchLife is how long a watch may last: as long as kube-apiserver would let it (semantics 1.2, 4.2), but no longer
+// than its credential, and than the age at which every client has to come by again. A negative timeoutSeconds is over
+// at once.
 func (s *Server) watchLife(q *Request) time.Duration {
+	return s.capped(q, s.watchAsked(q))
+}
+
+// maxLife is longer than any connection; more would overflow a duration when it is added to.
+const maxLife = 24 * time.Hour
+
+// capped is a watch's life, or less.
+func (s *Server) capped(q *Request, life time.Duration) time.Duration {
+	if most := s.times.watchAge; most > 0 && q.Caller.Way != auth.ByKubeconfig {
+		life = min(life, time.Duration(float64(most)*(0.9+0.2*rand.Float64()))) // so that they do not come together
+	}
+	if until := q.Caller.Until; !until.IsZero() {
+		life = min(life, max(time.Until(until), 0))
+	}
+	return life
+}
+
+func (s *Server) watchAsked(q *Request) time.Duration {
 	if seconds := q.Options.TimeoutSeconds; seconds != nil && *seconds != 0 {
-		// A day is longer than any connection; more would overflow a duration.
-		return time.Duration(max(min(*seconds, 24*60*60), -1)) * time.Second
+		return time.Duration(max(min(*seconds, int64(maxLife/time.Second)), -1)) * time.Second
 	}
 	return time.Duration(float64(s.times.minWatch) * (1 + rand.Float64()))
 }
@@ -124,6 +150,7 @@ type watchStream struct {
 	bookmarking bool
 	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
 	stale       func() bool
+	revoked     <-chan struct{} // closed when the right to the watch has ended
 }
 
 func (s *watchStream) close() {
@@ -230,6 +257,8 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 		return true
 	case <-due:
 		return true
+	case <-s.revoked:
+		return false
 	case <-ctx.Done():
 		return false
 	}

@@ -24,7 +24,9 @@ func flagsOf(c *facade.Config) []flagGroup {
 		return flagGroup{title: title, flags: flags}
 	}
 	return []flagGroup{
-		set("Upstream", upstreamFlags), set("Serving", servingFlags), set("Cache", cacheFlags), set("Observing", observingFlags),
+		set("Upstream", upstreamFlags), set("Serving", servingFlags),
+		set("Authentication", authenticationFlags), set("Authorization", authorizationFlags), set("Limits", limitFlags),
+		set("Cache", cacheFlags), set("Observing", observingFlags),
 	}
 }
 
@@ -36,7 +38,7 @@ func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IPVar(&c.BindAddress, "bind-address", c.BindAddress,
-		"`IP` address to listen on; only loopback, while callers are not authenticated")
+		"`IP` address to listen on")
 	f.IntVar(&c.Port, "secure-port", c.Port, "`port` to serve HTTPS on; 0 takes a free one")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
 		"`file` with the serving certificate; a self-signed pair is made in --cert-dir when empty")
@@ -78,7 +80,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "console or json")
 	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
-	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may connect")
+	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may get that path")
 }
 
 // usage prints the flags by theme.

@@ -8,6 +8,9 @@ import (
 // ErrUnauthenticated says that credentials were sent that prove nobody, or none where the upstream wants some.
 var ErrUnauthenticated = errors.New("the credentials prove nobody")
 
+// ErrForeign says that a request came by a name, or from a page, that is not of this machine.
+var ErrForeign = errors.New("not from this machine")
+
 // ErrRevoked says that a right which a watch was opened with is there no more, or its credential.
 var ErrRevoked = errors.New("the right to watch has ended")
 

@@ -63,8 +63,14 @@ func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
 // Hold implements the authorizer: what everybody has is not taken from one.
 func (s *Self) Hold(Attributes) *Lease { return &Lease{} }
 
-// Authenticate takes everybody for the user of the kubeconfig.
-func (s *Self) Authenticate(*http.Request) (*Caller, error) { return s.everybody, nil }
+// Authenticate takes everybody on this machine for the user of the kubeconfig; ErrForeign says that a request may be
+// somebody else's.
+func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
+	if !IsLocal(r) {
+		return nil, ErrForeign
+	}
+	return s.everybody, nil
+}
 
 // Authorize returns a grant for the attributes, a *DeniedError, ErrStale or an *UnavailableError. Two questions need no
 // review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells

@@ -11,7 +11,11 @@ type Config struct {
 	// the one to use of it; empty for its current one.
 	Kubeconfig, Context string
 
-	// BindAddress is to be a loopback one, and Port 0 to 65535; 0 takes a free one.
+	Authentication Authentication
+	Authorization  Authorization
+	Limits         Limits
+
+	// BindAddress is where to listen, and Port 0 to 65535; 0 takes a free one.
 	BindAddress net.IP
 	Port        int
 	// CertFile and KeyFile go together. Without them a self-signed pair is made: listfacade.crt and listfacade.key in
@@ -50,6 +54,7 @@ type Config struct {
 // Defaults are the knobs as they stand when nobody turns one.
 func Defaults() Config {
 	return Config{
+		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: defaultLimits(),
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
 		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},

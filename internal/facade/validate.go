@@ -3,15 +3,19 @@ package facade
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
 // Validate refuses what cannot be meant, by the flag's name.
 func (c Config) Validate() error {
 	switch {
-	case !c.BindAddress.IsLoopback():
-		return fmt.Errorf("--bind-address %s: callers are not authenticated yet and act with the rights of the kubeconfig's user, "+
-			"so only a loopback address can be served", c.BindAddress)
+	case c.BindAddress == nil:
+		return errors.New("--bind-address is needed")
+	case c.Authentication.AnonymousActsAsKubeconfig && !c.BindAddress.IsLoopback():
+		return fmt.Errorf("--bind-address %s: with --anonymous-acts-as-kubeconfig only a loopback address can be served, "+
+			"because everybody who reaches it acts as the kubeconfig's user", c.BindAddress)
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("--secure-port %d is not a port", c.Port)
 	case (c.CertFile == "") != (c.KeyFile == ""):
@@ -28,7 +32,38 @@ func (c Config) Validate() error {
 			return fmt.Errorf("--preload-encodings %q: json or protobuf", name)
 		}
 	}
+	if err := c.validateAccess(); err != nil {
+		return err
+	}
 	return c.validateDurations()
+}
+
+func (c Config) validateAccess() error {
+	for _, choice := range []struct {
+		flag, value string
+		of          []string
+	}{
+		{"anonymous-auth", c.Authentication.Anonymous, []string{"upstream", "true", "false"}},
+		{"passthrough", c.Authorization.PassThrough, []string{"token", "impersonate", "off"}},
+	} {
+		if !slices.Contains(choice.of, choice.value) {
+			return fmt.Errorf("--%s %q: one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))
+		}
+	}
+	for _, number := range []struct {
+		flag  string
+		value float64
+	}{
+		{"authn-failure-rate", c.Authentication.FailureRate}, {"authz-miss-rate", c.Authorization.MissRate},
+		{"max-requests-inflight", float64(c.Limits.Requests)}, {"max-requests-inflight-per-user", float64(c.Limits.RequestsEach)},
+		{"max-list-bytes-inflight", float64(c.Limits.ListBytes)}, {"max-watches", float64(c.Limits.Watches)},
+		{"max-watches-per-user", float64(c.Limits.WatchesEach)}, {"watch-rate-per-user", c.Limits.WatchRate},
+	} {
+		if number.value <= 0 {
+			return fmt.Errorf("--%s %v must be above 0", number.flag, number.value)
+		}
+	}
+	return nil
 }
 
 func (c Config) validateDurations() error {
@@ -38,6 +73,10 @@ func (c Config) validateDurations() error {
 	}{
 		{"request-timeout", c.RequestTimeout}, {"min-request-timeout", c.MinWatch}, {"write-timeout", c.WriteTimeout},
 		{"history-window", c.HistoryWindow}, {"bookmark-interval", c.BookmarkInterval},
+		{"authentication-token-webhook-cache-ttl", c.Authentication.TokenTTL},
+		{"authorization-webhook-cache-authorized-ttl", c.Authorization.AllowedTTL},
+		{"authorization-webhook-cache-unauthorized-ttl", c.Authorization.DeniedTTL},
+		{"watch-max-age", c.Authorization.WatchMaxAge}, {"watch-reauthorize-interval", c.Authorization.WatchReauthorize},
 	} {
 		if d.value <= 0 {
 			return fmt.Errorf("--%s %s must be above 0", d.flag, d.value)

@@ -10,6 +10,7 @@ import (
 func TestValidateAccepts(t *testing.T) {
 	for name, set := range map[string]func(*Config){
 		"defaults":                     func(*Config) {},
+		"every address":                func(c *Config) { c.BindAddress = net.IPv4zero },
 		"IPv6 loopback":                func(c *Config) { c.BindAddress = net.IPv6loopback },
 		"another loopback":             func(c *Config) { c.BindAddress = net.IPv4(127, 1, 2, 3) },
 		"any free port":                func(c *Config) { c.Port = 0 },
@@ -34,22 +35,29 @@ func TestValidateRefuses(t *testing.T) {
 		want string
 	}{
 		"an encoding that is none": {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
-		"every address":            {func(c *Config) { c.BindAddress = net.IPv4zero }, "--bind-address 0.0.0.0: callers are not authenticated"},
-		"every IPv6 address":       {func(c *Config) { c.BindAddress = net.IPv6unspecified }, "--bind-address ::"},
-		"a machine's address":      {func(c *Config) { c.BindAddress = net.IPv4(10, 0, 0, 1) }, "--bind-address 10.0.0.1"},
-		"no address":               {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
-		"a port below 0":           {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
-		"a port above the last":    {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
-		"a certificate alone":      {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a key alone":              {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a log for nobody":         {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
-		"no bytes of history":      {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
-		"fewer bytes than none":    {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
-		"no time for requests":     {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
-		"no time for watches":      {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
-		"no time for writes":       {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
-		"no history":               {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
-		"bookmarks all the time":   {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
+		"every address":            {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true }, "--bind-address 0.0.0.0: with --anonymous-acts-as-kubeconfig"},
+		"every IPv6 address":       {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv6unspecified, true }, "--bind-address ::"},
+		"a machine's address": {func(c *Config) {
+			c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4(10, 0, 0, 1), true
+		}, "--bind-address 10.0.0.1"},
+		"no address":                 {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
+		"anonymous as nobody has it": {func(c *Config) { c.Authentication.Anonymous = "maybe" }, `--anonymous-auth "maybe"`},
+		"passed on as nobody":        {func(c *Config) { c.Authorization.PassThrough = "admin" }, `--passthrough "admin"`},
+		"no requests":                {func(c *Config) { c.Limits.Requests = 0 }, "--max-requests-inflight 0"},
+		"no failures":                {func(c *Config) { c.Authentication.FailureRate = 0 }, "--authn-failure-rate 0"},
+		"no age of watches":          {func(c *Config) { c.Authorization.WatchMaxAge = 0 }, "--watch-max-age 0s"},
+		"a port below 0":             {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
+		"a port above the last":      {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
+		"a certificate alone":        {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"a key alone":                {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"a log for nobody":           {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
+		"no bytes of history":        {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
+		"fewer bytes than none":      {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
+		"no time for requests":       {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
+		"no time for watches":        {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
+		"no time for writes":         {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
+		"no history":                 {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
+		"bookmarks all the time":     {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
 	} {
 		c := Defaults()
 		test.set(&c)
@@ -63,7 +71,7 @@ func TestValidateRefuses(t *testing.T) {
 // name.
 func TestRunRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){
-		"--bind-address 0.0.0.0": func(c *Config) { c.BindAddress = net.IPv4zero },
+		"--bind-address 0.0.0.0": func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true },
 		"--log-level":            func(c *Config) { c.LogLevel = "loud" },
 	} {
 		c := Defaults()

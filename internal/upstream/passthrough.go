@@ -43,7 +43,7 @@ type BodyReader func(answer *http.Response) io.ReadCloser
 // it is. It returns an *UnreachableError when there is no answer to copy; then nothing was written. An answer that
 // breaks off in the middle aborts the client's connection, so that half a body is never taken for a whole one; only
 // ErrEnd lets it end there.
-func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, read BodyReader) error {
+func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, read BodyReader) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
 		Transport:     p.client.http.Transport,
@@ -74,7 +74,7 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, read BodyRea
 
 // Open sends the request on and returns the upstream's answer, uncompressed, for a caller that gives it another form;
 // the caller closes its body. It returns an *UnreachableError when there is no answer.
-func (p *PassThrough) Open(r *http.Request) (*http.Response, error) {
+func (p *PassThrough) Open(r *http.Request, as Speaker) (*http.Response, error) {
 	out := &httputil.ProxyRequest{In: r, Out: r.Clone(r.Context())}
 	p.rewrite(out)
 	out.Out.Header.Del("Accept-Encoding")

@@ -1,0 +1,159 @@
+package handlers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// callerOrError is an Authenticator.
+type callerOrError struct {
+	caller *auth.Caller
+	err    error
+}
+
+// Authenticate implements Authenticator.
+func (c callerOrError) Authenticate(*http.Request) (*auth.Caller, error) { return c.caller, c.err }
+
+func alice(way auth.Way) *auth.Caller {
+	return auth.NewCaller(&user.DefaultInfo{Name: "alice", Groups: []string{user.AllAuthenticated}}, way, time.Time{})
+}
+
+// Each way of not knowing who asks, or what they may do, has its answer; none of them is taken for another, and none
+// says what the upstream's address is.
+func TestWhoIsNotLetIn(t *testing.T) {
+	const unavailable = "kube-apiserver cannot be asked who you are and what you may do"
+	down := &auth.UnavailableError{Err: errors.New("dial tcp 10.0.0.1:443: connection refused")}
+	for name, c := range map[string]struct {
+		authenticate, authorize error
+		code                    int
+		reason, message, retry  string
+	}{
+		"nobody":                       {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
+		"tokens cannot be reviewed":    {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
+		"too many failed logins":       {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests of yours at once", "3"},
+		"a page of another site":       {auth.ErrForeign, nil, 403, "Forbidden", "loopback names", ""},
+		"a bug in the authenticator":   {errors.New("nil map"), nil, 500, "InternalError", "", ""},
+		"denied":                       {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
+		"denied with a reason":         {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},
+		"rights cannot be reviewed":    {nil, down, 503, "ServiceUnavailable", unavailable, "1"},
+		"too many questions":           {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests of yours at once", "1"},
+		"a grant that covers nothing":  {nil, nil, 403, "Forbidden", `cannot list resource "configmaps"`, ""},
+		"the upstream is long unheard": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not been heard for too long", "1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, f *facade) {
+				f.Put("ns/secretive", "canary")
+				response, body := f.get(t, "/api/v1/configmaps?resourceVersion=0")
+				for _, want := range []string{fmt.Sprintf(`"code":%d`, c.code), c.message, fmt.Sprintf(`"reason":%q`, c.reason)} {
+					if !strings.Contains(strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">").Replace(body), want) {
+						t.Errorf("%q is not in %s", want, body)
+					}
+				}
+				if response.StatusCode != c.code || response.Header.Get("Retry-After") != c.retry {
+					t.Errorf("%d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
+				}
+				if strings.Contains(body, "10.0.0.1") || strings.Contains(body, "canary") {
+					t.Errorf("tells too much: %s", body)
+				}
+			}, func(config *Config) {
+				config.Authenticator = callerOrError{caller: alice(auth.ByToken), err: c.authenticate}
+				config.Authorizer = denier{err: c.authorize}
+			})
+		})
+	}
+}
+
+// Who asks in somebody else's name is refused, whatever he asks for, and nobody is asked about it.
+func TestImpersonationIsRefused(t *testing.T) {
+	for _, header := range []string{"Impersonate-User", "impersonate-group", "Impersonate-Uid", "Impersonate-Extra-Scopes", "Impersonate-Anything"} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			f.Put("ns/a", "1")
+			for _, target := range []string{"/api/v1/configmaps?resourceVersion=0", "/api/v1/namespaces/ns/secrets/a", "/version", "/metrics"} {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header[http.CanonicalHeaderKey(header)] = []string{"admin"}
+				response, err := f.client.Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = response.Body.Close()
+				if response.StatusCode != http.StatusForbidden {
+					t.Errorf("%s with %s: %d", target, header, response.StatusCode)
+				}
+			}
+			if source := f.events.last().Source; source != observe.FromFacade {
+				t.Errorf("answered from %s", source)
+			}
+		})
+	}
+}
+
+// In whose name the upstream is asked (ADR 12), by who asks, for what, and what the operator has chosen.
+func TestSpeaker(t *testing.T) {
+	var (
+		facade, nobody = upstream.AsFacade(), upstream.Anonymously()
+		token, asAlice = upstream.WithToken("secret"), upstream.Impersonating(alice(0).Info)
+		refused        *upstream.Speaker
+	)
+	held := func(q *Request) { q.resource.Cacheable = true }
+	document := func(q *Request) { q.subject = aboutDocument }
+	secret := func(q *Request) { q.reason = observe.NotCached }
+	other := func(q *Request) { q.subject, q.reason = aboutAnything, observe.NotARead }
+	head := func(q *Request) { q.method = http.MethodHead; held(q); other(q) }
+	for name, c := range map[string]struct {
+		way  auth.Way
+		as   PassThroughAs
+		of   func(*Request)
+		want *upstream.Speaker
+	}{
+		"one person, anything":                     {auth.ByKubeconfig, PassAsToken, secret, &facade},
+		"one person, nothing passed":               {auth.ByKubeconfig, PassNothing, secret, &facade},
+		"a token, what the cache may hold":         {auth.ByToken, PassAsToken, held, &token},
+		"a token, a Secret":                        {auth.ByToken, PassAsToken, secret, &token},
+		"a token beside impersonation":             {auth.ByToken, PassAsImpersonation, secret, &token},
+		"a token, nothing passed":                  {auth.ByToken, PassNothing, secret, refused},
+		"a token, nothing passed but what is held": {auth.ByToken, PassNothing, held, &facade},
+		"a certificate, what the cache may hold":   {auth.ByCertificate, PassAsToken, held, &facade},
+		"a certificate, a document":                {auth.ByCertificate, PassAsToken, document, &facade},
+		"a certificate, a Secret":                  {auth.ByCertificate, PassAsToken, secret, refused},
+		"a certificate, HEAD":                      {auth.ByCertificate, PassAsToken, head, refused},
+		"a certificate, any path":                  {auth.ByCertificate, PassAsToken, other, refused},
+		"impersonated, a Secret":                   {auth.ByCertificate, PassAsImpersonation, secret, &asAlice},
+		"impersonated, what the cache may hold":    {auth.ByCertificate, PassAsImpersonation, held, &facade},
+		"a front proxy's user, a Secret":           {auth.ByFrontProxy, PassAsToken, secret, refused},
+		"a front proxy's user, impersonated":       {auth.ByFrontProxy, PassAsImpersonation, secret, &asAlice},
+		"nobody, a Secret":                         {auth.Anonymously, PassAsToken, secret, &nobody},
+		"nobody, impersonation":                    {auth.Anonymously, PassAsImpersonation, other, &nobody},
+		"nobody, nothing passed":                   {auth.Anonymously, PassNothing, secret, refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &Request{Caller: alice(c.way), method: http.MethodGet, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
+			c.of(q)
+			s := &Server{resolver: resolver{passAs: c.as}}
+			got, err := s.speaker(t.Context(), q)
+			if (err != nil) != (c.want == nil) || c.want != nil && !cmp.Equal(got, *c.want, cmp.AllowUnexported(upstream.Speaker{})) {
+				t.Errorf("%+v, %v; want %+v", got, err, c.want)
+			}
+			// What is not asked in the caller's own name was reviewed first.
+			own := c.way == auth.ByKubeconfig || c.want != nil && !cmp.Equal(*c.want, facade, cmp.AllowUnexported(upstream.Speaker{}))
+			if s.resolver.passedThrough(q) && !own {
+				t.Error("nobody reviews it")
+			}
+		})
+	}
+}

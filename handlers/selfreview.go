@@ -1,0 +1,135 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/listfacade/listfacade/internal/auth"
+)
+
+// A review of oneself is a POST that writes nothing: kubectl auth whoami and kubectl auth can-i send them. They are
+// passed on in the caller's name where that can be; who has no token is answered here, since the facade knows who he is
+// and may ask what he may do.
+
+// SelfReviewer asks what a caller may do, in the caller's own words.
+type SelfReviewer interface {
+	Review(ctx context.Context, c *auth.Caller, spec authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
+}
+
+const (
+	whoAmI = "selfsubjectreviews"
+	canI   = "selfsubjectaccessreviews"
+)
+
+// selfReviews are the resources of such reviews.
+var selfReviews = sets.New(
+	schema.GroupResource{Group: authenticationv1.GroupName, Resource: whoAmI},
+	schema.GroupResource{Group: authorizationv1.GroupName, Resource: canI},
+	schema.GroupResource{Group: authorizationv1.GroupName, Resource: "selfsubjectrulesreviews"},
+)
+
+// maxReview is how many bytes a review may have; they have some hundred.
+const maxReview = 64 << 10
+
+// isSelfReview tells a review of oneself.
+func isSelfReview(method string, info *request.RequestInfo) bool {
+	return method == http.MethodPost && info.Verb == "create" && info.Subresource == "" && info.Namespace == "" && info.APIVersion == "v1" &&
+		selfReviews.Has(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
+}
+
+// readReview reads the body of a review.
+func (q *Request) readReview(from io.Reader) error {
+	body, err := io.ReadAll(io.LimitReader(from, maxReview+1))
+	if err != nil {
+		return badRequest("the review could not be read")
+	}
+	if len(body) > maxReview {
+		return errLargeReview
+	}
+	q.body = body
+	return nil
+}
+
+// answersReview tells whether a review is answered here rather than passed on.
+func answersReview(q *Request) bool {
+	byName := q.Caller.Way == auth.ByCertificate || q.Caller.Way == auth.ByFrontProxy
+	return byName && isSelfReview(q.method, q.info) && (q.info.Resource == whoAmI || q.info.Resource == canI)
+}
+
+// reviewCodecs read and write reviews.
+var reviewCodecs = newReviewCodecs()
+
+func newReviewCodecs() serializer.CodecFactory {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // which is about the libraries' own tables
+		}
+	}
+	return serializer.NewCodecFactory(scheme)
+}
+
+// review answers a review of oneself.
+func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
+	info, err := out.negotiate(reviewCodecs)
+	if err != nil {
+		return err
+	}
+	answer, err := s.reviewed(ctx, q)
+	if err != nil {
+		return err
+	}
+	version := schema.GroupVersion{Group: q.info.APIGroup, Version: q.info.APIVersion}
+	body, err := runtime.Encode(reviewCodecs.EncoderForVersion(info.Serializer, version), answer)
+	if err != nil {
+		return err
+	}
+	out.header().Set("Content-Type", info.MediaType)
+	out.w.WriteHeader(http.StatusCreated)
+	_, err = out.pieces().Write(body)
+	return err
+}
+
+// reviewed fills in what was asked.
+func (s *Server) reviewed(ctx context.Context, q *Request) (runtime.Object, error) {
+	asked, _, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
+	if err != nil {
+		return nil, badRequest("the review cannot be understood: " + err.Error())
+	}
+	switch review := asked.(type) {
+	case *authenticationv1.SelfSubjectReview:
+		review.CreationTimestamp = metav1.NewTime(time.Now())
+		review.Status.UserInfo = userInfo(q.Caller)
+		return review, nil
+	case *authorizationv1.SelfSubjectAccessReview:
+		if (review.Spec.ResourceAttributes == nil) == (review.Spec.NonResourceAttributes == nil) {
+			return nil, badRequest("the review must be about a resource or a path, and not about both")
+		}
+		review.Status, err = s.selfReviewer.Review(ctx, q.Caller, review.Spec)
+		return review, err
+	default:
+		return nil, badRequest("the review is of another kind than the path")
+	}
+}
+
+func userInfo(c *auth.Caller) authenticationv1.UserInfo {
+	info := authenticationv1.UserInfo{Username: c.Info.GetName(), UID: c.Info.GetUID(), Groups: c.Info.GetGroups()}
+	for name, values := range c.Info.GetExtra() {
+		if info.Extra == nil {
+			info.Extra = map[string]authenticationv1.ExtraValue{}
+		}
+		info.Extra[name] = values
+	}
+	return info
+}
