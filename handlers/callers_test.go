@@ -106,9 +106,9 @@ func TestImpersonationIsRefused(t *testing.T) {
 // In whose name the upstream is asked (ADR 12), by who asks, for what, and what the operator has chosen.
 func TestSpeaker(t *testing.T) {
 	var (
-		facade, nobody = upstream.AsFacade(), upstream.Anonymously()
-		token, asAlice = upstream.WithToken("secret"), upstream.Impersonating(alice(0).Info)
-		refused        *upstream.Speaker
+		person, facade, nobody = upstream.AsKubeconfig(), upstream.AsFacade(), upstream.Anonymously()
+		token, asAlice         = upstream.WithToken("secret"), upstream.Impersonating(alice(0).Info)
+		refused                *upstream.Speaker
 	)
 	held := func(q *Request) { q.resource.Cacheable = true }
 	document := func(q *Request) { q.subject = aboutDocument }
@@ -121,8 +121,8 @@ func TestSpeaker(t *testing.T) {
 		of   func(*Request)
 		want *upstream.Speaker
 	}{
-		"one person, anything":                     {auth.ByKubeconfig, PassAsToken, secret, &facade},
-		"one person, nothing passed":               {auth.ByKubeconfig, PassNothing, secret, &facade},
+		"one person, anything":                     {auth.ByKubeconfig, PassAsToken, secret, &person},
+		"one person, nothing passed":               {auth.ByKubeconfig, PassNothing, secret, &person},
 		"a token, what the cache may hold":         {auth.ByToken, PassAsToken, held, &token},
 		"a token, a Secret":                        {auth.ByToken, PassAsToken, secret, &token},
 		"a token beside impersonation":             {auth.ByToken, PassAsImpersonation, secret, &token},

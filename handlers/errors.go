@@ -172,6 +172,8 @@ func statusOf(err error) *metav1.Status {
 		return plain500(key)
 	case errors.As(err, &stale):
 		return unavailable(stale.Error())
+	case upstream.IsRefused(err):
+		return unavailable("kube-apiserver does not let listfacade ask this on somebody's behalf")
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
 	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):

@@ -46,7 +46,9 @@ func (q *Request) held() bool {
 func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, error) {
 	as := s.resolver.passAs
 	switch way := q.Caller.Way; {
-	case way == auth.ByKubeconfig, as == PassNothing && q.held():
+	case way == auth.ByKubeconfig:
+		return upstream.AsKubeconfig(), nil
+	case as == PassNothing && q.held():
 		return upstream.AsFacade(), nil
 	case as == PassNothing:
 		return upstream.Speaker{}, s.notServed(ctx, q)

@@ -27,9 +27,10 @@ const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
 type Client struct {
-	base   *url.URL
-	http   *http.Client
-	outage *outage
+	base     *url.URL
+	http     *http.Client
+	nameless http.RoundTripper // without any credentials
+	outage   *outage
 }
 
 // NewClient makes a client of the upstream that config names. The transport asks for identity encoding: a compressed
@@ -46,8 +47,13 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
+	anonymous, err := rest.TransportFor(rest.AnonymousClientConfig(config))
+	if err != nil {
+		return nil, fmt.Errorf("prepare a transport without credentials: %w", err)
+	}
 	clock := &outage{}
-	return &Client{base: base, outage: clock, http: &http.Client{
+	nameless := listeningTransport{RoundTripper: anonymous, outage: clock}
+	return &Client{base: base, outage: clock, nameless: nameless, http: &http.Client{
 		Transport: listeningTransport{RoundTripper: transport, outage: clock},
 		// A redirect would carry the facade's credentials to wherever the answer points.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -62,7 +68,10 @@ func (c *Client) Host() string { return c.base.Host }
 func (c *Client) Unheard() time.Duration { return c.outage.lasted() }
 
 // CloseIdle closes the connections that no request uses.
-func (c *Client) CloseIdle() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }
+func (c *Client) CloseIdle() {
+	utilnet.CloseIdleConnectionsFor(c.http.Transport)
+	utilnet.CloseIdleConnectionsFor(c.nameless)
+}
 
 // Target is a path with its query below the upstream's base address.
 type Target struct {

@@ -15,6 +15,19 @@ var ErrEnd = errors.New("the answer ends here")
 // errUnsettled says that it is not known yet whether a resource is custom.
 var errUnsettled = errors.New("the upstream did not say in time whether the resource is a custom one")
 
+// RefusedError is an upstream that refuses the facade what it asked on somebody's behalf (401, 403).
+type RefusedError struct{ Code int }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the upstream answered the facade with %d", e.Code)
+}
+
+// IsRefused tells whether err is a *RefusedError.
+func IsRefused(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused)
+}
+
 // StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
 type StatusError struct {
 	Code   int

@@ -13,7 +13,7 @@ import (
 )
 
 // forwardedHeaders are the headers of a client that the upstream's answer may depend on. Every other header stays here:
-// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because the facade asks in its own name, and
+// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because a Speaker says in whose name is asked, and
 // connection headers because an upgraded connection would no longer be a read.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
@@ -40,17 +40,21 @@ func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: c
 type BodyReader func(answer *http.Response) io.ReadCloser
 
 // Serve sends the request on and copies the answer, whose body is read through what read makes of it; nil reads it as
-// it is. It returns an *UnreachableError when there is no answer to copy; then nothing was written. An answer that
+// it is. It returns an *UnreachableError when there is no answer to copy, and a *RefusedError when that would be about the
+// facade; then nothing was written. An answer that
 // breaks off in the middle aborts the client's connection, so that half a body is never taken for a whole one; only
 // ErrEnd lets it end there.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, read BodyReader) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{
-		Transport:     p.client.http.Transport,
+		Transport:     p.transport(as),
 		FlushInterval: -1, // watches: each event goes out when it arrives
 		Rewrite:       func(out *httputil.ProxyRequest) { p.rewrite(out) },
 		ErrorLog:      discarded, // what fails is returned, or ends the client's connection
 		ModifyResponse: func(response *http.Response) error {
+			if err := as.refusal(response); err != nil {
+				return err
+			}
 			for _, name := range withheldHeaders {
 				response.Header.Del(name)
 			}
@@ -66,7 +70,11 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, 
 			}
 			return nil
 		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { failed = &UnreachableError{Err: err} },
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			if failed = err; !IsRefused(err) {
+				failed = &UnreachableError{Err: err}
+			}
+		},
 	}
 	proxy.ServeHTTP(w, r)
 	return failed
@@ -78,9 +86,13 @@ func (p *PassThrough) Open(r *http.Request, as Speaker) (*http.Response, error) 
 	out := &httputil.ProxyRequest{In: r, Out: r.Clone(r.Context())}
 	p.rewrite(out)
 	out.Out.Header.Del("Accept-Encoding")
-	response, err := p.client.http.Transport.RoundTrip(out.Out)
+	response, err := p.transport(as).RoundTrip(out.Out)
 	if err != nil {
 		return nil, &UnreachableError{Err: err}
+	}
+	if err := as.refusal(response); err != nil {
+		_ = response.Body.Close()
+		return nil, err
 	}
 	return response, nil
 }
@@ -114,6 +126,10 @@ func (p *PassThrough) rewrite(out *httputil.ProxyRequest) {
 	}
 	out.Out.Header = header
 	out.Out.Body, out.Out.ContentLength = http.NoBody, 0
+	if out.In.Method == http.MethodPost { // which asks about the caller, and has been read: no other body is passed on
+		out.Out.Body, out.Out.ContentLength = out.In.Body, out.In.ContentLength
+		header["Content-Type"] = out.In.Header.Values("Content-Type")
+	}
 	out.Out.TransferEncoding, out.Out.Trailer = nil, nil
 	u := *p.client.base
 	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+out.In.URL.Path, "" // in one spelling, whichever the client chose

@@ -17,13 +17,19 @@ import (
 // The error is the one of reading the answer's body.
 func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) {
 	t.Helper()
+	return passAs(t, r, AsKubeconfig(), request)
+}
+
+// passAs does it in a speaker's name. What Serve fails with is the answer.
+func passAs(t *testing.T, r *rig, as Speaker, request string) (*http.Response, string, error) {
+	t.Helper()
 	passThrough := NewPassThrough(r.client)
 	ours, theirs := net.Pipe()
 	defer func() { _ = ours.Close() }()
 	listener := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
 	listener.conn <- theirs
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if err := passThrough.Serve(w, q, nil); err != nil {
+		if err := passThrough.Serve(w, q, as, nil); err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 		}
 	})}
