@@ -17,8 +17,8 @@ import (
 const (
 	// documentFresh is how long a document is served without asking again; discovery must follow a new CRD closely.
 	documentFresh = time.Second
-	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB. What is
-	// larger is not kept.
+	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB. What
+	// is larger is not kept.
 	documentLimit = 64 << 20
 	// documentBudget bounds all kept documents in bytes, over all their forms.
 	documentBudget = 256 << 20

@@ -13,8 +13,8 @@ import (
 )
 
 // forwardedHeaders are the headers of a client that the upstream's answer may depend on. Every other header stays here:
-// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because a Speaker says in whose name is asked, and
-// connection headers because an upgraded connection would no longer be a read.
+// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because a Speaker says in whose name is asked,
+// and connection headers because an upgraded connection would no longer be a read.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
 	"Range", "User-Agent",
@@ -40,10 +40,9 @@ func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: c
 type BodyReader func(answer *http.Response) io.ReadCloser
 
 // Serve sends the request on and copies the answer, whose body is read through what read makes of it; nil reads it as
-// it is. It returns an *UnreachableError when there is no answer to copy, and a *RefusedError when that would be about the
-// facade; then nothing was written. An answer that
-// breaks off in the middle aborts the client's connection, so that half a body is never taken for a whole one; only
-// ErrEnd lets it end there.
+// it is. It returns an *UnreachableError when there is no answer to copy, and a *RefusedError when that would be about
+// the facade; then nothing was written. An answer that breaks off in the middle aborts the client's connection, so that
+// half a body is never taken for a whole one; only ErrEnd lets it end there.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, read BodyReader) error {
 	var failed error
 	proxy := &httputil.ReverseProxy{

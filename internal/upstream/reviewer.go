@@ -37,8 +37,8 @@ func NewReviewer(config *rest.Config) (*Reviewer, error) {
 	return &Reviewer{client: client, pace: rate.NewLimiter(reviewsPerSecond, reviewsAtOnce)}, nil
 }
 
-// Post sends a JSON body to a path of the upstream and returns the answer's code and at most 64 KiB of its body. It waits
-// for its turn. Its errors hold nothing of the body.
+// Post sends a JSON body to a path of the upstream and returns the answer's code and at most 64 KiB of its body. It
+// waits for its turn. Its errors hold nothing of the body.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	if err := r.pace.Wait(ctx); err != nil {
 		return 0, nil, fmt.Errorf("wait for a review's turn: %w", err)
