@@ -3,6 +3,7 @@ package devcluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func (c *Cluster) addAPIServer(name string, port *ports.Reservation) error {
 	}
 	c.add(binaries.APIServer, process.Spec{
 		Name:        name,
-		Args:        append(args, c.options.APIServer...),
+		Args:        replaceFlags(args, c.options.APIServer),
 		Ready:       func(ctx context.Context) error { return apiServerReady(ctx, client, c.servers[name]) },
 		ReadyWithin: apiServerStart,
 	})
@@ -105,6 +106,21 @@ func (c *Cluster) apiServerArgs(port *ports.Reservation) []string {
 		args = append(args, "--etcd-servers-overrides="+overrides(c.options.SeparateEtcd, c.separate.url))
 	}
 	return args
+}
+
+// replaceFlags adds flags to ours. Of a flag that is given again only what is given stays: repeated flags of lists, as
+// --authorization-mode, would add to what was there.
+func replaceFlags(ours, given []string) []string {
+	name := func(flag string) string { return strings.SplitN(flag, "=", 2)[0] }
+	replaced := make(map[string]bool)
+	for _, flag := range given {
+		replaced[name(flag)] = true
+		if name(flag) == "--authorization-config" {
+			replaced["--authorization-mode"] = true // kube-apiserver refuses both at once
+		}
+	}
+	ours = slices.DeleteFunc(ours, func(flag string) bool { return replaced[name(flag)] })
+	return append(ours, given...)
 }
 
 // overrides says for each resource, "events" or "coordination.k8s.io/leases", that it lives elsewhere.

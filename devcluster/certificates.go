@@ -45,6 +45,20 @@ func MakeCertificates(dir string, hosts []string) (*Certificates, error) {
 	return c, nil
 }
 
+// KeepAuthorities writes the keys of the authorities that vouch for users, so that a test can make users of its own,
+// and returns the pairs by name: "ca" signs users' certificates, "front-proxy-ca" those of front proxies.
+func (c *Certificates) KeepAuthorities() (map[string]pki.Pair, error) {
+	pairs := make(map[string]pki.Pair)
+	for name, authority := range map[string]*pki.Authority{"ca": c.ca, "front-proxy-ca": c.frontProxyCA} {
+		pair, err := authority.WriteKey()
+		if err != nil {
+			return nil, err
+		}
+		pairs[name] = pair
+	}
+	return pairs, nil
+}
+
 // WriteKubeconfigs writes one kubeconfig for every user to dir, all for the same server, and returns their paths by the
 // name of the user.
 func (c *Certificates) WriteKubeconfigs(dir, server string) (map[string]string, error) {

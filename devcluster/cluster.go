@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/devcluster/internal/binaries"
+	"github.com/listfacade/listfacade/devcluster/internal/pki"
 	"github.com/listfacade/listfacade/devcluster/internal/ports"
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
@@ -39,6 +40,7 @@ type Cluster struct {
 	ownsDir      bool // made here, so removed here
 	programs     map[binaries.Program]string
 	certificates *Certificates
+	authorities  map[string]pki.Pair
 	kubeconfigs  map[string]string
 	servers      map[string]string // the URL of each kube-apiserver, by the name of its process
 	etcd         *etcd
@@ -144,6 +146,9 @@ func (c *Cluster) makeDir(context.Context) (err error) {
 func (c *Cluster) describe(context.Context) (err error) {
 	c.spawner = process.NewSpawner()
 	if c.certificates, err = MakeCertificates(c.path("pki"), nil); err != nil {
+		return err
+	}
+	if c.authorities, err = c.certificates.KeepAuthorities(); err != nil {
 		return err
 	}
 	if err := c.addEtcds(); err != nil {

@@ -12,6 +12,7 @@ type Info struct {
 	Servers     map[string]string         `json:"servers"` // the same of each kube-apiserver, by the name of its process
 	CAFile      string                    `json:"caFile"`
 	Serving     pki.Pair                  `json:"serving"`     // of caFile, for localhost: a second server may use it
+	Authorities map[string]pki.Pair       `json:"authorities"` // by name: ca signs users, front-proxy-ca front proxies
 	Kubeconfigs map[string]string         `json:"kubeconfigs"` // path by user
 	Binaries    map[string]string         `json:"binaries"`    // path by program
 	Processes   map[string]process.Status `json:"processes"`
@@ -38,6 +39,7 @@ func (c *Cluster) Info() Info {
 		Servers:     c.servers,
 		CAFile:      c.certificates.ca.CertFile(),
 		Serving:     c.certificates.Serving,
+		Authorities: c.authorities,
 		Kubeconfigs: c.kubeconfigs,
 		Binaries:    programs,
 		Processes:   c.Processes(),

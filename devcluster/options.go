@@ -49,7 +49,7 @@ type Options struct {
 	Sync       Sync        // whether etcd waits for the disk
 	Dir        string      // where everything goes; empty: a fresh temporary directory
 	Keep       Keep        // what Close does with the directory
-	APIServer  []string    // further flags of kube-apiserver, after ours
+	APIServer  []string    // further flags of kube-apiserver, value and all; they replace ours of the same name
 	Etcd       []string    // further flags of etcd, after ours
 	// SeparateEtcd are resources that live in a second etcd, as "events" or "coordination.k8s.io/leases".
 	SeparateEtcd []string

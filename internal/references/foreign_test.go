@@ -2,14 +2,20 @@ package references
 
 // foreignFlags are flags of others, with whose they are.
 var foreignFlags = map[string]string{
-	"certificate-authority":           "kubectl",
-	"server":                          "kubectl",
-	"watch":                           "kubectl get",
-	"etcd-compaction-interval":        "kube-apiserver",
-	"etcd-servers-overrides":          "kube-apiserver",
-	"goaway-chance":                   "kube-apiserver",
-	"watch-progress-notify-interval":  "etcd",
-	"omit-lockfile-registry-resolved": "npm",
+	"authorization-config":                         "kube-apiserver",
+	"authorization-mode":                           "kube-apiserver",
+	"authorization-webhook-config-file":            "kube-apiserver",
+	"authorization-webhook-version":                "kube-apiserver",
+	"authorization-webhook-cache-authorized-ttl":   "kube-apiserver",
+	"authorization-webhook-cache-unauthorized-ttl": "kube-apiserver",
+	"certificate-authority":                        "kubectl",
+	"server":                                       "kubectl",
+	"watch":                                        "kubectl get",
+	"etcd-compaction-interval":                     "kube-apiserver",
+	"etcd-servers-overrides":                       "kube-apiserver",
+	"goaway-chance":                                "kube-apiserver",
+	"watch-progress-notify-interval":               "etcd",
+	"omit-lockfile-registry-resolved":              "npm",
 }
 
 // foreignFiles are names that look like files of ours and are none, with what they are.

@@ -10,6 +10,7 @@ import (
 	"math/big"
 	"net"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,7 @@ const lifetime = 365 * 24 * time.Hour
 // backdate allows for a clock that runs behind the one that made the certificate.
 const backdate = 5 * time.Minute
 
-// Authority signs pairs. Its key is in memory only.
+// Authority signs pairs. Its key is in memory only, unless WriteKey is called.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
@@ -67,6 +68,13 @@ func NewAuthority(dir, name string) (*Authority, error) {
 
 // CertFile is the path of the authority's certificate.
 func (a *Authority) CertFile() string { return a.certFile }
+
+// WriteKey writes the authority's private key beside its certificate, for whoever signs with it later, and returns the
+// names of both files.
+func (a *Authority) WriteKey() (Pair, error) {
+	pair := Pair{CertFile: a.certFile, KeyFile: strings.TrimSuffix(a.certFile, ".crt") + ".key"}
+	return pair, writePrivateKey(pair.KeyFile, a.key)
+}
 
 // Issue signs a new pair and writes it to dir/name.crt and dir/name.key.
 func (a *Authority) Issue(dir, name string, subject Subject) (Pair, error) {

@@ -55,6 +55,27 @@ func TestIssue(t *testing.T) {
 	}
 }
 
+func TestWriteKey(t *testing.T) {
+	authority, err := pki.NewAuthority(t.TempDir(), "ca")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.WriteKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := tls.LoadX509KeyPair(pair.CertFile, pair.KeyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !loaded.Leaf.IsCA || pair.CertFile != authority.CertFile() {
+		t.Errorf("%+v is not the authority's pair", pair)
+	}
+	if mode := fileMode(t, pair.KeyFile); mode != 0o600 {
+		t.Errorf("the key has the mode %o", mode)
+	}
+}
+
 func TestKubeconfig(t *testing.T) {
 	dir := t.TempDir()
 	authority, err := pki.NewAuthority(dir, "ca")
