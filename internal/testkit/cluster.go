@@ -44,7 +44,14 @@ type Info struct {
 	Processes   map[string]struct {
 		PID int `json:"pid"`
 	} `json:"processes"`
-	Control string `json:"control"`
+	Control     string               `json:"control"`
+	Authorities map[string]FilesPair `json:"authorities"` // ClientCA and FrontProxyCA
+}
+
+// FilesPair names the files of a certificate and its private key.
+type FilesPair struct {
+	CertFile string `json:"certFile"`
+	KeyFile  string `json:"keyFile"`
 }
 
 // StartCluster starts a cluster, of the release that the environment names, with further flags of `devcluster up`. It

@@ -21,8 +21,9 @@ func WriteKubeconfig(t testing.TB, config *rest.Config) string {
 	t.Helper()
 	user := &api.AuthInfo{
 		ClientCertificate: config.CertFile, ClientCertificateData: config.CertData, ClientKey: config.KeyFile, ClientKeyData: config.KeyData,
+		Token: config.BearerToken,
 	}
-	if user.ClientCertificate == "" && user.ClientCertificateData == nil {
+	if user.Token == "" && user.ClientCertificate == "" && user.ClientCertificateData == nil {
 		user.Token = "none" // kubectl asks the terminal for a password when it has nothing to show
 	}
 	return writeKubeconfig(t, &api.Cluster{
