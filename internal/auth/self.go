@@ -3,9 +3,7 @@ package auth
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -13,9 +11,6 @@ import (
 	"golang.org/x/sync/singleflight"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 )
 
 // Limits of the decisions that are kept.
@@ -27,14 +22,6 @@ const (
 	reviewPatience = time.Second
 	maxDecisions   = 65536
 )
-
-// Upstream is who is asked.
-type Upstream interface {
-	// Post sends a JSON body to a path of the upstream and returns the answer's code and body.
-	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
-	// Unheard is how long the upstream has not answered anybody who asked it anything; 0 while it does.
-	Unheard() time.Duration
-}
 
 // Self asks the upstream what the user of the facade's own credentials may do.
 type Self struct {
@@ -189,90 +176,10 @@ func (s *Self) keep(hash [sha256.Size]byte, d decision) {
 	s.decisions[hash] = d
 }
 
-// errRefused says that the upstream did not even let a review pass.
-var errRefused = errors.New("the upstream refused an access review")
-
 func (s *Self) review(ctx context.Context, a Attributes) (bool, error) {
-	body, err := json.Marshal(authorizationv1.SelfSubjectAccessReview{
+	status, err := review(ctx, s.upstream, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
 		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: resourceAttributes(a)},
 	})
-	if err != nil {
-		return false, fmt.Errorf("encode the access review: %w", err)
-	}
-	code, answer, err := s.upstream.Post(ctx, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", body)
-	if err != nil {
-		return false, err
-	}
-	if code == http.StatusUnauthorized || code == http.StatusForbidden {
-		return false, fmt.Errorf("%w: %d", errRefused, code)
-	}
-	if code != http.StatusCreated && code != http.StatusOK {
-		return false, fmt.Errorf("the upstream answered %d to an access review", code)
-	}
-	var review authorizationv1.SelfSubjectAccessReview
-	if err := json.Unmarshal(answer, &review); err != nil {
-		return false, fmt.Errorf("read the access review: %w", err)
-	}
-	return review.Status.Allowed && !review.Status.Denied, nil
-}
-
-func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
-	attributes := &authorizationv1.ResourceAttributes{
-		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Subresource: a.Subresource,
-		Namespace: a.Namespace, Name: a.Name,
-	}
-	if fieldRequirements := fieldRequirements(a.Fields); len(fieldRequirements) > 0 {
-		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: fieldRequirements}
-	}
-	if labelRequirements := labelRequirements(a.Labels); len(labelRequirements) > 0 {
-		attributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: labelRequirements}
-	}
-	return attributes
-}
-
-// fieldRequirements drops operators that a review cannot express; fewer requirements only widen the question.
-func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
-	var out []metav1.FieldSelectorRequirement
-	for _, r := range requirements {
-		switch r.Operator {
-		case selection.Equals, selection.DoubleEquals, selection.In:
-			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
-		case selection.NotEquals, selection.NotIn:
-			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
-		default: // field selectors know no others
-		}
-	}
-	return out
-}
-
-func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
-	var out []metav1.LabelSelectorRequirement
-	for _, r := range requirements {
-		operator, ok := labelOperator(r.Operator())
-		if !ok {
-			continue
-		}
-		requirement := metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator}
-		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
-			requirement.Values = r.ValuesUnsorted()
-		}
-		out = append(out, requirement)
-	}
-	return out
-}
-
-func labelOperator(operator selection.Operator) (metav1.LabelSelectorOperator, bool) {
-	switch operator {
-	case selection.Equals, selection.DoubleEquals, selection.In:
-		return metav1.LabelSelectorOpIn, true
-	case selection.NotEquals, selection.NotIn:
-		return metav1.LabelSelectorOpNotIn, true
-	case selection.Exists:
-		return metav1.LabelSelectorOpExists, true
-	case selection.DoesNotExist:
-		return metav1.LabelSelectorOpDoesNotExist, true
-	default:
-		return "", false
-	}
+	return allows(status), err
 }

@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+// subjectAccessReview asks whether the caller may do it, with all that authorizers may go by: without its groups a node
+// is no node, and a token's scopes are in extra.
+func subjectAccessReview(a Attributes) *authorizationv1.SubjectAccessReview {
+	who := a.Caller.Info
+	spec := authorizationv1.SubjectAccessReviewSpec{
+		User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraValues(who),
+	}
+	if a.Path != "" && a.Resource == "" {
+		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
+	} else {
+		spec.ResourceAttributes = resourceAttributes(a)
+	}
+	return &authorizationv1.SubjectAccessReview{
+		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SubjectAccessReview"}, Spec: spec,
+	}
+}
+
+// extraValues has its keys in lower case, as the API wants them; of keys that differ in nothing else, all values.
+func extraValues(who user.Info) map[string]authorizationv1.ExtraValue {
+	extra := who.GetExtra()
+	if len(extra) == 0 {
+		return nil
+	}
+	out := make(map[string]authorizationv1.ExtraValue, len(extra))
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		lower := strings.ToLower(key)
+		out[lower] = append(out[lower], extra[key]...)
+	}
+	return out
+}
+
+func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
+	attributes := &authorizationv1.ResourceAttributes{
+		Verb: a.Verb, Group: a.Group, Version: a.Version, Resource: a.Resource, Subresource: a.Subresource,
+		Namespace: a.Namespace, Name: a.Name,
+	}
+	if fieldRequirements := fieldRequirements(a.Fields); len(fieldRequirements) > 0 {
+		attributes.FieldSelector = &authorizationv1.FieldSelectorAttributes{Requirements: fieldRequirements}
+	}
+	if labelRequirements := labelRequirements(a.Labels); len(labelRequirements) > 0 {
+		attributes.LabelSelector = &authorizationv1.LabelSelectorAttributes{Requirements: labelRequirements}
+	}
+	return attributes
+}
+
+// fieldRequirements drops operators that a review cannot express; fewer requirements only widen the question.
+func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
+	var out []metav1.FieldSelectorRequirement
+	for _, r := range requirements {
+		switch r.Operator {
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
+		case selection.NotEquals, selection.NotIn:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
+		default: // field selectors know no others
+		}
+	}
+	return out
+}
+
+func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
+	var out []metav1.LabelSelectorRequirement
+	for _, r := range requirements {
+		operator, ok := labelOperator(r.Operator())
+		if !ok {
+			continue
+		}
+		requirement := metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator}
+		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
+			requirement.Values = r.ValuesUnsorted()
+		}
+		out = append(out, requirement)
+	}
+	return out
+}
+
+func labelOperator(operator selection.Operator) (metav1.LabelSelectorOperator, bool) {
+	switch operator {
+	case selection.Equals, selection.DoubleEquals, selection.In:
+		return metav1.LabelSelectorOpIn, true
+	case selection.NotEquals, selection.NotIn:
+		return metav1.LabelSelectorOpNotIn, true
+	case selection.Exists:
+		return metav1.LabelSelectorOpExists, true
+	case selection.DoesNotExist:
+		return metav1.LabelSelectorOpDoesNotExist, true
+	default:
+		return "", false
+	}
+}
