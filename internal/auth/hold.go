@@ -1,0 +1,168 @@
+package auth
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// longestDoubt is how long an event waits at most for a review whose turn does not come, because many are in doubt at
+// once: what somebody waits for goes first, so these are thousands.
+const longestDoubt = 30 * time.Second
+
+// Hold follows what was granted, until it is released. A right that has been lost since, or that the facade has not
+// kept the verdict on, is reviewed before the first event.
+func (r *Reviews) Hold(a Attributes) *Lease {
+	l := &Lease{reviews: r, ended: make(chan struct{})}
+	if a.Caller == nil {
+		l.end()
+		return l
+	}
+	if until := a.Caller.Until; !until.IsZero() && !time.Now().Before(until) {
+		l.end()
+		r.observer.LeaseEnded(EndCredential)
+		return l
+	}
+	q := newQuestion(a, a.key())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	h := r.leases.held[q.hash]
+	if h == nil {
+		h = r.take(q)
+	}
+	l.held = h
+	h.leases[l] = struct{}{}
+	r.leases.count++
+	if until := a.Caller.Until; !until.IsZero() {
+		l.expiry = time.AfterFunc(time.Until(until), func() { r.expire(l) })
+	}
+	return l
+}
+
+// take begins to hold a decision.
+func (r *Reviews) take(q question) *held {
+	who := r.people.refer(q.Caller)
+	h := &held{question: q, who: who, reviewed: !r.isOpen(q.Attributes), leases: map[*Lease]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
+	r.leases.held[q.hash] = h
+	who.held[h] = struct{}{}
+	v := r.verdicts.byHash[q.hash]
+	switch {
+	case !h.reviewed:
+	case v != nil && v.allowed && who.trusts(true, v.asked):
+		r.leases.schedule.put(h, r.leases.soon(), periodic)
+	default:
+		r.leases.doubts(h)
+		r.leases.schedule.put(h, time.Now(), urgent)
+	}
+	r.hint()
+	return h
+}
+
+// hint tells Run to look again.
+func (r *Reviews) hint() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will
+	}
+}
+
+func (r *Reviews) release(l *Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := l.held.leases[l]; !ok {
+		return // ended or released before
+	}
+	l.stop()
+	r.part(l)
+}
+
+// part takes a lease from what it stands on, which is forgotten with the last.
+func (r *Reviews) part(l *Lease) {
+	h := l.held
+	delete(h.leases, l)
+	r.leases.count--
+	if len(h.leases) > 0 {
+		return
+	}
+	delete(r.leases.held, h.hash)
+	delete(h.who.held, h)
+	r.leases.schedule.remove(h)
+	r.leases.believes(h)
+	r.people.leave(h.who)
+}
+
+// expire ends a lease with its credential.
+func (r *Reviews) expire(l *Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := l.held.leases[l]; !ok {
+		return
+	}
+	r.endOne(l, EndCredential)
+}
+
+func (r *Reviews) endOne(l *Lease, why Ending) {
+	l.end()
+	r.part(l)
+	r.observer.LeaseEnded(why)
+}
+
+// end ends all leases on a decision.
+func (r *Reviews) end(h *held, why Ending) {
+	for l := range h.leases {
+		r.endOne(l, why)
+	}
+}
+
+// Held is how many leases there are, and on how many decisions.
+func (r *Reviews) Held() (leases, decisions int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.leases.count, len(r.leases.held)
+}
+
+// settle waits until it is known whether a lease still stands.
+func (r *Reviews) settle(ctx context.Context, l *Lease) error {
+	for {
+		d := l.held.doubt.Load()
+		if d == nil || l.over.Load() {
+			return l.stands()
+		}
+		left := r.patience(d)
+		if left <= 0 {
+			return nil
+		}
+		r.await(l.held)
+		timer := time.NewTimer(left)
+		select {
+		case <-d.over:
+		case <-l.ended:
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+		timer.Stop()
+	}
+}
+
+// patience is how long an event still waits in doubt before that is looked at again; 0 when it waits no longer.
+func (r *Reviews) patience(d *doubt) time.Duration {
+	waited, hold := time.Since(d.since), r.config.Leases.Hold
+	switch {
+	case waited < hold:
+		return hold - waited
+	case d.failed.Load() || r.trouble.isOn():
+		return 0
+	default:
+		return min(askEvery, max(0, longestDoubt-waited))
+	}
+}
+
+func (r *Reviews) await(h *held) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(h.leases) > 0 {
+		r.leases.schedule.hurry(h)
+	}
+}
