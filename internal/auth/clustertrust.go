@@ -1,0 +1,63 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// clusterTrust is what the upstream's ConfigMap says of whose certificates count. kube-apiserver writes it for the
+// servers that delegate to it.
+type clusterTrust struct {
+	clientCA, proxyCA []byte // in PEM; empty if it does not say
+	proxyNames        []string
+	proxyHeaders      ProxyHeaders
+}
+
+const trustConfigMap = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+
+var errNoConfigMap = errors.New("the upstream has no ConfigMap kube-system/extension-apiserver-authentication that the facade may read")
+
+// readCluster reads the ConfigMap; errNoConfigMap says that there is none for the facade.
+func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
+	ctx, cancel := context.WithTimeout(ctx, trustWait)
+	defer cancel()
+	code, body, err := upstream.Get(ctx, trustConfigMap)
+	switch {
+	case err != nil:
+		return clusterTrust{}, fmt.Errorf("read what is trusted: %w", err)
+	case code == http.StatusNotFound, code == http.StatusForbidden:
+		return clusterTrust{}, fmt.Errorf("%w (%d); certificates count with the Role extension-apiserver-authentication-reader", errNoConfigMap, code)
+	case code != http.StatusOK:
+		return clusterTrust{}, fmt.Errorf("read what is trusted: the upstream answered %d", code)
+	}
+	var m corev1.ConfigMap
+	if err := json.Unmarshal(body, &m); err != nil {
+		return clusterTrust{}, fmt.Errorf("read what is trusted: %w", err)
+	}
+	return parseCluster(m.Data)
+}
+
+// parseCluster reads the keys that kube-apiserver writes. Lists are JSON.
+func parseCluster(data map[string]string) (clusterTrust, error) {
+	c := clusterTrust{clientCA: []byte(data["client-ca-file"])}
+	for key, list := range map[string]*[]string{
+		"requestheader-allowed-names": &c.proxyNames, "requestheader-username-headers": &c.proxyHeaders.Username,
+		"requestheader-uid-headers": &c.proxyHeaders.UID, "requestheader-group-headers": &c.proxyHeaders.Group,
+		"requestheader-extra-headers-prefix": &c.proxyHeaders.ExtraPrefix,
+	} {
+		if data[key] == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data[key]), list); err != nil {
+			// Without its lists a bundle would speak for more than was meant.
+			return clusterTrust{clientCA: c.clientCA}, fmt.Errorf("read %s of what is trusted: %w", key, err)
+		}
+	}
+	c.proxyCA = []byte(data["requestheader-client-ca-file"])
+	return c, nil
+}

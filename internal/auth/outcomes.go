@@ -1,0 +1,52 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Result is how an attempt to authenticate ended.
+type Result string
+
+// The results.
+const (
+	Success     Result = "success"
+	Failure     Result = "failure"     // nobody was proven
+	Unavailable Result = "unavailable" // the upstream could not be asked
+	Busy        Result = "busy"        // the source had too much reviewed
+)
+
+// Outcomes counts. Its methods are called from many goroutines and must not block.
+type Outcomes interface {
+	// Attempted counts a request that was to be authenticated.
+	Attempted(result Result)
+	// Reviewed counts a TokenReview that was sent, and what it took; its result is never Busy.
+	Reviewed(result Result, took time.Duration)
+}
+
+type nobodyCounts struct{}
+
+// Attempted implements Outcomes.
+func (nobodyCounts) Attempted(Result) {}
+
+// Reviewed implements Outcomes.
+func (nobodyCounts) Reviewed(Result, time.Duration) {}
+
+// resultOf names how an attempt ended. One whose client left before the end does not count.
+func resultOf(err error) (result Result, counts bool) {
+	var unavailable *UnavailableError
+	var busy *BusyError
+	switch {
+	case err == nil:
+		return Success, true
+	case errors.As(err, &busy):
+		return Busy, true
+	case errors.As(err, &unavailable):
+		return Unavailable, true
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return "", false
+	default:
+		return Failure, true
+	}
+}

@@ -1,0 +1,162 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+)
+
+// reviewer is an upstream that knows tokens: a name for each.
+type reviewer struct {
+	asked atomic.Int64
+	mu    sync.Mutex
+	users map[string]authenticationv1.UserInfo
+	// does, if set, is what it does instead.
+	does func(ctx context.Context, review authenticationv1.TokenReview) (int, []byte, error)
+}
+
+func knows(users map[string]string) *reviewer {
+	r := &reviewer{users: map[string]authenticationv1.UserInfo{}}
+	for token, name := range users {
+		r.users[token] = authenticationv1.UserInfo{Username: name}
+	}
+	return r
+}
+
+func (r *reviewer) do(does func(context.Context, authenticationv1.TokenReview) (int, []byte, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.does = does
+}
+
+func (r *reviewer) answers(code int, body string) {
+	r.do(func(context.Context, authenticationv1.TokenReview) (int, []byte, error) {
+		return code, []byte(body), nil
+	})
+}
+
+// Post implements TokenReviewer as kube-apiserver does: with the token in the answer, and an error for one that it does
+// not know.
+func (r *reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
+	r.asked.Add(1)
+	if path != "/apis/authentication.k8s.io/v1/tokenreviews" {
+		return 404, nil, nil
+	}
+	var review authenticationv1.TokenReview
+	if err := json.Unmarshal(body, &review); err != nil {
+		return 400, nil, nil
+	}
+	r.mu.Lock()
+	does, user, ok := r.does, r.users[review.Spec.Token], false
+	_, ok = r.users[review.Spec.Token]
+	r.mu.Unlock()
+	if does != nil {
+		return does(ctx, review)
+	}
+	review.Status.Authenticated, review.Status.User, review.Status.Audiences = ok, user, []string{"https://kubernetes.default.svc"}
+	if !ok {
+		review.Status = authenticationv1.TokenReviewStatus{Error: "[invalid bearer token, " + review.Spec.Token + "]"}
+	}
+	answer, err := json.Marshal(review)
+	return http.StatusCreated, answer, err
+}
+
+func hangs(ctx context.Context, _ authenticationv1.TokenReview) (int, []byte, error) {
+	<-ctx.Done()
+	return 0, nil, ctx.Err()
+}
+
+// pages is an upstream that has paths.
+type pages struct {
+	mu    sync.Mutex
+	pages map[string]page
+	asked int
+}
+
+type page struct {
+	code int
+	body string
+}
+
+var errGone = errors.New("connection refused")
+
+func (p *pages) set(path string, code int, body string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.pages == nil {
+		p.pages = map[string]page{}
+	}
+	p.pages[path] = page{code, body}
+}
+
+// Get implements Getter; what has no page cannot be reached.
+func (p *pages) Get(_ context.Context, path string) (int, []byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked++
+	found, ok := p.pages[path]
+	if !ok {
+		return 0, nil, errGone
+	}
+	return found.code, []byte(found.body), nil
+}
+
+// counted is what an Outcomes was told.
+type counted struct {
+	mu       sync.Mutex
+	attempts map[Result]int
+	reviews  map[Result]int
+}
+
+// Attempted implements Outcomes.
+func (c *counted) Attempted(result Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.attempts[result]++
+}
+
+// Reviewed implements Outcomes.
+func (c *counted) Reviewed(result Result, _ time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reviews[result]++
+}
+
+func newCounted() *counted {
+	return &counted{attempts: map[Result]int{}, reviews: map[Result]int{}}
+}
+
+// said is how an attempt ended, in a word: the way and the name, or the error.
+func said(caller *Caller, err error) string {
+	var unavailable *UnavailableError
+	var busy *BusyError
+	switch {
+	case caller != nil && err != nil:
+		return fmt.Sprintf("both %v and %v", caller, err)
+	case err == nil:
+		return map[Way]string{ByFrontProxy: "proxy:", ByCertificate: "cert:", ByToken: "token:", Anonymously: "anonymous:"}[caller.Way] + caller.Name()
+	case errors.Is(err, ErrUnauthenticated):
+		return "401"
+	case errors.As(err, &unavailable):
+		return "503"
+	case errors.As(err, &busy):
+		return "429"
+	default:
+		return err.Error()
+	}
+}
+
+func expect(t testing.TB, what, want string, caller *Caller, err error) {
+	t.Helper()
+	if got := said(caller, err); got != want {
+		t.Errorf("%s: %s (%v), want %s", what, got, err, want)
+	}
+}

@@ -1,0 +1,468 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+)
+
+func tokensOnly(r *reviewer, set func(*AuthenticatorConfig)) *Authenticator {
+	c := AuthenticatorConfig{Tokens: r, Anonymous: AnonymousOn}
+	if set != nil {
+		set(&c)
+	}
+	return NewAuthenticator(c)
+}
+
+// What counts as a token in a request is kube-apiserver's word (its packages bearertoken and websocket): what is none
+// is no credential, so that the request is anonymous.
+func TestTokenForms(t *testing.T) {
+	encoded := base64.RawURLEncoding.EncodeToString([]byte("good"))
+	bad := base64.RawURLEncoding.EncodeToString([]byte("bad"))
+	const subprotocol = "base64url.bearer.authorization.k8s.io."
+	websocket := []string{"Connection", "Upgrade", "Upgrade", "websocket"}
+	for name, c := range map[string]struct {
+		headers []string
+		want    string
+	}{
+		"none":                        {nil, "anonymous:system:anonymous"},
+		"a good one":                  {[]string{"Authorization", "Bearer good"}, "token:alice"},
+		"lower case":                  {[]string{"Authorization", "bearer good"}, "token:alice"},
+		"space around":                {[]string{"Authorization", "  Bearer good "}, "token:alice"},
+		"words after it":              {[]string{"Authorization", "Bearer good words"}, "token:alice"},
+		"a bad one":                   {[]string{"Authorization", "Bearer bad"}, "401"},
+		"an empty one":                {[]string{"Authorization", "Bearer "}, "anonymous:system:anonymous"},
+		"no space":                    {[]string{"Authorization", "Bearer"}, "anonymous:system:anonymous"},
+		"two spaces":                  {[]string{"Authorization", "Bearer  good"}, "anonymous:system:anonymous"},
+		"basic":                       {[]string{"Authorization", "Basic YWxpY2U6cGFzcw=="}, "anonymous:system:anonymous"},
+		"two, the first good":         {[]string{"Authorization", "Bearer good", "Authorization", "Bearer bad"}, "token:alice"},
+		"two, the first bad":          {[]string{"Authorization", "Bearer bad", "Authorization", "Bearer good"}, "401"},
+		"two, the first basic":        {[]string{"Authorization", "Basic x", "Authorization", "Bearer good"}, "anonymous:system:anonymous"},
+		"as long as may be":           {[]string{"Authorization", "Bearer " + strings.Repeat("x", maxToken)}, "401"},
+		"too long":                    {[]string{"Authorization", "Bearer " + strings.Repeat("x", maxToken+1)}, "401"},
+		"not UTF-8":                   {[]string{"Authorization", "Bearer \xff"}, "401"},
+		"a subprotocol":               {append([]string{"Sec-Websocket-Protocol", subprotocol + encoded + ", v4.channel.k8s.io"}, websocket...), "token:alice"},
+		"a subprotocol, bad":          {append([]string{"Sec-Websocket-Protocol", subprotocol + bad + ", v4.channel.k8s.io"}, websocket...), "401"},
+		"a subprotocol alone":         {append([]string{"Sec-Websocket-Protocol", subprotocol + encoded}, websocket...), "401"},
+		"a subprotocol, garbled":      {append([]string{"Sec-Websocket-Protocol", subprotocol + "?, v4"}, websocket...), "401"},
+		"a subprotocol, twice":        {append([]string{"Sec-Websocket-Protocol", subprotocol + encoded + "," + subprotocol + encoded + ",v4"}, websocket...), "401"},
+		"a subprotocol, no websocket": {[]string{"Sec-Websocket-Protocol", subprotocol + encoded + ", v4"}, "anonymous:system:anonymous"},
+		"a subprotocol beside a bad token": {append([]string{
+			"Authorization", "Bearer bad", "Sec-Websocket-Protocol", subprotocol + encoded + ",v4"}, websocket...), "token:alice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := knows(map[string]string{"good": "alice", "\ufffd": "mallory"})
+			r := withHeaders(request(), c.headers...)
+			caller, err := tokensOnly(u, nil).Authenticate(r)
+			expect(t, name, c.want, caller, err)
+			if err != nil {
+				return
+			}
+			if r.Header.Get("Authorization") != "" || strings.Contains(strings.Join(r.Header["Sec-Websocket-Protocol"], ","), encoded) && caller.Way == ByToken {
+				t.Errorf("the header still holds a credential: %q", r.Header)
+			}
+		})
+	}
+}
+
+// A token that is refused by its form alone costs no review.
+func TestTokensThatAreNoneCostNothing(t *testing.T) {
+	u := knows(nil)
+	a := tokensOnly(u, nil)
+	for _, token := range []string{strings.Repeat("x", maxToken+1), "\xff\xfe"} {
+		if _, err := a.Authenticate(withToken(request(), token)); !errors.Is(err, ErrUnauthenticated) {
+			t.Error(err)
+		}
+	}
+	if n := u.asked.Load(); n != 0 {
+		t.Errorf("%d reviews", n)
+	}
+}
+
+// Who a token stands for is what the review says, and system:authenticated.
+func TestTokenUser(t *testing.T) {
+	u := knows(nil)
+	u.users["t"] = authenticationv1.UserInfo{
+		Username: "system:serviceaccount:a:b", UID: "u", Groups: []string{"system:serviceaccounts"},
+		Extra: map[string]authenticationv1.ExtraValue{"authentication.kubernetes.io/pod-uid": {"p"}},
+	}
+	caller, err := tokensOnly(u, nil).Authenticate(withToken(request(), "t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := caller.Info.GetGroups(); !reflect.DeepEqual(got, []string{"system:serviceaccounts", "system:authenticated"}) {
+		t.Errorf("groups %q", got)
+	}
+	if caller.Info.GetUID() != "u" || caller.Share() != "system:serviceaccount:a:b/p" || caller.Way != ByToken || !caller.Until.IsZero() {
+		t.Errorf("%+v", caller)
+	}
+}
+
+// Answers hold ten seconds, good and bad, and then the upstream is asked again.
+func TestTokensAreKept(t *testing.T) {
+	for token, answers := range map[string][2]string{"good": {"token:alice", "401"}, "late": {"401", "token:bob"}} {
+		synctest.Test(t, func(t *testing.T) {
+			u := knows(map[string]string{"good": "alice"})
+			a := tokensOnly(u, nil)
+			check := func(want string, asked int64) {
+				t.Helper()
+				caller, err := a.Authenticate(withToken(request(), token))
+				expect(t, token, want, caller, err)
+				if n := u.asked.Load(); n != asked {
+					t.Errorf("%s: %d reviews, want %d", token, n, asked)
+				}
+			}
+			check(answers[0], 1)
+			u.users = map[string]authenticationv1.UserInfo{"late": {Username: "bob"}}
+			<-time.After(usualTTL - time.Nanosecond)
+			check(answers[0], 1)
+			<-time.After(2 * time.Nanosecond)
+			check(answers[1], 2)
+		})
+	}
+}
+
+// The same caller is shared by all requests of a token.
+func TestTokenCallersAreShared(t *testing.T) {
+	a := tokensOnly(knows(map[string]string{"good": "alice"}), nil)
+	one, _ := a.Authenticate(withToken(request(), "good"))
+	two, _ := a.Authenticate(withToken(request(), "good"))
+	if one == nil || one != two {
+		t.Errorf("%p and %p", one, two)
+	}
+}
+
+// An upstream that cannot be asked is not an answer about the token, and nothing is kept of it.
+func TestUnavailableIsNoRefusal(t *testing.T) {
+	const canary = "canary.canary.canary"
+	repeats := `{"kind":"TokenReview","spec":{"token":"` + canary + `"},"status":`
+	for name, does := range map[string]func(*reviewer){
+		"down": func(r *reviewer) {
+			r.do(func(context.Context, authenticationv1.TokenReview) (int, []byte, error) { return 0, nil, errGone })
+		},
+		"hanging":        func(r *reviewer) { r.do(hangs) },
+		"401":            func(r *reviewer) { r.answers(401, repeats+"{}}") },
+		"403":            func(r *reviewer) { r.answers(403, repeats+"{}}") },
+		"429":            func(r *reviewer) { r.answers(429, repeats+"{}}") },
+		"500":            func(r *reviewer) { r.answers(500, repeats+"{}}") },
+		"503":            func(r *reviewer) { r.answers(503, "") },
+		"HTML":           func(r *reviewer) { r.answers(201, "<html>"+canary) },
+		"nothing":        func(r *reviewer) { r.answers(201, "") },
+		"a Status":       func(r *reviewer) { r.answers(200, `{"kind":"Status"}`) },
+		"an odd review":  func(r *reviewer) { r.answers(201, repeats+`"`+canary+`"}`) },
+		"an empty one":   func(r *reviewer) { r.answers(201, `{}`) },
+		"another number": func(r *reviewer) { r.answers(204, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := knows(map[string]string{canary: "alice"})
+				does(u)
+				a := tokensOnly(u, nil)
+				began := time.Now()
+				caller, err := a.Authenticate(withToken(request(), canary))
+				expect(t, name, "503", caller, err)
+				if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), "canary") {
+					t.Errorf("the error holds the token: %v", err)
+				}
+				if took := time.Since(began); took > reviewTimeout {
+					t.Errorf("took %s", took)
+				}
+				u.do(nil)
+				caller, err = a.Authenticate(withToken(request(), canary))
+				expect(t, "after "+name, "token:alice", caller, err)
+			})
+		})
+	}
+}
+
+// Answers that do not say whom a token stands for are refusals.
+func TestAnswersThatProveNobody(t *testing.T) {
+	for name, status := range map[string]string{
+		"no status":           `{}`,
+		"not authenticated":   `{"user":{"username":"alice"}}`,
+		"explicitly not":      `{"authenticated":false,"user":{"username":"alice"},"audiences":["a"]}`,
+		"an error beside":     `{"authenticated":false,"error":"invalid bearer token"}`,
+		"nobody":              `{"authenticated":true}`,
+		"nobody, with groups": `{"authenticated":true,"user":{"groups":["system:masters"]}}`,
+	} {
+		u := knows(nil)
+		u.answers(201, `{"kind":"TokenReview","status":`+status+`}`)
+		a := tokensOnly(u, nil)
+		for range 20 {
+			caller, err := a.Authenticate(withToken(request(), "t"))
+			expect(t, name, "401", caller, err)
+		}
+		if n := u.asked.Load(); n != 1 {
+			t.Errorf("%s: %d reviews", name, n)
+		}
+	}
+}
+
+// With audiences, a token must be for one of them; an answer that names none is for the upstream's own.
+func TestAudiences(t *testing.T) {
+	for answered, want := range map[string]string{
+		`["listfacade"]`: "token:alice", `["x","other"]`: "token:alice", `["x"]`: "401", `[]`: "401", `null`: "401", `["Listfacade"]`: "401",
+	} {
+		u := knows(nil)
+		u.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+			if !reflect.DeepEqual(review.Spec.Audiences, []string{"listfacade", "other"}) {
+				t.Errorf("asked for %q", review.Spec.Audiences)
+			}
+			return 201, []byte(`{"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"alice"},"audiences":` + answered + `}}`), nil
+		})
+		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Audiences = []string{"listfacade", "other"} })
+		caller, err := a.Authenticate(withToken(request(), "t"))
+		expect(t, answered, want, caller, err)
+	}
+}
+
+// A hundred who come with the same token at the same time cost one review, from however few addresses; one of them who
+// leaves does not take it along.
+func TestOneReviewForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(map[string]string{"good": "alice"})
+		release := make(chan struct{})
+		u.do(func(ctx context.Context, _ authenticationv1.TokenReview) (int, []byte, error) {
+			select {
+			case <-release:
+				return 201, []byte(`{"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"alice"}}}`), nil
+			case <-ctx.Done():
+				return 0, nil, ctx.Err()
+			}
+		})
+		a := tokensOnly(u, nil)
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := a.Authenticate(withToken(request(), "good").WithContext(ctx))
+			left <- err
+		}()
+		synctest.Wait()
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				caller, err := a.Authenticate(withToken(request(), "good"))
+				expect(t, "one of many", "token:alice", caller, err)
+			})
+		}
+		synctest.Wait()
+		leave()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		close(release)
+		all.Wait()
+		if n := u.asked.Load(); n != 1 {
+			t.Errorf("%d reviews", n)
+		}
+	})
+}
+
+// Tokens that prove nobody are paid by where they come from; whoever is known from there passes, and so do others.
+func TestBadTokensAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(map[string]string{"good": "alice", "other": "bob"})
+		counts := newCounted()
+		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Outcomes = counts })
+		from := func(address, token string) (*Caller, error) {
+			r := withToken(request(), token)
+			r.RemoteAddr = address
+			return a.Authenticate(r)
+		}
+		_, _ = from("192.0.2.1:1", "good")
+		began := time.Now()
+		busy := 0
+		for i := range 1000 {
+			caller, err := from("192.0.2.1:2", fmt.Sprint("bad", i))
+			if got := said(caller, err); got == "429" {
+				busy++
+				var e *BusyError
+				if errors.As(err, &e); e.After < time.Second {
+					t.Errorf("come back after %s", e.After)
+				}
+			} else if got != "401" {
+				t.Fatal(got)
+			}
+			<-time.After(time.Millisecond)
+		}
+		took := time.Since(began)
+		if n, most := u.asked.Load()-1, int64(50+10*took.Seconds()+1); n > most || n < 50 || int(n)+busy != 1000 {
+			t.Errorf("%d reviews and %d refusals in %s", n, busy, took)
+		}
+		caller, err := from("192.0.2.1:3", "good")
+		expect(t, "a known token from there", "token:alice", caller, err)
+		caller, err = from("192.0.2.1:3", "bad0")
+		expect(t, "a token that is known to be bad", "401", caller, err)
+		caller, err = from("192.0.2.2:1", "other")
+		expect(t, "a new token from elsewhere", "token:bob", caller, err)
+		<-time.After(10 * time.Second)
+		caller, err = from("192.0.2.1:3", "other")
+		expect(t, "a new token from there, later", "token:bob", caller, err)
+		if counts.attempts[Busy] != busy || counts.attempts[Success] != 4 || counts.reviews[Failure]+counts.reviews[Success] != int(u.asked.Load()) {
+			t.Errorf("counted %v and %v of %d", counts.attempts, counts.reviews, u.asked.Load())
+		}
+	})
+}
+
+// Bad tokens that are sent all at once are bounded, too, before the first answer comes.
+func TestBadTokensAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(nil)
+		u.do(func(context.Context, authenticationv1.TokenReview) (int, []byte, error) {
+			<-time.After(100 * time.Millisecond)
+			return 201, []byte(`{"kind":"TokenReview","status":{}}`), nil
+		})
+		a := tokensOnly(u, nil)
+		var all sync.WaitGroup
+		for i := range 1000 {
+			all.Go(func() { _, _ = a.Authenticate(withToken(request(), fmt.Sprint(i))) })
+		}
+		all.Wait()
+		if n := u.asked.Load(); n != 50 {
+			t.Errorf("%d reviews", n)
+		}
+	})
+}
+
+// Good tokens are not charged, however many come from one address one after the other: a fleet may be behind one.
+func TestGoodTokensAreFree(t *testing.T) {
+	u := knows(nil)
+	for i := range 1000 {
+		u.users[fmt.Sprint(i)] = authenticationv1.UserInfo{Username: fmt.Sprint("user", i)}
+	}
+	a := tokensOnly(u, nil)
+	for i := range 1000 {
+		if _, err := a.Authenticate(withToken(request(), fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Addresses that one site has many of are one source, and all together have a limit.
+func TestSources(t *testing.T) {
+	for address, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1/32", "[2001:db8::1]:80": "2001:db8::/64", "[2001:db8::ffff:1]:80": "2001:db8::/64",
+		"[2001:db8:0:1::1]:80": "2001:db8:0:1::/64", "[::ffff:192.0.2.1]:80": "192.0.2.1/32", "[fe80::1%eth0]:80": "fe80::/64",
+		"": "invalid Prefix", "@": "invalid Prefix",
+	} {
+		if got := sourceOf(address).String(); got != want {
+			t.Errorf("%q is of %s, want %s", address, got, want)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(nil)
+		a := tokensOnly(u, nil)
+		for i := range 20000 {
+			r := withToken(request(), fmt.Sprint(i))
+			r.RemoteAddr = fmt.Sprintf("10.%d.%d.1:1", i>>8&255, i&255)
+			_, _ = a.Authenticate(r)
+		}
+		if n := u.asked.Load(); n != 400 {
+			t.Errorf("%d reviews of all sources together", n)
+		}
+		if n := a.tokens.sources.each.Len(); n > maxSources {
+			t.Errorf("%d sources are remembered", n)
+		}
+	})
+}
+
+// The end of a token is the one that it names, if it is a JWT.
+func TestExpiry(t *testing.T) {
+	jwt := func(payload string) string {
+		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2ln"
+	}
+	for token, want := range map[string]int64{
+		jwt(`{"exp":1900000000}`): 1900000000, jwt(`{"exp":1900000000.9}`): 1900000000, jwt(`{"exp":1.9e9}`): 1900000000,
+		jwt(`{"exp":"1900000000"}`): 0, jwt(`{"exp":-1}`): 0, jwt(`{"exp":1e300}`): 0, jwt(`{"exp":null}`): 0, jwt(`{}`): 0, jwt(`[]`): 0,
+		jwt(`{"exp":1900000000`): 0, "opaque": 0, "a.b.c": 0, "..": 0, "": 0, jwt(`{"exp":1900000000}`) + ".x": 0, "e30.e30=.x": 0,
+	} {
+		got := expiry(token)
+		if want == 0 && !got.IsZero() || want != 0 && got.Unix() != want {
+			t.Errorf("%s ends %s", token, got)
+		}
+	}
+}
+
+// A token is not believed after its end, though its review might still be.
+func TestTokenEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := time.Now().Add(4 * time.Second).Truncate(time.Second)
+		token := "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, end.Unix())) + ".c2ln"
+		u := knows(map[string]string{token: "alice"})
+		a := tokensOnly(u, nil)
+		caller, err := a.Authenticate(withToken(request(), token))
+		expect(t, "at first", "token:alice", caller, err)
+		if !caller.Until.Equal(end) {
+			t.Errorf("ends %s, want %s", caller.Until, end)
+		}
+		u.users = nil
+		<-time.After(time.Until(end) + time.Nanosecond)
+		caller, err = a.Authenticate(withToken(request(), token))
+		expect(t, "after its end", "401", caller, err)
+	})
+}
+
+// No token is kept, nor anything that it can be found by without the secret.
+func TestNoTokenIsKept(t *testing.T) {
+	a, b := tokensOnly(knows(nil), nil), tokensOnly(knows(nil), nil)
+	if a.tokens.key("t") == b.tokens.key("t") {
+		t.Error("two processes keep the same of a token")
+	}
+}
+
+func BenchmarkAuthenticateToken(b *testing.B) {
+	token := "e30." + strings.Repeat("x", 900) + ".c2ln"
+	a := tokensOnly(knows(map[string]string{token: "alice"}), func(c *AuthenticatorConfig) { c.SuccessTTL = time.Hour })
+	r := withToken(request(), token)
+	value := r.Header["Authorization"]
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Header = http.Header{"Authorization": value, "Accept": {"application/json"}}
+		if _, err := a.Authenticate(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// Whatever is sent as a token: it is the one that is reviewed, and proves whom the upstream says or nobody.
+func FuzzToken(f *testing.F) {
+	for _, seed := range []string{"", "good", " good", "good ", "good x", "GOOD", "go\x00od", "\xff", "\ufffd", "\"", "good\n", "é", strings.Repeat("x", maxToken+1)} {
+		f.Add("Bearer " + seed)
+	}
+	f.Add("Basic Z29vZA==")
+	f.Add("bearer\tgood")
+	f.Fuzz(func(t *testing.T, header string) {
+		u := knows(nil)
+		u.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
+			if token := review.Spec.Token; !strings.Contains(header, token) || len(token) > maxToken || token == "" {
+				t.Errorf("%q was reviewed as %q", header, token)
+			}
+			if review.Spec.Token != "good" {
+				return 201, []byte(`{"kind":"TokenReview"}`), nil
+			}
+			return 201, []byte(`{"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"alice"}}}`), nil
+		})
+		r := request()
+		r.Header["Authorization"] = []string{header}
+		caller, err := tokensOnly(u, nil).Authenticate(r)
+		switch got := said(caller, err); got {
+		case "token:alice":
+			if !strings.Contains(header, "good") {
+				t.Errorf("%q is alice's", header)
+			}
+		case "401", "anonymous:system:anonymous":
+		default:
+			t.Errorf("%q: %s", header, got)
+		}
+	})
+}
