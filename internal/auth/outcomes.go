@@ -11,17 +11,17 @@ type Result string
 
 // The results.
 const (
-	Success     Result = "success"
-	Failure     Result = "failure"     // nobody was proven
-	Unavailable Result = "unavailable" // the upstream could not be asked
-	Busy        Result = "busy"        // the source had too much reviewed
+	Proven        Result = "success"
+	ProvenNobody  Result = "failure"     // nobody was proven
+	NotReviewable Result = "unavailable" // the upstream could not be asked
+	TooMany       Result = "busy"        // the source had too much reviewed
 )
 
 // Outcomes counts. Its methods are called from many goroutines and must not block.
 type Outcomes interface {
 	// Attempted counts a request that was to be authenticated.
 	Attempted(result Result)
-	// Reviewed counts a TokenReview that was sent, and what it took; its result is never Busy.
+	// Reviewed counts a TokenReview that was sent, and what it took; its result is never TooMany.
 	Reviewed(result Result, took time.Duration)
 }
 
@@ -39,14 +39,14 @@ func resultOf(err error) (result Result, counts bool) {
 	var busy *BusyError
 	switch {
 	case err == nil:
-		return Success, true
+		return Proven, true
 	case errors.As(err, &busy):
-		return Busy, true
+		return TooMany, true
 	case errors.As(err, &unavailable):
-		return Unavailable, true
+		return NotReviewable, true
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "", false
 	default:
-		return Failure, true
+		return ProvenNobody, true
 	}
 }

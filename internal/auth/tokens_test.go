@@ -308,7 +308,7 @@ func TestBadTokensAreBounded(t *testing.T) {
 		<-time.After(10 * time.Second)
 		caller, err = from("192.0.2.1:3", "other")
 		expect(t, "a new token from there, later", "token:bob", caller, err)
-		if counts.attempts[Busy] != busy || counts.attempts[Success] != 4 || counts.reviews[Failure]+counts.reviews[Success] != int(u.asked.Load()) {
+		if counts.attempts[TooMany] != busy || counts.attempts[Proven] != 4 || counts.reviews[ProvenNobody]+counts.reviews[Proven] != int(u.asked.Load()) {
 			t.Errorf("counted %v and %v of %d", counts.attempts, counts.reviews, u.asked.Load())
 		}
 	})
