@@ -7,7 +7,7 @@ type Outcome string
 
 // The outcomes of Authorize.
 const (
-	NotReviewed Outcome = "not_reviewed" // allowed without a review, by configuration or because the upstream answers itself
+	NotReviewed Outcome = "not_reviewed" // allowed by configuration, or because the upstream is asked anyway
 	Allowed     Outcome = "allowed"
 	Denied      Outcome = "denied"
 	AllowedKept Outcome = "allowed_cached"

@@ -31,8 +31,7 @@ type judge struct {
 	text   string        // if not "", its body
 	wait   chan struct{} // if not nil, answers come when it is closed
 	asked  map[string]int
-	total  int
-	moment []time.Time
+	latest time.Time // when the last was asked
 }
 
 func newJudge() *judge { return &judge{asked: map[string]int{}} }
@@ -45,8 +44,7 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	}
 	j.mu.Lock()
 	j.asked[review.Spec.User]++
-	j.total++
-	j.moment = append(j.moment, time.Now())
+	j.latest = time.Now()
 	allowed := j.allow == nil || j.allow(review.Spec)
 	wait, code, text, fail := j.wait, j.code, j.text, j.fail
 	j.mu.Unlock()
@@ -78,20 +76,43 @@ func (j *judge) set(change func()) {
 	change()
 }
 
-// count is how many reviews there were since it was last called, of a user or, for "", all.
+// count is how many reviews of a user there were since count or total was last called.
 func (j *judge) count(name string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	n := j.asked[name]
-	j.asked[name] = 0
-	if name == "" {
-		n, j.total = j.total, 0
-	}
+	delete(j.asked, name)
 	return n
+}
+
+// total is how many there were of all.
+func (j *judge) total() (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, each := range j.asked {
+		n += each
+	}
+	clear(j.asked)
+	return n
+}
+
+// last is when the last review was asked.
+func (j *judge) last() time.Time {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.latest
 }
 
 func person(name string, groups ...string) *Caller {
 	return NewCaller(&user.DefaultInfo{Name: name, Groups: groups}, ByCertificate, time.Time{})
+}
+
+// allow is as if a review had allowed it.
+func allow(r *Reviews, a Attributes) {
+	q := newQuestion(a, a.key())
+	who, asked := r.begin(q)
+	defer r.leave(who)
+	r.keep(q, who, asked, answer{allowed: true})
 }
 
 // podsOf asks for the pods of a namespace.
@@ -212,7 +233,7 @@ func TestReviewsAnswers(t *testing.T) {
 				if got := how(NewReviews(ReviewsConfig{Upstream: j}), t.Context(), podsOf(person("alice"), "a")); got != c.want {
 					t.Errorf("%s, want %s", got, c.want)
 				}
-				if n := j.count(""); n != c.asked || time.Since(began) > retryWithin {
+				if n := j.total(); n != c.asked || time.Since(began) > retryWithin {
 					t.Errorf("%d reviews in %s, want %d", n, time.Since(began), c.asked)
 				}
 			})
@@ -247,7 +268,7 @@ func TestDenialHasItsReason(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if n := j.count(""); n != 1 {
+	if n := j.total(); n != 1 {
 		t.Errorf("%d reviews", n)
 	}
 }
@@ -282,7 +303,7 @@ func TestReviewsAreNotNeeded(t *testing.T) {
 			j := newJudge()
 			j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
 			r := NewReviews(ReviewsConfig{Upstream: j, AlwaysAllowGroups: []string{"rescue"}})
-			if got := how(r, t.Context(), c.asked); got != c.want || j.count("") != c.posts {
+			if got := how(r, t.Context(), c.asked); got != c.want || j.total() != c.posts {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
@@ -310,7 +331,7 @@ func TestManyCallersAskOnce(t *testing.T) {
 		synctest.Wait()
 		close(j.wait)
 		wait.Wait()
-		if n := j.count(""); n != 2 {
+		if n := j.total(); n != 2 {
 			t.Errorf("%d reviews", n)
 		}
 	})
@@ -348,7 +369,7 @@ func TestLongQuestions(t *testing.T) {
 			t.Error(got)
 		}
 	}
-	if n := j.count(""); n != 2 || len(r.verdicts.byHash) != 0 {
+	if n := j.total(); n != 2 || len(r.verdicts.byHash) != 0 {
 		t.Errorf("%d reviews, %d kept", n, len(r.verdicts.byHash))
 	}
 }
@@ -421,7 +442,7 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 			others[i] = podsOf(person(fmt.Sprint("user", i)), "a")
 			_ = how(r, t.Context(), others[i])
 		}
-		j.count("")
+		j.total()
 		mallory := person("mallory")
 		var busy int
 		for i := range 100_000 {
@@ -443,8 +464,8 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 		if n := j.count("mallory"); n > 200+50*9 || n < 600 || busy != 100_000-n {
 			t.Errorf("%d reviews of one user, busy %d times", n, busy)
 		}
-		if n := j.count("user7"); n != 1 {
-			t.Errorf("%d reviews of another", n)
+		if n := j.count("user7"); n != 0 {
+			t.Errorf("%d reviews of another, whose decision is kept", n)
 		}
 		if kept := len(r.verdicts.byHash); kept > 800 {
 			t.Errorf("%d verdicts are kept", kept)
@@ -458,13 +479,7 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 // However fast one may ask, its share of what is kept is a twentieth.
 func TestShareOfVerdicts(t *testing.T) {
 	r := NewReviews(ReviewsConfig{Upstream: newJudge()})
-	keep := func(who *Caller, i int) {
-		a := podsOf(who, fmt.Sprint(i))
-		q := newQuestion(a, a.key())
-		id, asked := r.begin(q)
-		r.keep(q, id, asked, answer{allowed: true})
-		r.leave(id)
-	}
+	keep := func(who *Caller, i int) { allow(r, podsOf(who, fmt.Sprint(i))) }
 	alice := person("alice")
 	for i := range 100 {
 		keep(alice, i)
@@ -504,7 +519,7 @@ func TestTotalRate(t *testing.T) {
 			}
 			_ = how(r, t.Context(), podsOf(person(fmt.Sprint(i)), "a"))
 		}
-		if n := j.count(""); n > 800+400*10 || n < 800+400*9 {
+		if n := j.total(); n > 800+400*10 || n < 800+400*9 {
 			t.Errorf("%d reviews in ten seconds", n)
 		}
 		if n := len(r.misses.young) + len(r.misses.old); n > 800+400*10 {
@@ -554,7 +569,7 @@ func TestChangesOfRights(t *testing.T) {
 					if got := how(r, t.Context(), a); got != want {
 						t.Errorf("%s, want %s", got, want)
 					}
-					if n := j.count(""); (n == 2) != c.asksAgain {
+					if n := j.total(); (n == 2) != c.asksAgain {
 						t.Errorf("%d reviews", n)
 					}
 				})
