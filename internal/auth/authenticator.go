@@ -182,11 +182,12 @@ func graver(a, b error) error {
 }
 
 func weight(err error) int {
+	if err == nil {
+		return 0
+	}
 	var unavailable *UnavailableError
 	var busy *BusyError
 	switch {
-	case err == nil:
-		return 0
 	case errors.Is(err, ErrUnauthenticated):
 		return 1
 	case errors.As(err, &unavailable):

@@ -35,11 +35,12 @@ func (nobodyCounts) Reviewed(Result, time.Duration) {}
 
 // resultOf names how an attempt ended. One whose client left before the end does not count.
 func resultOf(err error) (result Result, counts bool) {
+	if err == nil {
+		return Proven, true
+	}
 	var unavailable *UnavailableError
 	var busy *BusyError
 	switch {
-	case err == nil:
-		return Proven, true
 	case errors.As(err, &busy):
 		return TooMany, true
 	case errors.As(err, &unavailable):

@@ -1,0 +1,319 @@
+package auth
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// configMap is the ConfigMap that kube-apiserver writes, with what is not empty.
+func configMap(t testing.TB, clients, proxies []byte) string {
+	t.Helper()
+	m := corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, Data: map[string]string{}}
+	if clients != nil {
+		m.Data["client-ca-file"] = string(clients)
+	}
+	if proxies != nil {
+		m.Data["requestheader-client-ca-file"] = string(proxies)
+		m.Data["requestheader-allowed-names"] = `["front-proxy"]`
+		m.Data["requestheader-username-headers"] = `["X-Remote-User"]`
+		m.Data["requestheader-group-headers"] = `["X-Remote-Group"]`
+		m.Data["requestheader-extra-headers-prefix"] = `["X-Remote-Extra-"]`
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// running is an authenticator that runs, by the ConfigMap of an upstream; it is stopped with the test's bubble.
+func running(t *testing.T, c TrustConfig, u *reviewer) (a *Authenticator, stop func()) {
+	t.Helper()
+	a = trusting(t, c, u)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { a.Run(ctx); close(ended) }()
+	synctest.Wait()
+	return a, func() { cancel(); <-ended }
+}
+
+// Without the ConfigMap certificates do not count, and do when it appears; while it is not known whether there is one,
+// they are not refused. Tokens count all along.
+func TestTrustAppears(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   int
+		before string
+	}{
+		"not there":        {404, "anonymous:system:anonymous"},
+		"not to be read":   {403, "anonymous:system:anonymous"},
+		"not heard of yet": {0, "503"},
+		"trouble":          {500, "503"},
+		"not let in":       {401, "503"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ca := newSigner(t, "ca", nil)
+				leaf := ca.issue(t, certificateOf("alice"))
+				p := &pages{}
+				if c.code > 0 {
+					p.set(trustConfigMap, c.code, "")
+				}
+				core, logs := observer.New(zap.InfoLevel)
+				a, stop := running(t, TrustConfig{Upstream: p, Log: zap.New(core)}, knows(map[string]string{"good": "bob"}))
+				defer stop()
+				<-time.After(time.Minute)
+				if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != 1 {
+					t.Errorf("%d warnings", n)
+				}
+				check := func(what, certificate string) {
+					t.Helper()
+					caller, err := a.Authenticate(request(leaf))
+					expect(t, what, certificate, caller, err)
+				}
+				check("before", c.before)
+				caller, err := a.Authenticate(request())
+				expect(t, "without a certificate", "anonymous:system:anonymous", caller, err)
+				caller, err = a.Authenticate(withToken(request(leaf), "good"))
+				expect(t, "with a token", "token:bob", caller, err)
+				if a.trust.Hints() != nil {
+					t.Error("there are hints")
+				}
+				p.set(trustConfigMap, 200, configMap(t, ca.pem(), nil))
+				<-time.After(trustEvery + time.Second)
+				check("afterwards", "cert:alice")
+				for _, code := range []int{404, 403, 500, 401} { // what was known stays
+					p.set(trustConfigMap, code, "")
+					<-time.After(trustEvery + time.Second)
+					check("at last", "cert:alice")
+				}
+			})
+		})
+	}
+}
+
+// Before the first reading, too, a certificate is not taken for nobody's.
+func TestTrustBeforeRun(t *testing.T) {
+	ca := newSigner(t, "ca", nil)
+	a := trusting(t, TrustConfig{Upstream: &pages{}}, nil)
+	caller, err := a.Authenticate(request(ca.issue(t, certificateOf("alice"))))
+	expect(t, "before Run", "503", caller, err)
+}
+
+// A new bundle counts at the next reading, and what it does not have counts no longer, however lately it was verified;
+// one that is garbage changes nothing.
+func TestTrustRotates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, next, proxyCA := newSigner(t, "old", nil), newSigner(t, "next", nil), newSigner(t, "proxies", nil)
+		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
+		proxy := proxyCA.issue(t, certificateOf("front-proxy"))
+		p := &pages{}
+		core, logs := observer.New(zap.InfoLevel)
+		p.set(trustConfigMap, 200, configMap(t, old.pem(), proxyCA.pem()))
+		a, stop := running(t, TrustConfig{Upstream: p, Log: zap.New(core)}, nil)
+		defer stop()
+		check := func(what, wantOld, wantNew, wantProxy string) {
+			t.Helper()
+			for leaf, want := range map[*x509.Certificate]string{alice: wantOld, bob: wantNew} {
+				caller, err := a.Authenticate(request(leaf))
+				expect(t, what, want, caller, err)
+			}
+			caller, err := a.Authenticate(withHeaders(request(proxy), "X-Remote-User", "carol"))
+			expect(t, what+", by proxy", wantProxy, caller, err)
+		}
+		check("at first", "cert:alice", "401", "proxy:carol")
+		for i, step := range []struct{ what, body, old, next, proxy string }{
+			{"both", configMap(t, bundleOf(old, next), proxyCA.pem()), "cert:alice", "cert:bob", "proxy:carol"},
+			{"garbage", configMap(t, []byte("-----BEGIN CERTIFICATE-----\n?"), []byte("none")), "cert:alice", "cert:bob", "proxy:carol"},
+			{"empty", configMap(t, []byte{}, []byte{}), "cert:alice", "cert:bob", "proxy:carol"},
+			{"no JSON", "<html>", "cert:alice", "cert:bob", "proxy:carol"},
+			{"another name for proxies", strings.Replace(configMap(t, bundleOf(old, next), proxyCA.pem()), `[\"front-proxy\"]`, `[\"other\"]`, 1), "cert:alice", "cert:bob", "401"},
+			{"names that are no list", strings.Replace(configMap(t, bundleOf(old, next), proxyCA.pem()), `[\"front-proxy\"]`, `x`, 1), "cert:alice", "cert:bob", "401"},
+			{"the new one alone", configMap(t, next.pem(), proxyCA.pem()), "401", "cert:bob", "proxy:carol"},
+			{"no proxies any more", configMap(t, next.pem(), old.pem()), "401", "cert:bob", "401"},
+		} {
+			p.set(trustConfigMap, 200, step.body)
+			<-time.After(trustEvery)
+			synctest.Wait()
+			check(step.what, step.old, step.next, step.proxy)
+			if bad := slices.Contains([]int{1, 3, 5}, i); bad != (logs.FilterLevelExact(zap.WarnLevel).Len() > 0) {
+				t.Errorf("%s: logged %v", step.what, logs.All())
+			}
+			logs.TakeAll()
+		}
+	})
+}
+
+// A proxy's headers are never believed by halves: without its lists a bundle counts for nothing.
+func TestTrustWithoutLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		proxyCA := newSigner(t, "proxies", nil)
+		p := &pages{}
+		whole := configMap(t, nil, proxyCA.pem())
+		p.set(trustConfigMap, 200, strings.Replace(whole, `[\"front-proxy\"]`, `[`, 1))
+		a, stop := running(t, TrustConfig{Upstream: p}, nil)
+		defer stop()
+		r := withHeaders(request(proxyCA.issue(t, certificateOf("any"))), "X-Remote-User", "admin")
+		if caller, err := a.Authenticate(r); said(caller, err) == "proxy:admin" {
+			t.Error("any name is believed")
+		}
+	})
+}
+
+// Files are read again, also behind links that are swapped as those of a Secret's volume; garbage changes nothing.
+func TestTrustFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old, next := newSigner(t, "old", nil), newSigner(t, "next", nil)
+		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
+		dir := t.TempDir()
+		file := filepath.Join(dir, "ca.crt")
+		swap := func(version string, pem []byte) {
+			if err := os.Mkdir(filepath.Join(dir, version), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, version, "ca.crt"), pem, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			link := filepath.Join(dir, "link")
+			if err := os.Symlink(version, link); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(link, filepath.Join(dir, "data")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		swap("1", old.pem())
+		if err := os.Symlink(filepath.Join("data", "ca.crt"), file); err != nil {
+			t.Fatal(err)
+		}
+		a, stop := running(t, TrustConfig{ClientCAFile: file, ProxyCAFile: file}, nil)
+		defer stop()
+		hints := a.trust.Hints()
+		for version, c := range []struct {
+			pem      []byte
+			old, new string
+		}{{next.pem(), "401", "cert:bob"}, {[]byte("garbage"), "401", "cert:bob"}, {old.pem(), "cert:alice", "401"}} {
+			swap("v"+string(rune('a'+version)), c.pem)
+			<-time.After(trustEvery)
+			synctest.Wait()
+			caller, err := a.Authenticate(request(alice))
+			expect(t, "the old one", c.old, caller, err)
+			caller, err = a.Authenticate(request(bob))
+			expect(t, "the new one", c.new, caller, err)
+			if version == 0 && a.trust.Hints() == hints {
+				t.Error("the hints are the old ones")
+			}
+		}
+	})
+}
+
+// What is in files has to be there at the start, as for kube-apiserver.
+func TestTrustRefusesBadFiles(t *testing.T) {
+	garbage := filepath.Join(t.TempDir(), "garbage")
+	if err := os.WriteFile(garbage, []byte("garbage"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []TrustConfig{{ClientCAFile: garbage}, {ProxyCAFile: garbage}, {ClientCAFile: garbage + "x"}, {ProxyCAFile: garbage + "x"}} {
+		if _, err := NewTrust(c); err == nil {
+			t.Errorf("%+v is taken", c)
+		}
+	}
+}
+
+// Hints are both bundles.
+func TestHints(t *testing.T) {
+	ca, proxyCA := newSigner(t, "ca", nil), newSigner(t, "proxies", nil)
+	trust, err := NewTrust(files(t, ca.pem(), proxyCA.pem()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := x509.NewCertPool()
+	want.AddCert(ca.certificate)
+	want.AddCert(proxyCA.certificate)
+	if !trust.Hints().Equal(want) {
+		t.Error("other hints")
+	}
+}
+
+// Whether there are anonymous users is what the upstream says; what it does not say changes nothing.
+func TestAnonymousAsUpstream(t *testing.T) {
+	const yes, no = "anonymous:system:anonymous", "401"
+	synctest.Test(t, func(t *testing.T) {
+		p := &pages{}
+		a := NewAuthenticator(AuthenticatorConfig{Anonymous: AnonymousAsUpstream, Probe: p})
+		check := func(what, want string) {
+			t.Helper()
+			caller, err := a.Authenticate(request())
+			expect(t, what, want, caller, err)
+		}
+		check("before it was asked", no)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { a.Run(ctx); close(ended) }()
+		synctest.Wait()
+		check("before it answers", no)
+		for _, step := range []struct {
+			what        string
+			health, api int
+			want        string
+		}{
+			{"health alone", 200, 401, no}, {"on", 200, 403, yes}, {"trouble", 500, 403, yes}, {"too much", 429, 429, yes}, {"off", 401, 401, no},
+			{"not found", 404, 404, no}, {"forbidden", 403, 403, yes}, {"open", 200, 200, yes}, {"the API off", 200, 401, no}, {"redirected", 302, 200, no},
+		} {
+			p.set("/healthz", step.health, "")
+			p.set("/api", step.api, "")
+			<-time.After(anonymousEvery + anonymousRetry)
+			check(step.what, step.want)
+		}
+		cancel()
+		<-ended
+	})
+	for mode, want := range map[AnonymousMode]string{AnonymousOn: yes, AnonymousOff: no, "": no} {
+		a := NewAuthenticator(AuthenticatorConfig{Anonymous: mode})
+		caller, err := a.Authenticate(request())
+		expect(t, string(mode), want, caller, err)
+		if err == nil && !slices.Equal(caller.Info.GetGroups(), []string{"system:unauthenticated"}) {
+			t.Errorf("groups %q", caller.Info.GetGroups())
+		}
+	}
+}
+
+// Constructors start nothing, and Run leaves nothing behind.
+func TestAuthenticatorLeavesNothing(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	ca := newSigner(t, "ca", nil)
+	c := files(t, ca.pem(), nil)
+	c.ProxyCAFile, c.Upstream = "", &pages{}
+	trust, err := NewTrust(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewAuthenticator(AuthenticatorConfig{Trust: trust, Tokens: knows(map[string]string{"t": "a"}), Anonymous: AnonymousAsUpstream, Probe: &pages{}})
+	if err := goleak.Find(before); err != nil {
+		t.Errorf("constructors start something: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { a.Run(ctx); close(ended) }()
+	if _, err := a.Authenticate(withToken(request(), "t")); err != nil {
+		t.Error(err)
+	}
+	cancel()
+	<-ended
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
