@@ -42,6 +42,11 @@ func Kubeconfig() *Caller {
 	return NewCaller(&user.DefaultInfo{Name: "kubeconfig"}, ByKubeconfig, time.Time{})
 }
 
+// Anonymous is who has shown no credentials.
+func Anonymous() *Caller {
+	return NewCaller(&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Anonymously, time.Time{})
+}
+
 // Name is the user's name.
 func (c *Caller) Name() string { return c.Info.GetName() }
 

@@ -32,7 +32,11 @@ func tlsConfig(c Config) (*tls.Config, error) {
 	}
 	// Records of full size from the first on: the small ones that Go begins with cost a system call each, and let a
 	// browser far away paint sooner.
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true}, nil
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true}
+	if !c.Authentication.AnonymousActsAsKubeconfig {
+		config.ClientAuth = tls.RequestClientCert // verified by the authenticator, which has other ways, too
+	}
+	return config, nil
 }
 
 // ensureSelfSigned keeps a pair that still serves, so that clients who trust it need not learn a new one at each start.

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/handlers"
-	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -29,6 +28,7 @@ type Facade struct {
 	lanes      *reflector.Lanes
 	metrics    *observe.Metrics
 	preload    *preload
+	access     *access
 	server     *http.Server
 	draining   context.Context // ends when Serve begins to drain
 	drain      context.CancelFunc
@@ -58,6 +58,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
+	if f.access, err = newAccess(c, config, client, f.metrics, log); err != nil {
+		return nil, err
+	}
 	f.server, err = newServer(c, f.newHandler(), log)
 	return f, err
 }
@@ -65,15 +68,20 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 // newHandler is what serves: the only place that knows what handlers want.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
-	self := auth.NewSelf(f.client, c.MaxStaleness)
 	return handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms,
-		Authenticator: self, Authorizer: self, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
+		PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,
 	})
+}
+
+// passAs are the values of --passthrough.
+var passAs = map[string]handlers.PassThroughAs{
+	"token": handlers.PassAsToken, "impersonate": handlers.PassAsImpersonation, "off": handlers.PassNothing,
 }
 
 func groupResources(names []string) map[schema.GroupResource]bool {

@@ -28,6 +28,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	<-lanesReady
 	group.Go(func() error { f.preload.run(ctx); return nil })
+	group.Go(func() error { f.access.run(lanesCtx); return nil })
 	group.Go(func() error { return f.answer(listener) })
 	group.Go(func() error {
 		<-ctx.Done()
@@ -42,7 +43,9 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 
 // answer serves until the server is shut down.
 func (f *Facade) answer(listener net.Listener) error {
-	f.log.Warn("callers are not authenticated: everybody who can reach this address reads with the rights of the kubeconfig's user")
+	if f.config.Authentication.AnonymousActsAsKubeconfig {
+		f.log.Warn("callers are not authenticated: everybody who can reach this address reads with the rights of the kubeconfig's user")
+	}
 	f.log.Info("serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
 	if err := f.server.ServeTLS(frames.Listener(listener), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
@@ -65,5 +68,6 @@ func (f *Facade) finish(ctx context.Context) {
 // CloseIdle closes the connections to the upstream on which nothing is under way.
 func (f *Facade) CloseIdle() {
 	f.client.CloseIdle()
+	f.access.closeIdle()
 	utilnet.CloseIdleConnectionsFor(f.discoverer.Transport)
 }

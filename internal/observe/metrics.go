@@ -21,6 +21,7 @@ type Metrics struct {
 	reconnects     *prometheus.CounterVec
 	questions      *prometheus.CounterVec
 	watchEvents    *prometheus.CounterVec
+	access         accessMetrics
 }
 
 // NewMetrics registers the metrics; lanes and forms are read by the collector at each scrape.
@@ -43,6 +44,8 @@ func NewMetrics(lanes LaneSource, forms FormsSource) *Metrics {
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.watchEvents = counter("watch_events_total", "Events sent to watchers, bookmarks included, counted when a watch ends.",
 		"group", "resource")
+	m.access = newAccessMetrics()
+	m.registry.MustRegister(m.access.all()...)
 	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
 		m.questions, m.watchEvents, newLaneCollector(lanes), newFormsCollector(forms), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m

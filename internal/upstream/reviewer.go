@@ -52,18 +52,36 @@ func (r *Reviewer) Unheard() time.Duration { return r.client.Unheard() }
 // CloseIdle closes the connections that no question uses.
 func (r *Reviewer) CloseIdle() { r.client.CloseIdle() }
 
-// Get reads a path as somebody without credentials does, and returns the answer's code and at most 64 KiB of its body.
+// maxConfig bounds what is read of a path: a ConfigMap has 1 MiB at most.
+const maxConfig = 2 << 20
+
+// Get reads a path, and returns the answer's code and at most 2 MiB of its body.
 func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
-	request, err := r.client.request(ctx, Target{Path: path}, MediaJSON)
+	return get(ctx, r.client, r.client.http.Transport, path)
+}
+
+// Nameless reads as somebody without credentials does.
+type Nameless struct{ client *Client }
+
+// Nameless asks the same upstream.
+func (r *Reviewer) Nameless() Nameless { return Nameless{client: r.client} }
+
+// Get reads a path, and returns the answer's code and at most 2 MiB of its body.
+func (n Nameless) Get(ctx context.Context, path string) (int, []byte, error) {
+	return get(ctx, n.client, n.client.nameless, path)
+}
+
+func get(ctx context.Context, client *Client, transport http.RoundTripper, path string) (int, []byte, error) {
+	request, err := client.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {
 		return 0, nil, err
 	}
-	response, err := r.client.nameless.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return 0, nil, fmt.Errorf("reach the upstream: %w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxConfig))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
 	}

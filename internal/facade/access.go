@@ -1,0 +1,120 @@
+package facade
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"sync"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// access is who callers are, and what they may do.
+type access struct {
+	authenticator handlers.Authenticator
+	authorizer    handlers.Authorizer
+	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
+	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
+	parts         []func(context.Context)
+	clients       []*upstream.Reviewer
+}
+
+// newAccess wires what the Config asks for, and starts nothing. config is how the upstream is reached that is read.
+func newAccess(c Config, config *rest.Config, client *upstream.Client, metrics *observe.Metrics, log *zap.Logger) (*access, error) {
+	if c.Authentication.AnonymousActsAsKubeconfig {
+		self := auth.NewSelf(client, c.MaxStaleness)
+		return &access{authenticator: self, authorizer: self}, nil
+	}
+	a := &access{}
+	authentication, err := a.reviewer(c.Authentication.Kubeconfig, config)
+	if err != nil {
+		return nil, fmt.Errorf("reach who reviews tokens: %w", err)
+	}
+	authorization, err := a.reviewer(c.Authorization.Kubeconfig, config)
+	if err != nil {
+		return nil, fmt.Errorf("reach who reviews rights: %w", err)
+	}
+	if err := a.authenticate(c.Authentication, authentication, metrics, log); err != nil {
+		return nil, err
+	}
+	a.authorize(c.Authorization, authorization, metrics)
+	return a, nil
+}
+
+// reviewer is a client of its own, of the kubeconfig's upstream if there is one.
+func (a *access) reviewer(kubeconfig string, config *rest.Config) (*upstream.Reviewer, error) {
+	if kubeconfig != "" {
+		var err error
+		if config, err = RESTConfig(Config{Kubeconfig: kubeconfig}); err != nil {
+			return nil, err
+		}
+	}
+	reviewer, err := upstream.NewReviewer(config)
+	if err == nil {
+		a.clients = append(a.clients, reviewer)
+	}
+	return reviewer, err
+}
+
+// anonymousModes are the values of --anonymous-auth.
+var anonymousModes = map[string]auth.AnonymousMode{
+	"upstream": auth.AnonymousAsUpstream, "true": auth.AnonymousOn, "false": auth.AnonymousOff,
+}
+
+// How many times of what may happen in a second may happen at once.
+const (
+	failureBurst = 5
+	missBurst    = 4
+)
+
+func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, metrics *observe.Metrics, log *zap.Logger) error {
+	trust, err := auth.NewTrust(auth.TrustConfig{
+		ClientCAFile: c.ClientCAFile, ProxyCAFile: c.RequestHeaderCAFile, ProxyNames: c.RequestHeaderNames,
+		ProxyHeaders: auth.ProxyHeaders{Username: c.UsernameHeaders, UID: c.UIDHeaders, Group: c.GroupHeaders, ExtraPrefix: c.ExtraHeaderPrefixes},
+		Upstream:     reviewer, Log: log.Named("trust"),
+	})
+	if err != nil {
+		return err
+	}
+	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
+		Trust: trust, Tokens: reviewer, Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
+		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: int(failureBurst * c.FailureRate)},
+		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{metrics}, Log: log.Named("authentication"),
+	})
+	a.authenticator, a.hints = authenticator, trust.Hints
+	a.parts = append(a.parts, authenticator.Run)
+	return nil
+}
+
+func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, metrics *observe.Metrics) {
+	reviews := auth.NewReviews(auth.ReviewsConfig{
+		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
+		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
+		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: int(missBurst * c.MissRate)},
+		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Observer: authorizationCounts{metrics},
+	})
+	a.authorizer, a.selfReviewer = reviews, reviews
+	a.parts = append(a.parts, reviews.Run)
+}
+
+// run runs the parts until the context ends.
+func (a *access) run(ctx context.Context) {
+	var parts sync.WaitGroup
+	for _, part := range a.parts {
+		parts.Go(func() { part(ctx) })
+	}
+	parts.Wait()
+}
+
+func (a *access) closeIdle() {
+	for _, client := range a.clients {
+		client.CloseIdle()
+	}
+}
