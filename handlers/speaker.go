@@ -59,7 +59,11 @@ func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, err
 	case q.held():
 		return upstream.AsFacade(), nil
 	case as == PassAsImpersonation:
-		return upstream.Impersonating(q.Caller.Info), nil
+		as, err := upstream.Impersonating(q.Caller.Info)
+		if err != nil {
+			return as, errNotServed
+		}
+		return as, nil
 	default:
 		return upstream.Speaker{}, s.notServed(ctx, q)
 	}

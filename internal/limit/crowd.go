@@ -2,41 +2,44 @@ package limit
 
 import "sync"
 
-// CrowdBounds are how many may wait at a time, both above 0.
+// CrowdBounds are how many may be there at a time; 0 is any number.
 type CrowdBounds struct {
 	Each, All int // of one key, and over all keys
 }
 
-// Crowd counts who waits for something that comes to all of them at once, by key. Safe for concurrent use.
+// Crowd counts who is there, by key: who waits for something that comes to all of them at once, or has something open.
+// Safe for concurrent use.
 type Crowd struct {
 	bounds CrowdBounds
 
-	mu      sync.Mutex // guards what follows; held for map operations only
-	waiting map[string]int
-	all     int
+	mu    sync.Mutex // guards what follows; held for map operations only
+	there map[string]int
+	all   int
 }
 
 // NewCrowd returns a crowd of nobody.
-func NewCrowd(bounds CrowdBounds) *Crowd { return &Crowd{bounds: bounds, waiting: map[string]int{}} }
+func NewCrowd(bounds CrowdBounds) *Crowd { return &Crowd{bounds: bounds, there: map[string]int{}} }
 
-// Join lets one more wait for a key, or fails with ErrBusy at once. leave ends the wait; it is called once.
+// Join lets one more in for a key, or fails with ErrBusy at once. leave lets it out; it is called once.
 func (c *Crowd) Join(key string) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.all >= c.bounds.All || c.waiting[key] >= c.bounds.Each {
+	if reached(c.all, c.bounds.All) || reached(c.there[key], c.bounds.Each) {
 		return nil, ErrBusy
 	}
 	c.all++
-	c.waiting[key]++
+	c.there[key]++
 	return func() { c.part(key) }, nil
 }
 
-// part forgets a key with the last who waits for it.
+func reached(n, bound int) bool { return bound > 0 && n >= bound }
+
+// part forgets a key with the last who is there for it.
 func (c *Crowd) part(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
-	if c.waiting[key]--; c.waiting[key] == 0 {
-		delete(c.waiting, key)
+	if c.there[key]--; c.there[key] == 0 {
+		delete(c.there, key)
 	}
 }

@@ -30,7 +30,21 @@ func TestCrowd(t *testing.T) {
 	for _, leave := range []func(){second, third, fourth} {
 		leave()
 	}
-	if len(c.waiting) != 0 || c.all != 0 {
-		t.Errorf("%v, %d are left", c.waiting, c.all)
+	if len(c.there) != 0 || c.all != 0 {
+		t.Errorf("%v, %d are left", c.there, c.all)
+	}
+}
+
+func TestCrowdWithoutBounds(t *testing.T) {
+	c := NewCrowd(CrowdBounds{Each: 1})
+	for _, key := range []string{"a", "b", "c"} {
+		leave, err := c.Join(key)
+		if err != nil {
+			t.Fatalf("%s: %v", key, err)
+		}
+		defer leave()
+	}
+	if _, err := c.Join("a"); !errors.Is(err, ErrBusy) {
+		t.Errorf("%v, although one is there", err)
 	}
 }

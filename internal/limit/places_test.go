@@ -95,3 +95,119 @@ func TestWaitIsBounded(t *testing.T) {
 		}
 	})
 }
+
+// A flood of one key delays another key's request by one turn of its own, and no more, however many wait in it.
+func TestKeysTakeTurns(t *testing.T) {
+	for _, floods := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			p := NewPlaces(Bounds{Each: 4, All: 4, Queue: 2000})
+			var wait sync.WaitGroup
+			var given [3]atomic.Int64 // to each flood
+			for i := range 1000 * floods {
+				wait.Go(func() {
+					leave, err := take(t, p, string(rune('a'+i%floods)), 1, time.Hour)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					given[i%floods].Add(1)
+					<-time.After(time.Duration(1+i%4)*time.Second + time.Duration(i)*7*time.Microsecond) // no two end at once
+					leave()
+				})
+			}
+			for range 20 {
+				<-time.After(5*time.Second + time.Second/2)
+				var before [3]int64
+				for i := range given {
+					before[i] = given[i].Load()
+				}
+				leave, err := take(t, p, "z", 1, time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range given {
+					if n := given[i].Load() - before[i]; n > 1 {
+						t.Errorf("%d floods: after %d turns of one", floods, n)
+					}
+				}
+				leave()
+			}
+			wait.Wait()
+			if len(p.lines) != 0 {
+				t.Errorf("%d keys are remembered", len(p.lines))
+			}
+		})
+	}
+}
+
+// Who wants many seats is not passed for ever by those who want few.
+func TestLargeWaitersHaveTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(Bounds{Each: 8, All: 8, Queue: 2000})
+		var wait sync.WaitGroup
+		for i := range 400 {
+			wait.Go(func() {
+				<-time.After(time.Duration(i) * 100 * time.Millisecond)
+				if leave, err := take(t, p, string(rune('a'+i%4)), 1, time.Hour); err == nil {
+					<-time.After(time.Second)
+					leave()
+				}
+			})
+		}
+		<-time.After(5 * time.Second)
+		began := time.Now()
+		leave, err := take(t, p, "large", 8, time.Hour)
+		if took := time.Since(began); err != nil || took > 3*time.Second {
+			t.Errorf("%v after %s", err, took)
+		} else {
+			leave()
+		}
+		wait.Wait()
+	})
+}
+
+// The queue is bounded over all keys, too, and whoever leaves it makes room, for who stood behind as well.
+func TestQueueOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(Bounds{Each: 3, All: 4, Queue: 10, QueueAll: 2})
+		a, _ := take(t, p, "a", 3, time.Hour)
+		b, _ := take(t, p, "b", 1, time.Hour)
+		ctx, leaves := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := p.Take(ctx, "c", 3); !errors.Is(err, ErrBusy) {
+				t.Errorf("who left was given seats: %v", err)
+			}
+		})
+		synctest.Wait()
+		var given atomic.Bool
+		wait.Go(func() {
+			leave, err := take(t, p, "d", 1, time.Hour)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			given.Store(true)
+			leave()
+		})
+		synctest.Wait()
+		if _, err := take(t, p, "e", 1, time.Hour); !errors.Is(err, ErrBusy) {
+			t.Errorf("behind a full queue: %v", err)
+		}
+		b()
+		synctest.Wait()
+		if given.Load() {
+			t.Error("it was another's turn")
+		}
+		leaves()
+		synctest.Wait()
+		if !given.Load() {
+			t.Error("nobody was let in when who had the turn left")
+		}
+		a()
+		wait.Wait()
+		if len(p.lines) != 0 || p.free != 4 || p.waiting != 0 || p.turns.Len() != 0 {
+			t.Errorf("%d keys are remembered, %d seats are free, %d wait", len(p.lines), p.free, p.waiting)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,16 +22,19 @@ const MediaJSON = "application/json"
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
 
+// maxReview bounds, in bytes, what is read of the answer to a review: it repeats the question, and names groups.
+const maxReview = 1 << 20
+
 // answerWait is how long the headers of a watch and the whole of any other answer may take. kube-apiserver itself gives
 // up after a minute; what takes longer hangs.
 const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
 type Client struct {
-	base     *url.URL
-	http     *http.Client
-	nameless http.RoundTripper // without any credentials
-	outage   *outage
+	base      *url.URL
+	http      *http.Client
+	anonymous http.RoundTripper // for the credentials of others: it has none, and connections of its own
+	outage    *outage
 }
 
 // NewClient makes a client of the upstream that config names. The transport asks for identity encoding: a compressed
@@ -47,17 +51,30 @@ func NewClient(config *rest.Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
-	anonymous, err := rest.TransportFor(rest.AnonymousClientConfig(config))
+	anonymous, err := rest.TransportFor(apart(rest.AnonymousClientConfig(config)))
 	if err != nil {
 		return nil, fmt.Errorf("prepare a transport without credentials: %w", err)
 	}
 	clock := &outage{}
-	nameless := listeningTransport{RoundTripper: anonymous, outage: clock}
-	return &Client{base: base, outage: clock, nameless: nameless, http: &http.Client{
-		Transport: listeningTransport{RoundTripper: transport, outage: clock},
-		// A redirect would carry the facade's credentials to wherever the answer points.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	return &Client{
+		base: base, outage: clock, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock},
+		http: &http.Client{
+			Transport: listeningTransport{RoundTripper: transport, outage: clock},
+			// A redirect would carry the facade's credentials to wherever the answer points.
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// apart gives a configuration connections of its own: client-go shares those of all configurations that dial alike.
+func apart(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	dial := config.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // as client-go has it
+	}
+	config.Dial = dial
+	return config
 }
 
 // Host is the upstream's address, for messages.
@@ -70,7 +87,7 @@ func (c *Client) Unheard() time.Duration { return c.outage.lasted() }
 // CloseIdle closes the connections that no request uses.
 func (c *Client) CloseIdle() {
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)
-	utilnet.CloseIdleConnectionsFor(c.nameless)
+	utilnet.CloseIdleConnectionsFor(c.anonymous)
 }
 
 // Target is a path with its query below the upstream's base address.
@@ -161,7 +178,7 @@ func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, lim
 }
 
 // Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review.
-// It returns the answer's code and at most 64 KiB of its body.
+// It returns the answer's code and at most 1 MiB of its body.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	request, err := c.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {
@@ -175,7 +192,7 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byt
 		return 0, nil, fmt.Errorf("reach the upstream: %w", err)
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxErrorBody))
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxReview))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
 	}

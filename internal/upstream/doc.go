@@ -1,13 +1,19 @@
 // Package upstream is access to one kube-apiserver: a Client that asks it, the Catalog of what it serves, its
 // Documents, and PassThrough for what the facade leaves to it.
 //
+// Reviewer asks who callers are and what they may do, apart from the rest: its clock is its own, and so are its
+// credentials and connections.
+//
 // Fields knows by which fields the upstream selects, where not every release of it does.
 //
 // It promises:
-//   - nothing upstream is ever changed: it sends GETs, and access reviews, its own and those of internal/auth;
-//   - how long the upstream has answered nobody is one clock for all who ask it (outage.go);
+//   - nothing upstream is ever changed: it sends GETs, access reviews, its own and those of internal/auth, and what
+//     clients ask about themselves (question.go);
+//   - how long the upstream has answered nobody is one clock for all who ask it through a Client (outage.go);
 //   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
-//   - no request leaves with credentials other than the facade's own, or for a place other than the one upstream;
+//   - no request leaves for a place other than the one upstream, or in another name than its Speaker's; the bearer
+//     tokens of clients and the facade's credentials share no connection;
+//   - what the upstream refuses the facade's own user is not answered to somebody else (refusal.go);
 //   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients
 //     ask.
 //

@@ -15,17 +15,36 @@ var ErrEnd = errors.New("the answer ends here")
 // errUnsettled says that it is not known yet whether a resource is custom.
 var errUnsettled = errors.New("the upstream did not say in time whether the resource is a custom one")
 
-// RefusedError is an upstream that refuses the facade what it asked on somebody's behalf (401, 403).
-type RefusedError struct{ Code int }
+// errNobody is a request in nobody's name; errNoRead one that would change something; errUnaddressable one whose path
+// or query would be read in two ways.
+var (
+	errNobody        = errors.New("nobody asks")
+	errNoRead        = errors.New("not a read")
+	errUnaddressable = errors.New("no path or query of the upstream's")
+)
+
+// RefusedError says that the upstream did not let the facade's own user speak, for itself or for somebody else. Its
+// body names that user and is for the log.
+type RefusedError struct {
+	Code int    // 401 or 403
+	Body []byte // at most 64 KiB
+}
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the upstream answered the facade with %d", e.Code)
+	return "the facade's own user: " + (&StatusError{Code: e.Code, Body: e.Body}).Error()
 }
 
 // IsRefused tells whether err is a *RefusedError.
 func IsRefused(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused)
+}
+
+// ImpersonationError says that no impersonation would have exactly a user's rights.
+type ImpersonationError struct{ User, Why string }
+
+func (e *ImpersonationError) Error() string {
+	return fmt.Sprintf("impersonate %q: %s", e.User, e.Why)
 }
 
 // StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
@@ -48,14 +67,14 @@ func HasCode(err error, codes ...int) bool {
 	return slices.Contains(codes, status.Code)
 }
 
-// OversizeError is an answer that is longer than whoever asked can use.
+// OversizeError is an answer that is longer than whoever asked can use, or a question that is longer than any.
 type OversizeError struct {
 	Path  string
 	Limit int64 // bytes
 }
 
 func (e *OversizeError) Error() string {
-	return fmt.Sprintf("the upstream's answer to %s exceeds %d bytes", e.Path, e.Limit)
+	return fmt.Sprintf("the body of %s exceeds %d bytes", e.Path, e.Limit)
 }
 
 // UnreachableError says that the upstream gave no answer to a request that was passed through.

@@ -20,7 +20,7 @@ func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) 
 	return passAs(t, r, AsKubeconfig(), request)
 }
 
-// passAs does it in a speaker's name. What Serve fails with is the answer.
+// passAs is pass in a speaker's name.
 func passAs(t *testing.T, r *rig, as Speaker, request string) (*http.Response, string, error) {
 	t.Helper()
 	passThrough := NewPassThrough(r.client)
@@ -117,7 +117,8 @@ func TestPassThroughResponseHeaders(t *testing.T) {
 			for name, value := range map[string]string{
 				"Audit-Id": "1", "Warning": "299 - \"x\"", "X-Kubernetes-Pf-Flowschema-Uid": "f", "Etag": "e", "Content-Type": "application/json",
 				"Set-Cookie": "a=b", "Alt-Svc": "h3=\":443\"", "Strict-Transport-Security": "max-age=1", "Keep-Alive": "timeout=5",
-				"Proxy-Authenticate": "Basic",
+				"Proxy-Authenticate": "Basic", "Www-Authenticate": "Basic", "Clear-Site-Data": "*", "Refresh": "0", "Access-Control-Allow-Origin": "*",
+				"Location": "https://evil.example", "Connection": "Etag-Too", "Etag-Too": "x", "Retry-After": "7", "Vary": "Accept",
 			} {
 				w.Header().Set(name, value)
 			}
@@ -131,7 +132,7 @@ func TestPassThroughResponseHeaders(t *testing.T) {
 		}
 		want := http.Header{
 			"Audit-Id": {"1"}, "Warning": {"299 - \"x\""}, "X-Kubernetes-Pf-Flowschema-Uid": {"f"}, "Etag": {"e"}, "Content-Type": {"application/json"},
-			"Date": {"now"}, "Content-Length": {"4"},
+			"Date": {"now"}, "Content-Length": {"4"}, "Retry-After": {"7"}, "Vary": {"Accept"},
 		}
 		if diff := cmp.Diff(want, response.Header); diff != "" {
 			t.Error(diff)
@@ -249,6 +250,28 @@ func TestPassThroughUpgrades(t *testing.T) {
 		response, _, _ := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		if response.StatusCode != http.StatusBadGateway {
 			t.Errorf("the answer is %d", response.StatusCode)
+		}
+	})
+}
+
+// Neither what comes behind an answer nor what is said before it is passed on.
+func TestPassThroughTrailers(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Link", "</early>")
+			w.WriteHeader(http.StatusEarlyHints)
+			w.Header().Set("Trailer", "Warning")
+			_, _ = io.WriteString(w, "body")
+			_ = http.NewResponseController(w).Flush()
+			w.Header().Set("Warning", "late")
+			w.Header().Set(http.TrailerPrefix+"Etag", "unannounced")
+		})
+		response, body, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
+		if response.StatusCode != http.StatusOK || body != "body" || err != nil {
+			t.Errorf("%d %q %v", response.StatusCode, body, err)
+		}
+		if len(response.Trailer) != 0 || response.Header.Get("Trailer") != "" || response.Header.Get("Link") != "" {
+			t.Errorf("%v %v", response.Header, response.Trailer)
 		}
 	})
 }

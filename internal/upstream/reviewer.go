@@ -11,51 +11,46 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The pace of reviews, as delegating API servers have it: what would ask more than that waits.
+// How often the upstream is asked who somebody is and what he may do: as often as apiserver's own delegated
+// authorizers ask (DelegatingAuthorizationOptions).
 const (
 	reviewsPerSecond = 200
-	reviewsAtOnce    = 400
+	reviewBurst      = 400
 )
 
-// Reviewer asks the upstream who callers are and what they may do, over connections of its own: a flood of questions
-// holds up no watch.
+// Reviewer asks the upstream who callers are and what they may do, over connections of its own: no list or watch holds
+// its questions up. Safe for concurrent use.
 type Reviewer struct {
 	client *Client
-	pace   *rate.Limiter
+	turns  *rate.Limiter
 }
 
-// NewReviewer makes a client of the kube-apiserver that config names.
+// NewReviewer makes a reviewer that asks with the credentials of config, which may be others than those that objects
+// are read with, of another address of the upstream.
 func NewReviewer(config *rest.Config) (*Reviewer, error) {
-	config = rest.CopyConfig(config)
-	if config.Proxy == nil {
-		config.Proxy = http.ProxyFromEnvironment // as without it, but that client-go shares no connections then
-	}
-	client, err := NewClient(config)
+	client, err := NewClient(apart(config))
 	if err != nil {
 		return nil, err
 	}
-	return &Reviewer{client: client, pace: rate.NewLimiter(reviewsPerSecond, reviewsAtOnce)}, nil
+	return &Reviewer{client: client, turns: rate.NewLimiter(reviewsPerSecond, reviewBurst)}, nil
 }
 
-// Post sends a JSON body to a path of the upstream and returns the answer's code and at most 64 KiB of its body. It
-// waits for its turn. Its errors hold nothing of the body.
+// Post asks a question in JSON, when it is its turn, and returns the answer's code and at most 1 MiB of its body. It
+// fails at once when the turn comes after the context's deadline.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	if err := r.pace.Wait(ctx); err != nil {
-		return 0, nil, fmt.Errorf("wait for a review's turn: %w", err)
+	if err := r.turns.Wait(ctx); err != nil {
+		return 0, nil, fmt.Errorf("wait for the turn of a review: %w", err)
 	}
 	return r.client.Post(ctx, path, body)
 }
 
-// Unheard is how long the upstream has not answered any question; 0 while it does.
+// Unheard is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
 func (r *Reviewer) Unheard() time.Duration { return r.client.Unheard() }
 
-// CloseIdle closes the connections that no question uses.
-func (r *Reviewer) CloseIdle() { r.client.CloseIdle() }
+// probeWait is how long the upstream may take to say how it answers to nobody.
+const probeWait = 10 * time.Second
 
-// maxConfig bounds what is read of a path: a ConfigMap has 1 MiB at most.
-const maxConfig = 2 << 20
-
-// Get reads a path, and returns the answer's code and at most 2 MiB of its body.
+// Get reads a path, and returns the answer's code and at most 1 MiB of its body, within 10 s.
 func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 	return get(ctx, r.client, r.client.http.Transport, path)
 }
@@ -63,27 +58,32 @@ func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 // Nameless reads as somebody without credentials does.
 type Nameless struct{ client *Client }
 
-// Nameless asks the same upstream.
+// Nameless asks the same upstream. Whether it answers 401 tells whether it lets anonymous callers in.
 func (r *Reviewer) Nameless() Nameless { return Nameless{client: r.client} }
 
-// Get reads a path, and returns the answer's code and at most 2 MiB of its body.
+// Get reads a path, and returns the answer's code and at most 1 MiB of its body, within 10 s.
 func (n Nameless) Get(ctx context.Context, path string) (int, []byte, error) {
-	return get(ctx, n.client, n.client.nameless, path)
+	return get(ctx, n.client, n.client.anonymous, path)
 }
 
 func get(ctx context.Context, client *Client, transport http.RoundTripper, path string) (int, []byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeWait)
+	defer cancel()
 	request, err := client.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {
 		return 0, nil, err
 	}
-	response, err := transport.RoundTrip(request)
+	answer, err := transport.RoundTrip(request)
 	if err != nil {
-		return 0, nil, fmt.Errorf("reach the upstream: %w", err)
+		return 0, nil, &UnreachableError{Err: err}
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxConfig))
+	defer answer.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReview)) // to its end, so that the connection can be used again
 	if err != nil {
-		return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
+		return 0, nil, fmt.Errorf("read %s from the upstream: %w", path, err)
 	}
-	return response.StatusCode, body, nil
+	return answer.StatusCode, body, nil
 }
+
+// CloseIdle closes the connections that no question uses.
+func (r *Reviewer) CloseIdle() { r.client.CloseIdle() }

@@ -1,124 +1,186 @@
 package upstream
 
 import (
-	"bytes"
-	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
-	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"golang.org/x/net/http/httpguts"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
-	"k8s.io/client-go/transport"
 )
 
-// Speaker says in whose name the upstream is asked (docs/adr/0012-in-whose-name.md). The zero value stands for nobody.
+// Speaker is in whose name the upstream is asked. The zero value is nobody, who is not let speak. What proves a speaker
+// is in a closure, where no logger finds it.
 type Speaker struct {
-	way   way
-	token string
-	info  user.Info
+	kind speakerKind
+	name string // of the user that is impersonated
+	sign func(http.Header)
 }
 
-type way int
+type speakerKind int
 
 const (
-	nobody way = iota
-	kubeconfig
+	nobody speakerKind = iota
+	everybody
 	facade
-	token
-	impersonated
+	bearer
+	anonymous
+	impersonator
 )
 
-// AsKubeconfig asks with the facade's credentials, for callers who act as the kubeconfig's user: what the upstream
-// refuses is the answer.
-func AsKubeconfig() Speaker { return Speaker{way: kubeconfig} }
+// AsKubeconfig speaks as the user of the facade's own kubeconfig, for whom everybody is taken where callers are not
+// told apart: what that user is refused, the client is.
+func AsKubeconfig() Speaker { return Speaker{kind: everybody, sign: unsigned} }
 
-// AsFacade asks with the facade's credentials what a caller was granted: what the upstream refuses is a *RefusedError,
-// since its answer is about the facade.
-func AsFacade() Speaker { return Speaker{way: facade} }
+// AsFacade speaks as the same user, on behalf of a caller who is another: what that user is refused says nothing about
+// the caller, and is a *RefusedError.
+func AsFacade() Speaker { return Speaker{kind: facade, sign: unsigned} }
 
-// Anonymously asks without credentials.
-func Anonymously() Speaker { return Speaker{} }
+func unsigned(http.Header) {}
 
-// WithToken asks with the caller's token, and no credentials of the facade.
-func WithToken(bearer string) Speaker { return Speaker{way: token, token: bearer} }
+// String names the speaker, and nothing that proves him.
+func (s Speaker) String() string {
+	return [...]string{"nobody", "the kubeconfig's user", "the facade", "a token", "an anonymous caller", "impersonated "}[s.kind] + s.name
+}
 
-// Impersonating asks with the facade's credentials as somebody else (KEP-5284). That the upstream does not let the
-// facade do so is a *RefusedError.
-func Impersonating(info user.Info) Speaker { return Speaker{way: impersonated, info: info} }
+// Anonymously speaks as somebody without credentials.
+func Anonymously() Speaker { return Speaker{kind: anonymous, sign: unsigned} }
 
-// transport returns what sends requests in the speaker's name.
-func (p *PassThrough) transport(as Speaker) http.RoundTripper {
-	switch as.way {
-	case kubeconfig, facade:
-		return p.client.http.Transport
-	case token:
-		return bearer{RoundTripper: p.client.nameless, token: as.token}
-	case impersonated:
-		return transport.NewImpersonatingRoundTripper(impersonation(as.info), p.client.http.Transport)
-	default:
-		return p.client.nameless
+// WithToken speaks as whom a bearer token proves. No credential of the facade's goes over the same connections. No
+// token is nobody's.
+func WithToken(token string) Speaker {
+	if token == "" {
+		return Speaker{}
 	}
+	return Speaker{kind: bearer, sign: func(h http.Header) { h.Set("Authorization", "Bearer "+token) }}
 }
 
-// bearer sends requests with a token.
-type bearer struct {
-	http.RoundTripper
-	token string
-}
-
-// WrappedRoundTripper lets idle connections be closed.
-func (b bearer) WrappedRoundTripper() http.RoundTripper { return b.RoundTripper }
-
-// RoundTrip implements http.RoundTripper.
-func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = utilnet.CloneRequest(r)
-	r.Header.Set("Authorization", "Bearer "+b.token)
-	return b.RoundTripper.RoundTrip(r)
-}
-
-// serviceAccount and node begin the names of users whose groups the upstream knows: it impersonates them by their names
-// alone.
-const (
-	serviceAccount = "system:serviceaccount:"
-	node           = "system:node:"
-)
-
-// impersonation is what the upstream is told of a user. It adds the group of all who are authenticated itself.
-func impersonation(info user.Info) transport.ImpersonationConfig {
-	if name := info.GetName(); strings.HasPrefix(name, serviceAccount) || strings.HasPrefix(name, node) {
-		return transport.ImpersonationConfig{UserName: name}
+// Impersonating speaks as a user whom the facade vouches for, by constrained impersonation (KEP-5284). It fails with an
+// *ImpersonationError when the user that kube-apiserver would make of it has not exactly the same rights: what is lost
+// may have been a limit, and what is added a right.
+//
+// Of service accounts and nodes only the name is told, as the KEP wants it; kube-apiserver knows their groups. It is
+// told all groups of other users but the one that it adds itself.
+func Impersonating(info user.Info) (Speaker, error) {
+	name := info.GetName()
+	header := http.Header{authenticationv1.ImpersonateUserHeader: {name}}
+	var why string
+	if fixed := fixedGroups(name); fixed != nil {
+		why = fixedReason(info, fixed)
+	} else {
+		why = addIdentity(header, info)
 	}
-	groups := sets.New(info.GetGroups()...).Delete(user.AllAuthenticated)
-	return transport.ImpersonationConfig{
-		UserName: info.GetName(), UID: info.GetUID(), Groups: sets.List(groups), Extra: info.GetExtra(),
+	if why == "" {
+		why = untransportable(header)
 	}
+	if why != "" {
+		return Speaker{}, &ImpersonationError{User: name, Why: why}
+	}
+	return Speaker{kind: impersonator, name: name, sign: func(h http.Header) {
+		for key, values := range header {
+			h[key] = slices.Clone(values)
+		}
+	}}, nil
 }
 
-// refusal is a *RefusedError if an answer is about the facade, which asked in somebody's name, and not about that
-// somebody. It may read the answer's body, which is put back.
-func (as Speaker) refusal(response *http.Response) error {
-	denied := response.StatusCode == http.StatusForbidden
+const nodePrefix = "system:node:"
+
+// fixedGroups are the groups that kube-apiserver gives service accounts and nodes; nil for all others.
+func fixedGroups(name string) []string {
+	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
+		return append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)
+	}
+	if node, ok := strings.CutPrefix(name, nodePrefix); ok && len(validation.NameIsDNSSubdomain(node, false)) == 0 {
+		return []string{user.NodesGroup, user.AllAuthenticated}
+	}
+	return nil
+}
+
+// harmlessExtra is what kube-apiserver itself tells of a service account's or a node's credential. It names things, and
+// limits nothing that can be read.
+var harmlessExtra = []string{
+	serviceaccount.PodNameKey, serviceaccount.PodUIDKey, serviceaccount.NodeNameKey, serviceaccount.NodeUIDKey, user.CredentialIDKey,
+}
+
+// fixedReason says why a user with one of kube-apiserver's own names is not what that name makes of it; empty if it is.
+func fixedReason(info user.Info, fixed []string) string {
+	if !sameSet(info.GetGroups(), fixed) {
+		return "its groups are not those of its name"
+	}
+	for key := range info.GetExtra() {
+		if !slices.Contains(harmlessExtra, key) {
+			return "its extra would be lost"
+		}
+	}
+	return ""
+}
+
+func sameSet(a, b []string) bool {
+	within := func(a, b []string) bool {
+		return !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
+	}
+	return within(a, b) && within(b, a)
+}
+
+// addIdentity adds all that there is of a user but its name, or says why kube-apiserver would not take it.
+func addIdentity(header http.Header, info user.Info) string {
+	if uid := info.GetUID(); uid != "" {
+		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUIDHeader)] = []string{uid}
+	}
+	groups := info.GetGroups()
+	added := addedGroup(info)
 	switch {
-	case as.way == facade && (denied || response.StatusCode == http.StatusUnauthorized):
-	case as.way == impersonated && response.StatusCode == http.StatusUnauthorized:
-	case as.way == impersonated && denied && isAboutImpersonation(response):
-	default:
-		return nil
+	case added != "" && !slices.Contains(groups, added):
+		return "it would be given the group " + added
+	case slices.Contains(groups, user.SystemPrivilegedGroup):
+		return "its groups may not be impersonated"
 	}
-	return &RefusedError{Code: response.StatusCode}
+	for _, group := range groups {
+		if group != added {
+			header[authenticationv1.ImpersonateGroupHeader] = append(header[authenticationv1.ImpersonateGroupHeader], group)
+		}
+	}
+	for key, values := range info.GetExtra() {
+		if utilvalidation.IsDomainPrefixedPath(nil, key) != nil || key != strings.ToLower(key) || len(values) == 0 {
+			return "its extra may not be impersonated"
+		}
+		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUserExtraHeaderPrefix+escapedKey(key))] = values
+	}
+	return ""
 }
 
-// impersonationWords are in every refusal of an impersonation.
-const impersonationWords = "cannot impersonate"
-
-// isAboutImpersonation reads the beginning of an answer. Whatever encoding it is in, its message stands in it as text;
-// a compressed one would be of more than 128 KiB, which no refusal has.
-func isAboutImpersonation(response *http.Response) bool {
-	upstreams := response.Body
-	beginning, err := io.ReadAll(io.LimitReader(upstreams, maxErrorBody))
-	response.Body = &ownedBody{
-		ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(beginning), upstreams)), release: func() { _ = upstreams.Close() },
+// addedGroup is the group that kube-apiserver gives whom it has impersonated; empty when it gives none.
+func addedGroup(info user.Info) string {
+	switch {
+	case info.GetName() == user.Anonymous:
+		return user.AllUnauthenticated
+	case slices.Contains(info.GetGroups(), user.AllUnauthenticated):
+		return ""
 	}
-	return err == nil && bytes.Contains(beginning, []byte(impersonationWords))
+	return user.AllAuthenticated
+}
+
+// escapedKey is a key of extra as a header's name holds it: all but what is legal in both a URL's path and a header.
+func escapedKey(key string) string {
+	return strings.NewReplacer(":", "%3a", "@", "%40", "=", "%3d").Replace(url.PathEscape(key))
+}
+
+// untransportable says which part of an identity another would arrive as; empty when there is none.
+func untransportable(header http.Header) string {
+	for key, values := range header {
+		if !httpguts.ValidHeaderFieldName(key) {
+			return "its extra cannot be written in a header"
+		}
+		for _, value := range values {
+			if value == "" || value != strings.TrimSpace(value) || !httpguts.ValidHeaderFieldValue(value) {
+				return "a part of it cannot be written in a header"
+			}
+		}
+	}
+	return ""
 }

@@ -1,0 +1,46 @@
+package upstream
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// questions are the groups and resources of which a POST changes nothing: who asks, and what he may do. kubectl's auth
+// commands ask them.
+var questions = [][2]string{
+	{"authentication.k8s.io", "selfsubjectreviews"},
+	{"authorization.k8s.io", "selfsubjectaccessreviews"},
+	{"authorization.k8s.io", "selfsubjectrulesreviews"},
+}
+
+// QuestionLimit bounds, in bytes, the body of such a POST; one is a few hundred bytes.
+const QuestionLimit = 64 << 10
+
+// IsQuestion tells whether a POST to a path asks something about who sends it, and changes nothing.
+func IsQuestion(path string) bool {
+	parts := strings.Split(path, "/") // "", apis, group, version, resource
+	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" && slices.Contains(questions, [2]string{parts[2], parts[4]})
+}
+
+// bodyOf is what is sent on of a request's body: nothing of a read, all of a question. Anything else is not sent.
+func bodyOf(r *http.Request) ([]byte, error) {
+	switch {
+	case r.Method == http.MethodGet || r.Method == http.MethodHead:
+		return nil, nil
+	case r.Method != http.MethodPost || !IsQuestion(r.URL.Path):
+		return nil, errNoRead
+	case r.Body == nil:
+		return nil, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, QuestionLimit+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the request's body: %w", err)
+	case len(body) > QuestionLimit:
+		return nil, &OversizeError{Path: r.URL.Path, Limit: QuestionLimit}
+	}
+	return body, nil
+}

@@ -1,0 +1,103 @@
+package upstream
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const tokenReviews = "/apis/authentication.k8s.io/v1/tokenreviews"
+
+// inReview runs a test with a reviewer whose credential is a token.
+func inReview(t *testing.T, test func(*testing.T, *rig, *Reviewer)) {
+	t.Helper()
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		config := r.Config()
+		config.BearerToken = "reviewers"
+		reviewer, err := NewReviewer(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(reviewer.CloseIdle)
+		test(t, r, reviewer)
+	})
+}
+
+func TestReviewer(t *testing.T) {
+	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
+		long := strings.Repeat("x", 500<<10)
+		r.Script(tokenReviews, func(w http.ResponseWriter, q *http.Request) {
+			body, _ := io.ReadAll(q.Body)
+			w.WriteHeader(http.StatusCreated)
+			_, _ = io.WriteString(w, q.Method+q.Header.Get("Content-Type")+q.Header.Get("Authorization")+string(body)+long)
+		})
+		code, body, err := reviewer.Post(t.Context(), tokenReviews, []byte("{}"))
+		if err != nil || code != http.StatusCreated || string(body) != "POSTapplication/jsonBearer reviewers{}"+long {
+			t.Errorf("%d %.80q %v", code, body, err)
+		}
+		if reviewer.Unheard() != 0 {
+			t.Errorf("unheard for %s", reviewer.Unheard())
+		}
+		r.SetOffline(true)
+		if _, _, err := reviewer.Post(t.Context(), tokenReviews, nil); err == nil {
+			t.Error("an answer of nobody")
+		}
+		elapse(time.Minute)
+		if reviewer.Unheard() != time.Minute || r.client.Unheard() != 0 {
+			t.Errorf("unheard for %s, by another for %s", reviewer.Unheard(), r.client.Unheard())
+		}
+	})
+}
+
+// Whether anonymous callers are let in is asked as one.
+func TestAnonymousProbe(t *testing.T) {
+	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
+		for _, want := range []int{200, 401, 403, 302} {
+			r.Script("/version", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Location", "/elsewhere")
+				w.WriteHeader(want)
+			})
+			if code, _, err := reviewer.Nameless().Get(t.Context(), "/version"); code != want || err != nil {
+				t.Errorf("%d %v, want %d", code, err, want)
+			}
+		}
+		for _, q := range r.Requests("/version") {
+			if q.Header.Get("Authorization") != "" {
+				t.Error("nobody has credentials")
+			}
+		}
+		r.Script("/version", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
+		began := time.Now()
+		if _, _, err := reviewer.Nameless().Get(t.Context(), "/version"); !IsUnreachable(err) || time.Since(began) != probeWait {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
+// A storm of questions reaches the upstream at a bounded rate; who cannot have a turn in time is told at once.
+func TestReviewsTakeTurns(t *testing.T) {
+	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
+		r.Script(tokenReviews, text("{}"))
+		began := time.Now()
+		for range reviewBurst + reviewsPerSecond {
+			go func() { _, _, _ = reviewer.Post(t.Context(), tokenReviews, nil) }()
+		}
+		synctest.Wait()
+		if n := r.Asked(tokenReviews); n != reviewBurst {
+			t.Errorf("%d at once", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+		defer cancel()
+		if _, _, err := reviewer.Post(ctx, tokenReviews, nil); err == nil || time.Since(began) != 0 {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		elapse(time.Second)
+		if n := r.Asked(tokenReviews); n != reviewBurst+reviewsPerSecond {
+			t.Errorf("%d after a second", n)
+		}
+	})
+}
