@@ -1,0 +1,82 @@
+package rbac
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"go.uber.org/zap/zaptest"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+func account(namespace, name, uid string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid)}}
+}
+
+func TestExists(t *testing.T) {
+	const pods, podName, podUID = "ns", "authentication.kubernetes.io/pod-name", "authentication.kubernetes.io/pod-uid"
+	bound := func(name, uid string) map[string][]string { return map[string][]string{podName: {name}, podUID: {uid}} }
+	hasPod := func(namespace, name, uid string) bool { return namespace == pods && name == "p" && uid == "7" }
+	for name, c := range map[string]struct {
+		who  user.DefaultInfo
+		want bool
+	}{
+		"a user":                   {user.DefaultInfo{Name: "alice"}, true},
+		"a node":                   {user.DefaultInfo{Name: "system:node:n1"}, true},
+		"nearly an account":        {user.DefaultInfo{Name: "system:serviceaccount:ns"}, true},
+		"an account":               {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1"}, true},
+		"one without UID":          {user.DefaultInfo{Name: "system:serviceaccount:ns:here"}, true},
+		"one that was recreated":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "0"}, false},
+		"one that was deleted":     {user.DefaultInfo{Name: "system:serviceaccount:ns:gone", UID: "2"}, false},
+		"one of another namespace": {user.DefaultInfo{Name: "system:serviceaccount:other:here", UID: "1"}, false},
+		"one in a pod":             {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("p", "7")}, true},
+		"one in a pod of before":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("p", "6")}, false},
+		"one in a pod that left":   {user.DefaultInfo{Name: "system:serviceaccount:ns:here", UID: "1", Extra: bound("q", "8")}, false},
+		"a user who says so":       {user.DefaultInfo{Name: "alice", Extra: bound("q", "8")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				source := newSource(t)
+				source.Add(account("ns", "here", "1"))
+				a, err := newAccounts(source, hasPod, zaptest.NewLogger(t))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if known := len(c.who.Extra) > 0 && !c.want; !a.Exists(&c.who) && !known {
+					t.Error("does not exist before anything is known")
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				var wait sync.WaitGroup
+				defer wait.Wait()
+				defer cancel()
+				wait.Go(func() { a.Run(ctx) })
+				synctest.Wait()
+				if got := a.Exists(&c.who); got != c.want || a.Failure() != nil {
+					t.Errorf("exists: %t, %v", got, a.Failure())
+				}
+			})
+		})
+	}
+}
+
+// Nobody goes while accounts cannot be read.
+func TestAccountsCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, err := newAccounts(refusing{}, nil, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		defer cancel()
+		wait.Go(func() { a.Run(ctx) })
+		synctest.Wait()
+		if !a.Exists(&user.DefaultInfo{Name: "system:serviceaccount:ns:gone"}) || a.Failure() == nil {
+			t.Error("does not exist, for all that is known")
+		}
+	})
+}

@@ -1,0 +1,53 @@
+package rbac
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// binding is a RoleBinding or a ClusterRoleBinding.
+type binding struct {
+	namespace string // "" of a ClusterRoleBinding
+	subjects  []rbacv1.Subject
+	role      string // by its name in byRole
+}
+
+func bindingOf(object any) binding {
+	switch o := object.(type) {
+	case *rbacv1.RoleBinding:
+		return binding{namespace: o.Namespace, subjects: o.Subjects, role: roleName(o.RoleRef, o.Namespace)}
+	case *rbacv1.ClusterRoleBinding:
+		return binding{subjects: o.Subjects, role: roleName(o.RoleRef, "")}
+	default:
+		return binding{}
+	}
+}
+
+// byRole is the index of bindings by the role that they give.
+const byRole = "role"
+
+func indexByRole(object any) ([]string, error) { return []string{bindingOf(object).role}, nil }
+
+// roleName names a role. A ClusterRole has no namespace, wherever it is bound.
+func roleName(ref rbacv1.RoleRef, namespace string) string {
+	if ref.Kind == "ClusterRole" {
+		return ref.Name
+	}
+	return namespace + "/" + ref.Name
+}
+
+// role is a Role or a ClusterRole.
+type role struct {
+	name  string // in byRole
+	rules []rbacv1.PolicyRule
+}
+
+func roleOf(object any) role {
+	switch o := object.(type) {
+	case *rbacv1.Role:
+		return role{name: o.Namespace + "/" + o.Name, rules: o.Rules}
+	case *rbacv1.ClusterRole:
+		return role{name: o.Name, rules: o.Rules}
+	default:
+		return role{}
+	}
+}

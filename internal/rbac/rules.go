@@ -1,0 +1,180 @@
+package rbac
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"go.uber.org/zap"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apiserver/pkg/authentication/user"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// Rights is told whose rights may have changed: the affected function says of whom, at any time and from any goroutine.
+type Rights interface {
+	// Gained is for rights that can only have grown.
+	Gained(affected func(user.Info) bool)
+	// Lost is for those that may have shrunk, and may have grown as well.
+	Lost(affected func(user.Info) bool)
+}
+
+// Rules follows roles and bindings.
+type Rules struct {
+	rights                    Rights
+	roles, clusterRoles       *followed
+	bindings, clusterBindings *followed
+}
+
+// sources are where the four kinds come from.
+type sources struct {
+	roles, clusterRoles, bindings, clusterBindings toolscache.ListerWatcher
+}
+
+// NewRules makes what follows the rules of an upstream; it starts nothing.
+func NewRules(client rbacclient.RbacV1Interface, rights Rights, log *zap.Logger) (*Rules, error) {
+	of := func(resource string) toolscache.ListerWatcher {
+		return toolscache.NewListWatchFromClient(client.RESTClient(), resource, "", fields.Everything())
+	}
+	return newRules(sources{of("roles"), of("clusterroles"), of("rolebindings"), of("clusterrolebindings")}, rights, log)
+}
+
+func newRules(from sources, rights Rights, log *zap.Logger) (*Rules, error) {
+	r := &Rules{rights: rights}
+	onRole := handler{added: r.roleAdded, changed: r.roleChanged, deleted: r.roleDeleted}
+	onBinding := handler{added: r.bindingAdded, changed: r.bindingChanged, deleted: r.bindingDeleted}
+	index := toolscache.Indexers{byRole: indexByRole}
+	var errs [4]error
+	r.bindings, errs[0] = follow(kind{"rolebindings", &rbacv1.RoleBinding{}, from.bindings, index, trim, onBinding}, log)
+	r.clusterBindings, errs[1] = follow(kind{"clusterrolebindings", &rbacv1.ClusterRoleBinding{}, from.clusterBindings, index, trim, onBinding}, log)
+	r.roles, errs[2] = follow(kind{"roles", &rbacv1.Role{}, from.roles, toolscache.Indexers{}, trim, onRole}, log)
+	r.clusterRoles, errs[3] = follow(kind{"clusterroles", &rbacv1.ClusterRole{}, from.clusterRoles, toolscache.Indexers{}, trim, onRole}, log)
+	return r, errors.Join(errs[:]...)
+}
+
+// Run follows them until the context ends.
+func (r *Rules) Run(ctx context.Context) {
+	run(ctx, r.bindings, r.clusterBindings, r.roles, r.clusterRoles)
+}
+
+// Failure is nil while all of them are followed. It begins with their not being read yet.
+func (r *Rules) Failure() error {
+	return errors.Join(r.bindings.state(), r.clusterBindings.state(), r.roles.state(), r.clusterRoles.state())
+}
+
+func (r *Rules) bindingAdded(object any) { r.gained(subjectsOf(bindingOf(object))) }
+
+func (r *Rules) bindingDeleted(object any) { r.lost(subjectsOf(bindingOf(object))) }
+
+func (r *Rules) bindingChanged(before, after any) {
+	old, now := bindingOf(before), bindingOf(after)
+	if old.role != now.role { // deleted and made anew
+		r.bindingDeleted(before)
+		r.bindingAdded(after)
+		return
+	}
+	taken, given := without(old.subjects, now.subjects), without(now.subjects, old.subjects)
+	r.lost(subjectsOf(binding{namespace: old.namespace, subjects: taken}))
+	r.gained(subjectsOf(binding{namespace: now.namespace, subjects: given}))
+}
+
+func (r *Rules) roleAdded(object any) { r.told(r.rights.Gained, roleOf(object)) }
+
+func (r *Rules) roleDeleted(object any) { r.told(r.rights.Lost, roleOf(object)) }
+
+func (r *Rules) roleChanged(before, after any) {
+	old, now := roleOf(before), roleOf(after)
+	switch {
+	case !contains(now.rules, old.rules):
+		r.told(r.rights.Lost, now)
+	case !contains(old.rules, now.rules):
+		r.told(r.rights.Gained, now)
+	}
+}
+
+// contains tells whether each rule of some is among others, word by word. One that is put in other words counts as
+// another.
+func contains(others, some []rbacv1.PolicyRule) bool {
+	return !slices.ContainsFunc(some, func(rule rbacv1.PolicyRule) bool {
+		return !slices.ContainsFunc(others, func(other rbacv1.PolicyRule) bool { return equality.Semantic.DeepEqual(rule, other) })
+	})
+}
+
+func (r *Rules) gained(s *subjects) {
+	if !s.empty() {
+		r.rights.Gained(s.include)
+	}
+}
+
+func (r *Rules) lost(s *subjects) {
+	if !s.empty() {
+		r.rights.Lost(s.include)
+	}
+}
+
+// told tells of a role's change those whom it is bound to; everybody, while that is not known.
+func (r *Rules) told(tell func(func(user.Info) bool), of role) {
+	if !r.bindings.informer.HasSynced() || !r.clusterBindings.informer.HasSynced() {
+		tell(everybody)
+		return
+	}
+	var bound subjects
+	for _, bindings := range []*followed{r.bindings, r.clusterBindings} {
+		objects, err := bindings.informer.GetIndexer().ByIndex(byRole, of.name)
+		if err != nil { // there is no such index, which cannot be
+			tell(everybody)
+			return
+		}
+		for _, object := range objects {
+			b := bindingOf(object)
+			bound.add(b.subjects, b.namespace)
+		}
+	}
+	if !bound.empty() {
+		tell(bound.include)
+	}
+}
+
+func subjectsOf(b binding) *subjects {
+	var s subjects
+	s.add(b.subjects, b.namespace)
+	return &s
+}
+
+// handler is told of changes. What was there before is none.
+type handler struct {
+	added, deleted func(any)
+	changed        func(before, after any)
+}
+
+// OnAdd implements toolscache.ResourceEventHandler.
+func (h handler) OnAdd(object any, isInInitialList bool) {
+	if !isInInitialList {
+		h.added(object)
+	}
+}
+
+// OnUpdate implements toolscache.ResourceEventHandler.
+func (h handler) OnUpdate(before, after any) { h.changed(before, after) }
+
+// OnDelete implements toolscache.ResourceEventHandler. Of a deletion that was missed, what was last known counts.
+func (h handler) OnDelete(object any) {
+	if missed, ok := object.(toolscache.DeletedFinalStateUnknown); ok {
+		object = missed.Obj
+	}
+	h.deleted(object)
+}
+
+// trim drops what is of no interest here.
+func trim(object any) (any, error) {
+	if accessor, err := meta.Accessor(object); err == nil {
+		accessor.SetManagedFields(nil)
+		accessor.SetAnnotations(nil)
+		accessor.SetLabels(nil)
+	}
+	return object, nil
+}

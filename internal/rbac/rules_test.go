@@ -1,0 +1,281 @@
+package rbac
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap/zaptest"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/authentication/user"
+	toolscache "k8s.io/client-go/tools/cache"
+	cachetesting "k8s.io/client-go/tools/cache/testing"
+)
+
+// people are who may be affected.
+var people = []user.Info{
+	&user.DefaultInfo{Name: "alice", Groups: []string{"team", "system:authenticated"}},
+	&user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}},
+	&user.DefaultInfo{Name: "team"}, // a user by the name of a group
+	&user.DefaultInfo{Name: "system:serviceaccount:a:default", Groups: []string{"system:serviceaccounts"}},
+	&user.DefaultInfo{Name: "system:serviceaccount:b:default", Groups: []string{"system:serviceaccounts"}},
+}
+
+// told notes what Rights are told, as "lost alice" for each who is affected.
+type told struct {
+	mu  sync.Mutex // guards all
+	all []string
+}
+
+// Gained implements Rights.
+func (t *told) Gained(affected func(user.Info) bool) { t.note("gained", affected) }
+
+// Lost implements Rights.
+func (t *told) Lost(affected func(user.Info) bool) { t.note("lost", affected) }
+
+func (t *told) note(what string, affected func(user.Info) bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, who := range people {
+		if affected(who) {
+			t.all = append(t.all, what+" "+strings.TrimPrefix(who.GetName(), "system:serviceaccount:"))
+		}
+	}
+}
+
+// take returns what was told since the last time, in order of the alphabet.
+func (t *told) take() string {
+	synctest.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.all
+	t.all = nil
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), ", ")
+}
+
+// cluster is the four kinds, as a test changes them.
+type cluster struct {
+	roles, clusterRoles, bindings, clusterBindings *cachetesting.FakeControllerSource
+}
+
+func newCluster(t *testing.T) cluster {
+	return cluster{newSource(t), newSource(t), newSource(t), newSource(t)}
+}
+
+func newSource(t *testing.T) *cachetesting.FakeControllerSource {
+	source := cachetesting.NewFakeControllerSource()
+	t.Cleanup(source.Shutdown)
+	return source
+}
+
+func (c cluster) sources() sources {
+	return sources{roles: c.roles, clusterRoles: c.clusterRoles, bindings: c.bindings, clusterBindings: c.clusterBindings}
+}
+
+func metaOf(name string) metav1.ObjectMeta {
+	namespace, name, ok := strings.Cut(name, "/")
+	if !ok {
+		namespace, name = "", namespace
+	}
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func rules(verbs ...string) (all []rbacv1.PolicyRule) {
+	for _, verb := range verbs {
+		all = append(all, rbacv1.PolicyRule{Verbs: []string{verb}, APIGroups: []string{""}, Resources: []string{"pods"}})
+	}
+	return all
+}
+
+func aRole(name string, verbs ...string) *rbacv1.Role {
+	return &rbacv1.Role{ObjectMeta: metaOf(name), Rules: rules(verbs...)}
+}
+
+func clusterRole(name string, verbs ...string) *rbacv1.ClusterRole {
+	return &rbacv1.ClusterRole{ObjectMeta: metaOf(name), Rules: rules(verbs...)}
+}
+
+// subject is one of "user alice", "group team", "account a/default" and, in the binding's own namespace, "account default".
+func subject(text string) rbacv1.Subject {
+	kind, name, _ := strings.Cut(text, " ")
+	switch kind {
+	case "user":
+		return rbacv1.Subject{Kind: "User", APIGroup: rbacv1.GroupName, Name: name}
+	case "group":
+		return rbacv1.Subject{Kind: "Group", APIGroup: rbacv1.GroupName, Name: name}
+	default:
+		m := metaOf(name)
+		return rbacv1.Subject{Kind: "ServiceAccount", Namespace: m.Namespace, Name: m.Name}
+	}
+}
+
+func roleRef(to string) rbacv1.RoleRef {
+	kind, name, _ := strings.Cut(to, " ")
+	return rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: kind, Name: name}
+}
+
+func bind(name, to string, whom ...string) *rbacv1.RoleBinding {
+	b := &rbacv1.RoleBinding{ObjectMeta: metaOf(name), RoleRef: roleRef(to)}
+	for _, text := range whom {
+		b.Subjects = append(b.Subjects, subject(text))
+	}
+	return b
+}
+
+func clusterBind(name, to string, whom ...string) *rbacv1.ClusterRoleBinding {
+	b := bind(name, to, whom...)
+	return &rbacv1.ClusterRoleBinding{ObjectMeta: b.ObjectMeta, RoleRef: b.RoleRef, Subjects: b.Subjects}
+}
+
+// TestChanges makes one change after another, and says whom each affects.
+func TestChanges(t *testing.T) {
+	type step struct {
+		what string
+		do   func(cluster)
+		want string
+	}
+	steps := []step{
+		{"a user's binding", func(c cluster) { c.bindings.Add(bind("a/x", "Role r", "user alice", "user bob")) }, "gained alice, gained bob"},
+		{"its role", func(c cluster) { c.roles.Add(aRole("a/r", "get")) }, "gained alice, gained bob"},
+		{"a role by the same name elsewhere", func(c cluster) { c.roles.Add(aRole("b/r", "get")) }, ""},
+		{"a cluster role by that name", func(c cluster) { c.clusterRoles.Add(clusterRole("r", "get")) }, ""},
+		{"one rule more", func(c cluster) { c.roles.Modify(aRole("a/r", "get", "list")) }, "gained alice, gained bob"},
+		{"other order", func(c cluster) { c.roles.Modify(aRole("a/r", "list", "get")) }, ""},
+		{"one rule less", func(c cluster) { c.roles.Modify(aRole("a/r", "list")) }, "lost alice, lost bob"},
+		{"another rule", func(c cluster) { c.roles.Modify(aRole("a/r", "watch")) }, "lost alice, lost bob"},
+		{"a label", func(c cluster) {
+			same := aRole("a/r", "watch")
+			same.Labels = map[string]string{"a": "b"}
+			c.roles.Modify(same)
+		}, ""},
+		{"another subject", func(c cluster) {
+			c.bindings.Modify(bind("a/x", "Role r", "user alice", "group system:serviceaccounts"))
+		},
+			"gained a:default, gained b:default, lost bob"},
+		{"only a group", func(c cluster) { c.bindings.Modify(bind("a/x", "Role r", "group team")) },
+			"gained alice, lost a:default, lost alice, lost b:default"},
+		{"service accounts", func(c cluster) { c.bindings.Modify(bind("a/x", "Role r", "account b/default", "account default")) },
+			"gained a:default, gained b:default, lost alice"},
+		{"another role", func(c cluster) { c.bindings.Modify(bind("a/x", "ClusterRole r", "account default")) },
+			"gained a:default, lost a:default, lost b:default"},
+		{"for the whole cluster", func(c cluster) {
+			c.clusterBindings.Add(clusterBind("y", "ClusterRole r", "user bob", "account default"))
+		}, "gained bob"},
+		{"a rule less of that role", func(c cluster) { c.clusterRoles.Modify(clusterRole("r")) }, "lost a:default, lost bob"},
+		{"the role is gone", func(c cluster) { c.clusterRoles.Delete(clusterRole("r")) }, "lost a:default, lost bob"},
+		{"a role that nobody has is gone", func(c cluster) { c.roles.Delete(aRole("a/r")) }, ""},
+		{"the binding is gone", func(c cluster) { c.bindings.Delete(bind("a/x", "ClusterRole r", "account default")) }, "lost a:default"},
+		{"the other is gone", func(c cluster) { c.clusterBindings.Delete(clusterBind("y", "ClusterRole r", "user bob")) }, "lost bob"},
+	}
+	following(t, func(cluster) {}, func(c cluster, heard *told) {
+		for _, s := range steps {
+			s.do(c)
+			if got := heard.take(); got != s.want {
+				t.Errorf("%s: %q, want %q", s.what, got, s.want)
+			}
+		}
+	})
+}
+
+// following runs a test on rules that are followed, and what they tell.
+func following(t *testing.T, fill func(cluster), test func(cluster, *told)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c, heard := newCluster(t), &told{}
+		fill(c)
+		r, err := newRules(c.sources(), heard, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Failure() == nil {
+			t.Error("they are followed before they are read")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		defer cancel()
+		wait.Go(func() { r.Run(ctx) })
+		if got := heard.take(); got != "" {
+			t.Errorf("what was there before is told: %s", got)
+		}
+		if err := r.Failure(); err != nil {
+			t.Error(err)
+		}
+		test(c, heard)
+	})
+}
+
+// What is missed while no watch runs is told after the next list, deletions included.
+func TestMissedChanges(t *testing.T) {
+	fill := func(c cluster) {
+		c.bindings.Add(bind("a/x", "Role r", "user alice"))
+		c.clusterBindings.Add(clusterBind("y", "ClusterRole r", "user bob", "group team"))
+	}
+	following(t, fill, func(c cluster, heard *told) {
+		c.bindings.DeleteDropWatch(bind("a/x", "Role r"))
+		c.clusterBindings.ModifyDropWatch(clusterBind("y", "ClusterRole r", "group team"))
+		if got := heard.take(); got != "" {
+			t.Fatalf("%q was not missed", got)
+		}
+		c.bindings.ResetWatch()
+		c.clusterBindings.ResetWatch()
+		if got := eventually(heard); got != "lost alice, lost bob" {
+			t.Error(got)
+		}
+	})
+}
+
+// refusing is a source that the facade may not read.
+type refusing struct{ toolscache.ListerWatcher }
+
+// List implements toolscache.ListerWatcher.
+func (refusing) List(metav1.ListOptions) (runtime.Object, error) { return nil, errForbidden }
+
+// Watch implements toolscache.ListerWatcher.
+func (refusing) Watch(metav1.ListOptions) (watch.Interface, error) { return nil, errForbidden }
+
+var errForbidden = apierrors.NewForbidden(schema.GroupResource{Group: rbacv1.GroupName, Resource: "rolebindings"}, "", fmt.Errorf("no"))
+
+// Where bindings cannot be read, that is said, and a role that changes may be anybody's.
+func TestBindingsCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, heard := newCluster(t), &told{}
+		from := c.sources()
+		from.bindings = refusing{}
+		c.roles.Add(aRole("a/r", "get"))
+		r, err := newRules(from, heard, zaptest.NewLogger(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		defer wait.Wait()
+		defer cancel()
+		wait.Go(func() { r.Run(ctx) })
+		synctest.Wait()
+		if err := r.Failure(); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "follow rolebindings") {
+			t.Errorf("the failure is %v", err)
+		}
+		c.roles.Modify(aRole("a/r"))
+		if got := heard.take(); strings.Count(got, "lost") != len(people) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+// eventually waits for the informers' next attempts, and returns what was told meanwhile.
+func eventually(heard *told) string {
+	<-time.After(time.Minute)
+	return heard.take()
+}
