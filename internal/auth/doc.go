@@ -11,11 +11,21 @@
 // live ago, or is asked now and does not answer; that what it never allowed is not granted for lack of an answer; and
 // that many callers who ask the same question at the same time cost the upstream one review.
 //
-// At this stage the facade does not authenticate: every caller acts as the user of the facade's own kubeconfig, which
-// is why the server listens on loopback only; the question is therefore a SelfSubjectAccessReview.
+// Two authorizers keep that promise. Reviews asks for each caller, in a SubjectAccessReview with all that is known of
+// it. Self is for one person on loopback, where everybody acts as the user of the facade's own kubeconfig; its question
+// is a SelfSubjectAccessReview.
+//
+// Of Reviews it promises as well:
+//   - who asks for ever new things costs the upstream a bounded rate of reviews, and pushes out no decision of others;
+//   - what is known of somebody is forgotten when their rights have changed (Lost, Gained), and an answer to what was
+//     asked before that is not kept;
+//   - a watch's Lease ends with the right that it stands on: it is reviewed every now and then, whatever happens; from
+//     when a loss is told, no event passes its Check before the upstream has said that it may, unless that cannot be
+//     asked; and it ends with the credential, with the identity, and when the upstream has not said for too long;
+//   - reviews on behalf of leases have rates of their own, however many leases there are.
 //
 // Authenticator.Run owns two goroutines: one reads what is trusted again (Trust), one asks how the upstream treats the
-// anonymous; both end before it returns. Constructors start nothing. Otherwise the package starts no goroutine but for
-// a review that callers share, which ends with its answer or after five seconds. It writes no response and imports
-// nothing else of this module.
+// anonymous; both end before it returns. Constructors start nothing. The goroutine that follows leases, and those of
+// its reviews, are Reviews.Run's, and end with it. Besides these the package starts a goroutine only for a review that
+// callers share, which ends with its answer. It writes no response and imports nothing else of this module.
 package auth

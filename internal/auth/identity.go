@@ -7,6 +7,7 @@ type identity struct {
 	refs         int                // of decisions, of reviews on their way and of what is held
 	lost, gained uint64             // the epochs in which its rights may last have shrunk, and grown
 	held         map[*held]struct{} // what it holds
+	missed       bool               // whether it was not found when it was last looked for; Run's own
 }
 
 // trusts tells whether an answer that was asked for in an epoch still counts.

@@ -345,9 +345,17 @@ func TestIdentityGoes(t *testing.T) {
 		alice, trusted := hold(t, r, podsOf(person("alice"), "a")), hold(t, r, podsOf(person("alice", "rescue"), "a"))
 		bob := hold(t, r, podsOf(person("bob"), "a"))
 		<-time.After(time.Minute + time.Millisecond)
-		synctest.Wait()
+		gone.Store(true) // for a moment
+		<-time.After(lookEvery)
+		gone.Store(false)
+		<-time.After(lookEvery)
 		gone.Store(true)
-		<-time.After(time.Second)
+		<-time.After(lookEvery)
+		synctest.Wait()
+		if isEnded(alice) {
+			t.Error("believed at once")
+		}
+		<-time.After(lookEvery)
 		synctest.Wait()
 		if !isEnded(alice) || !isEnded(trusted) || isEnded(bob) {
 			t.Errorf("ended: %t, %t; another: %t", isEnded(alice), isEnded(trusted), isEnded(bob))

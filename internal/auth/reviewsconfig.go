@@ -21,13 +21,13 @@ type ReviewsConfig struct {
 	AlwaysAllowPaths []string
 	// AlwaysAllowGroups are the groups whose members may read everything without a review.
 	AlwaysAllowGroups []string
-	// ShareRate bounds the questions of each caller's share (Caller.Share) that are not known yet, 50 a second and 200 at
-	// once, and TotalRate those of all, 400 and 800.
+	// ShareRate bounds the questions of each caller's share (Caller.Share) that are not known yet, 50 a second and 200
+	// at once, and TotalRate those of all, 400 and 800.
 	ShareRate, TotalRate Rate
 
 	Leases LeasesConfig
-	// Exists says whether who a credential names is still there; nil is yes. It returns at once. It is asked once a second
-	// for each identity that holds a lease.
+	// Exists says whether who a credential names is still there; nil is yes. It returns at once. It is asked twice a
+	// second for each identity that holds a lease, and believed the second time that it says no.
 	Exists func(user.Info) bool
 	// Observer may be nil.
 	Observer Observer

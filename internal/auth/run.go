@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked whether those who hold leases still exist.
-	lookEvery = time.Second
+	// lookEvery is how often it is looked whether those who hold leases still exist. Who was missed is looked for once
+	// more: what knows of those who are there may not know of one that was just made.
+	lookEvery = 500 * time.Millisecond
 	// maxLeaseReviews bounds the reviews on behalf of leases that are on their way: those of an upstream that hangs.
 	maxLeaseReviews = 100
 	// retryDoubt and retryLease are after how long a review that failed is tried again, if events wait for it or not.
@@ -139,9 +140,11 @@ func (r *Reviews) endMissing() {
 		return
 	}
 	for _, who := range r.holders() {
-		if !r.config.Exists(who.caller.Info) {
+		missed := !r.config.Exists(who.caller.Info)
+		if missed && who.missed {
 			r.goes(who)
 		}
+		who.missed = missed
 	}
 }
 

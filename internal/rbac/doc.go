@@ -1,6 +1,6 @@
-// Package rbac follows the upstream's objects that rights and identities hang on, and says whose rights may have changed
-// and who is no more. It decides nothing: what somebody may do says the upstream's authorizer, which knows more than
-// these objects. They only tell when it is worth to ask it again.
+// Package rbac follows the upstream's objects that rights and identities hang on, and says whose rights may have
+// changed and who is no more. It decides nothing: what somebody may do says the upstream's authorizer, which knows more
+// than these objects. They only tell when it is worth to ask it again.
 //
 // It promises:
 //   - every change of a role or a binding that may take a right away is told as Lost, of all users, groups and service

@@ -106,7 +106,8 @@ func clusterRole(name string, verbs ...string) *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{ObjectMeta: metaOf(name), Rules: rules(verbs...)}
 }
 
-// subject is one of "user alice", "group team", "account a/default" and, in the binding's own namespace, "account default".
+// subject is one of "user alice", "group team", "account a/default" and, in the binding's own namespace, "account
+// default".
 func subject(text string) rbacv1.Subject {
 	kind, name, _ := strings.Cut(text, " ")
 	switch kind {
