@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 )
@@ -298,6 +301,131 @@ func TestLeasesInAnOutage(t *testing.T) {
 			})
 		}
 	}
+}
+
+// However many leases there are, an upstream that does not answer is asked once a second whether it does; then all of
+// them are reviewed.
+func TestFewLeaseReviewsInAnOutage(t *testing.T) {
+	j := newJudge()
+	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
+		var leases []*Lease
+		for i := range 1000 {
+			a := podsOf(person(fmt.Sprint("user", i)), "a")
+			allow(r, a)
+			leases = append(leases, r.Hold(a))
+		}
+		<-time.After(time.Minute)
+		j.set(func() { j.fail = syscall.ECONNREFUSED })
+		<-time.After(time.Minute)
+		r.Lost(func(user.Info) bool { return true })
+		<-time.After(2 * time.Minute)
+		j.total()
+		<-time.After(time.Minute)
+		if n := j.total(); n < 55 || n > 65 {
+			t.Errorf("%d reviews in a minute", n)
+		}
+		j.set(func() { j.fail = nil })
+		<-time.After(10 * time.Second)
+		j.set(func() {
+			if len(j.asked) < 1000 {
+				t.Errorf("only %d are reviewed again", len(j.asked))
+			}
+		})
+		for _, l := range leases {
+			if got, took := passes(t, l); got != "passes" || took > 0 {
+				t.Fatalf("%s after %s", got, took)
+			}
+			l.Release()
+		}
+	})
+}
+
+// Whoever checks after a loss was told, from wherever, is not let through before the review.
+func TestCheckRace(t *testing.T) {
+	j := newJudge()
+	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
+		for i := range 50 {
+			j.set(func() { j.allow = nil })
+			l := hold(t, r, podsOf(person("alice"), fmt.Sprint(i)))
+			j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
+			var (
+				lost atomic.Bool
+				wait sync.WaitGroup
+			)
+			for range 8 {
+				wait.Go(func() {
+					for {
+						known := lost.Load()
+						switch err := l.Check(t.Context()); {
+						case err != nil:
+							return
+						case known:
+							t.Error("an event passes after the loss was told")
+							return
+						}
+						runtime.Gosched()
+					}
+				})
+			}
+			r.Lost(named("alice"))
+			lost.Store(true)
+			wait.Wait()
+			<-time.After(5 * time.Second) // the second look is over
+		}
+	})
+}
+
+// tally is an Observer.
+type tally struct {
+	mu  sync.Mutex // guards all
+	all map[string]int
+}
+
+func (t *tally) note(what string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all[what]++
+}
+
+// Decided implements Observer.
+func (t *tally) Decided(o Outcome) { t.note(string(o)) }
+
+// Reviewed implements Observer.
+func (t *tally) Reviewed(asker Asker, _ time.Duration, err error) {
+	t.note(fmt.Sprintf("%s, answered: %t", asker, err == nil))
+}
+
+// LeaseEnded implements Observer.
+func (t *tally) LeaseEnded(why Ending) { t.note("ended: " + string(why)) }
+
+func TestObserver(t *testing.T) {
+	j, seen := newJudge(), &tally{all: map[string]int{}}
+	config := ReviewsConfig{Upstream: j, Observer: seen, ShareRate: Rate{PerSecond: 0.01, Burst: 3}, Leases: LeasesConfig{Every: time.Hour}}
+	following(t, config, func(t *testing.T, r *Reviews) {
+		alice := podsOf(person("alice"), "a")
+		released, l := hold(t, r, alice), hold(t, r, alice)
+		released.Release()
+		_ = how(r, t.Context(), Attributes{Caller: alice.Caller, Verb: "get", Path: "/readyz"})
+		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
+		for range 2 {
+			_ = how(r, t.Context(), podsOf(alice.Caller, "b"))
+		}
+		r.Lost(named("alice"))
+		_, _ = passes(t, l)
+		j.set(func() { j.fail = syscall.ECONNREFUSED })
+		_, _ = how(r, t.Context(), podsOf(alice.Caller, "c")), how(r, t.Context(), podsOf(alice.Caller, "d"))
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		_ = how(r, left, podsOf(person("bob"), "a"))
+		synctest.Wait()
+		want := map[string]int{
+			"allowed": 1, "allowed_cached": 1, "not_reviewed": 1, "denied": 1, "denied_cached": 1, "unavailable": 1, "busy": 1, "left": 1,
+			"request, answered: true": 2, "request, answered: false": 2, "lease, answered: true": 1, "ended: revoked": 1,
+		}
+		if diff := cmp.Diff(want, seen.all); diff != "" {
+			t.Error(diff)
+		}
+	})
 }
 
 // Errors that pass do not add up.
