@@ -4,11 +4,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	certutil "k8s.io/client-go/util/cert"
@@ -17,26 +17,40 @@ import (
 // renewBefore is how long before its end a self-signed pair is made anew at the next start.
 const renewBefore = 24 * time.Hour
 
-// tlsConfig loads the serving pair, or makes one in --cert-dir, as kube-apiserver does.
-func tlsConfig(c Config) (*tls.Config, error) {
-	certFile, keyFile := c.CertFile, c.KeyFile
-	if certFile == "" {
-		certFile, keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
-		if err := ensureSelfSigned(certFile, keyFile, c.BindAddress); err != nil {
-			return nil, fmt.Errorf("make a self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
-		}
+// tlsConfig serves the pair. With authorities, clients are asked for a certificate, which they need not have, and told
+// which authorities' are any use, as by kube-apiserver; whether it is good, authentication finds out, so that a bad one
+// does not keep a token from being looked at.
+func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config {
+	config := &tls.Config{
+		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,
+		// Records of full size from the first on: the small ones that Go begins with cost a system call each, and let a
+		// browser far away paint sooner.
+		DynamicRecordSizingDisabled: true,
 	}
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		return nil, fmt.Errorf("load the serving certificate: %w", err)
+	if authorities != nil {
+		config.ClientAuth = tls.RequestClientCert
+		config.GetConfigForClient = (&hintedConfig{base: config, authorities: authorities}).get
 	}
-	// Records of full size from the first on: the small ones that Go begins with cost a system call each, and let a
-	// browser far away paint sooner.
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, DynamicRecordSizingDisabled: true}
-	if !c.Authentication.AnonymousActsAsKubeconfig {
-		config.ClientAuth = tls.RequestClientCert // verified by the authenticator, which has other ways, too
+	return config
+}
+
+// hintedConfig is a configuration with the authorities of the moment. It is cloned when they change, not for each
+// handshake.
+type hintedConfig struct {
+	base        *tls.Config // complete by the first handshake: HTTP/2 is added to it
+	authorities func() *x509.CertPool
+	now         atomic.Pointer[tls.Config]
+}
+
+func (h *hintedConfig) get(*tls.ClientHelloInfo) (*tls.Config, error) {
+	authorities := h.authorities()
+	if now := h.now.Load(); now != nil && now.ClientCAs == authorities {
+		return now, nil
 	}
-	return config, nil
+	next := h.base.Clone()
+	next.ClientCAs, next.GetConfigForClient = authorities, nil
+	h.now.Store(next)
+	return next, nil
 }
 
 // ensureSelfSigned keeps a pair that still serves, so that clients who trust it need not learn a new one at each start.

@@ -2,11 +2,24 @@ package facade
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
+	certutil "k8s.io/client-go/util/cert"
 )
 
 // TestSelfSignedPair: a pair that serves is kept, so that clients need not learn a new one; one for another address is
@@ -34,16 +47,233 @@ func TestSelfSignedPair(t *testing.T) {
 // leaf is the serving certificate, which names the address that is served.
 func leaf(t *testing.T, c Config) []byte {
 	t.Helper()
-	config, err := tlsConfig(c)
+	pair, err := newServingPair(c, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.MinVersion != tls.VersionTLS12 {
-		t.Errorf("TLS from version %x on", config.MinVersion)
-	}
-	leaf := config.Certificates[0].Leaf
+	leaf := pair.now.Load().Leaf
 	if err := leaf.VerifyHostname(c.BindAddress.String()); err != nil {
 		t.Error(err)
 	}
 	return leaf.Raw
+}
+
+// madePair is a new pair in PEM.
+func madePair(t *testing.T) (cert, key []byte) {
+	t.Helper()
+	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cert, key
+}
+
+// volume is a directory as the kubelet makes it of a Secret: the files are links into a directory behind one link,
+// which is swapped.
+type volume struct {
+	dir      string
+	versions int
+}
+
+func (v *volume) put(t *testing.T, cert, key []byte) {
+	t.Helper()
+	v.versions++
+	version := fmt.Sprint("v", v.versions)
+	steps := []func() error{
+		func() error { return os.Mkdir(filepath.Join(v.dir, version), 0o700) },
+		func() error { return os.WriteFile(filepath.Join(v.dir, version, "tls.crt"), cert, 0o600) },
+		func() error { return os.WriteFile(filepath.Join(v.dir, version, "tls.key"), key, 0o600) },
+		func() error { return os.Symlink(version, filepath.Join(v.dir, "..next")) },
+		func() error { return os.Rename(filepath.Join(v.dir, "..next"), filepath.Join(v.dir, "..data")) },
+	}
+	if v.versions == 1 {
+		for _, file := range []string{"tls.crt", "tls.key"} {
+			steps = append(steps, func() error { return os.Symlink(filepath.Join("..data", file), filepath.Join(v.dir, file)) })
+		}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func (v *volume) config() Config {
+	c := Defaults()
+	c.CertFile, c.KeyFile = filepath.Join(v.dir, "tls.crt"), filepath.Join(v.dir, "tls.key")
+	return c
+}
+
+// TestServingPairIsReloaded: a pair that is swapped in is served, and what is no pair changes nothing and is said once.
+func TestServingPairIsReloaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &volume{dir: t.TempDir()}
+		cert, key := madePair(t)
+		v.put(t, cert, key)
+		core, logs := observer.New(zap.InfoLevel)
+		pair, err := newServingPair(v.config(), zap.New(core))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { pair.run(ctx); close(ended) }()
+		served := func(what string, cert []byte, warnings int) {
+			t.Helper()
+			<-time.After(3 * pairEvery)
+			synctest.Wait()
+			got, _ := pair.get(nil)
+			if block, _ := pem.Decode(cert); !bytes.Equal(got.Certificate[0], block.Bytes) {
+				t.Errorf("%s: another certificate is served", what)
+			}
+			if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != warnings {
+				t.Errorf("%s: %d warnings", what, n)
+			}
+			logs.TakeAll()
+		}
+		served("at first", cert, 0)
+		next, nextKey := madePair(t)
+		v.put(t, next, nextKey)
+		served("renewed", next, 0)
+		v.put(t, []byte("garbage"), []byte("garbage"))
+		served("garbage", next, 1)
+		v.put(t, cert, nextKey)
+		served("half of each", next, 0)
+		v.put(t, next, nextKey)
+		served("as before", next, 0)
+		v.put(t, nil, nil)
+		served("empty", next, 1)
+		v.put(t, cert, key)
+		served("the first again", cert, 0)
+		stop()
+		<-ended
+	})
+}
+
+// TestNoServingPair: a facade does not start without one.
+func TestNoServingPair(t *testing.T) {
+	v := &volume{dir: t.TempDir()}
+	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
+		t.Error("no files are a pair")
+	}
+	v.put(t, []byte("garbage"), []byte("garbage"))
+	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
+		t.Error("garbage is a pair")
+	}
+}
+
+// overTLS serves with the authorities, and tells how many certificates each request came with.
+func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
+	t.Helper()
+	c := Defaults()
+	c.CertDir = t.TempDir()
+	pair, err := newServingPair(c, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %d %t", r.Proto, len(r.TLS.PeerCertificates), r.TLS.DidResume)
+	}
+	server, err := newServer(tlsConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Port = 0
+	listener, err := Listen(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = server.ServeTLS(listener, "", ""); close(ended) }()
+	t.Cleanup(func() { server.Close(); <-ended })
+	return "https://" + listener.Addr().String()
+}
+
+// greet asks once, on a connection of its own, and returns the answer and the authorities that the client was told of;
+// -1 if it was not asked for a certificate.
+func greet(t *testing.T, version int, address string, with *tls.Certificate, sessions tls.ClientSessionCache) (answer string, told int) {
+	t.Helper()
+	told = -1
+	transport := client(version).Transport.(*http.Transport)
+	transport.TLSClientConfig.ClientSessionCache = sessions
+	transport.TLSClientConfig.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		told = len(info.AcceptableCAs)
+		return with, nil
+	}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body := new(bytes.Buffer)
+	if _, err := body.ReadFrom(response.Body); err != nil {
+		t.Fatal(err)
+	}
+	return body.String(), told
+}
+
+// TestClientCertificates: they are asked for when there is authentication, with the authorities of the moment, and any
+// or none is let through to it, in both versions of HTTP, on a resumed session, too.
+func TestClientCertificates(t *testing.T) {
+	pem, key := madePair(t)
+	own, err := tls.X509KeyPair(pem, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var authorities atomic.Pointer[x509.CertPool]
+	address := overTLS(t, authorities.Load)
+	for _, told := range []int{0, 1, 2} {
+		pool := x509.NewCertPool()
+		for range told {
+			ca, _ := madePair(t)
+			pool.AppendCertsFromPEM(ca)
+		}
+		if told > 0 {
+			authorities.Store(pool)
+		}
+		for _, version := range versions {
+			proto := map[int]string{1: "HTTP/1.1", 2: "HTTP/2.0"}[version]
+			sessions := tls.NewLRUClientSessionCache(1)
+			answer, got := greet(t, version, address, &own, sessions)
+			if want := proto + fmt.Sprintf(" %d false", len(own.Certificate)); answer != want || got != told*certificatesIn(pem) {
+				t.Errorf("%s, told of %d, want %s, %d", answer, got, want, told)
+			}
+			if answer, _ := greet(t, version, address, &own, sessions); answer != proto+fmt.Sprintf(" %d true", len(own.Certificate)) {
+				t.Errorf("resumed: %s", answer)
+			}
+			if answer, _ := greet(t, version, address, &tls.Certificate{}, nil); answer != proto+" 0 false" {
+				t.Errorf("without a certificate: %s", answer)
+			}
+		}
+	}
+	if answer, told := greet(t, 2, overTLS(t, nil), &own, nil); answer != "HTTP/2.0 0 false" || told != -1 {
+		t.Errorf("without authentication: %s, told of %d", answer, told)
+	}
+}
+
+// certificatesIn counts those that a pool takes from a bundle: all, also the ones that sign nothing.
+func certificatesIn(bundle []byte) (n int) {
+	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
+		n++
+	}
+	return n
+}
+
+// TestTLSVersions: nothing below 1.2 is spoken.
+func TestTLSVersions(t *testing.T) {
+	for _, authorities := range []func() *x509.CertPool{nil, x509.NewCertPool} {
+		address := overTLS(t, authorities)[len("https://"):]
+		for version, want := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+			conn, err := tls.Dial("tcp", address, &tls.Config{
+				InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: version, //nolint:gosec // the test's own server
+			})
+			if got := err == nil; got != want {
+				t.Errorf("TLS %x: %v", version, err)
+			}
+			if err == nil {
+				conn.Close()
+			}
+		}
+	}
 }

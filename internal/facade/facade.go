@@ -29,6 +29,7 @@ type Facade struct {
 	metrics    *observe.Metrics
 	preload    *preload
 	access     *access
+	pair       *servingPair
 	server     *http.Server
 	draining   context.Context // ends when Serve begins to drain
 	drain      context.CancelFunc
@@ -61,7 +62,10 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.access, err = newAccess(c, config, client, f.metrics, log); err != nil {
 		return nil, err
 	}
-	f.server, err = newServer(c, f.newHandler(), log)
+	if f.pair, err = newServingPair(c, log); err != nil {
+		return nil, err
+	}
+	f.server, err = newServer(tlsConfig(f.pair, f.access.hints), f.newHandler(), log)
 	return f, err
 }
 

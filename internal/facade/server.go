@@ -1,6 +1,7 @@
 package facade
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -11,11 +12,7 @@ import (
 )
 
 // newServer sets the limits of connections (kube-apiserver's, tightened where real clients stay far below them).
-func newServer(c Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
-	tlsConfig, err := tlsConfig(c)
-	if err != nil {
-		return nil, err
-	}
+func newServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
 		MaxHeaderBytes: 128 << 10, ErrorLog: newServerLog(log),
