@@ -63,7 +63,7 @@ func (a *anonymous) authenticate() (*Caller, error) {
 
 // run asks the upstream again and again. What it said last holds while it does not say.
 func (a *anonymous) run(ctx context.Context) {
-	if a.mode != AnonymousAsUpstream {
+	if a.mode != AnonymousAsUpstream || a.probe == nil {
 		return
 	}
 	timer := time.NewTimer(0)

@@ -184,22 +184,26 @@ func hintsOf(clients *authority, proxies *proxies) *x509.CertPool {
 
 var errTrustUnknown = errors.New("whose certificates count has not been read yet")
 
-// byFrontProxy and byCertificate return nobody where such certificates do not count.
-
+// byFrontProxy names the caller as a proxy does; nobody where proxies do not count.
 func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	if t.proxies == nil {
-		return nil, nil
+		return nil, t.unknown()
 	}
 	return t.proxies.byHeaders(r)
 }
 
+// byCertificate names the caller by the certificate; nobody where those of clients do not count.
 func (t *trusted) byCertificate(r *http.Request) (*Caller, error) {
-	switch {
-	case t.clients != nil:
-		return t.clients.byCertificate(r)
-	case !t.known: // it may prove somebody in a moment, so that it is no refusal
-		return nil, &UnavailableError{Err: errTrustUnknown}
-	default:
-		return nil, nil
+	if t.clients == nil {
+		return nil, t.unknown()
 	}
+	return t.clients.byCertificate(r)
+}
+
+// unknown is no refusal: the certificate may prove somebody in a moment.
+func (t *trusted) unknown() error {
+	if t.known {
+		return nil
+	}
+	return &UnavailableError{Err: errTrustUnknown}
 }

@@ -111,6 +111,13 @@ func TestTrustBeforeRun(t *testing.T) {
 	a := trusting(t, TrustConfig{Upstream: &pages{}}, nil)
 	caller, err := a.Authenticate(request(ca.issue(t, certificateOf("alice"))))
 	expect(t, "before Run", "503", caller, err)
+	c := files(t, ca.pem(), nil) // proxies are in the ConfigMap
+	c.ProxyCAFile, c.Upstream = "", &pages{}
+	a = trusting(t, c, nil)
+	caller, err = a.Authenticate(request(ca.issue(t, certificateOf("alice"))))
+	expect(t, "a client's, before Run", "cert:alice", caller, err)
+	caller, err = a.Authenticate(request(newSigner(t, "proxies", nil).issue(t, certificateOf("front-proxy"))))
+	expect(t, "perhaps a proxy's, before Run", "503", caller, err)
 }
 
 // A new bundle counts at the next reading, and what it does not have counts no longer, however lately it was verified;

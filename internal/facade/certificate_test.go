@@ -172,7 +172,7 @@ func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 		t.Fatal(err)
 	}
 	answers := func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprintf(w, "%s %d %t", r.Proto, len(r.TLS.PeerCertificates), r.TLS.DidResume)
+		_, _ = fmt.Fprintf(w, "%s %d %t", r.Proto, len(r.TLS.PeerCertificates), r.TLS.DidResume)
 	}
 	server, err := newServer(tlsConfig(pair, authorities), http.HandlerFunc(answers), zaptest.NewLogger(t))
 	if err != nil {
@@ -185,7 +185,7 @@ func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 	}
 	ended := make(chan struct{})
 	go func() { _ = server.ServeTLS(listener, "", ""); close(ended) }()
-	t.Cleanup(func() { server.Close(); <-ended })
+	t.Cleanup(func() { _ = server.Close(); <-ended })
 	return "https://" + listener.Addr().String()
 }
 
@@ -272,7 +272,7 @@ func TestTLSVersions(t *testing.T) {
 				t.Errorf("TLS %x: %v", version, err)
 			}
 			if err == nil {
-				conn.Close()
+				_ = conn.Close()
 			}
 		}
 	}
