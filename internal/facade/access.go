@@ -8,11 +8,14 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/rbac"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -22,12 +25,16 @@ type access struct {
 	authorizer    handlers.Authorizer
 	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
 	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
+	rules         *rbac.Rules           // nil there, too
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
 }
 
 // newAccess wires what the Config asks for, and starts nothing. config is how the upstream is reached that is read.
-func newAccess(c Config, config *rest.Config, client *upstream.Client, metrics *observe.Metrics, log *zap.Logger) (*access, error) {
+// exist tells whether a pod does.
+func newAccess(
+	c Config, config *rest.Config, client *upstream.Client, exist rbac.PodExists, metrics *observe.Metrics, log *zap.Logger,
+) (*access, error) {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		self := auth.NewSelf(client, c.MaxStaleness)
 		return &access{authenticator: self, authorizer: self}, nil
@@ -44,7 +51,11 @@ func newAccess(c Config, config *rest.Config, client *upstream.Client, metrics *
 	if err := a.authenticate(c.Authentication, authentication, metrics, log); err != nil {
 		return nil, err
 	}
-	a.authorize(c.Authorization, authorization, metrics)
+	rules, err := a.authorize(c.Authorization, authorization, config, exist, metrics, log)
+	if err != nil {
+		return nil, err
+	}
+	a.rules = rules
 	return a, nil
 }
 
@@ -93,15 +104,35 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, met
 	return nil
 }
 
-func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, metrics *observe.Metrics) {
+// authorize follows, besides, what tells that rights may have changed and that identities are no more.
+func (a *access) authorize(
+	c Authorization, reviewer *upstream.Reviewer, config *rest.Config, exist rbac.PodExists, metrics *observe.Metrics, log *zap.Logger,
+) (*rbac.Rules, error) {
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("prepare to read service accounts: %w", err)
+	}
+	accounts, err := rbac.NewAccounts(objects, exist, log.Named("rbac"))
+	if err != nil {
+		return nil, fmt.Errorf("prepare to read service accounts: %w", err)
+	}
+	roles, err := rbacclient.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("prepare to read roles and bindings: %w", err)
+	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
 		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: int(missBurst * c.MissRate)},
-		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Observer: authorizationCounts{metrics},
+		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
-	a.parts = append(a.parts, reviews.Run)
+	rules, err := rbac.NewRules(roles, reviews, log.Named("rbac"))
+	if err != nil {
+		return nil, fmt.Errorf("prepare to read roles and bindings: %w", err)
+	}
+	a.parts = append(a.parts, reviews.Run, rules.Run, accounts.Run)
+	return rules, nil
 }
 
 // run runs the parts until the context ends.
