@@ -65,6 +65,12 @@ var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
 }}
 
+// errURITooLong is a request whose first line alone is more than any client's.
+var errURITooLong = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusRequestURITooLong, Reason: metav1.StatusReasonBadRequest,
+	Message: fmt.Sprintf("the request's URL is longer than %d bytes", mostURL),
+}}
+
 // errNoPath is a path that nothing of kube-apiserver's wants, and errNoDocument one that its OpenAPI does not know:
 // 404s without a Status (semantics 8.4).
 var (

@@ -34,6 +34,9 @@ type resolver struct {
 
 // resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
+	if err := withinBounds(r.RequestURI, r.URL); err != nil {
+		return nil, err
+	}
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header, arrived: e.Began,
 		upgrade: isUpgrade(r),

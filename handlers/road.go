@@ -42,8 +42,11 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	if err := s.authenticate(out, q, r); err != nil {
 		return err
 	}
-	if !q.allowsMethod() {
+	switch {
+	case !q.allowsMethod():
 		return errMethod
+	case upgrades(q.header) && !q.overWebsocket():
+		return errUpgrade
 	}
 	if isSelfReview(q.method, q.info) {
 		if err := q.readReview(r.Body); err != nil {
