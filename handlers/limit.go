@@ -27,6 +27,7 @@ type limiter struct {
 	sizes    *sizes
 	ahead    *semaphore.Weighted // bytes of answers that were read before their clients took them
 	timeout  time.Duration       // of a request that has one
+	shares   shares              // of callers
 }
 
 func newLimiter(draining context.Context, timeout time.Duration) *limiter {
@@ -36,13 +37,13 @@ func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	}
 }
 
-// admit lets a request in. A watch that would end at once, because the server shuts down, is refused: its client would
-// list everything again.
-func (l *limiter) admit(q *Request) error {
+// admit lets a request in, and says how it leaves. A watch that would end at once, because the server shuts down, is
+// refused: its client would list everything again.
+func (l *limiter) admit(ctx context.Context, q *Request) (leave func(), err error) {
 	if q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil {
-		return errDraining
+		return nil, errDraining
 	}
-	return nil
+	return l.enter(ctx, q)
 }
 
 // place takes a place among the requests that are passed through at a time; the caller leaves it. cached is how many

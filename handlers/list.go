@@ -26,6 +26,11 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
 		return forwardFor(observe.TooLargeYAML) // before anything is proven for it
 	}
+	leave, err := s.limiter.charge(ctx, q, answerBytes(q, lane, p))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	state, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
 	if err != nil {
 		return err

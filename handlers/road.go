@@ -53,9 +53,11 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 			return err
 		}
 	}
-	if err := s.limiter.admit(q); err != nil {
+	leave, err := s.limiter.admit(ctx, q)
+	if err != nil {
 		return err
 	}
+	defer leave()
 	s.resolver.discover(ctx, q, r)
 	lane, err := s.enter(ctx, q)
 	if err == nil {

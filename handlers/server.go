@@ -48,6 +48,8 @@ type Config struct {
 	WatchMaxAge time.Duration
 	// BookmarkInterval is the time between a watch's bookmarks.
 	BookmarkInterval time.Duration
+	// Limits are how much callers may have under way.
+	Limits Limits
 	// WriteTimeout is how long a client may take to accept one piece of an answer.
 	WriteTimeout time.Duration
 	// Draining ends when the server begins to shut down: watches end.
@@ -96,5 +98,6 @@ func New(c Config) http.Handler {
 		turns:    semaphore.NewWeighted(yamlAtOnce),
 		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
 	}
+	s.limiter.shares = newShares(c.Limits)
 	return s.routes()
 }

@@ -27,12 +27,18 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	if life < 0 {
 		return out.frames(q, lane.Encoding).begin() // over before it began, which is not an error
 	}
+	sent, err := s.limiter.chargeInitial(ctx, q, lane)
+	if err != nil {
+		return err
+	}
+	defer sent()
 	// It waits for a version longer than a short life, as kube-apiserver does.
 	stream, err := s.openStream(ctx, q, lane, lease, life)
 	if err != nil {
 		return err
 	}
 	defer stream.close()
+	stream.initial = sent
 	ctx, end := context.WithDeadline(ctx, began.Add(life))
 	defer end()
 	if q.upgrade {
@@ -151,6 +157,7 @@ type watchStream struct {
 	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
 	stale       func() bool
 	revoked     <-chan struct{} // closed when the right to the watch has ended
+	initial     func()          // called when the initial events were sent, and again
 }
 
 func (s *watchStream) close() {
@@ -180,6 +187,7 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 		if err := s.events.flush(); err != nil {
 			return err
 		}
+		s.initial()
 		if !s.wait(ctx, more) {
 			return s.events.flush()
 		}

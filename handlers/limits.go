@@ -1,0 +1,158 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/reflector"
+)
+
+// Limits are how much callers may have under way, in all and each of them (auth.Caller.Share). Each is 0 for any
+// number. Requests about the facade itself, such as health and metrics, do not count.
+type Limits struct {
+	// Requests that have an end of their own may be under way; more wait, in turns of callers. Their flags are
+	// max-requests-inflight and max-requests-inflight-per-user.
+	Requests, RequestsPerUser int
+	// ListBytes of lists and initial events may be on their way to clients, as they are before they are compressed; a
+	// quarter of them to one caller. Its flag is max-list-bytes-inflight.
+	ListBytes int64
+	// Watches may be open, and logs. Their flags are max-watches and max-watches-per-user.
+	Watches, WatchesPerUser int
+	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten. The flag of
+	// the second is watch-rate-per-user.
+	WatchRate, WatchRatePerUser int
+}
+
+// DefaultLimits are those of a facade whose callers are told apart.
+func DefaultLimits() Limits {
+	return Limits{
+		Requests: 400, RequestsPerUser: 50, ListBytes: 64 << 30, Watches: 50_000, WatchesPerUser: 2000, WatchRate: 2000, WatchRatePerUser: 50,
+	}
+}
+
+// How many requests wait until others have ended: of one caller, and in all.
+const (
+	mostWaiting    = 1024
+	mostWaitingAll = 8192
+)
+
+// shares holds callers to the Limits. What has no limit is nil.
+type shares struct {
+	requests, bytes *limit.Places // seats of the second stand for a MiB each
+	watches         *limit.Crowd
+	begins          *limit.Rates
+}
+
+func newShares(l Limits) shares {
+	seats := (l.ListBytes + bytesPerSeat - 1) / bytesPerSeat
+	return shares{
+		requests: newPlaces(int64(l.Requests), int64(l.RequestsPerUser)), bytes: newPlaces(seats, (seats+3)/4),
+		watches: limit.NewCrowd(limit.CrowdBounds{Each: l.WatchesPerUser, All: l.Watches}),
+		begins: limit.NewRates(limit.RateBounds{
+			Each: limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser},
+			All:  limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2},
+		}),
+	}
+}
+
+// newPlaces has so many seats, and so many for one caller; nil is any number for any.
+func newPlaces(all, each int64) *limit.Places {
+	if all == 0 && each == 0 {
+		return nil
+	}
+	if all == 0 {
+		all = math.MaxInt64
+	}
+	if each == 0 {
+		each = all
+	}
+	return limit.NewPlaces(limit.Bounds{Each: each, All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
+}
+
+// enter takes a request in, which may have to wait for others to end; leave ends it. What runs long is no request that
+// others could wait for: it is let in at once or not at all.
+func (l *limiter) enter(ctx context.Context, q *Request) (leave func(), err error) {
+	switch {
+	case q.subject.own():
+		return func() {}, nil
+	case !q.runsLong():
+		return l.seats(ctx, q, l.shares.requests, 1)
+	case l.shares.watches == nil: // a limiter that was made without Limits
+		return func() {}, nil
+	}
+	if after, ok := l.shares.begins.Take(q.Caller.Share()); !ok {
+		return nil, tooMany(after)
+	}
+	if leave, err = l.shares.watches.Join(q.Caller.Share()); err != nil {
+		return nil, tooMany(0)
+	}
+	return leave, nil
+}
+
+// charge takes the caller's share of the bytes that are on their way, before they are; leave is for when they were
+// sent, and may be called again.
+func (l *limiter) charge(ctx context.Context, q *Request, bytes int64) (leave func(), err error) {
+	return l.seats(ctx, q, l.shares.bytes, 1+bytes/bytesPerSeat)
+}
+
+// seats waits for seats of the caller's. leave may be called again.
+func (l *limiter) seats(ctx context.Context, q *Request, places *limit.Places, seats int64) (leave func(), err error) {
+	if places == nil {
+		return func() {}, nil
+	}
+	defer q.Event.Waited(observe.Queueing, time.Now())
+	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
+	defer cancel()
+	leave, err = places.Take(waiting, q.Caller.Share(), seats)
+	switch {
+	case err == nil:
+		return leave, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, limit.ErrBusy):
+		return nil, tooMany(0)
+	}
+	return nil, err
+}
+
+// spread is over how many seconds those who are refused together come back.
+const spread = 5
+
+// tooMany is the 429 of kube-apiserver's priority and fairness, for whoever is to come back after a time at least.
+func tooMany(after time.Duration) error {
+	seconds := max(int(math.Ceil(after.Seconds())), 1+rand.IntN(spread))
+	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, mostRetryAfter))
+}
+
+// answerBytes are about those that a read of a plan will be told: of the objects that it is looked for among.
+func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
+	state, err := lane.Cache.State()
+	if err != nil {
+		return 0
+	}
+	objects, bytes := 0, int64(0)
+	for run := range state.Selection(q.Predicate, p.from).Candidates() {
+		of := run.To - run.From
+		if p.limit > 0 && objects+of >= p.limit {
+			return bytes + run.Bytes()*int64(p.limit-objects)/int64(of)
+		}
+		objects, bytes = objects+of, bytes+run.Bytes()
+	}
+	return bytes
+}
+
+// chargeInitial charges a watch for its initial events; one that has none costs nothing.
+func (l *limiter) chargeInitial(ctx context.Context, q *Request, lane *reflector.Reflector) (leave func(), err error) {
+	p, err := planWatch(q)
+	if err != nil || !p.initial {
+		return func() {}, nil //nolint:nilerr // the watch itself says what is wrong
+	}
+	return l.charge(ctx, q, answerBytes(q, lane, p))
+}

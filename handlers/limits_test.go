@@ -1,0 +1,259 @@
+package handlers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+)
+
+// named is an authenticator that believes what it is told.
+type named struct{}
+
+const userHeader = "X-Test-User"
+
+// Authenticate implements Authenticator.
+func (named) Authenticate(r *http.Request) (*auth.Caller, error) {
+	return auth.NewCaller(&user.DefaultInfo{Name: r.Header.Get(userHeader)}, auth.ByToken, time.Time{}), nil
+}
+
+// within runs a test with a facade that holds its callers to limits.
+func within(t *testing.T, limits Limits, test func(*testing.T, *facade)) {
+	t.Helper()
+	inBubble(t, test, func(c *Config) { c.Authenticator, c.Limits = named{}, limits })
+}
+
+// as sends a GET in a user's name. The caller reads the answer.
+func (f *facade) as(t *testing.T, name, target string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set(userHeader, name)
+	response, err := f.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	return response
+}
+
+// status is a resource's subresource, which the upstream answers.
+const status = "/api/v1/namespaces/ns/configmaps/a/status"
+
+// assertTooMany wants kube-apiserver's refusal, with a time to come back.
+func assertTooMany(t *testing.T, response *http.Response) {
+	t.Helper()
+	body, _ := io.ReadAll(response.Body)
+	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	if response.StatusCode != http.StatusTooManyRequests || err != nil || after < 1 || after > 5 ||
+		!strings.Contains(string(body), `"message":"Too many requests, please try again later.","reason":"TooManyRequests","details":{"retryAfterSeconds":`+strconv.Itoa(after)+`}`) {
+		t.Errorf("%d after %d (%v): %s", response.StatusCode, after, err, body)
+	}
+}
+
+// Many requests of one caller at once are all answered, some of them later.
+func TestRequestsOfOneCallerWait(t *testing.T) {
+	within(t, Limits{Requests: 400, RequestsPerUser: 50}, func(t *testing.T, f *facade) {
+		crowd := &crowd{}
+		f.Script(status, crowd.answer(10))
+		var wait sync.WaitGroup
+		for range 100 {
+			wait.Go(func() {
+				if response := f.as(t, "alice", status); response.StatusCode != http.StatusOK {
+					t.Errorf("%d", response.StatusCode)
+				}
+			})
+		}
+		wait.Wait()
+		if crowd.most != 50 {
+			t.Errorf("%d at a time", crowd.most)
+		}
+	})
+}
+
+// A flood of one caller is refused after a while, and takes nothing from others but one turn; what is asked about the
+// facade itself waits for nobody.
+func TestFloodOfOneCaller(t *testing.T) {
+	within(t, Limits{Requests: 4, RequestsPerUser: 4}, func(t *testing.T, f *facade) {
+		crowd := &crowd{}
+		f.Script(status, crowd.answer(10))
+		var wait sync.WaitGroup
+		for range 500 {
+			wait.Go(func() {
+				if response := f.as(t, "flood", status); response.StatusCode != http.StatusOK {
+					assertTooMany(t, response)
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		for _, path := range []string{"/healthz", "/metrics"} {
+			if response := f.as(t, "kubelet", path); response.StatusCode != http.StatusOK || time.Since(began) != 0 {
+				t.Errorf("%s: %d after %s", path, response.StatusCode, time.Since(began))
+			}
+		}
+		if response := f.as(t, "alice", status); response.StatusCode != http.StatusOK || time.Since(began) > 2*time.Second {
+			t.Errorf("%d after %s", response.StatusCode, time.Since(began))
+		}
+		wait.Wait()
+		if took := time.Since(began); took > 16*time.Second || crowd.most != 4 {
+			t.Errorf("%d at a time, the last was told after %s", crowd.most, took)
+		}
+		if response := f.as(t, "flood", status); response.StatusCode != http.StatusOK {
+			t.Errorf("%d when the flood is over", response.StatusCode)
+		}
+	})
+}
+
+func TestWatchesOfOneCaller(t *testing.T) {
+	within(t, Limits{Watches: 5, WatchesPerUser: 3}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		_ = f.as(t, "alice", reads[0])
+		const target = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=60"
+		open := func(name string) {
+			t.Helper()
+			if response := f.as(t, name, target); response.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d", name, response.StatusCode)
+			}
+		}
+		for range 3 {
+			open("alice")
+		}
+		assertTooMany(t, f.as(t, "alice", target))
+		open("bob")
+		open("bob")
+		assertTooMany(t, f.as(t, "bob", target))
+		if response := f.as(t, "alice", reads[0]); response.StatusCode != http.StatusOK {
+			t.Errorf("a list: %d", response.StatusCode)
+		}
+		<-time.After(2 * time.Minute)
+		open("alice")
+	})
+}
+
+func TestNewWatchesOfOneCaller(t *testing.T) {
+	within(t, Limits{WatchRate: 100, WatchRatePerUser: 2}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		_ = f.as(t, "alice", reads[0])
+		const target = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=-1"
+		for range 20 {
+			if response := f.as(t, "alice", target); response.StatusCode != http.StatusOK {
+				t.Fatalf("%d", response.StatusCode)
+			}
+		}
+		assertTooMany(t, f.as(t, "alice", target))
+		if response := f.as(t, "bob", target); response.StatusCode != http.StatusOK {
+			t.Errorf("another: %d", response.StatusCode)
+		}
+		<-time.After(time.Second / 2)
+		if response := f.as(t, "alice", target); response.StatusCode != http.StatusOK {
+			t.Errorf("after half a second: %d", response.StatusCode)
+		}
+	})
+}
+
+// Lists of one caller wait for one another when they are large together, and initial events count until they are sent.
+func TestBytesOfOneCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t.Context(), time.Minute)
+		l.shares = newShares(Limits{ListBytes: 16 << 20})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		charge := func(name string, bytes int64) (func(), error) {
+			caller := auth.NewCaller(&user.DefaultInfo{Name: name}, auth.ByToken, time.Time{})
+			return l.charge(ctx, &Request{Caller: caller, Event: &observe.Event{}, arrived: time.Now()}, bytes)
+		}
+		leave, err := charge("alice", 3<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := charge("bob", 1<<40); err != nil || time.Since(began) != 0 {
+			t.Errorf("another: %v after %s", err, time.Since(began))
+		}
+		if _, err := charge("alice", 1000); !apierrors.IsTooManyRequests(err) || time.Since(began) != 15*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		time.AfterFunc(time.Second, leave)
+		if _, err := charge("alice", 1000); err != nil || time.Since(began) != 16*time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) { // one of them at a time
+		f.Put("ns/a", usual)
+		for range 3 {
+			began := time.Now()
+			response := f.as(t, "alice", reads[0])
+			if _, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("%d: %v", response.StatusCode, err)
+			}
+			response = f.as(t, "alice", "/api/v1/configmaps?watch=1&resourceVersion=0")
+			if _, err := response.Body.Read(make([]byte, 10)); err != nil || time.Since(began) != 0 {
+				t.Errorf("%d after %s: %v", response.StatusCode, time.Since(began), err)
+			}
+			synctest.Wait()
+		}
+	})
+}
+
+// What a list is charged for is what it may send: of a page no more than its limit, of a selection its index's.
+func TestAnswerBytes(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		for i := range 200 {
+			f.Put("ns/"+strconv.Itoa(i), usual)
+		}
+		f.Put("other/a", usual)
+		f.get(t, reads[0])
+		lane, err := f.lanes.Get(configMaps, jsonwire.Encoding{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for target, objects := range map[string]int64{
+			"/api/v1/configmaps": 201, "/api/v1/configmaps?limit=10": 10, "/api/v1/namespaces/other/configmaps": 1, "/api/v1/configmaps?limit=500": 201,
+			"/api/v1/namespaces/ns/configmaps?fieldSelector=metadata.name%3D7": 1, "/api/v1/configmaps?labelSelector=a": 201,
+		} {
+			q, err := read(t, configMaps, target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := planList(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes := answerBytes(q, lane, p); bytes < objects*2<<10 || bytes > objects*3<<10 {
+				t.Errorf("%s: %d bytes of %d objects", target, bytes, objects)
+			}
+		}
+	})
+}
+
+func TestLimitsThatAreNone(t *testing.T) {
+	s := newShares(Limits{})
+	if s.requests != nil || s.bytes != nil {
+		t.Error("there are seats")
+	}
+	for range 10_000 {
+		if _, ok := s.begins.Take("a"); !ok {
+			t.Fatal("there is a rate")
+		}
+		if _, err := s.watches.Join("a"); errors.Is(err, limit.ErrBusy) {
+			t.Fatal("there is a bound")
+		}
+	}
+}
