@@ -26,7 +26,6 @@ var forwardedHeaders = []string{
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length",
 	"Content-Range", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Retry-After", "Vary", "Warning", "X-Content-Type-Options",
-	"X-From-Cache", "X-Varied-Accept",
 }
 
 // kubernetesHeader begins headers of kube-apiserver's own: whose turn a request waited for.
