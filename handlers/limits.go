@@ -17,16 +17,16 @@ import (
 // Limits are how much callers may have under way, in all and each of them (auth.Caller.Share). Each is 0 for any
 // number. Requests about the facade itself, such as health and metrics, do not count.
 type Limits struct {
-	// Requests that have an end of their own may be under way; more wait, in turns of callers. Their flags are
-	// max-requests-inflight and max-requests-inflight-per-user.
+	// Requests that have an end of their own may be under way; more wait, in turns of callers: --max-requests-inflight
+	// and --max-requests-inflight-per-user.
 	Requests, RequestsPerUser int
 	// ListBytes of lists and initial events may be on their way to clients, as they are before they are compressed; a
-	// quarter of them to one caller. Its flag is max-list-bytes-inflight.
+	// quarter of them to one caller. --max-list-bytes-inflight.
 	ListBytes int64
-	// Watches may be open, and logs. Their flags are max-watches and max-watches-per-user.
+	// Watches may be open, and logs. --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
-	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten. The flag of
-	// the second is watch-rate-per-user.
+	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten: --watch-rate
+	// and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
 

@@ -62,13 +62,15 @@ func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 	l := &c.Limits
-	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests, "how `many` requests may be under way that are no watches")
-	f.IntVar(&l.RequestsEach, "max-requests-inflight-per-user", l.RequestsEach,
+	f.IntVar(&l.Requests, "max-requests-inflight", l.Requests, "how `many` requests may be under way that are no watches; more wait for a while, in turns of callers")
+	f.IntVar(&l.RequestsPerUser, "max-requests-inflight-per-user", l.RequestsPerUser,
 		"how `many` of them may be one caller's; of a user that many pods act as, each pod is a caller")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"`bytes` that lists under way may have, uncompressed; a caller has a quarter")
 	f.IntVar(&l.Watches, "max-watches", l.Watches, "how `many` watches may be open")
-	f.IntVar(&l.WatchesEach, "max-watches-per-user", l.WatchesEach, "how `many` of them may be one caller's")
-	f.Float64Var(&l.WatchRate, "watch-rate-per-user", l.WatchRate,
+	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser, "how `many` of them may be one caller's")
+	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,
+		"how `many` watches may be opened in a second, after two and a half times as many at once")
+	f.IntVar(&l.WatchRatePerUser, "watch-rate-per-user", l.WatchRatePerUser,
 		"how `many` watches a caller may open in a second, after ten times as many at once")
 }

@@ -3,6 +3,8 @@ package facade
 import (
 	"net"
 	"time"
+
+	"github.com/listfacade/listfacade/handlers"
 )
 
 // Config is every knob of the process, which is why it is long. Names follow kube-apiserver's.
@@ -13,7 +15,8 @@ type Config struct {
 
 	Authentication Authentication
 	Authorization  Authorization
-	Limits         Limits
+	// Limits bind callers who are told apart; each of them is above 0.
+	Limits handlers.Limits
 
 	// BindAddress is where to listen, and Port 0 to 65535; 0 takes a free one.
 	BindAddress net.IP
@@ -54,7 +57,7 @@ type Config struct {
 // Defaults are the knobs as they stand when nobody turns one.
 func Defaults() Config {
 	return Config{
-		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: defaultLimits(),
+		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: handlers.DefaultLimits(),
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
 		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
 		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},

@@ -60,20 +60,3 @@ func defaultAuthorization() Authorization {
 		MissRate: 50, WatchMaxAge: 30 * time.Minute, WatchReauthorize: 30 * time.Second, PassThrough: "token",
 	}
 }
-
-// Limits are the shares of one caller and of all, each above 0 (internal/limit). A caller is a user, or of a user that
-// many pods act as, each of the pods.
-type Limits struct {
-	// Requests that are no watches and are under way at a time.
-	Requests, RequestsEach int
-	// ListBytes of lists under way at a time, as they are when nothing is compressed; a caller has a quarter.
-	ListBytes int64
-	// Watches that are open.
-	Watches, WatchesEach int
-	// WatchRate is how many watches a caller may open in a second, after ten times as many at once.
-	WatchRate float64
-}
-
-func defaultLimits() Limits {
-	return Limits{Requests: 400, RequestsEach: 50, ListBytes: 64 << 30, Watches: 50_000, WatchesEach: 2000, WatchRate: 50}
-}

@@ -76,11 +76,19 @@ func (f *Facade) newHandler() http.Handler {
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
-		PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,
 	})
+}
+
+// limits are those of callers who are told apart.
+func (f *Facade) limits() handlers.Limits {
+	if f.config.Authentication.AnonymousActsAsKubeconfig {
+		return handlers.Limits{} // one person's share is everything
+	}
+	return f.config.Limits
 }
 
 // passAs are the values of --passthrough.

@@ -55,9 +55,10 @@ func (c Config) validateAccess() error {
 		value float64
 	}{
 		{"authn-failure-rate", c.Authentication.FailureRate}, {"authz-miss-rate", c.Authorization.MissRate},
-		{"max-requests-inflight", float64(c.Limits.Requests)}, {"max-requests-inflight-per-user", float64(c.Limits.RequestsEach)},
+		{"max-requests-inflight", float64(c.Limits.Requests)}, {"max-requests-inflight-per-user", float64(c.Limits.RequestsPerUser)},
 		{"max-list-bytes-inflight", float64(c.Limits.ListBytes)}, {"max-watches", float64(c.Limits.Watches)},
-		{"max-watches-per-user", float64(c.Limits.WatchesEach)}, {"watch-rate-per-user", c.Limits.WatchRate},
+		{"max-watches-per-user", float64(c.Limits.WatchesPerUser)}, {"watch-rate", float64(c.Limits.WatchRate)},
+		{"watch-rate-per-user", float64(c.Limits.WatchRatePerUser)},
 	} {
 		if number.value <= 0 {
 			return fmt.Errorf("--%s %v must be above 0", number.flag, number.value)

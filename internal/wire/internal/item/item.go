@@ -28,8 +28,8 @@ func New(data []byte, marks Marks) Item { return Item{data: data, marks: marks} 
 // Size is the memory in bytes that the item's bytes take.
 func (it *Item) Size() int { return len(it.data) }
 
-// Holds tells whether a text stands anywhere in the object, in any encoding. It is for texts that stand nowhere by chance,
-// such as a UID.
+// Holds tells whether a text stands anywhere in the object, in any encoding. It is for texts that stand nowhere by
+// chance, such as a UID.
 func (it *Item) Holds(text string) bool { return bytes.Contains(it.data, []byte(text)) }
 
 // Data is an item's bytes; not to be changed.
