@@ -1,0 +1,219 @@
+package rights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap/zaptest"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/rbac"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// soon is less than decisions are kept for, and than reviews are apart: who notices in that time was told.
+const soon = 5 * time.Second
+
+// rig is an authorizer that follows the cluster, and a namespace in it.
+type rig struct {
+	*auth.Reviews
+	namespace string
+	clients   kubernetes.Interface
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	f := suite.NewFixture(t, suite.Cluster(t))
+	client, err := upstream.NewClient(f.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clients, err := kubernetes.NewForConfig(f.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := metadata.NewForConfig(f.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accounts, err := rbac.NewAccounts(names, nil, zaptest.NewLogger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: client, Exists: accounts.Exists})
+	rules, err := rbac.NewRules(clients.RbacV1(), reviews, zaptest.NewLogger(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wait sync.WaitGroup
+	for _, run := range []func(context.Context){reviews.Run, rules.Run, accounts.Run} {
+		wait.Go(func() { run(ctx) })
+	}
+	t.Cleanup(wait.Wait)
+	t.Cleanup(cancel)
+	testkit.Eventually(t, suite.Within, "what rights depend on is followed", func() error {
+		return errors.Join(rules.Failure(), accounts.Failure())
+	})
+	return &rig{Reviews: reviews, namespace: f.Namespace, clients: clients}
+}
+
+// ask asks whether somebody may watch the namespace's config maps.
+func (r *rig) ask(t *testing.T, who *auth.Caller) (auth.Attributes, error) {
+	t.Helper()
+	a := auth.Attributes{Caller: who, Verb: "watch", Version: "v1", Resource: "configmaps", Namespace: r.namespace}
+	grant, err := r.Authorize(t.Context(), a)
+	if grant.Covers(a) != (err == nil) || err != nil && !auth.IsDenied(err) {
+		t.Fatalf("neither granted nor denied: %v", err)
+	}
+	return a, err
+}
+
+// becomes waits until somebody is granted it, or is not.
+func (r *rig) becomes(t *testing.T, who *auth.Caller, granted bool) auth.Attributes {
+	t.Helper()
+	var a auth.Attributes
+	testkit.Eventually(t, soon, fmt.Sprint("granted: ", granted), func() (err error) {
+		if a, err = r.ask(t, who); (err == nil) != granted {
+			return fmt.Errorf("the answer is %w", err)
+		}
+		return nil
+	})
+	return a
+}
+
+// give binds a role of the namespace, which lets read config maps.
+func (r *rig) give(t *testing.T, to rbacv1.Subject) {
+	t.Helper()
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Rules: []rbacv1.PolicyRule{
+		{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"configmaps"}},
+	}}
+	if _, err := r.clients.RbacV1().Roles(r.namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "reader"}, Subjects: []rbacv1.Subject{to},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "reader"},
+	}
+	if _, err := r.clients.RbacV1().RoleBindings(r.namespace).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits for a lease's end.
+func ends(t *testing.T, l *auth.Lease) {
+	t.Helper()
+	select {
+	case <-l.Ended():
+	case <-time.After(soon):
+		t.Error("the lease goes on")
+	}
+	if err := l.Check(t.Context()); !errors.Is(err, auth.ErrRevoked) {
+		t.Errorf("an event passes: %v", err)
+	}
+}
+
+func person(name string, groups ...string) *auth.Caller {
+	return auth.NewCaller(&user.DefaultInfo{Name: name, Groups: append(groups, "system:authenticated")}, auth.ByCertificate, time.Time{})
+}
+
+// A right that is given is noticed although its lack was kept, and one that is taken ends leases; however that is done.
+func TestGivenAndTaken(t *testing.T) {
+	remove := metav1.DeleteOptions{}
+	for name, take := range map[string]func(*testing.T, *rig) error{
+		"the binding is deleted": func(t *testing.T, r *rig) error {
+			return r.clients.RbacV1().RoleBindings(r.namespace).Delete(t.Context(), "reader", remove)
+		},
+		"the role is deleted": func(t *testing.T, r *rig) error {
+			return r.clients.RbacV1().Roles(r.namespace).Delete(t.Context(), "reader", remove)
+		},
+		"the role says less": func(t *testing.T, r *rig) error {
+			less := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "reader"}}
+			_, err := r.clients.RbacV1().Roles(r.namespace).Update(t.Context(), less, metav1.UpdateOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			carol := person("carol", "team")
+			if _, err := r.ask(t, carol); err == nil {
+				t.Fatal("granted from the start")
+			}
+			r.give(t, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: "Group", Name: "team"})
+			l := r.Hold(r.becomes(t, carol, true))
+			defer l.Release()
+			if err := l.Check(t.Context()); err != nil {
+				t.Errorf("no event passes: %v", err)
+			}
+			if err := take(t, r); err != nil {
+				t.Fatal(err)
+			}
+			ends(t, l)
+			r.becomes(t, carol, false)
+		})
+	}
+}
+
+// The lease of a service account ends with it, whatever its name may still do.
+func TestAccountGoes(t *testing.T) {
+	r := newRig(t)
+	accounts := r.clients.CoreV1().ServiceAccounts(r.namespace)
+	made, err := accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.give(t, rbacv1.Subject{Kind: "ServiceAccount", Namespace: r.namespace, Name: "robot"})
+	robot := auth.NewCaller(&user.DefaultInfo{
+		Name: serviceaccount.MakeUsername(r.namespace, "robot"), UID: string(made.UID), Groups: []string{"system:authenticated"},
+	}, auth.ByToken, time.Time{})
+	l := r.Hold(r.becomes(t, robot, true))
+	defer l.Release()
+	if err := accounts.Delete(t.Context(), "robot", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	ends(t, l)
+}
+
+// What the node authorizer lets a kubelet read depends on its groups and on the selector, and it says why not.
+func TestNode(t *testing.T) {
+	r := newRig(t)
+	own, others := fields.OneTermEqualSelector("spec.nodeName", "n1"), fields.OneTermEqualSelector("spec.nodeName", "n2")
+	node := person("system:node:n1", "system:nodes")
+	for name, c := range map[string]struct {
+		who      *auth.Caller
+		selector fields.Selector
+		granted  bool
+	}{
+		"its own pods":    {node, own, true},
+		"another's":       {node, others, false},
+		"all":             {node, fields.Everything(), false},
+		"not in a group":  {person("system:node:n1"), own, false},
+		"somebody else's": {person("alice"), own, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := auth.Attributes{Caller: c.who, Verb: "list", Version: "v1", Resource: "pods", Fields: c.selector.Requirements()}
+			grant, err := r.Authorize(t.Context(), a)
+			if grant.Covers(a) != c.granted || !c.granted && !auth.IsDenied(err) {
+				t.Errorf("granted: %t, %v", grant.Covers(a), err)
+			}
+			var denied *auth.DeniedError
+			if c.who == node && errors.As(err, &denied) && denied.Reason == "" {
+				t.Error("no reason is given")
+			}
+		})
+	}
+}
