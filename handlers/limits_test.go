@@ -45,6 +45,7 @@ func (f *facade) as(t *testing.T, name, target string) *http.Response {
 		t.Fatal(err)
 	}
 	request.Header.Set(userHeader, name)
+	request.Header.Set("Authorization", "Bearer x")
 	response, err := f.client.Do(request)
 	if err != nil {
 		t.Fatal(err)

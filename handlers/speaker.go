@@ -25,11 +25,22 @@ func (v *resolver) passedThrough(q *Request) bool {
 	if q.subject.own() || answersReview(q) || !isStraight(q.url.Path) || v.passAs == PassNothing && q.Caller.Way != auth.ByKubeconfig {
 		return false
 	}
-	switch q.Caller.Way {
-	case auth.ByKubeconfig, auth.ByToken, auth.Anonymously:
+	if q.speaks() {
 		return q.reason != ""
+	}
+	return q.reason != "" && v.passAs == PassAsImpersonation && !q.held()
+}
+
+// speaks tells whether the upstream can be asked as the caller has asked. A token that came another way than in the
+// Authorization header, as browsers send it with a websocket, is not passed on.
+func (q *Request) speaks() bool {
+	switch q.Caller.Way {
+	case auth.ByKubeconfig, auth.Anonymously:
+		return true
+	case auth.ByToken:
+		return q.token != ""
 	default:
-		return q.reason != "" && v.passAs == PassAsImpersonation && !q.held()
+		return false
 	}
 }
 
@@ -54,7 +65,7 @@ func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, err
 		return upstream.Speaker{}, s.notServed(ctx, q)
 	case way == auth.Anonymously:
 		return upstream.Anonymously(), nil
-	case way == auth.ByToken:
+	case way == auth.ByToken && q.speaks():
 		return upstream.WithToken(q.token), nil
 	case q.held():
 		return upstream.AsFacade(), nil
