@@ -15,7 +15,9 @@ import (
 // a client resumes what ended, and lists again what broke off.
 type forwardedWatch struct {
 	ctx   context.Context
-	lease *auth.Lease
+	hold  func() *auth.Lease
+	lease *auth.Lease // nil until the upstream has let the watch begin
+	end   func()
 	stops []func() bool
 	over  chan struct{}
 }
@@ -24,21 +26,28 @@ type forwardedWatch struct {
 func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *forwardedWatch {
 	held := q.Attributes
 	held.PassedThrough = false // the right itself is asked for, not whether the upstream will ask for it
-	f := &forwardedWatch{ctx: ctx, lease: s.gate.authorizer.Hold(held), over: make(chan struct{})}
+	f := &forwardedWatch{
+		ctx: ctx, hold: func() *auth.Lease { return s.gate.authorizer.Hold(held) }, end: end, over: make(chan struct{}),
+	}
 	f.stops = append(f.stops, context.AfterFunc(s.draining, end))
 	if q.Caller.Way != auth.ByKubeconfig {
 		f.stops = append(f.stops, time.AfterFunc(s.capped(q, maxLife), end).Stop)
 	}
+	return f
+}
+
+// begin holds the right from when the upstream has granted it.
+func (f *forwardedWatch) begin() {
+	f.lease = f.hold()
 	if ended := f.lease.Ended(); ended != nil {
 		go func() {
 			select {
 			case <-ended:
-				end()
+				f.end()
 			case <-f.over:
 			}
 		}()
 	}
-	return f
 }
 
 func (f *forwardedWatch) stop() {
@@ -46,12 +55,18 @@ func (f *forwardedWatch) stop() {
 	for _, stop := range f.stops {
 		stop()
 	}
-	f.lease.Release()
+	if f.lease != nil {
+		f.lease.Release()
+	}
 }
 
-// around lets nothing through that the right is gone for.
+// around lets nothing through that the right is gone for. A refusal goes as it came: it says that there is no right.
 func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	return func(answer *http.Response) io.ReadCloser {
+		if answer.StatusCode >= http.StatusMultipleChoices {
+			return read(answer)
+		}
+		f.begin()
 		return &leasedBody{ReadCloser: read(answer), watch: f}
 	}
 }
