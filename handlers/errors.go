@@ -154,9 +154,9 @@ func statusOf(err error) *metav1.Status {
 	)
 	switch {
 	case errors.Is(err, auth.ErrUnauthenticated):
-		return withKind(&errUnauthenticated.ErrStatus)
+		return statusOf(errUnauthenticated)
 	case errors.Is(err, auth.ErrForeign):
-		return withKind(&errForeign.ErrStatus)
+		return statusOf(errForeign)
 	case errors.As(err, &unasked):
 		return unavailable("kube-apiserver cannot be asked who you are and what you may do")
 	case errors.As(err, &busy):
