@@ -315,7 +315,7 @@ func forbidden(a auth.Attributes, reason string) error {
 type forbiddenError struct{ *apierrors.StatusError }
 
 func forbiddenMessage(a auth.Attributes) string {
-	if a.Resource == "" {
+	if a.Path != "" {
 		return fmt.Sprintf("User %q cannot %s path %q", a.Caller.Name(), a.Verb, a.Path)
 	}
 	resource, where := a.Resource, "at the cluster scope"
