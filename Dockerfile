@@ -1,12 +1,18 @@
 # syntax=docker/dockerfile:1
 
 # Two images come out of this file:
-#   listfacade  the facade alone, for production (the last stage, so the default)
-#   demo        the facade and the control plane of docker-compose.yml; for trying out only
-# Everything is compiled from Go modules that go.sum pins, so both run the very programs that the tests run.
+#   listfacade  the facade alone, for production (the last stage, so the default): the binary that `make release` left in
+#               dist/ and its licence, nothing else
+#   demo        the facade and the control plane of docker-compose.yml; for trying out only. It is compiled here, from Go
+#               modules that go.sum pins, so it runs the very programs that the tests run
+#
+#   make release
+#   docker buildx build --platform linux/amd64,linux/arm64 --tag listfacade .
+
+# All that a static binary needs: no C library, no shell; the user is 65532. A release names the base by its digest.
+ARG BASE=gcr.io/distroless/static-debian12:nonroot
 
 FROM golang:1.26-bookworm AS source
-# Static binaries: the images below have no C library.
 ENV CGO_ENABLED=0
 # Mount points of volumes take over the owner of the directory in the image.
 RUN mkdir -p /empty
@@ -29,13 +35,15 @@ COPY . .
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath -ldflags "-s -w" -o /out/listfacade ./cmd/listfacade
 
-FROM gcr.io/distroless/static-debian12:nonroot AS demo
+FROM ${BASE} AS demo
 COPY --from=control-plane /out/etcd /out/kube-apiserver /out/devcluster /usr/local/bin/
 COPY --from=facade /out/listfacade /usr/local/bin/
 COPY --from=source --chown=65532:65532 /empty /pki
 COPY --from=source --chown=65532:65532 /empty /var/lib/etcd
 
-FROM gcr.io/distroless/static-debian12:nonroot AS listfacade
+FROM ${BASE} AS listfacade
+ARG TARGETARCH
 COPY LICENSE /
-COPY --from=facade /out/listfacade /usr/local/bin/
+COPY --chmod=755 dist/listfacade-linux-${TARGETARCH} /usr/local/bin/listfacade
+USER 65532:65532
 ENTRYPOINT ["/usr/local/bin/listfacade"]

@@ -79,6 +79,14 @@ fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 bench: cluster ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
 	go run ./bench $(BENCH)
 
+.PHONY: release
+release: ## the binaries of a release and their bills of materials in dist/, built twice and compared (minutes)
+	deploy/release/release.sh "$(VERSION)"
+
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what is called, by govulncheck at a pinned version; skipped where its database cannot be reached
+	.ci/vulncheck
+
 .PHONY: clean
 clean: ## remove what was built here (compiled cluster binaries stay in the user's cache)
-	rm -rf bin listfacade-certs
+	rm -rf bin dist listfacade-certs
