@@ -45,6 +45,7 @@ type Info struct {
 		PID int `json:"pid"`
 	} `json:"processes"`
 	Control     string               `json:"control"`
+	Serving     FilesPair            `json:"serving"`     // of CAFile, for localhost
 	Authorities map[string]FilesPair `json:"authorities"` // ClientCA and FrontProxyCA
 }
 

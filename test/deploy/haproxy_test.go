@@ -1,0 +1,76 @@
+package deploy
+
+import (
+	"bytes"
+	"crypto/tls"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// balanced is a HAProxy with the configuration of deploy/haproxy.
+type balanced struct {
+	facade, apiServer  string // host:port
+	clientCA, serverCA []byte // PEM
+	serving, proxy     testkit.KeyPair
+}
+
+// start serves until the test ends, and returns the URL.
+func (b balanced) start(t *testing.T) string {
+	t.Helper()
+	binary, err := exec.LookPath("haproxy")
+	if err != nil {
+		suite.MayMiss(t, "there is no haproxy")
+		t.Skip("there is no haproxy")
+	}
+	pki, address := t.TempDir(), freeAddress(t)
+	for name, data := range map[string][]byte{
+		"serving.pem":     slices.Concat(b.serving.CertData, b.serving.KeyData),
+		"front-proxy.pem": slices.Concat(b.proxy.CertData, b.proxy.KeyData),
+		"client-ca.crt":   b.clientCA, "server-ca.crt": b.serverCA,
+	} {
+		if err := os.WriteFile(filepath.Join(pki, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := exec.Command(binary, "-db", "-f", filepath.Join("..", "..", "deploy", "haproxy", "haproxy.cfg"))
+	command.Env = append(os.Environ(), "BIND="+address, "FACADE="+b.facade, "APISERVER="+b.apiServer, "PKI="+pki)
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = &said, &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+		if t.Failed() || strings.Contains(said.String(), "ALERT") {
+			t.Logf("haproxy said\n%s", &said)
+		}
+	})
+	testkit.Eventually(t, suite.Within, "haproxy listens", func() error {
+		connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the test's own server
+		if err == nil {
+			err = connection.Close()
+		}
+		return err
+	})
+	return "https://" + address
+}
+
+// freeAddress is one that nobody listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
