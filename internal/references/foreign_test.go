@@ -8,14 +8,15 @@ var foreignFlags = map[string]string{
 	"authorization-webhook-version":                "kube-apiserver",
 	"authorization-webhook-cache-authorized-ttl":   "kube-apiserver",
 	"authorization-webhook-cache-unauthorized-ttl": "kube-apiserver",
-	"certificate-authority":                        "kubectl",
-	"server":                                       "kubectl",
-	"watch":                                        "kubectl get",
-	"etcd-compaction-interval":                     "kube-apiserver",
-	"etcd-servers-overrides":                       "kube-apiserver",
-	"goaway-chance":                                "kube-apiserver",
-	"watch-progress-notify-interval":               "etcd",
-	"omit-lockfile-registry-resolved":              "npm",
+	"cluster":                         "kubectl",
+	"certificate-authority":           "kubectl",
+	"server":                          "kubectl",
+	"watch":                           "kubectl get",
+	"etcd-compaction-interval":        "kube-apiserver",
+	"etcd-servers-overrides":          "kube-apiserver",
+	"goaway-chance":                   "kube-apiserver",
+	"watch-progress-notify-interval":  "etcd",
+	"omit-lockfile-registry-resolved": "npm",
 }
 
 // foreignFiles are names that look like files of ours and are none, with what they are.
