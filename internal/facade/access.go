@@ -26,6 +26,7 @@ type access struct {
 	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
 	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
 	rules         *rbac.Rules           // nil there, too
+	reviewable    *reviewable           // nil where callers are not told apart
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
 }
@@ -39,7 +40,8 @@ func newAccess(
 		self := auth.NewSelf(client, c.MaxStaleness)
 		return &access{authenticator: self, authorizer: self}, nil
 	}
-	a := &access{}
+	a := &access{reviewable: &reviewable{log: log.Named("reviews")}}
+	a.parts = append(a.parts, a.reviewable.run)
 	authentication, err := a.reviewer(c.Authentication.Kubeconfig, config)
 	if err != nil {
 		return nil, fmt.Errorf("reach who reviews tokens: %w", err)
@@ -101,6 +103,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, met
 	})
 	a.authenticator, a.hints = authenticator, trust.Hints
 	a.parts = append(a.parts, authenticator.Run)
+	a.reviewable.asked = append(a.reviewable.asked, authenticator.CanReview)
 	return nil
 }
 
@@ -132,6 +135,7 @@ func (a *access) authorize(
 		return nil, fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}
 	a.parts = append(a.parts, reviews.Run, rules.Run, accounts.Run)
+	a.reviewable.asked = append(a.reviewable.asked, reviews.CanReview)
 	return rules, nil
 }
 

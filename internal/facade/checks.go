@@ -11,7 +11,7 @@ import (
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}
-	return []handlers.Check{
+	checks := []handlers.Check{
 		{Name: "ping", Probes: alive, Healthy: func() error { return nil }},
 		{Name: "discovery", Probes: ready, Healthy: func() error {
 			if !f.catalog.Known() {
@@ -27,4 +27,8 @@ func (f *Facade) checks() []handlers.Check {
 		}},
 		{Name: "shutdown", Probes: ready, Healthy: f.draining.Err},
 	}
+	if f.access.reviewable != nil {
+		checks = append(checks, handlers.Check{Name: "authorization", Probes: ready, Healthy: f.access.reviewable.healthy})
+	}
+	return checks
 }

@@ -1,0 +1,61 @@
+package facade
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap/zaptest"
+)
+
+// TestReviewable: a facade is ready when each kind of review was answered once, however late, and stays so.
+func TestReviewable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tokens, rights int
+		r := &reviewable{log: zaptest.NewLogger(t), asked: []func(context.Context) error{
+			func(context.Context) error { tokens++; return failing(tokens < 3) },
+			func(context.Context) error { rights++; return failing(rights < 2) },
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go r.run(ctx)
+		synctest.Wait()
+		if r.healthy() == nil || tokens != 1 || rights != 0 {
+			t.Errorf("healthy after %d and %d reviews", tokens, rights)
+		}
+		for range 3 {
+			<-time.After(reviewsAgain)
+			synctest.Wait()
+		}
+		if err := r.healthy(); err != nil || tokens != 3 || rights != 2 {
+			t.Errorf("%v after %d and %d reviews", err, tokens, rights)
+		}
+	})
+}
+
+// TestReviewableNever: who may ask about rights but not about tokens is never ready, and the end is not held up.
+func TestReviewableNever(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := &reviewable{log: zaptest.NewLogger(t), asked: []func(context.Context) error{
+			func(context.Context) error { return nil }, func(context.Context) error { return failing(true) },
+		}}
+		ended := make(chan struct{})
+		go func() { defer close(ended); r.run(ctx) }()
+		<-time.After(100 * reviewsAgain)
+		if r.healthy() == nil {
+			t.Error("it is ready")
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func failing(fails bool) error {
+	if fails {
+		return errors.New("403")
+	}
+	return nil
+}
