@@ -25,7 +25,6 @@ type access struct {
 	authorizer    handlers.Authorizer
 	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
 	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
-	rules         *rbac.Rules           // nil there, too
 	reviewable    *reviewable           // nil where callers are not told apart
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
@@ -53,11 +52,9 @@ func newAccess(
 	if err := a.authenticate(c.Authentication, authentication, metrics, log); err != nil {
 		return nil, err
 	}
-	rules, err := a.authorize(c.Authorization, authorization, config, exist, metrics, log)
-	if err != nil {
+	if err := a.authorize(c.Authorization, authorization, config, exist, metrics, log); err != nil {
 		return nil, err
 	}
-	a.rules = rules
 	return a, nil
 }
 
@@ -110,18 +107,18 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, met
 // authorize follows, besides, what tells that rights may have changed and that identities are no more.
 func (a *access) authorize(
 	c Authorization, reviewer *upstream.Reviewer, config *rest.Config, exist rbac.PodExists, metrics *observe.Metrics, log *zap.Logger,
-) (*rbac.Rules, error) {
+) error {
 	objects, err := metadata.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("prepare to read service accounts: %w", err)
+		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
 	accounts, err := rbac.NewAccounts(objects, exist, log.Named("rbac"))
 	if err != nil {
-		return nil, fmt.Errorf("prepare to read service accounts: %w", err)
+		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
 	roles, err := rbacclient.NewForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("prepare to read roles and bindings: %w", err)
+		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
@@ -132,11 +129,11 @@ func (a *access) authorize(
 	a.authorizer, a.selfReviewer = reviews, reviews
 	rules, err := rbac.NewRules(roles, reviews, log.Named("rbac"))
 	if err != nil {
-		return nil, fmt.Errorf("prepare to read roles and bindings: %w", err)
+		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}
 	a.parts = append(a.parts, reviews.Run, rules.Run, accounts.Run)
 	a.reviewable.asked = append(a.reviewable.asked, reviews.CanReview)
-	return rules, nil
+	return nil
 }
 
 // run runs the parts until the context ends.
