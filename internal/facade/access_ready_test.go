@@ -3,6 +3,7 @@ package facade
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,24 +14,24 @@ import (
 // TestReviewable: a facade is ready when each kind of review was answered once, however late, and stays so.
 func TestReviewable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var tokens, rights int
+		var tokens, rights atomic.Int64
 		r := &reviewable{log: zaptest.NewLogger(t), asked: []func(context.Context) error{
-			func(context.Context) error { tokens++; return failing(tokens < 3) },
-			func(context.Context) error { rights++; return failing(rights < 2) },
+			func(context.Context) error { return failing(tokens.Add(1) < 3) },
+			func(context.Context) error { return failing(rights.Add(1) < 2) },
 		}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go r.run(ctx)
 		synctest.Wait()
-		if r.healthy() == nil || tokens != 1 || rights != 0 {
-			t.Errorf("healthy after %d and %d reviews", tokens, rights)
+		if r.healthy() == nil || tokens.Load() != 1 || rights.Load() != 0 {
+			t.Errorf("healthy after %d and %d reviews", tokens.Load(), rights.Load())
 		}
 		for range 3 {
 			<-time.After(reviewsAgain)
 			synctest.Wait()
 		}
-		if err := r.healthy(); err != nil || tokens != 3 || rights != 2 {
-			t.Errorf("%v after %d and %d reviews", err, tokens, rights)
+		if err := r.healthy(); err != nil || tokens.Load() != 3 || rights.Load() != 2 {
+			t.Errorf("%v after %d and %d reviews", err, tokens.Load(), rights.Load())
 		}
 	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -83,22 +84,17 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reviews, err := auth.NewReviewClient(config)
+	reviews, err := upstream.NewReviewer(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(reviews.CloseIdle)
-	probe, err := auth.NewAnonymousProbe(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(probe.CloseIdle)
 	trust, err := auth.NewTrust(auth.TrustConfig{Upstream: reviews})
 	if err != nil {
 		t.Fatal(err)
 	}
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
-		Trust: trust, Tokens: reviews, Anonymous: auth.AnonymousAsUpstream, Probe: probe,
+		Trust: trust, Tokens: reviews, Anonymous: auth.AnonymousAsUpstream, Probe: reviews.Nameless(),
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
