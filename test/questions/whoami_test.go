@@ -21,8 +21,8 @@ import (
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // identity is whom a server takes a request to be from, or why it does not.
