@@ -71,7 +71,9 @@ func (f *benched) newHandler(b *testing.B) http.Handler {
 	go func() { defer close(ended); lanes.Run(ctx, func() { close(ready) }) }()
 	<-ready
 	b.Cleanup(func() { stop(); <-ended })
-	granted := reviewer(func() (int, []byte, error) { return http.StatusCreated, []byte(`{"status":{"allowed":true}}`), nil })
+	granted := reviewer(func() (int, []byte, error) {
+		return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
+	})
 	return New(Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
 		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,

@@ -136,7 +136,7 @@ func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (a
 	if s.deny != nil {
 		return s.deny.Authorize(ctx, a)
 	}
-	answer := []byte(fmt.Sprintf(`{"status":{"allowed":%t}}`, s.allow(a)))
+	answer := []byte(fmt.Sprintf(`{"kind":"SubjectAccessReview","status":{"allowed":%t}}`, s.allow(a)))
 	return auth.NewSelf(reviewer(func() (int, []byte, error) { return http.StatusCreated, answer, nil }), 0).Authorize(ctx, a)
 }
 

@@ -21,7 +21,7 @@ func inOutage(t *testing.T, maxStaleness time.Duration, test func(*testing.T, *f
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script(reviewsPath, func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusCreated)
-			_, _ = io.WriteString(w, `{"status":{"allowed":true}}`)
+			_, _ = io.WriteString(w, `{"kind":"SubjectAccessReview","status":{"allowed":true}}`)
 		})
 		f.deny = auth.NewSelf(f.asker, maxStaleness)
 		f.Put("ns/a", "1")
@@ -134,7 +134,7 @@ func TestUpstreamRefusesTheFacade(t *testing.T) {
 				}
 				f.Script(reviewsPath, func(w http.ResponseWriter, _ *http.Request) {
 					w.WriteHeader(http.StatusCreated)
-					_, _ = io.WriteString(w, `{"status":{"allowed":true}}`)
+					_, _ = io.WriteString(w, `{"kind":"SubjectAccessReview","status":{"allowed":true}}`)
 				})
 				if body := <-watched; !strings.Contains(body, `"name":"b"`) || strings.Contains(body, "ERROR") {
 					t.Errorf("the watch got %s", body)

@@ -119,7 +119,7 @@ type otherGrant struct{ everybody }
 func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
 	a.Namespace += "x"
 	return auth.NewSelf(reviewer(func() (int, []byte, error) {
-		return http.StatusCreated, []byte(`{"status":{"allowed":true}}`), nil
+		return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
 	}), 0).Authorize(ctx, a)
 }
 

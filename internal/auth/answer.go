@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -22,6 +23,9 @@ type Upstream interface {
 // errRefused says that the upstream did not even let a review pass.
 var errRefused = errors.New("the upstream refused an access review")
 
+// errNoAccessReview says that what came is something else: a proxy's page, say. It is no answer, and ends no watch.
+var errNoAccessReview = errors.New("the upstream's answer to an access review is none")
+
 // codeError is an answer that is no review.
 type codeError struct {
 	code int
@@ -35,6 +39,7 @@ func (e *codeError) Error() string {
 // review posts a review of any kind, and returns what the upstream says to it.
 func review(ctx context.Context, upstream Upstream, path string, question any) (authorizationv1.SubjectAccessReviewStatus, error) {
 	var answer struct {
+		Kind   string                                    `json:"kind"`
 		Status authorizationv1.SubjectAccessReviewStatus `json:"status"`
 	}
 	body, err := json.Marshal(question)
@@ -52,6 +57,9 @@ func review(ctx context.Context, upstream Upstream, path string, question any) (
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
 		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("read the access review: %w", err)
+	}
+	if !strings.HasSuffix(answer.Kind, "SubjectAccessReview") { // without one, all else would be a no
+		return authorizationv1.SubjectAccessReviewStatus{}, errNoAccessReview
 	}
 	return answer.Status, nil
 }

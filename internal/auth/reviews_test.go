@@ -61,7 +61,7 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	case code != 0:
 		return code, []byte(text), nil
 	}
-	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{
+	answer, err := json.Marshal(authorizationv1.SubjectAccessReview{TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"}, Status: authorizationv1.SubjectAccessReviewStatus{
 		Allowed: allowed, Reason: "says the judge",
 	}})
 	return http.StatusCreated, answer, err
@@ -209,8 +209,10 @@ func TestReviewsAnswers(t *testing.T) {
 	}{
 		"allowed":             {201, yes, nil, "granted", 1},
 		"denied":              {201, no, nil, "denied", 1},
-		"both":                {201, `{"status":{"allowed":true,"denied":true}}`, nil, "denied", 1},
-		"no status":           {201, `{}`, nil, "denied", 1},
+		"both":                {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied", 1},
+		"no status":           {201, `{"kind":"SubjectAccessReview"}`, nil, "denied", 1},
+		"no review":           {201, `{}`, nil, "unavailable", 1},
+		"a Status":            {200, status, nil, "unavailable", 1},
 		"garbage":             {201, `<html>`, nil, "unavailable", 1},
 		"refused":             {403, yes, nil, "unavailable", 1},
 		"unauthorized":        {401, yes, nil, "unavailable", 1},

@@ -59,8 +59,8 @@ func (u *upstream) says(code int, body string) {
 }
 
 const (
-	yes = `{"status":{"allowed":true}}`
-	no  = `{"status":{"allowed":false}}`
+	yes = `{"kind":"SubjectAccessReview","status":{"allowed":true}}`
+	no  = `{"kind":"SubjectAccessReview","status":{"allowed":false}}`
 )
 
 var errDown = errors.New("connection refused")
@@ -79,10 +79,11 @@ func TestAuthorize(t *testing.T) {
 		"allowed":                       {201, yes, nil, "granted"},
 		"allowed, 200":                  {200, yes, nil, "granted"},
 		"not allowed":                   {201, no, nil, "denied"},
-		"denied":                        {201, `{"status":{"allowed":false,"denied":true}}`, nil, "denied"},
-		"allowed and denied":            {201, `{"status":{"allowed":true,"denied":true}}`, nil, "denied"},
-		"not allowed, with an error":    {201, `{"status":{"allowed":false,"evaluationError":"x"}}`, nil, "denied"},
-		"no status":                     {201, `{}`, nil, "denied"},
+		"denied":                        {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"denied":true}}`, nil, "denied"},
+		"allowed and denied":            {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied"},
+		"not allowed, with an error":    {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"evaluationError":"x"}}`, nil, "denied"},
+		"no status":                     {201, `{"kind":"SelfSubjectAccessReview"}`, nil, "denied"},
+		"no review":                     {201, `{}`, nil, "unavailable"},
 		"no JSON":                       {201, `<html>`, nil, "unavailable"},
 		"nothing":                       {201, ``, nil, "unavailable"},
 		"no answer":                     {0, ``, errDown, "unavailable"},
