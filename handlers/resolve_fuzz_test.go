@@ -1,0 +1,82 @@
+package handlers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// What is authorized is what is served, and what the upstream reads when the request is passed on: paths and queries mean
+// the same to everybody who reads them, however they are spelled.
+func FuzzRequest(f *testing.F) {
+	for _, seed := range []string{
+		"/api/v1/pods?fieldSelector=spec.nodeName=n1&fieldSelector=", "/api/v1/pods?fieldSelector=&fieldSelector=spec.nodeName=n1",
+		"/api/v1/pods?fieldselector=spec.nodeName=n1", "/api/v1/pods?fieldSelector=spec.nodeName=n1;limit=1",
+		"/api/v1/namespaces/a/secrets?fieldSelector=metadata.name=s1&limit=abc", "/api/v1/secrets?fieldSelector=metadata.name=s1,metadata.namespace=a",
+		"/api/v1/namespaces/a/secrets?fieldSelector=metadata.name=s1,metadata.name=s2", "/api/v1/watch/namespaces/a/secrets/s1",
+		"/api/v1/watch/namespaces/a/secrets?fieldSelector=metadata.name=s1", "/api/v1/namespaces/a/secrets/s1?watch=true", "/api/v1/pods?watch=0",
+		"//api/v1/pods", "/api/v1//pods", "/api/v1/namespaces/../pods", "/api/v1/namespaces/%2e%2e/pods", "/api/v1/namespaces/default%2Fpods",
+		"/api/v1/%70ods", "/api/v1/pods%00", "/API/v1/pods", "/api/v1/pods/", "/api/v1/pods//", "/apis//v1/pods", "/apis/apps/v1/deployments/a/scale",
+		"/api/v1/proxy/namespaces/a/pods/b", "/api/v1/pods?labelSelector=a%3Db&labelSelector=c", "/api/v1/pods?%zz=1&a=b", "/api/v1/namespaces/\xff/pods",
+		"/api/v1/namespaces/a/pods/b/log?follow=true", "/api/v1/pods?fieldSelector=metadata.name%3Da%252Cb", "/version?timeout=1s", "/a%2f..%2fapi/v1/pods",
+	} {
+		f.Add(seed)
+	}
+	v := &resolver{timeout: time.Minute}
+	f.Fuzz(func(t *testing.T, target string) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || u.Host != "" {
+			return // which net/http refuses before anybody is asked
+		}
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL = u
+		q, err := v.resolve(r, aboutResource, &observe.Event{})
+		if err != nil || q.reason != "" {
+			return
+		}
+		a := attributesOf(q)
+		want, err := paths.NewRequestInfo(r)
+		if err != nil {
+			t.Fatalf("%q is read by us alone", target)
+		}
+		if a.Verb != "get" && (a.Verb != want.Verb || a.Namespace != want.Namespace || a.Name != want.Name || a.Resource != want.Resource) {
+			t.Errorf("%q is authorized as %+v, kube-apiserver reads %+v", target, a, want)
+		}
+		if !isStraight(q.url.Path) {
+			return // never passed on
+		}
+		passed := httptest.NewRequest(http.MethodGet, "/", nil)
+		passed.URL = &url.URL{Path: q.url.Path, RawQuery: q.url.Query().Encode()} // as the upstream's request is made
+		again, err := url.ParseRequestURI(passed.URL.RequestURI())
+		if err != nil {
+			t.Fatalf("%q becomes %q, which is no URL", target, passed.URL)
+		}
+		passed.URL = again
+		got, err := paths.NewRequestInfo(passed)
+		if err != nil {
+			t.Fatalf("%q becomes %q, which cannot be read: %v", target, again, err)
+		}
+		if diff := cmp.Diff(asked(want), asked(got)); diff != "" {
+			t.Errorf("%q becomes %q, which means something else (-asked +passed on):\n%s", target, again, diff)
+		}
+	})
+}
+
+// asked is what of a RequestInfo the upstream authorizes and answers by. How many slashes end a path is not counted
+// where it is passed on with fewer (semantics 8.6).
+func asked(info *request.RequestInfo) request.RequestInfo {
+	of := *info
+	of.Path = strings.TrimRight(of.Path, "/")
+	if of.IsResourceRequest {
+		of.Path = ""
+	}
+	return of
+}
