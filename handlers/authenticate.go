@@ -20,7 +20,7 @@ type Authenticator interface {
 
 // authenticate is the second station: it says who asks.
 func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
-	token := bearerToken(r.Header)
+	token, spaced := bearerToken(r.Header), isSpaced(r.Header)
 	caller, err := s.authenticator.Authenticate(r)
 	if err != nil && q.subject == aboutHealth && r.Header.Get("Authorization") == "" {
 		caller, err = auth.Anonymous(), nil // a kubelet has no credentials, and must know of this process alone
@@ -28,6 +28,9 @@ func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	// Who is not known may not keep a connection of HTTP/2, which is cheap to abuse: it ends with this answer.
 	if r.ProtoMajor == 2 && (err == auth.ErrUnauthenticated || err == nil && isAnonymous(caller)) {
 		out.header().Set("Connection", "close")
+	}
+	if spaced && (err != nil || isAnonymous(caller)) {
+		out.header().Add("Warning", warnSpaces)
 	}
 	if err != nil {
 		return err
@@ -55,6 +58,15 @@ func impersonates(header http.Header) bool {
 		}
 	}
 	return false
+}
+
+// warnSpaces is what kube-apiserver says to who has a space too much before the token (semantics 8.7).
+const warnSpaces = `299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"`
+
+// isSpaced tells an Authorization whose token is not seen, because there are two spaces before it.
+func isSpaced(header http.Header) bool {
+	parts := strings.SplitN(strings.TrimSpace(header.Get("Authorization")), " ", 3)
+	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
 }
 
 // bearerToken is the token that a request's Authorization holds; empty when it holds none.
