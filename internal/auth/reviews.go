@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	urlpath "path"
 	"slices"
 	"strings"
 	"sync"
@@ -164,8 +165,9 @@ func (r *Reviews) isOpen(a Attributes) bool {
 		len(r.config.AlwaysAllowGroups) > 0 && isMember(a.Caller.Info, r.config.AlwaysAllowGroups)
 }
 
+// isBelow looks at straight paths alone: what a crooked one is below is a matter of who reads it.
 func isBelow(path string, roots []string) bool {
-	return slices.ContainsFunc(roots, func(root string) bool {
+	return path == urlpath.Clean(path) && slices.ContainsFunc(roots, func(root string) bool {
 		rest, ok := strings.CutPrefix(path, root)
 		return ok && (rest == "" || rest[0] == '/')
 	})
