@@ -1,0 +1,246 @@
+package identities
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// reads are of every sort: from the cache, passed through, a document, and what the facade tells about itself.
+var reads = []string{
+	inFirstNamespace, inFirstNamespace + "/named?resourceVersion=0", "/api/v1/namespaces/oracle/secrets/canary", "/version", "/apis/apps/v1", "/metrics",
+	"/apis/nope.io/v1/things", "/openapi/v3", "/nowhere",
+}
+
+// Test17TokensThatAreNone: what is no credential is anonymous, what is a bad one is 401, and neither is the facade
+// itself.
+func Test17TokensThatAreNone(t *testing.T) {
+	w, f := newFacade(t)
+	robots := w.identities["robot"].config.BearerToken
+	for name, header := range map[string]http.Header{
+		"empty":                      {"Authorization": {"Bearer "}},
+		"without a space":            {"Authorization": {"Bearer"}},
+		"two spaces":                 {"Authorization": {"Bearer  " + robots}},
+		"behind a tab":               {"Authorization": {"Bearer\t" + robots}},
+		"lower case":                 {"Authorization": {"bearer " + robots}},
+		"more behind it":             {"Authorization": {"Bearer " + robots + " x"}},
+		"a bad one first":            {"Authorization": {"Bearer x", "Bearer " + robots}},
+		"a bad one behind":           {"Authorization": {"Bearer " + robots, "Bearer x"}},
+		"basic first":                {"Authorization": {"Basic YTpi", "Bearer " + robots}},
+		"basic":                      {"Authorization": {"Basic YWRtaW46YWRtaW4="}},
+		"no scheme":                  {"Authorization": {robots}},
+		"cut":                        {"Authorization": {"Bearer " + robots[:len(robots)-4]}},
+		"of nobody":                  {"Authorization": {"Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9."}},
+		"for a websocket, and none":  {"Sec-Websocket-Protocol": {socketToken(robots)}},
+		"in a parameter of its name": {"X-Access-Token": {robots}},
+		"a proxy's":                  {"Proxy-Authorization": {"Bearer " + robots}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := f.As(t, with(plain(w.ConfigWithToken("")), header))
+			for _, path := range reads {
+				o.Compare(t, testkit.Question{Path: path})
+			}
+		})
+	}
+	for name, query := range map[string]string{"access_token": "?access_token=" + robots, "token": "?token=" + robots} {
+		t.Run(name, func(t *testing.T) { get(t, w.as(t, f, "anonymous"), http.StatusForbidden, inFirstNamespace+query) })
+	}
+}
+
+// socketToken is a token as browsers send it, which may set no header.
+func socketToken(token string) string {
+	return "base64url.bearer.authorization.k8s.io." + base64.RawURLEncoding.EncodeToString([]byte(token))
+}
+
+// Test17TokensOfWebsockets: a watch over a websocket may have its token in the list of protocols.
+func Test17TokensOfWebsockets(t *testing.T) {
+	w, f := newFacade(t)
+	o := f.As(t, plain(w.ConfigWithToken("")))
+	for name, protocol := range map[string]string{
+		"good": socketToken(w.identities["robot"].config.BearerToken), "bad": socketToken("x"), "empty": "base64url.bearer.authorization.k8s.io.",
+	} {
+		for _, path := range []string{inFirstNamespace, "/api/v1/namespaces/oracle/secrets", "/api/v1/namespaces/oracle-b/configmaps"} {
+			p := suite.WatchBoth(t, o, testkit.Question{Path: path + "?watch=1&timeoutSeconds=1&resourceVersion=0", Header: http.Header{
+				"Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {protocol, "v4.channel.k8s.io"},
+			}})
+			want, got := p.Upstream.Ended(t, suite.Within), p.Facade.Ended(t, suite.Within)
+			if diff := testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got); diff != "" {
+				t.Errorf("%s token: %s\n%s", name, path, diff)
+			}
+		}
+	}
+}
+
+// Test17ConnectionsEndWithStrangers: over HTTP/2 a connection ends after a request of somebody who is not known.
+func Test17ConnectionsEndWithStrangers(t *testing.T) {
+	w, f := newFacade(t)
+	for name, header := range map[string]http.Header{"anonymous": {}, "bad": {"Authorization": {"Bearer x"}}, "good": {"Authorization": {
+		"Bearer " + w.identities["robot"].config.BearerToken,
+	}}} {
+		client := f.HTTP2Client(t)
+		reused := false
+		ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }})
+		for range 2 {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, f.URL+"/version", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Header = header
+			response, err := client.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = response.Body.Close()
+			if response.ProtoMajor != 2 {
+				t.Fatalf("HTTP/%d", response.ProtoMajor)
+			}
+		}
+		if want := name == "good"; reused != want {
+			t.Errorf("%s: the connection was used again: %t, want %t", name, reused, want)
+		}
+	}
+}
+
+// sameUser wants both servers to take somebody for the same.
+func sameUser(t *testing.T, w *world, f *suite.Facade, who *rest.Config) authenticationv1.UserInfo {
+	t.Helper()
+	want, wantErr := testkit.WhoAmI(t, who)
+	got, gotErr := testkit.WhoAmI(t, f.ConfigOf(who))
+	slices.Sort(want.Groups)
+	slices.Sort(got.Groups)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-upstream +facade):\n%s", diff)
+	}
+	if apierrors.ReasonForError(wantErr) != apierrors.ReasonForError(gotErr) {
+		t.Errorf("upstream: %v, facade: %v", wantErr, gotErr)
+	}
+	o := f.As(t, who)
+	o.Excused = testkit.NotPassedOn
+	for _, path := range reads {
+		if path != "/metrics" {
+			o.Compare(t, testkit.Question{Path: path})
+		}
+	}
+	_ = w
+	return got
+}
+
+func Test18Certificates(t *testing.T) {
+	w, f := newFacade(t)
+	ca := w.Authority(t, testkit.ClientCA)
+	const masters = "system:masters"
+	intermediate := ca.Certify(t, testkit.Certificate{User: "intermediate", IsAuthority: true})
+	chained := testkit.AuthorityOf(t, intermediate).Certify(t, testkit.Certificate{User: "nick"})
+	unchained := chained
+	chained.CertData = slices.Concat(chained.CertData, intermediate.CertData)
+	for name, c := range map[string]struct {
+		pair testkit.KeyPair
+		user string
+	}{
+		"a user":                               {ca.Certify(t, testkit.Certificate{User: "nick", Groups: []string{"b", "a"}}), "nick"},
+		"of a foreign authority":               {testkit.NewAuthority(t, "foreign").Certify(t, testkit.Certificate{User: "admin", Groups: []string{masters}}), ""},
+		"of an authority of the same name":     {testkit.NewAuthority(t, "kubernetes-ca").Certify(t, testkit.Certificate{User: "admin", Groups: []string{masters}}), ""},
+		"of the authority for front proxies":   {w.Authority(t, testkit.FrontProxyCA).Certify(t, testkit.Certificate{User: "admin", Groups: []string{masters}}), ""},
+		"expired":                              {ca.Certify(t, testkit.Certificate{User: "nick", Until: time.Now().Add(-time.Minute)}), ""},
+		"not yet valid":                        {ca.Certify(t, testkit.Certificate{User: "nick", From: time.Now().Add(time.Minute)}), ""},
+		"for servers":                          {ca.Certify(t, testkit.Certificate{User: "nick", Usages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}), ""},
+		"without a name":                       {ca.Certify(t, testkit.Certificate{Groups: []string{masters}}), ""},
+		"through an intermediate authority":    {chained, "nick"},
+		"without the intermediate authority's": {unchained, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := sameUser(t, w, f, plain(w.ConfigWith(c.pair))); got.Username != c.user {
+				t.Errorf("is %q, want %q", got.Username, c.user)
+			}
+		})
+	}
+}
+
+// Test18ACertificateCountsBeforeAToken: of two credentials the first that is good says who asks, and the other is not
+// passed on.
+func Test18ACertificateCountsBeforeAToken(t *testing.T) {
+	w := newWorld(t)
+	way := newRoad(t, w)
+	f := suite.LaunchDelegating(t, way.kubeconfig)
+	f.AwaitReady(t)
+	way.since()
+	if got := sameUser(t, w, f, w.identities["certificate before token"].config); got.Username != "nick" {
+		t.Errorf("is %q", got.Username)
+	}
+	for _, p := range way.since() {
+		if !p.own && p.Header.Get("Authorization") != "" || strings.Contains(string(p.body), w.identities["certificate before token"].config.BearerToken) {
+			t.Errorf("the token went along: %s %s", p.Method, p.URL)
+		}
+	}
+	if got := sameUser(t, w, f, w.identities["token behind a foreign certificate"].config); got.Username != "system:serviceaccount:oracle:robot" {
+		t.Errorf("is %q", got.Username)
+	}
+}
+
+func Test19FrontProxies(t *testing.T) {
+	w, f := newFacade(t)
+	proxies := w.Authority(t, testkit.FrontProxyCA)
+	good, other := proxies.Certify(t, testkit.Certificate{User: testkit.FrontProxyName}), proxies.Certify(t, testkit.Certificate{User: "another"})
+	asAdmin := http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters"}}
+	for name, c := range map[string]struct {
+		who    *rest.Config
+		header http.Header
+		user   string
+	}{
+		"a proxy":           {w.ConfigWith(good), http.Header{"X-Remote-User": {"nick"}, "X-Remote-Group": {"b", "a"}, "X-Remote-Extra-Scope": {"x", "y"}}, "nick"},
+		"a UID":             {w.ConfigWith(good), http.Header{"X-Remote-User": {"nick"}, "X-Remote-Uid": {"7"}}, "nick"},
+		"an escaped extra":  {w.ConfigWith(good), http.Header{"X-Remote-User": {"nick"}, "X-Remote-Extra-A%2fb": {"x"}}, "nick"},
+		"without a user":    {w.ConfigWith(good), http.Header{"X-Remote-Group": {"system:masters"}}, ""},
+		"of another name":   {w.ConfigWith(other), asAdmin, ""},
+		"no certificate":    {w.ConfigWithToken(""), asAdmin, ""},
+		"a user's":          {w.user(t, "nick"), asAdmin, "nick"},
+		"with a token":      {w.identities["robot"].config, asAdmin, "system:serviceaccount:oracle:robot"},
+		"lower case":        {w.user(t, "nick"), http.Header{"x-remote-user": {"admin"}, "x-remote-group": {"system:masters"}}, "nick"},
+		"underscores":       {w.user(t, "nick"), http.Header{"X_remote_user": {"admin"}, "X_remote_group": {"system:masters"}}, "nick"},
+		"forwarded headers": {w.user(t, "nick"), http.Header{"X-Forwarded-User": {"admin"}, "X-Forwarded-For": {"127.0.0.1"}, "Forwarded": {"for=127.0.0.1"}}, "nick"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			who := with(plain(rest.CopyConfig(c.who)), c.header)
+			if got := sameUser(t, w, f, who); got.Username != c.user {
+				t.Errorf("is %q, want %q", got.Username, c.user)
+			}
+		})
+	}
+}
+
+// Test20ImpersonationIsRefused: nobody is answered in a name that is not his, and nobody in his own who asked in
+// another.
+func Test20ImpersonationIsRefused(t *testing.T) {
+	w, f := newFacade(t)
+	for name, header := range map[string]http.Header{
+		"a user": {"Impersonate-User": {"reader"}}, "oneself": {"Impersonate-User": {"ivan"}}, "lower case": {"impersonate-user": {"reader"}},
+		"a group": {"Impersonate-User": {"reader"}, "Impersonate-Group": {"system:masters"}}, "a group alone": {"Impersonate-Group": {"system:masters"}},
+		"a UID": {"Impersonate-User": {"reader"}, "Impersonate-Uid": {"1"}}, "extra": {"Impersonate-Extra-Scopes": {"x"}}, "nobody": {"Impersonate-User": {""}},
+	} {
+		for _, who := range []*rest.Config{w.user(t, "ivan"), w.user(t, "admin", "system:masters"), w.identities["robot"].config} {
+			asker, err := testkit.NewAsker(f.ConfigOf(with(rest.CopyConfig(who), header)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range append([]string{"/healthz"}, reads...) {
+				answer := asker.MustAsk(t, testkit.Question{Path: path})
+				if err := expect(answer, http.StatusForbidden); err != nil || !strings.Contains(string(answer.Body), "listfacade does not impersonate") {
+					t.Errorf("%s: %s: %v", name, path, err)
+				}
+			}
+		}
+	}
+}
