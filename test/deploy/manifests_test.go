@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"bytes"
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 
@@ -153,7 +153,7 @@ func TestReaderReadsWhatIsWatched(t *testing.T) {
 		}
 	}
 	watched := served(t, cluster, "watch")
-	for _, name := range watched {
+	for name := range watched {
 		if granted[name] == slices.Contains(unread, name) {
 			t.Errorf("%s: granted is %t", name, granted[name])
 		}
@@ -180,7 +180,7 @@ func TestImpersonatorReads(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range served(t, cluster, "list") {
+	for name := range served(t, cluster, "list") {
 		if !granted[name] {
 			t.Errorf("%s cannot be read in a caller's name", name)
 		}
@@ -216,8 +216,8 @@ func names(rule rbacv1.PolicyRule) []string {
 	return all
 }
 
-// served are the built-in resources that have a verb, as kubectl calls them.
-func served(t testing.TB, cluster *testkit.Cluster, verb string) []string {
+// served are the paths of the built-in resources that have a verb, by how kubectl calls them.
+func served(t testing.TB, cluster *testkit.Cluster, verb string) map[string]string {
 	t.Helper()
 	config, err := cluster.Config("admin")
 	if err != nil {
@@ -231,23 +231,23 @@ func served(t testing.TB, cluster *testkit.Cluster, verb string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []string
+	all := map[string]string{}
 	for _, list := range lists {
-		group, _, _ := strings.Cut(list.GroupVersion, "/")
-		if !strings.Contains(list.GroupVersion, "/") {
-			group = ""
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
-			continue // a custom resource of another test's
+		if strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io") {
+			continue // custom resources, of fixtures
 		}
 		for _, r := range list.APIResources {
 			if slices.Contains(r.Verbs, verb) {
-				all = append(all, strings.TrimSuffix(fmt.Sprintf("%s.%s", r.Name, group), "."))
+				all[strings.TrimSuffix(r.Name+"."+gv.Group, ".")] = suite.Collection(gv.WithResource(r.Name), "")
 			}
 		}
 	}
 	if len(all) < 50 {
-		t.Fatalf("only %q have the verb %s", all, verb)
+		t.Fatalf("only %v have the verb %s", all, verb)
 	}
 	return all
 }
