@@ -40,7 +40,7 @@ func readCompose(t *testing.T) map[string]service {
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Services) < 6 {
+	if len(file.Services) < 5 {
 		t.Fatalf("docker-compose.yml has the services %v", file.Services)
 	}
 	return file.Services
@@ -116,7 +116,7 @@ func helpOf(t *testing.T, programs map[string]string, command []string) string {
 	return string(out)
 }
 
-// TestComposePublishesOnLoopbackOnly keeps the unauthenticated facade on this machine.
+// TestComposePublishesOnLoopbackOnly keeps the demonstration on this machine.
 func TestComposePublishesOnLoopbackOnly(t *testing.T) {
 	published := 0
 	for name, s := range readCompose(t) {
@@ -136,7 +136,7 @@ func TestComposePublishesOnLoopbackOnly(t *testing.T) {
 // their dependencies, with paths, host names and ports replaced by those of this test.
 func TestComposeServicesWorkTogether(t *testing.T) {
 	c := &composeRun{t: t, dir: t.TempDir(), services: readCompose(t), programs: composePrograms(t), done: make(map[string]bool)}
-	for _, name := range []string{"etcd", "apiserver", "listfacade", "facade"} {
+	for _, name := range []string{"etcd", "apiserver", "listfacade"} {
 		c.reserve(name)
 	}
 	c.spawner = process.NewSpawner()
@@ -150,11 +150,17 @@ func TestComposeServicesWorkTogether(t *testing.T) {
 		c.up(name)
 	}
 	for _, way := range []string{"direct", "facade"} {
-		kubeconfig := filepath.Join(c.dir, "pki", way, "reader.kubeconfig")
-		out, err := exec.CommandContext(t.Context(), c.programs["kubectl"], "--kubeconfig", kubeconfig,
-			"--cache-dir", filepath.Join(c.dir, "cache", way), "get", "widgets", "-A", "-o", "name").CombinedOutput()
-		if err != nil || strings.Count(string(out), "widget.ex.io/") != 4 {
-			t.Errorf("%s: %v\n%s", way, err, out)
+		for _, said := range []struct{ user, command, want string }{
+			{"reader", "get widgets -A -o name", "widget.ex.io/"},
+			{"reader", "auth whoami", "reader"},
+			{"alice", "get configmap shop -n team-a -o name", "configmap/shop"},
+			{"alice", "auth can-i list pods -n team-a", "yes"},
+			{"alice", "auth can-i list pods -A", "no"},
+			{"alice", "get pods -A", `User "alice" cannot list resource "pods"`},
+		} {
+			if out := c.kubectl(way, said.user, said.command); !strings.Contains(out, said.want) {
+				t.Errorf("%s: %s: kubectl %s: %s", way, said.user, said.command, out)
+			}
 		}
 	}
 }
@@ -168,6 +174,16 @@ type composeRun struct {
 	spawner  *process.Spawner
 	address  map[string]string
 	done     map[string]bool
+}
+
+// kubectl is what it says to a user who comes in a way.
+func (c *composeRun) kubectl(way, user, command string) string {
+	args := append([]string{
+		c.programs["kubectl"], "--kubeconfig", filepath.Join(c.dir, "pki", way, user+".kubeconfig"),
+		"--cache-dir", filepath.Join(c.dir, "cache", way, user),
+	}, strings.Fields(command)...)
+	out, _ := c.run(c.t.Context(), args) // what fails says so
+	return string(out)
 }
 
 func (c *composeRun) reserve(name string) {
@@ -239,9 +255,9 @@ func (c *composeRun) onHost(name string, command []string) []string {
 		"/var/lib/etcd", filepath.Join(c.dir, "etcd"),
 		"etcd:2379", c.address["etcd"], "0.0.0.0:2379", c.address["etcd"], "127.0.0.1:2379", c.address["etcd"],
 		"kube-apiserver:6443", c.address["apiserver"], "127.0.0.1:6444", c.address["apiserver"],
-		"0.0.0.0:8443", c.address["facade"], "127.0.0.1:8443", c.address["facade"],
+		"--bind-address=0.0.0.0", "--bind-address=127.0.0.1", // a container's every address, but not this machine's
 	}
-	loopback := map[string]string{"certs": "facade", "kube-apiserver": "apiserver", "listfacade": "listfacade", "facade": "listfacade"}
+	loopback := map[string]string{"certs": "listfacade", "kube-apiserver": "apiserver", "listfacade": "listfacade"}
 	if own, ok := loopback[name]; ok {
 		replace = append(replace, "127.0.0.1:6443", c.address[own], "--secure-port=6443", "--secure-port="+port(own))
 	}
@@ -251,7 +267,7 @@ func (c *composeRun) onHost(name string, command []string) []string {
 		result = append(result, replacer.Replace(arg))
 	}
 	if command[0] == string(binaries.APIServer) {
-		result = append(result, "--bind-address=127.0.0.1") // a container's every address, but not this machine's
+		result = append(result, "--bind-address=127.0.0.1") // its own default is every address
 	}
 	return result
 }

@@ -28,13 +28,18 @@ done
 # told NAME: the first string of that name in what the cluster tells about itself.
 told() { grep -o "\"$1\": *\"[^\"]*\"" "$dir/info.json" | head -n 1 | cut -d '"' -f 4; }
 kubectl=$(told kubectl)
-kubeconfig=$dir/cluster/kubeconfigs/admin.kubeconfig
-# The facade serves with a certificate of the cluster's own authority, so that the kubeconfig holds for both.
-bin/listfacade --kubeconfig "$kubeconfig" --secure-port "$port" --preload pods,nodes,events \
-	--tls-cert-file "$(told certFile)" --tls-private-key-file "$(told keyFile)" >"$dir/listfacade.log" 2>&1 &
+server=$(told server)
+users=$dir/cluster/kubeconfigs
+# The facade serves with a certificate of the cluster's own authority, so that users' kubeconfigs hold for both.
+serving=$dir/cluster/pki/serving
+bin/listfacade --kubeconfig "$users/listfacade.kubeconfig" --secure-port "$port" --preload pods,nodes,events \
+	--tls-cert-file "$serving.crt" --tls-private-key-file "$serving.key" >"$dir/listfacade.log" 2>&1 &
 facade=$!
 pids+=("$facade")
-try() { "$kubectl" --kubeconfig "$kubeconfig" --server "https://127.0.0.1:$port" "$@"; }
+for user in reader alice; do
+	sed "s#$server#https://127.0.0.1:$port#" "$users/$user.kubeconfig" >"$dir/$user.kubeconfig"
+done
+try() { "$kubectl" --kubeconfig "$dir/reader.kubeconfig" "$@"; }
 echo "Starting the facade, and waiting for Running pods ..."
 until try get pods -A --field-selector status.phase=Running -o name 2>/dev/null | grep -q pod; do
 	kill -0 "$facade" 2>/dev/null || { cat "$dir/listfacade.log"; exit 1; }
@@ -43,11 +48,19 @@ done
 
 cat <<EOF
 
-The facade is ready. Try, in another terminal:
+The facade is ready. reader may read everything but Secrets, alice what is in the namespace team-a. Try, in another
+terminal:
 
-  $kubectl --kubeconfig $kubeconfig --server https://127.0.0.1:$port get pods -A
+  cd $dir
+  alias k=$kubectl
+  k --kubeconfig reader.kubeconfig get pods -A --watch
+  k --kubeconfig reader.kubeconfig describe node node-0
+  k --kubeconfig reader.kubeconfig auth whoami
+  k --kubeconfig alice.kubeconfig get deployments,configmaps -n team-a
+  k --kubeconfig alice.kubeconfig get pods -A
+  k --kubeconfig alice.kubeconfig auth can-i list secrets -n team-a
 
-Without --server the same line asks kube-apiserver itself.
+The kubeconfigs in $users ask kube-apiserver itself; admin's may write.
 Logs: $dir/listfacade.log and $dir/cluster.log. Ctrl-C ends everything.
 EOF
 wait -n "$cluster" "$facade"

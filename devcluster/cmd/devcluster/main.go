@@ -28,6 +28,6 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true, // main prints them
 	}
-	root.AddCommand(newUp(), newBuild(), newCerts(), newObjects(), newProbe(), newForward())
+	root.AddCommand(newUp(), newBuild(), newCerts(), newObjects(), newProbe())
 	return root
 }
