@@ -76,7 +76,7 @@ func Test09KeptAnswersAreNobodys(t *testing.T) {
 func Test10ManyAtOnce(t *testing.T) {
 	w := newWorld(t)
 	way := newRoad(t, w)
-	f := suite.LaunchDelegating(t, way.kubeconfig, func(c *facade.Config) { c.Limits.Requests, c.Limits.RequestsEach = 400, 200 })
+	f := suite.LaunchDelegating(t, way.kubeconfig, func(c *facade.Config) { c.Limits.Requests, c.Limits.RequestsPerUser = 400, 200 })
 	f.AwaitReady(t)
 	way.since()
 	const path = "/api/v1/namespaces/oracle-b/configmaps"
