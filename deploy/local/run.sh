@@ -20,7 +20,7 @@ echo "Starting etcd, kube-apiserver, controllers and kwok nodes ..."
 bin/devcluster up --module-dir devcluster --demo --json --dir "$dir/cluster" >"$dir/info.json" 2>"$dir/cluster.log" &
 cluster=$!
 pids+=("$cluster")
-until grep -q '"kubeconfigs"' "$dir/info.json"; do
+until grep -qs '"kubeconfigs"' "$dir/info.json"; do
 	kill -0 "$cluster" 2>/dev/null || { cat "$dir/cluster.log"; exit 1; }
 	sleep 0.2
 done

@@ -71,6 +71,8 @@ func freeAddress(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	return listener.Addr().String()
 }
