@@ -1,0 +1,142 @@
+package revocation
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// Test12RoleBindingDeleted takes the right to each way of watching away, then changes what is watched.
+func Test12RoleBindingDeleted(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	for name, w := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, suite.Cluster(t))
+			p.addRole(t)
+			p.bind(t, "Role", reader, p.anAccount("robot"))
+			robot := p.bearer(t, "robot", testkit.TokenOptions{})
+			x := p.watch(t, p.askers(t, run, robot), w.with(robot.BearerToken))
+			p.unbind(t)
+			x.ends(t, time.Now())
+			x.refused(t, http.StatusForbidden)
+		})
+	}
+}
+
+// Test12RightsShrink takes the right to a watch away in each way that RBAC has.
+func Test12RightsShrink(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	for name, c := range map[string]struct {
+		give, take func(*testing.T, *place, string)
+	}{
+		"a ClusterRole whose rules shrink": {
+			func(t *testing.T, p *place, who string) { p.bind(t, "ClusterRole", p.addClusterRole(t), aUser(who)) },
+			func(t *testing.T, p *place, _ string) {
+				const pods = `{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get","list","watch"]}]}`
+				_, err := p.admin.RbacV1().ClusterRoles().Patch(t.Context(), reader+"-"+p.Namespace, types.MergePatchType, []byte(pods), metav1.PatchOptions{})
+				must(t, err)
+			},
+		},
+		"a ClusterRole that is deleted": {
+			func(t *testing.T, p *place, who string) { p.bind(t, "ClusterRole", p.addClusterRole(t), aUser(who)) },
+			func(t *testing.T, p *place, _ string) {
+				must(t, p.admin.RbacV1().ClusterRoles().Delete(t.Context(), reader+"-"+p.Namespace, metav1.DeleteOptions{}))
+			},
+		},
+		"a group's binding": {
+			func(t *testing.T, p *place, who string) {
+				p.addRole(t)
+				p.bind(t, "Role", reader, aGroup("team-of-"+who))
+			},
+			func(t *testing.T, p *place, _ string) { p.unbind(t) },
+		},
+		"a subject of a binding": {
+			func(t *testing.T, p *place, who string) {
+				p.addRole(t)
+				p.bind(t, "Role", reader, aUser(who), aUser("nobody"))
+			},
+			func(t *testing.T, p *place, _ string) {
+				const nobody = `{"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"nobody"}]}`
+				_, err := p.admin.RbacV1().RoleBindings(p.Namespace).Patch(t.Context(), reader, types.MergePatchType, []byte(nobody), metav1.PatchOptions{})
+				must(t, err)
+			},
+		},
+		"a ClusterRoleBinding": {
+			func(t *testing.T, p *place, who string) {
+				binding := &rbacv1.ClusterRoleBinding{
+					ObjectMeta: metav1.ObjectMeta{Name: p.Namespace}, Subjects: []rbacv1.Subject{aUser(who)},
+					RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: p.addClusterRole(t)},
+				}
+				_, err := p.admin.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+				must(t, err)
+			},
+			func(t *testing.T, p *place, _ string) {
+				must(t, p.admin.RbacV1().ClusterRoleBindings().Delete(t.Context(), p.Namespace, metav1.DeleteOptions{}))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, who := newPlace(t, suite.Cluster(t)), somebody()
+			c.give(t, p, who)
+			x := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, who, "team-of-"+who)), ways["JSON"])
+			c.take(t, p, who)
+			x.ends(t, time.Now())
+			x.refused(t, http.StatusForbidden)
+		})
+	}
+}
+
+// Test12OthersGoOn: whoever keeps his right keeps his watch, also one that another lost the same right to.
+func Test12OthersGoOn(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	p := newPlace(t, suite.Cluster(t))
+	p.addRole(t)
+	p.bind(t, "Role", reader, aUser("leaver-"+p.Namespace))
+	stays := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "stays"}, Subjects: []rbacv1.Subject{aUser("stayer-" + p.Namespace)},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: reader},
+	}
+	_, err := p.admin.RbacV1().RoleBindings(p.Namespace).Create(t.Context(), stays, metav1.CreateOptions{})
+	must(t, err)
+	leaver := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, "leaver-"+p.Namespace)), ways["JSON"])
+	stayer := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, "stayer-"+p.Namespace)), ways["JSON"])
+	p.unbind(t)
+	leaver.ends(t, time.Now())
+	stayer.tells(t, "still")
+}
+
+// Test12BindingAdded: a refusal that is remembered for longer does not outlive its reason.
+func Test12BindingAdded(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	p, who := newPlace(t, suite.Cluster(t)), somebody()
+	p.addRole(t)
+	o := p.askers(t, run, p.cluster.ConfigOf(t, who))
+	q := testkit.Question{Path: suite.Collection(suite.ConfigMaps, p.Namespace)}
+	if answer := o.Compare(t, q); answer.Code != http.StatusForbidden {
+		t.Fatalf("%d before there is a binding", answer.Code)
+	}
+	p.bind(t, "Role", reader, aUser(who))
+	testkit.Eventually(t, soon, "the list is allowed", func() error {
+		if code := o.Facade.MustAsk(t, q).Code; code != http.StatusOK {
+			return fmt.Errorf("%d", code)
+		}
+		return nil
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,140 @@
+package revocation
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// soon is how long a watch may outlast the right to it.
+const soon = 2 * time.Second
+
+// secret is what nobody may be shown who may not read any more.
+const secret = "told-to-nobody-any-more"
+
+const acceptProtobuf = "application/vnd.kubernetes.protobuf"
+
+// way is how somebody watches.
+type way struct {
+	gvr    schema.GroupVersionResource
+	query  string
+	header http.Header
+}
+
+// ways are those to watch: what the cache answers, and what is passed through.
+var ways = map[string]way{
+	"JSON":                             {suite.ConfigMaps, "", suite.Accepting(suite.AcceptJSON)},
+	"protobuf":                         {suite.ConfigMaps, "", suite.Accepting(acceptProtobuf)},
+	"a Table":                          {suite.ConfigMaps, "", suite.Accepting(suite.AcceptTable)},
+	"a streaming list":                 {suite.ConfigMaps, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
+	"one object":                       {suite.ConfigMaps, "&fieldSelector=metadata.name%3Dseen", suite.Accepting(suite.AcceptJSON)},
+	"a websocket":                      {suite.ConfigMaps, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
+	"passed through":                   {secrets, "", suite.Accepting(suite.AcceptJSON)},
+	"passed through in protobuf":       {secrets, "", suite.Accepting(acceptProtobuf)},
+	"passed through over a websocket":  {secrets, "", http.Header{"Upgrade": {"websocket"}, "Accept": {suite.AcceptJSON}}},
+	"passed through, a streaming list": {secrets, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", suite.Accepting(suite.AcceptJSON)},
+}
+
+// with is the same by whoever holds a token: websockets are dialed without the client that adds it.
+func (w way) with(token string) way {
+	if w.header.Get("Upgrade") != "" {
+		w.header = w.header.Clone()
+		w.header.Set("Authorization", "Bearer "+token)
+	}
+	return w
+}
+
+// watched is a watch that is under way, and has told of an object.
+type watched struct {
+	*testkit.Recorder
+	place  *place
+	way    way
+	oracle *testkit.Oracle
+	truth  *testkit.Recorder // what the administrator is told by kube-apiserver
+}
+
+func (p *place) question(w way) testkit.Question {
+	return testkit.Question{Path: suite.Collection(w.gvr, p.Namespace) + "?watch=1&allowWatchBookmarks=true" + w.query, Header: w.header}
+}
+
+// watch opens a watch as soon as somebody may, and waits until it has told of what is changed then.
+func (p *place) watch(t *testing.T, oracle *testkit.Oracle, w way) *watched {
+	t.Helper()
+	x := &watched{place: p, way: w, oracle: oracle}
+	x.truth = p.Upstream.MustRecord(t, testkit.Question{Path: suite.Collection(w.gvr, p.Namespace) + "?watch=1&allowWatchBookmarks=true"})
+	p.put(t, w.gvr, "seen", "0")
+	testkit.Eventually(t, suite.Within, "the watch opens", func() error {
+		x.Recorder = oracle.Facade.MustRecord(t, p.question(w))
+		rec := x.Await(time.Second, func(r *testkit.Recording) bool { return len(r.Frames) > 0 })
+		if rec.Code != http.StatusOK && rec.Code != http.StatusSwitchingProtocols {
+			return fmt.Errorf("%d, %v: %s", rec.Code, rec.Err, rec)
+		}
+		return nil
+	})
+	x.tells(t, "1")
+	return x
+}
+
+// tells changes the object and waits until the watch has told of it.
+func (x *watched) tells(t *testing.T, value string) {
+	t.Helper()
+	rv := x.place.put(t, x.way.gvr, "seen", value)
+	x.Until(t, suite.Within, "the change is told", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+}
+
+// ends changes the object to what may not be told, and waits for the end, which came since the right was gone.
+func (x *watched) ends(t *testing.T, gone time.Time) {
+	t.Helper()
+	last := x.place.put(t, x.way.gvr, "seen", secret)
+	rec := x.Ended(t, suite.Within)
+	if took := time.Since(gone); took > soon {
+		t.Errorf("it ended after %s", took)
+	}
+	x.over(t, rec, last)
+}
+
+// over holds a watch that has ended to what it promises: no more than what happened, nothing of what may not be told,
+// and an end that clients resume from.
+func (x *watched) over(t *testing.T, rec *testkit.Recording, last uint64) {
+	t.Helper()
+	if rec.Err != nil {
+		t.Errorf("it did not end cleanly: %v", rec.Err)
+	}
+	for _, frame := range rec.Frames {
+		if bytes.Contains(frame.Line, []byte(secret)) || bytes.Contains(frame.Line, []byte(`"ERROR"`)) {
+			t.Errorf("it told of %q", frame.Line)
+		}
+	}
+	model, err := testkit.NewModel(x.truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= last }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testkit.CheckWatch(rec, model); err != nil {
+		t.Error(err)
+	}
+}
+
+// again is what is answered to whoever asks anew.
+func (x *watched) again(t *testing.T) int {
+	t.Helper()
+	q := x.place.question(x.way)
+	q.Path += "&timeoutSeconds=1"
+	q.Header = q.Header.Clone()
+	q.Header.Del("Upgrade")
+	return x.oracle.Facade.MustAsk(t, q).Code
+}
+
+// refused checks that a new watch is refused as by kube-apiserver.
+func (x *watched) refused(t *testing.T, code int) {
+	t.Helper()
+	if got := x.again(t); got != code {
+		t.Errorf("a new watch: %d, want %d", got, code)
+	}
+}
