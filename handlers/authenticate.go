@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 		caller, err = auth.Anonymous(), nil // a kubelet has no credentials, and must know of this process alone
 	}
 	// Who is not known may not keep a connection of HTTP/2, which is cheap to abuse: it ends with this answer.
-	if r.ProtoMajor == 2 && (err == auth.ErrUnauthenticated || err == nil && isAnonymous(caller)) {
+	if r.ProtoMajor == 2 && (errors.Is(err, auth.ErrUnauthenticated) || err == nil && isAnonymous(caller)) {
 		out.header().Set("Connection", "close")
 	}
 	if spaced && (err != nil || isAnonymous(caller)) {

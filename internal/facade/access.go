@@ -30,29 +30,35 @@ type access struct {
 	clients       []*upstream.Reviewer
 }
 
-// newAccess wires what the Config asks for, and starts nothing. config is how the upstream is reached that is read.
-// exist tells whether a pod does.
-func newAccess(
-	c Config, config *rest.Config, client *upstream.Client, exist rbac.PodExists, metrics *observe.Metrics, log *zap.Logger,
-) (*access, error) {
+// surroundings are what access is wired to.
+type surroundings struct {
+	config  *rest.Config     // how the upstream is reached that is read
+	client  *upstream.Client // of that upstream
+	pods    rbac.PodExists
+	metrics *observe.Metrics
+	log     *zap.Logger
+}
+
+// newAccess wires what the Config asks for, and starts nothing.
+func newAccess(c Config, s surroundings) (*access, error) {
 	if c.Authentication.AnonymousActsAsKubeconfig {
-		self := auth.NewSelf(client, c.MaxStaleness)
+		self := auth.NewSelf(s.client, c.MaxStaleness)
 		return &access{authenticator: self, authorizer: self}, nil
 	}
-	a := &access{reviewable: &reviewable{log: log.Named("reviews")}}
+	a := &access{reviewable: &reviewable{log: s.log.Named("reviews")}}
 	a.parts = append(a.parts, a.reviewable.run)
-	authentication, err := a.reviewer(c.Authentication.Kubeconfig, config)
+	authentication, err := a.reviewer(c.Authentication.Kubeconfig, s.config)
 	if err != nil {
 		return nil, fmt.Errorf("reach who reviews tokens: %w", err)
 	}
-	authorization, err := a.reviewer(c.Authorization.Kubeconfig, config)
+	authorization, err := a.reviewer(c.Authorization.Kubeconfig, s.config)
 	if err != nil {
 		return nil, fmt.Errorf("reach who reviews rights: %w", err)
 	}
-	if err := a.authenticate(c.Authentication, authentication, metrics, log); err != nil {
+	if err := a.authenticate(c.Authentication, authentication, s); err != nil {
 		return nil, err
 	}
-	if err := a.authorize(c.Authorization, authorization, config, exist, metrics, log); err != nil {
+	if err := a.authorize(c.Authorization, authorization, s); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -84,19 +90,21 @@ const (
 	missBurst    = 4
 )
 
-func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, metrics *observe.Metrics, log *zap.Logger) error {
+func burst(perSecond float64, times float64) int { return max(1, int(times*perSecond)) }
+
+func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s surroundings) error {
 	trust, err := auth.NewTrust(auth.TrustConfig{
 		ClientCAFile: c.ClientCAFile, ProxyCAFile: c.RequestHeaderCAFile, ProxyNames: c.RequestHeaderNames,
 		ProxyHeaders: auth.ProxyHeaders{Username: c.UsernameHeaders, UID: c.UIDHeaders, Group: c.GroupHeaders, ExtraPrefix: c.ExtraHeaderPrefixes},
-		Upstream:     reviewer, Log: log.Named("trust"),
+		Upstream:     reviewer, Log: s.log.Named("trust"),
 	})
 	if err != nil {
 		return err
 	}
 	authenticator := auth.NewAuthenticator(auth.AuthenticatorConfig{
 		Trust: trust, Tokens: reviewer, Audiences: c.Audiences, SuccessTTL: c.TokenTTL, FailureTTL: c.TokenTTL,
-		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: int(failureBurst * c.FailureRate)},
-		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{metrics}, Log: log.Named("authentication"),
+		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
+		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{s.metrics}, Log: s.log.Named("authentication"),
 	})
 	a.authenticator, a.hints = authenticator, trust.Hints
 	a.parts = append(a.parts, authenticator.Run)
@@ -105,29 +113,27 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, met
 }
 
 // authorize follows, besides, what tells that rights may have changed and that identities are no more.
-func (a *access) authorize(
-	c Authorization, reviewer *upstream.Reviewer, config *rest.Config, exist rbac.PodExists, metrics *observe.Metrics, log *zap.Logger,
-) error {
-	objects, err := metadata.NewForConfig(config)
+func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
+	objects, err := metadata.NewForConfig(s.config)
 	if err != nil {
 		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
-	accounts, err := rbac.NewAccounts(objects, exist, log.Named("rbac"))
+	accounts, err := rbac.NewAccounts(objects, s.pods, s.log.Named("rbac"))
 	if err != nil {
 		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
-	roles, err := rbacclient.NewForConfig(config)
+	roles, err := rbacclient.NewForConfig(s.config)
 	if err != nil {
 		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
-		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: int(missBurst * c.MissRate)},
-		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{metrics},
+		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
+		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{s.metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
-	rules, err := rbac.NewRules(roles, reviews, log.Named("rbac"))
+	rules, err := rbac.NewRules(roles, reviews, s.log.Named("rbac"))
 	if err != nil {
 		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}

@@ -59,7 +59,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
-	if f.access, err = newAccess(c, config, client, pods{f.lanes}.exist, f.metrics, log); err != nil {
+	if f.access, err = newAccess(c, surroundings{
+		config: config, client: client, pods: pods{f.lanes}.exist, metrics: f.metrics, log: log,
+	}); err != nil {
 		return nil, err
 	}
 	if f.pair, err = newServingPair(c, log); err != nil {
