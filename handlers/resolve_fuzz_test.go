@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What is authorized is what is served, and what the upstream reads when the request is passed on: paths and queries mean
-// the same to everybody who reads them, however they are spelled.
+// What is authorized is what is served, and what the upstream reads when the request is passed on: paths and queries
+// mean the same to everybody who reads them, however they are spelled.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/api/v1/pods?fieldSelector=spec.nodeName=n1&fieldSelector=", "/api/v1/pods?fieldSelector=&fieldSelector=spec.nodeName=n1",
