@@ -45,12 +45,17 @@ type anonymous struct {
 	log    *zap.Logger
 	caller *Caller
 	let    atomic.Bool
+	known  chan struct{} // closed when it is known
 }
 
 func newAnonymous(mode AnonymousMode, probe Getter, log *zap.Logger) *anonymous {
 	response, _, _ := anonymousrequest.NewAuthenticator(nil).AuthenticateRequest(&http.Request{}) // never refuses
 	a := &anonymous{mode: mode, probe: probe, log: log, caller: NewCaller(response.User, Anonymously, time.Time{})}
 	a.let.Store(mode == AnonymousOn)
+	a.known = make(chan struct{})
+	if !a.asks() {
+		close(a.known)
+	}
 	return a
 }
 
@@ -61,9 +66,11 @@ func (a *anonymous) authenticate() (*Caller, error) {
 	return a.caller, nil
 }
 
+func (a *anonymous) asks() bool { return a.mode == AnonymousAsUpstream && a.probe != nil }
+
 // run asks the upstream again and again. What it said last holds while it does not say.
 func (a *anonymous) run(ctx context.Context) {
-	if a.mode != AnonymousAsUpstream || a.probe == nil {
+	if !a.asks() {
 		return
 	}
 	timer := time.NewTimer(0)
@@ -83,6 +90,9 @@ func (a *anonymous) run(ctx context.Context) {
 		}
 		if before := a.let.Swap(let); before != let || !known {
 			a.log.Info("the anonymous are treated as by the upstream", zap.Bool("let in", let))
+		}
+		if !known {
+			close(a.known)
 		}
 		known = true
 		timer.Reset(anonymousEvery)

@@ -3,19 +3,25 @@ package auth
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// CanReview returns nil if the upstream reviews tokens for the facade, or is not asked about any; otherwise why not. It
-// counts for nobody.
+// CanReview returns nil if the upstream reviews tokens for the facade, or is not asked about any, and has told whether
+// it lets the anonymous in; otherwise why not. It counts for nobody, and waits for Run.
 func (a *Authenticator) CanReview(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
+	defer cancel()
+	select {
+	case <-a.anonymous.known:
+	case <-ctx.Done():
+		return fmt.Errorf("whether the anonymous are let in is not known: %w", ctx.Err())
+	}
 	if a.tokens.reviewer == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
-	defer cancel()
 	_, err := a.tokens.review(ctx, "nobody's token")
 	if errors.Is(err, ErrUnauthenticated) {
 		return nil

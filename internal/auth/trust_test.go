@@ -272,6 +272,9 @@ func TestAnonymousAsUpstream(t *testing.T) {
 		go func() { a.Run(ctx); close(ended) }()
 		synctest.Wait()
 		check("before it answers", no)
+		if err := a.CanReview(t.Context()); err == nil {
+			t.Error("it is ready, and does not know whether there are anonymous users")
+		}
 		for _, step := range []struct {
 			what        string
 			health, api int
@@ -284,6 +287,9 @@ func TestAnonymousAsUpstream(t *testing.T) {
 			p.set("/api", step.api, "")
 			<-time.After(anonymousEvery + anonymousRetry)
 			check(step.what, step.want)
+			if err := a.CanReview(t.Context()); err != nil {
+				t.Errorf("%s: %v", step.what, err)
+			}
 		}
 		cancel()
 		<-ended
