@@ -28,7 +28,8 @@ func (v *resolver) passedThrough(q *Request) bool {
 	if q.speaks() {
 		return q.reason != ""
 	}
-	return q.reason != "" && v.passAs == PassAsImpersonation && !q.held()
+	// What the upstream does not know nobody may be impersonated for: the authorizer is asked, as about what is there.
+	return q.reason != "" && q.reason != observe.Undiscovered && v.passAs == PassAsImpersonation && !q.held()
 }
 
 // speaks tells whether the upstream can be asked as the caller has asked. A token that came another way than in the
@@ -69,7 +70,7 @@ func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, err
 		return upstream.WithToken(q.token), nil
 	case q.held():
 		return upstream.AsFacade(), nil
-	case as == PassAsImpersonation:
+	case as == PassAsImpersonation && q.reason != observe.Undiscovered:
 		as, err := upstream.Impersonating(q.Caller.Info)
 		if err != nil {
 			return as, errNotServed
