@@ -38,6 +38,16 @@ type furnisher struct {
 // Furnish applies every object of a directory's YAML files, status included, custom resource definitions and namespaces
 // first. What exists is brought to the fixture's content; it may be called more than once.
 func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	return FurnishFiles(ctx, config, files, names...)
+}
+
+// FurnishFiles is Furnish of some files of a directory, in this order.
+func FurnishFiles(ctx context.Context, config *rest.Config, files fs.FS, names ...string) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
@@ -50,11 +60,6 @@ func Furnish(ctx context.Context, config *rest.Config, files fs.FS) error {
 		return err
 	}
 	f := &furnisher{objects: objects, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))}
-	names, err := fs.Glob(files, "*.yaml")
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	for _, name := range names {
 		if err := f.file(ctx, files, name); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"math"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -29,7 +28,9 @@ func LaunchDelegating(t testing.TB, kubeconfig string, settings ...func(*facade.
 
 func delegates(c *facade.Config) {
 	c.Authentication.AnonymousActsAsKubeconfig = false
-	c.Authentication.FailureRate, c.Authorization.MissRate, c.Limits.WatchRate = math.MaxInt32, math.MaxInt32, math.MaxInt32
+	const enough = 1 << 20
+	c.Authentication.FailureRate, c.Authorization.MissRate = enough, enough
+	c.Limits.WatchRate, c.Limits.WatchRatePerUser = enough, enough
 }
 
 // ConfigOf is the client configuration by which whoever has credentials for the cluster asks the facade.
