@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -76,7 +75,7 @@ func Test09KeptAnswersAreNobodys(t *testing.T) {
 func Test10ManyAtOnce(t *testing.T) {
 	w := newWorld(t)
 	way := newRoad(t, w)
-	f := suite.LaunchDelegating(t, way.kubeconfig, func(c *facade.Config) { c.Limits.Requests, c.Limits.RequestsPerUser = 400, 200 })
+	f := suite.LaunchDelegating(t, way.kubeconfig)
 	f.AwaitReady(t)
 	way.since()
 	const path = "/api/v1/namespaces/oracle-b/configmaps"
