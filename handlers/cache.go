@@ -50,6 +50,9 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflect
 		return err
 	}
 	if err := q.selectBy(lane.Kind()); err != nil {
+		if lane.Undefined() {
+			return forwardFor(observe.OwnWords)
+		}
 		return err
 	}
 	if q.verb() == verbWatch {

@@ -9,10 +9,11 @@ import (
 
 // facts are what is known of a lane's resource. The writer learns them, anybody reads them.
 type facts struct {
-	kind     atomic.Pointer[selectors.Kind]
-	bookmark atomic.Pointer[wire.Bookmark]
-	warnings atomic.Pointer[[]string]
-	marked   atomic.Bool // the upstream was seen to send a bookmark
+	kind      atomic.Pointer[selectors.Kind]
+	bookmark  atomic.Pointer[wire.Bookmark]
+	warnings  atomic.Pointer[[]string]
+	marked    atomic.Bool // the upstream was seen to send a bookmark
+	undefined atomic.Bool // the definition may not be read
 }
 
 // Kind is how the lane's objects are selected; nil until the upstream was asked.
@@ -24,6 +25,10 @@ func (f *facts) Bookmark() *wire.Bookmark { return f.bookmark.Load() }
 // Marked tells whether the upstream has sent a bookmark of the resource. Without them a lane does not hear of versions
 // that other resources move to.
 func (f *facts) Marked() bool { return f.marked.Load() }
+
+// Undefined tells whether the facade may not read the definition of what is a custom resource: then Kind has none of
+// the fields that the definition may name.
+func (f *facts) Undefined() bool { return f.undefined.Load() }
 
 // Warnings are the Warning headers that the upstream puts on answers for this resource, because its API is deprecated.
 func (f *facts) Warnings() []string {

@@ -55,6 +55,7 @@ func (w *writer) learn(ctx context.Context) error {
 	}
 	w.discovered = d
 	w.reflector.warnings.Store(&d.warnings)
+	w.reflector.undefined.Store(d.style.Custom && d.definition.uid == "")
 	if w.reflector.Kind() == nil {
 		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))
 		w.reflector.announce()

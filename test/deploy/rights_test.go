@@ -172,6 +172,9 @@ func TestDefinitionsAreNeeded(t *testing.T) {
 		if cached := answer.Code == http.StatusOK && answer.Header.Get("X-Kubernetes-Pf-Flowschema-Uid") == ""; cached != may {
 			t.Errorf("definitions may be read: %t, and the cache has the answer: %t", may, cached)
 		}
+		if answer.Code != http.StatusOK {
+			t.Errorf("definitions may be read: %t, and it is answered %d %s", may, answer.Code, answer.Body)
+		}
 	}
 }
 
