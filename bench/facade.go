@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/bench/internal/proc"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 const (
@@ -31,8 +32,13 @@ type facade struct {
 	process *exec.Cmd
 }
 
-// startFacade compiles and starts a facade that caches pods from the start, and waits until it is ready.
-func startFacade(ctx context.Context, dir, kubeconfig string, direct *server) (*facade, startCost, error) {
+// startFacade compiles and starts a facade that caches pods from the start, and waits until it is ready. It acts as
+// admin, and its clients show the same certificate as kube-apiserver's.
+func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, direct *server) (*facade, startCost, error) {
+	admin, err := cluster.Config("admin")
+	if err != nil {
+		return nil, startCost{}, err
+	}
 	binary := filepath.Join(dir, facadeName)
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "github.com/listfacade/listfacade/cmd/listfacade")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -43,13 +49,13 @@ func startFacade(ctx context.Context, dir, kubeconfig string, direct *server) (*
 		return nil, startCost{}, err
 	}
 	say("starting %s", facadeName)
-	f := &facade{process: exec.CommandContext(ctx, binary, "--kubeconfig", kubeconfig, "--secure-port", port,
+	f := &facade{process: exec.CommandContext(ctx, binary, "--kubeconfig", cluster.Kubeconfigs["admin"], "--secure-port", port,
 		"--cert-dir", dir, "--preload", "pods", "--profiling", "--log-level", "warn")}
 	f.process.Stderr = os.Stderr
-	c, err := f.start(ctx, &rest.Config{
-		Host:            "https://" + net.JoinHostPort("127.0.0.1", port),
-		TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")},
-	}, direct)
+	config := rest.CopyConfig(admin)
+	config.Host = "https://" + net.JoinHostPort("127.0.0.1", port)
+	config.CAFile, config.CAData = filepath.Join(dir, "listfacade.crt"), nil
+	c, err := f.start(ctx, config, direct)
 	return f, c, err
 }
 

@@ -38,7 +38,7 @@ func setUp(ctx context.Context, dir string, o options) (s *stage, err error) {
 	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {
 		return nil, err
 	}
-	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster.Kubeconfigs["admin"], s.direct); err != nil {
+	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct); err != nil {
 		s.process = nil // it is not left running
 		return nil, err
 	}
