@@ -2,7 +2,7 @@
 // name:
 //
 //	resolve       reads the request once into a *Request, with kube-apiserver's own decoders
-//	authenticate  says who asks
+//	authenticate  says who asks; nobody is 401, and who asks in another's name is refused
 //	limit         says whether it may go on now, holds callers to their shares (limits.go), and bounds what is passed
 //	              through at a time
 //	authorize     asks the authorizer, and only then opens a lane, and waits for one that is being filled (await.go)
@@ -15,7 +15,10 @@
 //   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what
 //     is asked: the gate of authorize.go is the only holder of the set of lanes;
 //   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What
-//     a resourceVersion means stands in plan.go, how it is waited for and proven in prove.go;
+//     a resourceVersion means stands in plan.go, how it is waited for and proven in prove.go; in whose name it is asked
+//     in speaker.go: never in the facade's own for what the cache may not hold or the authorizer has not granted;
+//   - a watch sends no event after the right to it is known to be gone, from a lane (watch.go) or passed through
+//     (forwarded_watch.go);
 //   - only reads are served; everything else gets kube-apiserver's 405;
 //   - metav1.Status is built in errors.go and nowhere else;
 //   - each request fills one observe.Event, which the sinks are told of when it is over.
