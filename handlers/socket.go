@@ -24,6 +24,15 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 	})
 }
 
+// nothing answers with a watch that tells nothing and ends.
+func (o *reply) nothing(q *Request, encoding wire.Encoding) error {
+	if q.upgrade {
+		o.shakeHands(encoding.Framing(), func() {}, func(*socketSink) {})
+		return nil
+	}
+	return o.frames(q, encoding).begin()
+}
+
 // shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is.
 func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
 	o.handConnection(websocket.Server{Handshake: checkOrigin, Handler: func(conn *websocket.Conn) {

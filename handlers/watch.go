@@ -25,7 +25,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	stop := context.AfterFunc(s.draining, cancel)
 	defer stop()
 	if life < 0 {
-		return out.frames(q, lane.Encoding).begin() // over before it began, which is not an error
+		return out.nothing(q, lane.Encoding) // over before it began, which is not an error
 	}
 	sent, err := s.limiter.chargeInitial(ctx, q, lane)
 	if err != nil {

@@ -36,7 +36,7 @@ func TestWatchSockets(t *testing.T) {
 		}
 	}
 	for _, path := range []string{suite.Collection(suite.ConfigMaps, s.Namespace), suite.Collection(secrets, s.Namespace)} {
-		for _, query := range []string{"watch=1&timeoutSeconds=1&resourceVersion=0", "watch=1&labelSelector=a+b", "watch=1&resourceVersion=abc"} {
+		for _, query := range []string{"watch=1&timeoutSeconds=1&resourceVersion=0", "watch=1&timeoutSeconds=-1&resourceVersion=0", "watch=1&labelSelector=a+b", "watch=1&resourceVersion=abc"} {
 			p := suite.WatchBoth(t, o, testkit.Question{Path: path + "?" + query, Header: upgrading})
 			want, got := p.Upstream.Ended(t, suite.Within), p.Facade.Ended(t, suite.Within)
 			if diff := testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got); diff != "" {
