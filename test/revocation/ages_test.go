@@ -1,0 +1,65 @@
+package revocation
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// Test15MaxAge: however long a client wants to watch, it comes by again at the age that the operator allows.
+func Test15MaxAge(t *testing.T) {
+	const age = 4 * time.Second
+	run := suite.StartDelegating(t, suite.Cluster(t), func(c *facade.Config) { c.Authorization.WatchMaxAge = age })
+	for name, w := range map[string]way{
+		"cached": ways["JSON"], "over a websocket": ways["a websocket"], "passed through": ways["passed through"],
+	} {
+		for seconds, life := range map[string]time.Duration{
+			"": age, "9223372036": age, "9223372036854775807": age, "-1": 0, "1": time.Second,
+		} {
+			if len(seconds) > len("9223372036") && w.gvr == secrets {
+				continue // kube-apiserver's own sum overflows
+			}
+			t.Run(fmt.Sprintf("%s, %q", name, seconds), func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, suite.Cluster(t))
+				p.addRole(t)
+				p.bind(t, "Role", reader, p.anAccount("robot"))
+				robot := p.bearer(t, "robot", testkit.TokenOptions{})
+				w := w.with(robot.BearerToken)
+				o := p.askers(t, run, robot)
+				testkit.Eventually(t, suite.Within, "the right is known", func() error {
+					return wants(o.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(w.gvr, p.Namespace)}).Code, http.StatusOK)
+				})
+				if seconds != "" {
+					w.query += "&timeoutSeconds=" + seconds
+				}
+				began := time.Now()
+				rec := o.Facade.MustRecord(t, p.question(w)).Ended(t, suite.Within)
+				took := time.Since(began)
+				if life == 0 && w.gvr != secrets { // it ends as kube-apiserver ends it
+					want := o.Upstream.MustRecord(t, p.question(w)).Await(soon, func(*testkit.Recording) bool { return false })
+					if diff := testkit.DiffBegun(want, rec) + testkit.DiffEnds(want, rec); diff != "" {
+						t.Error(diff)
+					}
+				} else if rec.Err != nil || rec.Code != http.StatusOK && rec.Code != http.StatusSwitchingProtocols {
+					t.Errorf("%d, %v", rec.Code, rec.Err)
+				}
+				if took < life*8/10 || took > life*11/10+soon {
+					t.Errorf("it ended after %s, not about %s", took, life)
+				}
+			})
+		}
+	}
+}
+
+func wants(code, want int) error {
+	if code != want {
+		return fmt.Errorf("%d, want %d", code, want)
+	}
+	return nil
+}

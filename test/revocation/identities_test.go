@@ -1,0 +1,149 @@
+package revocation
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// kinds are the watches that outlast credentials in kube-apiserver.
+var kinds = map[string]way{"cached": ways["JSON"], "passed through": ways["passed through"]}
+
+// Test14AccountGone: the watch of a service account ends with it, also when one of the same name takes its place.
+func Test14AccountGone(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	for name, w := range kinds {
+		for _, again := range []string{"", " and made anew"} {
+			t.Run(name+", deleted"+again, func(t *testing.T) {
+				t.Parallel()
+				p := newPlace(t, suite.Cluster(t))
+				p.addRole(t)
+				p.bind(t, "Role", reader, p.anAccount("robot"))
+				x := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{})), w)
+				p.Remove(t, suite.Accounts, "robot")
+				gone := time.Now()
+				if again != "" {
+					p.bearer(t, "robot", testkit.TokenOptions{}) // which makes the account
+				}
+				x.leaves(t, gone)
+				testkit.Eventually(t, suite.Within, "the token proves nobody", func() error { return wants(x.again(t), http.StatusUnauthorized) })
+			})
+		}
+	}
+}
+
+// Test14PodGone: the watch of a token that is bound to a pod ends with the pod, where the facade caches pods.
+func Test14PodGone(t *testing.T) {
+	run := suite.StartDelegating(t, suite.Cluster(t), func(c *facade.Config) { c.Preload = []string{"pods"} })
+	for name, w := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, suite.Cluster(t))
+			p.addRole(t)
+			p.bind(t, "Role", reader, p.anAccount("robot"))
+			p.bearer(t, "robot", testkit.TokenOptions{}) // which makes the account
+			p.Create(t, suite.Pods, map[string]any{
+				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "bound"},
+				"spec": map[string]any{"serviceAccountName": "robot", "containers": []any{map[string]any{"name": "c", "image": "none"}}},
+			})
+			x := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{Pod: "bound"})), w)
+			other := p.watch(t, p.askers(t, run, p.bearer(t, "robot", testkit.TokenOptions{})), w)
+			p.Remove(t, suite.Pods, "bound")
+			x.leaves(t, time.Now())
+			other.tells(t, "still")
+		})
+	}
+}
+
+// Test14Expires: a watch ends with the token or the certificate that it was opened with.
+func Test14Expires(t *testing.T) {
+	const life = 8 * time.Second
+	run := suite.StartDelegating(t, suite.Cluster(t))
+	for name, w := range kinds {
+		t.Run("a token, "+name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, suite.Cluster(t))
+			p.addRole(t)
+			p.bind(t, "Role", reader, p.anAccount("robot"))
+			robot := p.bearer(t, "robot", testkit.TokenOptions{})
+			end := time.Now().Add(life).Truncate(time.Second)
+			robot.BearerToken = resigned(t, suite.Cluster(t), robot.BearerToken, end)
+			p.watch(t, p.askers(t, run, robot), w).expires(t, end)
+		})
+	}
+	t.Run("a certificate", func(t *testing.T) {
+		t.Parallel()
+		p, who := newPlace(t, suite.Cluster(t)), somebody()
+		p.addRole(t)
+		p.bind(t, "Role", reader, aUser(who))
+		end := time.Now().Add(life).Truncate(time.Second)
+		pair := p.cluster.Authority(t, testkit.ClientCA).Certify(t, testkit.Certificate{User: who, Until: end})
+		x := p.watch(t, p.askers(t, run, p.cluster.ConfigWith(pair)), ways["JSON"])
+		x.expires(t, end)
+		testkit.Eventually(t, suite.Within, "the certificate proves nobody", func() error { return wants(x.again(t), http.StatusUnauthorized) })
+	})
+}
+
+// leaves waits for the end of a watch whose holder is no more. What changes between the two may be told: it is looked
+// for once a second whether he is.
+func (x *watched) leaves(t *testing.T, gone time.Time) {
+	t.Helper()
+	rec := x.Ended(t, suite.Within)
+	if took := time.Since(gone); took > soon {
+		t.Errorf("it ended after %s", took)
+	}
+	x.over(t, rec, x.place.put(t, x.way.gvr, "seen", secret))
+}
+
+// expires waits for the end of a watch whose credential ends then. kube-apiserver goes on to believe a token for a
+// minute, in case clocks differ.
+func (x *watched) expires(t *testing.T, at time.Time) {
+	t.Helper()
+	x.tells(t, "2")
+	rec := x.Ended(t, suite.Within)
+	if late := time.Since(at); late < -100*time.Millisecond || late > soon {
+		t.Errorf("it ended %s after its credential", late)
+	}
+	x.over(t, rec, x.place.put(t, x.way.gvr, "seen", secret))
+}
+
+// resigned is a token with another end, signed as kube-apiserver signs it, which gives none that ends so soon.
+func resigned(t *testing.T, c *testkit.Cluster, token string, end time.Time) string {
+	t.Helper()
+	pem, err := os.ReadFile(filepath.Join(c.Dir, "pki", "service-account.key"))
+	must(t, err)
+	parsed, err := keyutil.ParsePrivateKeyPEM(pem)
+	must(t, err)
+	key, ok := parsed.(*ecdsa.PrivateKey)
+	if !ok {
+		t.Fatalf("tokens are signed with a %T", parsed)
+	}
+	parts := strings.Split(token, ".")
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	must(t, err)
+	var claims map[string]any
+	must(t, json.Unmarshal(payload, &claims))
+	claims["exp"] = end.Unix()
+	payload, err = json.Marshal(claims)
+	must(t, err)
+	signed := parts[0] + "." + base64.RawURLEncoding.EncodeToString(payload)
+	hash := sha256.Sum256([]byte(signed))
+	r, s, err := ecdsa.Sign(rand.Reader, key, hash[:])
+	must(t, err)
+	signature := append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...) // ES256
+	return signed + "." + base64.RawURLEncoding.EncodeToString(signature)
+}

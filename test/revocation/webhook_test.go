@@ -1,0 +1,56 @@
+package revocation
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// Test13WebhookDenies: an authorizer that tells nobody when it changes its mind is asked again and again.
+func Test13WebhookDenies(t *testing.T) {
+	t.Parallel() // it has a cluster of its own
+	const every = 2 * time.Second
+	who := somebody()
+	var denies atomic.Bool
+	webhook := suite.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review authorizationv1.SubjectAccessReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		review.Status = authorizationv1.SubjectAccessReviewStatus{Allowed: review.Spec.User == who && !denies.Load()}
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--authorization-mode=Node,RBAC,Webhook",
+		"--apiserver-arg=--authorization-webhook-config-file="+webhook, "--apiserver-arg=--authorization-webhook-version=v1",
+		"--apiserver-arg=--authorization-webhook-cache-authorized-ttl=0s", "--apiserver-arg=--authorization-webhook-cache-unauthorized-ttl=0s")
+	must(t, err)
+	t.Cleanup(own.Close)
+	run := suite.StartDelegating(t, own, func(c *facade.Config) {
+		c.Authorization.WatchReauthorize, c.Authorization.AllowedTTL, c.Authorization.DeniedTTL = every, time.Second, time.Second
+	})
+	p := newPlace(t, own)
+	o := p.askers(t, run, own.ConfigOf(t, who))
+	for _, name := range []string{"JSON", "protobuf", "a streaming list"} {
+		denies.Store(false)
+		x := p.watch(t, o, ways[name])
+		<-time.After(2 * every) // it is asked meanwhile, and says yes
+		x.tells(t, "still")
+		denied := time.Now()
+		denies.Store(true)
+		rec := x.Ended(t, suite.Within)
+		if took := time.Since(denied); took > every*12/10+soon {
+			t.Errorf("%s: it ended after %s", name, took)
+		}
+		x.over(t, rec, p.put(t, x.way.gvr, "seen", secret))
+		x.refused(t, http.StatusForbidden)
+	}
+}
