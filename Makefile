@@ -9,6 +9,7 @@ PACKAGES ?= ./...
 QUESTIONS ?= 20000
 WORKLOADS ?= 200
 SOAK ?= 1h
+FAULTS ?= 2m
 # An older release of Kubernetes to ask, as 1.30; devcluster/releases has those that there are.
 UPSTREAM ?=
 # How little the facades of tests may keep: "smallest", or what is usual.
@@ -61,6 +62,10 @@ conformance: cluster ## questions and watched workloads made at random, to kube-
 soak: cluster ## the same, beside faults in random order, for as long as SOAK says (default 1h); LISTFACADE_SEED replays
 	@$(RANDOM_SEED) LISTFACADE_SOAK=$(SOAK) \
 		go test -race -count=1 -p 3 -timeout 0 -v -run '^(TestConformance|TestFaultsAtRandom)' ./test/questions ./test/watches ./test/soak
+
+.PHONY: faults
+faults: cluster ## what happens to reviews of tokens and of rights, each for as long as FAULTS says (default 2m)
+	LISTFACADE_FAULTS=$(FAULTS) go test -race -count=1 -timeout 0 -v -run '^Test36' ./test/revocation
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version
