@@ -2,6 +2,7 @@ package revocation
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -74,7 +75,7 @@ func (p *place) watch(t *testing.T, oracle *testkit.Oracle, w way) *watched {
 		x.Recorder = oracle.Facade.MustRecord(t, p.question(w))
 		rec := x.Await(time.Second, func(r *testkit.Recording) bool { return len(r.Frames) > 0 })
 		if rec.Code != http.StatusOK && rec.Code != http.StatusSwitchingProtocols {
-			return fmt.Errorf("%d, %v: %s", rec.Code, rec.Err, rec)
+			return errors.Join(fmt.Errorf("%d: %s", rec.Code, rec), rec.Err)
 		}
 		return nil
 	})
