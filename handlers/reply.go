@@ -48,7 +48,20 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 		},
 	}
 	o.out = timedWriter{reply: o, control: http.NewResponseController(o.w)}
+	o.boundBody()
 	return o
+}
+
+// boundBody bounds how long a request's body is waited for. Nobody here reads one, but of reviews of oneself; net/http
+// does, over HTTP/1, before it sends an answer or takes the next request, unless the connection ends with the answer.
+func (o *reply) boundBody() {
+	if o.r.ContentLength == 0 {
+		return
+	}
+	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // of the stream alone, over HTTP/2
+	if o.r.ProtoMajor == 1 {
+		o.header().Set("Connection", "close")
+	}
 }
 
 // finish completes the Event. What net/http still has to send gets a deadline, which stands until the next request.

@@ -181,7 +181,7 @@ func isRead(info *request.RequestInfo) bool {
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
 		// A namespace is below itself for RequestInfo; namespaces below a namespace are not.
-		return info.Namespace == "" || info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
+		return info.Namespace == "" || info.APIGroup == "" && info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}
 	return info.Namespace != "" || len(info.Parts) < 2 || resource.Custom && info.Verb == verbWatch || inEmptyNamespace(info)
 }

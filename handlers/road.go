@@ -48,16 +48,16 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	case upgrades(q.header) && !q.overWebsocket():
 		return errUpgrade
 	}
-	if isSelfReview(q.method, q.info) {
-		if err := q.readReview(r.Body); err != nil {
-			return err
-		}
-	}
 	leave, err := s.limiter.admit(ctx, q)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	if isSelfReview(q.method, q.info) {
+		if err := q.readReview(r.Body); err != nil {
+			return err
+		}
+	}
 	s.resolver.discover(ctx, q, r)
 	lane, err := s.enter(ctx, q)
 	if err == nil {

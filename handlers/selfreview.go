@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -103,9 +104,12 @@ func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
 
 // reviewed fills in what was asked.
 func (s *Server) reviewed(ctx context.Context, q *Request) (runtime.Object, error) {
-	asked, _, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
+	asked, kind, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
 	if err != nil {
 		return nil, badRequest("the review cannot be understood: " + err.Error())
+	}
+	if kind.Group != q.info.APIGroup || strings.ToLower(kind.Kind)+"s" != q.info.Resource {
+		return nil, badRequest("the review is of another kind than the path")
 	}
 	switch review := asked.(type) {
 	case *authenticationv1.SelfSubjectReview:
@@ -119,7 +123,7 @@ func (s *Server) reviewed(ctx context.Context, q *Request) (runtime.Object, erro
 		review.Status, err = s.selfReviewer.Review(ctx, q.Caller, review.Spec)
 		return review, err
 	default:
-		return nil, badRequest("the review is of another kind than the path")
+		return nil, badRequest("the review is of another version than the path")
 	}
 }
 

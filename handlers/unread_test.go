@@ -1,0 +1,69 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/auth"
+)
+
+// A body that is announced and never sent holds nothing: not the answer, not the caller's seat.
+func TestUnreadBodies(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", strings.Repeat("x", 64<<10))
+		began := time.Now()
+		for _, target := range []string{allOfThem + "?resourceVersion=0", allOfThem + "?watch=1&timeoutSeconds=1"} {
+			announced, never := io.Pipe()
+			defer never.Close()
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, announced)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.ContentLength = 10
+			response, err := f.client.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
+				t.Errorf("%s: %d, %v", target, response.StatusCode, err)
+			}
+			_ = response.Body.Close()
+		}
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("answered after %s", took)
+		}
+	}, func(c *Config) { c.Limits = Limits{Requests: 1, RequestsPerUser: 1} })
+}
+
+// A review of oneself is waited for in its caller's seat, and not for long.
+func TestReviewsAreSentInTime(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		send := func(ctx context.Context) (int, error) {
+			announced, never := io.Pipe()
+			defer never.Close()
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://facade.test/apis/authentication.k8s.io/v1/selfsubjectreviews", announced)
+			if err != nil {
+				return 0, err
+			}
+			r.ContentLength = 10
+			response, err := f.http2.Do(r)
+			if err != nil {
+				return 0, err
+			}
+			defer response.Body.Close()
+			_, err = io.Copy(io.Discard, response.Body)
+			return response.StatusCode, err
+		}
+		began := time.Now()
+		if code, err := send(t.Context()); code != http.StatusBadRequest {
+			t.Errorf("%d %v after %s", code, err, time.Since(began))
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("after %s", took)
+		}
+	}, func(c *Config) { c.Authenticator = callerOrError{caller: alice(auth.ByCertificate)} })
+}
