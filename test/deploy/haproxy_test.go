@@ -3,7 +3,6 @@ package deploy
 import (
 	"bytes"
 	"crypto/tls"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +29,7 @@ func (b balanced) start(t *testing.T) string {
 		suite.MayMiss(t, "there is no haproxy")
 		t.Skip("there is no haproxy")
 	}
-	pki, address := t.TempDir(), freeAddress(t)
+	pki, address := t.TempDir(), suite.FreeAddress(t)
 	for name, data := range map[string][]byte{
 		"serving.pem":     slices.Concat(b.serving.CertData, b.serving.KeyData),
 		"front-proxy.pem": slices.Concat(b.proxy.CertData, b.proxy.KeyData),
@@ -62,17 +61,4 @@ func (b balanced) start(t *testing.T) string {
 		return err
 	})
 	return "https://" + address
-}
-
-// freeAddress is one that nobody listens on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
 }

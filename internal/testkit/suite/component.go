@@ -1,0 +1,86 @@
+package suite
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// The components of the control plane that read.
+const (
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+)
+
+// ControlWithin bounds what controllers do.
+const ControlWithin = 2 * time.Minute
+
+// StopComponents stops a cluster's own, for others to take their place.
+func StopComponents(t testing.TB, own *testkit.Cluster) {
+	t.Helper()
+	for _, name := range []string{ControllerManager, Scheduler} {
+		if err := own.Do(t.Context(), name, "stop"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// StartComponent starts another in the place of a cluster's own, with flags that say whom it asks (--kubeconfig,
+// --authentication-kubeconfig, --authorization-kubeconfig), and waits until it is healthy. It ends with the test.
+func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...string) {
+	t.Helper()
+	address := FreeAddress(t)
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(own.Binaries[name], append([]string{
+		"--bind-address=" + host, "--secure-port=" + port, "--cert-dir=" + t.TempDir(), "--leader-elect=false",
+	}, flags...)...)
+	var said bytes.Buffer
+	command.Stdout, command.Stderr = &said, &said
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait()
+		if t.Failed() {
+			t.Logf("%s said\n%s", name, said.Bytes()[max(said.Len()-8<<10, 0):])
+		}
+	})
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
+	}}
+	testkit.Eventually(t, ControlWithin, name+" is healthy", func() error {
+		answer, err := client.Get("https://" + address + "/healthz")
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return fmt.Errorf("healthz: %s", answer.Status)
+		}
+		return nil
+	})
+}
+
+// FreeAddress is one, host and port, that nobody listens on.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return listener.Addr().String()
+}
