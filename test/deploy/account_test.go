@@ -37,11 +37,17 @@ func deployed(t testing.TB) *testkit.Cluster {
 	t.Helper()
 	cluster := suite.Furnished(t)
 	if _, done := applied.Load(cluster); !done {
-		kubectl(t, cluster, build(t, cluster, "base").yaml, "apply", "--server-side", "-f", "-")
-		awaitRight(t, cluster, accountUser, true, listing("", "pods"))
+		applyManifests(t, cluster)
 		applied.Store(cluster, true)
 	}
 	return cluster
+}
+
+// applyManifests waits until the account has its rights, which a controller puts together.
+func applyManifests(t testing.TB, cluster *testkit.Cluster) {
+	t.Helper()
+	kubectl(t, cluster, build(t, cluster, "base").yaml, "apply", "--server-side", "-f", "-")
+	awaitRight(t, cluster, accountUser, true, listing("", "pods"))
 }
 
 // launch runs a facade as a pod of the manifests does: with a token of the account, for whoever says who he is.

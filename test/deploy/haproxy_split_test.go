@@ -17,16 +17,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// split is a HAProxy before the shared cluster and a facade of it.
+// split is a HAProxy before a cluster and a facade of it.
 type split struct {
 	cluster *testkit.Cluster
 	facade  *suite.Facade
 	url     string
 }
 
-func newSplit(t *testing.T) *split {
+// splitBefore stands before a cluster that has the manifests.
+func splitBefore(t *testing.T, cluster *testkit.Cluster) *split {
 	t.Helper()
-	cluster := deployed(t)
 	run := launch(t, cluster, func(c *facade.Config) { c.CertFile, c.KeyFile = cluster.Serving.CertFile, cluster.Serving.KeyFile })
 	run.AwaitReady(t)
 	ca := read(t, cluster.CAFile)
@@ -61,7 +61,7 @@ func (s *split) kubectls(t *testing.T, config *rest.Config) *testkit.Kubectls {
 // Whatever people do with kubectl they do through the one address, whether they come with a certificate or a token:
 // reads are the facade's, and all else is answered by kube-apiserver itself.
 func TestKubectlThroughProxy(t *testing.T) {
-	s := newSplit(t)
+	s := splitBefore(t, deployed(t))
 	admin, err := s.cluster.Config("admin")
 	if err != nil {
 		t.Fatal(err)

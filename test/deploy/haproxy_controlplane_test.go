@@ -1,0 +1,211 @@
+package deploy
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestControlPlaneThroughHAProxy has kube-controller-manager and kube-scheduler know one address, HAProxy's, and be
+// service accounts. A Deployment gets its pods, they get a node, all of them end with it, and what was watched for this
+// the facade served.
+func TestControlPlaneThroughHAProxy(t *testing.T) {
+	own, err := testkit.StartCluster(t.Context(), "--components="+suite.ControllerManager+","+suite.Scheduler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	applyManifests(t, own) // whose roles are aggregated by the cluster's own controllers
+	suite.StopComponents(t, own)
+	watched := []string{"pods", "nodes", "replicasets"}
+	itself := watchesServed(t, own, watched...)
+	s := splitBefore(t, own)
+	s.startComponent(t, suite.ControllerManager, controllers(t, own), "--use-service-account-credentials=false",
+		"--root-ca-file="+own.CAFile, "--node-monitor-grace-period=10m") // nobody renews the node's lease
+	s.startComponent(t, suite.Scheduler, []string{"system:kube-scheduler", "system:volume-scheduler"})
+	addNode(t, own, "only")
+	s.deployAndDelete(t, suite.NewFixture(t, own).Namespace)
+	for _, name := range watched {
+		s.watchedByFacade(t, name, itself[name])
+	}
+}
+
+// controllers are the roles that kube-controller-manager has when it does everything as one and the same.
+func controllers(t *testing.T, own *testkit.Cluster) []string {
+	t.Helper()
+	roles, err := administrator(t, own).RbacV1().ClusterRoles().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"system:kube-controller-manager"}
+	for _, role := range roles.Items {
+		if strings.HasPrefix(role.Name, "system:controller:") {
+			all = append(all, role.Name)
+		}
+	}
+	return all
+}
+
+// startComponent starts a component as a service account of its name that has the roles, and asks HAProxy everything:
+// also who its callers are, and what they may do.
+func (s *split) startComponent(t *testing.T, name string, roles []string, flags ...string) {
+	t.Helper()
+	config := s.cluster.ConfigWithToken(s.cluster.Token(t, metav1.NamespaceSystem, name, testkit.TokenOptions{}))
+	config.Host = s.url
+	grant(t, s.cluster, name, slices.Concat(roles, []string{"system:auth-delegator"}))
+	kubeconfig := testkit.WriteKubeconfig(t, config)
+	suite.StartComponent(t, s.cluster, name, append([]string{
+		"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
+	}, flags...)...)
+}
+
+// grant binds a service account of kube-system to ClusterRoles, and lets it read by whom certificates are signed.
+func grant(t *testing.T, own *testkit.Cluster, account string, roles []string) {
+	t.Helper()
+	subjects := []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceSystem, Name: account}}
+	const authorities = "extension-apiserver-authentication"
+	rbac := administrator(t, own).RbacV1()
+	_, err := rbac.RoleBindings(metav1.NamespaceSystem).Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account + ":reads-authorities"}, Subjects: subjects,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: authorities + "-reader"},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range roles {
+		_, err := rbac.ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: account + ":" + role}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	user := "system:serviceaccount:" + metav1.NamespaceSystem + ":" + account
+	awaitRight(t, own, user, true, creating("authorization.k8s.io", "subjectaccessreviews"))
+	awaitRight(t, own, user, true, authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+		Verb: "get", Namespace: metav1.NamespaceSystem, Resource: "configmaps", Name: authorities,
+	}})
+}
+
+// addNode makes a node that is ready for pods, as its kubelet would.
+func addNode(t *testing.T, own *testkit.Cluster, name string) {
+	t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastHeartbeatTime: metav1.Now()}},
+		Allocatable: corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse("4"), corev1.ResourceMemory: resource.MustParse("8Gi"), corev1.ResourcePods: resource.MustParse("110"),
+		},
+	}}
+	node.Status.Capacity = node.Status.Allocatable
+	if _, err := administrator(t, own).CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deployAndDelete does so through HAProxy, and waits for what the control plane makes of it.
+func (s *split) deployAndDelete(t *testing.T, namespace string) {
+	t.Helper()
+	const replicas = 3
+	config := rest.CopyConfig(readerToken(t, s.cluster))
+	config.Host = s.url
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deployments := clients.AppsV1().Deployments(namespace)
+	if _, err := deployments.Create(t.Context(), suite.NewDeployment("web", replicas), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitOwned(t, clients, namespace, owned{ReplicaSets: 1, Scheduled: replicas})
+	if err := deployments.Delete(t.Context(), "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	awaitOwned(t, clients, namespace, owned{})
+}
+
+// owned is how much of a Deployment's is in a namespace; pods are Scheduled when they have a node.
+type owned struct{ ReplicaSets, Scheduled, Unscheduled int }
+
+func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, want owned) {
+	t.Helper()
+	testkit.Eventually(t, suite.ControlWithin, fmt.Sprintf("there are %+v", want), func() error {
+		sets, err := clients.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		pods, err := clients.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		got := owned{ReplicaSets: len(sets.Items)}
+		for _, pod := range pods.Items {
+			if pod.Spec.NodeName != "" {
+				got.Scheduled++
+			} else {
+				got.Unscheduled++
+			}
+		}
+		if got != want {
+			return fmt.Errorf("there are %+v", got)
+		}
+		return nil
+	})
+}
+
+// watchedByFacade waits until both components watch a resource at the facade, and kube-apiserver serves no watches of it
+// but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
+func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, "the facade alone watches "+name, func() error {
+		lanes := 0
+		for _, lane := range s.facade.Lanes() {
+			if lane.Resource == name {
+				lanes++
+			}
+		}
+		watchers, open := s.facade.Watchers(name), watchesServed(t, s.cluster, name)[name]
+		if watchers < 2 || open > itself+lanes {
+			return fmt.Errorf("kube-apiserver serves %d watches, %d to itself and %d to the facade, which serves %d", open, itself, lanes, watchers)
+		}
+		return nil
+	})
+}
+
+// watchesServed is how many watches of resources kube-apiserver serves, those of its own informers included.
+func watchesServed(t *testing.T, own *testkit.Cluster, resources ...string) map[string]int {
+	t.Helper()
+	metrics, err := administrator(t, own).Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := map[string]int{}
+	for line := range strings.Lines(string(metrics)) {
+		if !strings.HasPrefix(line, "apiserver_longrunning_requests{") || !strings.Contains(line, `verb="WATCH"`) {
+			continue
+		}
+		for _, name := range resources {
+			if strings.Contains(line, fmt.Sprintf("resource=%q,", name)) {
+				n, err := strconv.Atoi(strings.TrimSpace(line[strings.LastIndex(line, " "):]))
+				if err != nil {
+					t.Fatal(err)
+				}
+				open[name] += n
+			}
+		}
+	}
+	return open
+}
