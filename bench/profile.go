@@ -16,9 +16,6 @@ const profileSeconds = 5
 // profile writes profiles of the facade's processor time and allocations for each load into a directory. It comes after
 // all measurements, which it would disturb.
 func profile(ctx context.Context, facade *server, chosen []scenario, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the directory of profiles: %w", err)
-	}
 	for _, c := range chosen {
 		if c.load == nil {
 			continue
@@ -33,7 +30,15 @@ func profile(ctx context.Context, facade *server, chosen []scenario, dir string)
 
 // profile lets clients ask again and again while the server takes profiles of itself.
 func (s *server) profile(ctx context.Context, l load, path string) error {
-	var err error
+	return s.profileBy(ctx, s, l, path)
+}
+
+// profileBy is profile for clients who may not take profiles; by may.
+func (s *server) profileBy(ctx context.Context, by *server, l load, path string) error {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err != nil {
+		return fmt.Errorf("make the directory of profiles: %w", err)
+	}
 	if l.question, err = s.dated(ctx, l.question); err != nil {
 		return err
 	}
@@ -44,7 +49,7 @@ func (s *server) profile(ctx context.Context, l load, path string) error {
 	defer dismiss(callers)
 	group, ctx := errgroup.WithContext(ctx)
 	for kind, what := range map[string]string{"cpu": "profile", "allocs": "allocs"} {
-		group.Go(func() error { return s.takeProfile(ctx, what, path+"."+kind+".pprof") })
+		group.Go(func() error { return by.takeProfile(ctx, what, path+"."+kind+".pprof") })
 	}
 	for _, c := range callers {
 		group.Go(func() error {

@@ -38,6 +38,11 @@ func scenarios(pods dataset.Spec) []scenario {
 		scenario{name: "delays", title: "delay of events", about: 35 * time.Second, measure: inRows(measureDelays)},
 		scenario{name: "company", title: "reads in company", about: 90 * time.Second, measure: inRows(measureCompanies)},
 		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second, measure: inRows(measureFreshness)},
+		scenario{name: "auth-get", title: "GET by who asks", about: 40 * time.Second, measure: inRows(measureAuthReads)},
+		scenario{name: "auth-watches", title: "opening watches by who asks", about: 40 * time.Second, measure: inRows(measureAuthWatches)},
+		scenario{name: "auth-replicas", title: "reviews of 1,000 replicas", about: 80 * time.Second, measure: inRows(measureReplicas)},
+		scenario{name: "auth-nodes", title: "reviews of 5,000 nodes", about: 120 * time.Second, measure: inRows(measureNodes)},
+		scenario{name: "flood", title: "informers beside a flood", about: 80 * time.Second, measure: inRows(measureFlood)},
 	)
 }
 

@@ -60,7 +60,12 @@ func (s *server) visitor(p protocol) (*http.Client, error) {
 	versions := new(http.Protocols)
 	versions.SetHTTP1(p == http1)
 	versions.SetHTTP2(p == http2)
-	return &http.Client{Transport: &http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true}}, nil
+	// The wrappers say who asks, if that is not the certificate.
+	wrapped, err := rest.HTTPWrappersForConfig(s.config, &http.Transport{TLSClientConfig: tls, Protocols: versions, DisableCompression: true})
+	if err != nil {
+		return nil, fmt.Errorf("prepare a client of %s: %w", s.name, err)
+	}
+	return &http.Client{Transport: wrapped}, nil
 }
 
 // question is one read.

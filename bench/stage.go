@@ -16,6 +16,7 @@ type pair struct {
 type stage struct {
 	pair
 	options     options
+	dir         string // of files
 	cluster     *testkit.Cluster
 	files       *fileServer
 	process     *facade
@@ -38,7 +39,11 @@ func setUp(ctx context.Context, dir string, o options) (s *stage, err error) {
 	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {
 		return nil, err
 	}
-	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct); err != nil {
+	if err = buildFacade(ctx, dir); err != nil {
+		return nil, err
+	}
+	s.dir = dir
+	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct, append(liberal, "--preload", "pods")...); err != nil {
 		s.process = nil // it is not left running
 		return nil, err
 	}

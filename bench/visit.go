@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"time"
 
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
 	"github.com/listfacade/listfacade/bench/internal/files"
 )
 
@@ -40,7 +42,7 @@ func (s *server) callers(ctx context.Context, n int, p protocol) ([]caller, erro
 // dismiss closes the connections of clients.
 func dismiss(callers []caller) {
 	for _, c := range callers {
-		c.client.CloseIdleConnections()
+		utilnet.CloseIdleConnectionsFor(c.client.Transport)
 	}
 }
 
