@@ -19,6 +19,7 @@ type scenario struct {
 	by    report.Measure
 	must  float64 // the ratio that is promised; 0: none
 	aim   float64
+	apart bool  // it is measured only when it is named: what it says is for people, in a section of its own
 	load  *load // what clients ask; nil when measure does something else
 	// measure fills the result; nil when there is a load.
 	measure func(ctx context.Context, s *stage, r *report.Result) error
@@ -50,10 +51,11 @@ func inRows(measure func(ctx context.Context, s *stage, t *table) error) func(co
 	}
 }
 
-// choose picks the scenarios that are named, in their order: each word is a name or a part of some; no word is all.
+// choose picks the scenarios that are named, in their order: each word is a name or a part of some; no word is
+// all that are not measured apart.
 func choose(all []scenario, only string) ([]scenario, error) {
 	if only == "" {
-		return all, nil
+		return slices.DeleteFunc(slices.Clone(all), func(c scenario) bool { return c.apart }), nil
 	}
 	chosen := map[string]bool{}
 	for word := range strings.SplitSeq(only, ",") {
@@ -78,8 +80,12 @@ func choose(all []scenario, only string) ([]scenario, error) {
 func catalogue(w io.Writer, all []scenario) error {
 	var sum time.Duration
 	for _, c := range all {
-		sum += c.about
 		goal := ""
+		if c.apart {
+			goal = ", only when it is named"
+		} else {
+			sum += c.about
+		}
 		if c.must > 0 {
 			goal = fmt.Sprintf(", at least %g times cheaper", c.must)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -32,18 +33,28 @@ func scenarios(pods dataset.Spec) []scenario {
 	all = append(all, parts(pods, node, pod)...)
 	all = append(all, crowds(node, pod)...)
 	all = append(all, herds()...)
-	return append(all,
+	all = append(all,
 		scenario{name: "watch-events", title: fmt.Sprintf("%d watches of all pods, an event", fanOutWatches), about: 40 * time.Second,
 			by: report.CPU, must: 3, aim: 6, measure: measureFanOut},
 		scenario{name: "delays", title: "delay of events", about: 35 * time.Second, measure: inRows(measureDelays)},
 		scenario{name: "company", title: "reads in company", about: 90 * time.Second, measure: inRows(measureCompanies)},
 		scenario{name: "freshness", title: "reads of one's own writes", about: 110 * time.Second, measure: inRows(measureFreshness)},
-		scenario{name: "auth-get", title: "GET by who asks", about: 40 * time.Second, measure: inRows(measureAuthReads)},
-		scenario{name: "auth-watches", title: "opening watches by who asks", about: 40 * time.Second, measure: inRows(measureAuthWatches)},
-		scenario{name: "auth-replicas", title: "reviews of 1,000 replicas", about: 80 * time.Second, measure: inRows(measureReplicas)},
-		scenario{name: "auth-nodes", title: "reviews of 5,000 nodes", about: 120 * time.Second, measure: inRows(measureNodes)},
-		scenario{name: "flood", title: "informers beside a flood", about: 80 * time.Second, measure: inRows(measureFlood)},
 	)
+	return append(all, apart()...)
+}
+
+// apart are about who asks, and measured when they are named.
+func apart() []scenario {
+	one := func(name, title string, about time.Duration, measure func(context.Context, *stage, *table) error) scenario {
+		return scenario{name: name, title: title, about: about, apart: true, measure: inRows(measure)}
+	}
+	return []scenario{
+		one("auth-get", "GET by who asks", 50*time.Second, measureAuthReads),
+		one("auth-watches", "opening watches by who asks", 15*time.Second, measureAuthWatches),
+		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),
+		one("auth-nodes", "reviews of 5,000 nodes", 90*time.Second, measureNodes),
+		one("flood", "informers beside a flood", 70*time.Second, measureFlood),
+	}
 }
 
 // wholeLists are lists of all pods by one client. They may be answered from memory (resourceVersion=0), so that neither
