@@ -166,8 +166,8 @@ func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, wa
 	})
 }
 
-// watchedByFacade waits until both components watch a resource at the facade, and kube-apiserver serves no watches of it
-// but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
+// watchedByFacade waits until both components watch a resource at the facade, and kube-apiserver serves no watches of
+// it but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
 func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
 	t.Helper()
 	testkit.Eventually(t, suite.Within, "the facade alone watches "+name, func() error {
