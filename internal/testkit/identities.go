@@ -34,9 +34,11 @@ type Authority struct {
 type Certificate struct {
 	User   string   // the common name
 	Groups []string // the organizations
-	From   time.Time
-	Until  time.Time          // default: in an hour
-	Usages []x509.ExtKeyUsage // default: for clients
+	// Subject is the whole subject as DER, in the place of User and Groups.
+	Subject []byte
+	From    time.Time
+	Until   time.Time          // default: in an hour
+	Usages  []x509.ExtKeyUsage // default: for clients
 	// IsAuthority makes it an intermediate authority, which AuthorityOf can sign with.
 	IsAuthority bool
 }
@@ -125,7 +127,7 @@ func (c Certificate) template(t testing.TB) *x509.Certificate {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: c.User, Organization: c.Groups},
+		SerialNumber: serial, Subject: pkix.Name{CommonName: c.User, Organization: c.Groups}, RawSubject: c.Subject,
 		NotBefore: c.From, NotAfter: c.Until, ExtKeyUsage: c.Usages,
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}

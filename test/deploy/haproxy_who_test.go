@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -70,10 +71,7 @@ func (a *arrivals) send(t *testing.T, method, path string, header http.Header, p
 	t.Helper()
 	config := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the test's own server
 	if pair != nil {
-		certificate, err := tls.X509KeyPair(pair.CertData, pair.KeyData)
-		if err != nil {
-			t.Fatal(err)
-		}
+		certificate := shown(t, *pair)
 		// Shown even to who has not asked for one of its authority.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
 	}
@@ -86,6 +84,18 @@ func (a *arrivals) send(t *testing.T, method, path string, header http.Header, p
 		request.Header[name] = values
 	}
 	return transport.RoundTrip(request)
+}
+
+// shown is a pair whose certificate crypto/x509 may not be able to read.
+func shown(t *testing.T, pair testkit.KeyPair) tls.Certificate {
+	t.Helper()
+	certificate, _ := pem.Decode(pair.CertData)
+	private, _ := pem.Decode(pair.KeyData)
+	key, err := x509.ParsePKCS8PrivateKey(private.Bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{certificate.Bytes}, PrivateKey: key}
 }
 
 // at is what arrived of a request.
