@@ -133,7 +133,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 		Leases:    auth.LeasesConfig{Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{s.metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
-	rules, err := rbac.NewRules(roles, reviews, s.log.Named("rbac"))
+	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))
 	if err != nil {
 		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}

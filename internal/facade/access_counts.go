@@ -3,8 +3,11 @@ package facade
 import (
 	"time"
 
+	"k8s.io/apiserver/pkg/authentication/user"
+
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/rbac"
 )
 
 // authenticationCounts is an auth.Outcomes.
@@ -16,6 +19,24 @@ func (c authenticationCounts) Attempted(result auth.Result) { c.metrics.Attempte
 // Reviewed implements auth.Outcomes.
 func (c authenticationCounts) Reviewed(result auth.Result, took time.Duration) {
 	c.metrics.Reviewed("token", string(result), took)
+}
+
+// countedRights is an rbac.Rights that counts what another was told.
+type countedRights struct {
+	rbac.Rights
+	metrics *observe.Metrics
+}
+
+// Gained implements rbac.Rights.
+func (c countedRights) Gained(affected func(user.Info) bool) {
+	c.Rights.Gained(affected)
+	c.metrics.RightsChanged("gained")
+}
+
+// Lost implements rbac.Rights.
+func (c countedRights) Lost(affected func(user.Info) bool) {
+	c.Rights.Lost(affected)
+	c.metrics.RightsChanged("lost")
 }
 
 // authorizationCounts is an auth.Observer.

@@ -12,6 +12,7 @@ type accessMetrics struct {
 	decisions    *prometheus.CounterVec
 	reviews      *prometheus.HistogramVec
 	terminations *prometheus.CounterVec
+	changes      *prometheus.CounterVec
 }
 
 func newAccessMetrics() accessMetrics {
@@ -23,11 +24,12 @@ func newAccessMetrics() accessMetrics {
 			Buckets: prometheus.ExponentialBuckets(0.0005, 3, 10),
 		}, []string{"review", "result"}),
 		terminations: counter("watch_terminations_total", "Rights to watches that ended before their watches did, by why.", "reason"),
+		changes:      counter("rights_changes_total", "Changes of roles and bindings that were acted on: lost, or gained.", "change"),
 	}
 }
 
 func (m accessMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations}
+	return []prometheus.Collector{m.attempts, m.decisions, m.reviews, m.terminations, m.changes}
 }
 
 // Attempted counts a request whose caller was looked for.
@@ -40,6 +42,9 @@ func (m *Metrics) Decided(decision string) { m.access.decisions.WithLabelValues(
 func (m *Metrics) Reviewed(review, result string, took time.Duration) {
 	m.access.reviews.WithLabelValues(review, result).Observe(took.Seconds())
 }
+
+// RightsChanged counts a change of roles or bindings that was acted on.
+func (m *Metrics) RightsChanged(change string) { m.access.changes.WithLabelValues(change).Inc() }
 
 // Terminated counts a right to a watch that ended.
 func (m *Metrics) Terminated(reason string) { m.access.terminations.WithLabelValues(reason).Inc() }

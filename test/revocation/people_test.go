@@ -30,6 +30,7 @@ func facadeConfig(t *testing.T, c *testkit.Cluster) *rest.Config {
 
 // place is a namespace whose reader is whoever is bound to its roles.
 type place struct {
+	run *suite.Facade // of whom was asked last
 	*suite.Fixture
 	cluster *testkit.Cluster
 	admin   kubernetes.Interface
@@ -108,6 +109,7 @@ func (p *place) accounts() string { return "system:serviceaccounts:" + p.Namespa
 // askers are the clients of both servers for somebody.
 func (p *place) askers(t *testing.T, run *suite.Facade, who *rest.Config) *testkit.Oracle {
 	t.Helper()
+	p.run = run
 	return run.As(t, who)
 }
 

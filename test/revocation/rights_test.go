@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,15 +17,13 @@ import (
 func Test12RoleBindingDeleted(t *testing.T) {
 	run := suite.StartDelegating(t, suite.Cluster(t))
 	for name, w := range ways {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: changes are counted
 			p := newPlace(t, suite.Cluster(t))
 			p.addRole(t)
 			p.bind(t, "Role", reader, p.anAccount("robot"))
 			robot := p.bearer(t, "robot", testkit.TokenOptions{})
 			x := p.watch(t, p.askers(t, run, robot), w.with(robot.BearerToken))
-			p.unbind(t)
-			x.ends(t, time.Now())
+			x.loses(t, func() { p.unbind(t) })
 			x.refused(t, http.StatusForbidden)
 		})
 	}
@@ -84,13 +81,11 @@ func Test12RightsShrink(t *testing.T) {
 			},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { // one after the other: changes are counted
 			p, who := newPlace(t, suite.Cluster(t)), somebody()
 			c.give(t, p, who)
 			x := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, who, "team-of-"+who)), ways["JSON"])
-			c.take(t, p, who)
-			x.ends(t, time.Now())
+			x.loses(t, func() { c.take(t, p, who) })
 			x.refused(t, http.StatusForbidden)
 		})
 	}
@@ -110,8 +105,7 @@ func Test12OthersGoOn(t *testing.T) {
 	must(t, err)
 	leaver := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, "leaver-"+p.Namespace)), ways["JSON"])
 	stayer := p.watch(t, p.askers(t, run, p.cluster.ConfigOf(t, "stayer-"+p.Namespace)), ways["JSON"])
-	p.unbind(t)
-	leaver.ends(t, time.Now())
+	leaver.loses(t, func() { p.unbind(t) })
 	stayer.tells(t, "still")
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,8 +16,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// soon is how long a watch may outlast the right to it.
-const soon = 2 * time.Second
+// soon is less than reviews are apart: a watch that ends in that time was told that its right is gone. On a machine that
+// does nothing else it takes a tenth of a second.
+const soon = 20 * time.Second
 
 // secret is what nobody may be shown who may not read any more.
 const secret = "told-to-nobody-any-more"
@@ -90,9 +93,34 @@ func (x *watched) tells(t *testing.T, value string) {
 	x.Until(t, suite.Within, "the change is told", func(r *testkit.Recording) bool { return r.Reached() >= rv })
 }
 
-// ends changes the object to what may not be told, and waits for the end, which came since the right was gone.
-func (x *watched) ends(t *testing.T, gone time.Time) {
+// losses is how many changes the facade has acted on that took rights away.
+func (x *watched) losses(t *testing.T) int {
 	t.Helper()
+	admin, err := x.place.cluster.Config("admin")
+	must(t, err)
+	answer := x.place.run.As(t, admin).Facade.MustAsk(t, testkit.Question{Path: "/metrics"})
+	found := regexp.MustCompile(`(?m)^listfacade_rights_changes_total\{change="lost"\} (\d+)$`).FindSubmatch(answer.Body)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(string(found[1]))
+	must(t, err)
+	return n
+}
+
+// loses takes a right away, waits until the facade has heard of it, changes the object to what may not be told, and waits
+// for the end. Which of two changes is heard of first, of rights and of objects, nobody promises: two watches tell.
+func (x *watched) loses(t *testing.T, take func()) {
+	t.Helper()
+	before := x.losses(t)
+	take()
+	gone := time.Now()
+	testkit.Eventually(t, suite.Within, "the facade has heard that the right is gone", func() error {
+		if x.losses(t) == before {
+			return errors.New("it has not")
+		}
+		return nil
+	})
 	last := x.place.put(t, x.way.gvr, "seen", secret)
 	rec := x.Ended(t, suite.Within)
 	if took := time.Since(gone); took > soon {
