@@ -14,10 +14,22 @@ import (
 
 // Upstream is who is asked.
 type Upstream interface {
-	// Post sends a JSON body to a path of the upstream and returns the answer's code and body.
+	// Post sends a JSON body to a path of the upstream and returns the answer's code and body. An error that has a
+	// method NotSent says nothing about the upstream: more was to be sent than the facade sends.
 	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
 	// Unheard is how long the upstream has not answered anybody who asked it anything; 0 while it does.
 	Unheard() time.Duration
+}
+
+// notSent is an error about a question that the facade did not send.
+type notSent interface {
+	error
+	NotSent()
+}
+
+func isNotSent(err error) bool {
+	var e notSent
+	return errors.As(err, &e)
 }
 
 // errRefused says that the upstream did not even let a review pass.

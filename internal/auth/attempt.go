@@ -41,11 +41,13 @@ func (r *Reviews) insist(ctx context.Context, a Attributes) (authorizationv1.Sub
 	return r.attempt(ctx, a, ByRequest)
 }
 
-// attempt sends one review.
+// attempt sends one review. One that was not sent is no trouble of the upstream's.
 func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
-	status, err := review(ctx, r.config.Upstream, reviewsPath, subjectAccessReview(a))
+	status, err := review(ctx, r.upstreamFor(asker), reviewsPath, subjectAccessReview(a))
 	switch {
+	case isNotSent(err):
+		return status, err
 	case err == nil || isAnswer(err):
 		r.trouble.over()
 	default:
@@ -53,6 +55,13 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (autho
 	}
 	r.observer.Reviewed(asker, time.Since(asked), err)
 	return status, err
+}
+
+func (r *Reviews) upstreamFor(asker Asker) Upstream {
+	if asker == ByLease {
+		return r.config.Leases.Upstream
+	}
+	return r.config.Upstream
 }
 
 // isAnswer tells what is wrong with one question from what is wrong with the upstream.

@@ -16,13 +16,15 @@
 // is a SelfSubjectAccessReview.
 //
 // Of Reviews it promises as well:
-//   - who asks for ever new things costs the upstream a bounded rate of reviews, and pushes out no decision of others;
+//   - who asks for ever new things costs the upstream a bounded rate of reviews, pushes out no decision of others, and
+//     is refused before others are when the rate is short;
 //   - what is known of somebody is forgotten when their rights have changed (Lost, Gained), and an answer to what was
 //     asked before that is not kept;
 //   - a watch's Lease ends with the right that it stands on: it is reviewed every now and then, whatever happens; from
 //     when a loss is told, no event passes its Check before the upstream has said that it may, unless that cannot be
 //     asked; and it ends with the credential, with the identity, and when the upstream has not said for too long;
-//   - reviews on behalf of leases have rates of their own, however many leases there are.
+//   - reviews on behalf of leases have rates of their own, however many leases there are, and wait for no question of a
+//     request; what the facade itself does not send is no sign of an upstream that does not answer.
 //
 // Authenticator.Run owns two goroutines: one reads what is trusted again (Trust), one asks how the upstream treats the
 // anonymous; both end before it returns. Constructors start nothing. The goroutine that follows leases, and those of

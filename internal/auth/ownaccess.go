@@ -24,6 +24,9 @@ func (r *Reviews) Review(ctx context.Context, c *Caller, asked authorizationv1.S
 			User: c.Info.GetName(), UID: c.Info.GetUID(), Groups: c.Info.GetGroups(), Extra: extraValues(c.Info),
 		},
 	})
+	if isNotSent(err) {
+		return status, &BusyError{After: retryAfter}
+	}
 	r.observer.Reviewed(ByRequest, time.Since(began), err)
 	if err != nil {
 		return status, &UnavailableError{Err: err}

@@ -20,7 +20,9 @@ func (r Rate) refills() time.Duration {
 	return time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second))
 }
 
-// rates bounds what costs the upstream a question: of each share of the facade, and over all. A limiter that rested for
+// rates bounds what costs the upstream a question: of each share of the facade, and over all. Half of what may come at
+// once over all is for those who had no more than their part in the current second: who floods, under however many
+// names, is refused before others are. A limiter that rested for
 // as long as it takes to fill up says what a new one says, so it is forgotten: there are two generations, and who is in
 // neither has rested. How many there are at most follows from the rate over all, without which none is made.
 type rates struct {
@@ -30,6 +32,7 @@ type rates struct {
 	all        *rate.Limiter
 	young, old map[string]*rate.Limiter
 	turned     time.Time // when the young last became old
+	second     second
 }
 
 func newRates(each, all Rate) *rates {
@@ -41,8 +44,13 @@ func (r *rates) take(share string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	if missing := 1 - r.all.TokensAt(now); missing > 0 {
+	left := r.all.TokensAt(now)
+	if missing := 1 - left; missing > 0 {
 		return time.Duration(missing / float64(r.all.Limit()) * float64(time.Second))
+	}
+	r.second.turn(now)
+	if left < 1+float64(r.all.Burst())/2 && !r.second.owes(share, float64(r.all.Limit())) {
+		return r.second.ends(now)
 	}
 	reservation := r.of(share, now).ReserveN(now, 1)
 	if after := reservation.DelayFrom(now); after > 0 {
@@ -50,6 +58,7 @@ func (r *rates) take(share string) time.Duration {
 		return after
 	}
 	r.all.AllowN(now, 1)
+	r.second.took[share]++
 	return 0
 }
 

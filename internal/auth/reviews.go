@@ -138,6 +138,8 @@ func outcomeOf(result singleflight.Result) (answer, Outcome, error) {
 	switch {
 	case errors.As(result.Err, &busy):
 		return answer{}, Busy, busy
+	case isNotSent(result.Err):
+		return answer{}, Busy, &BusyError{After: retryAfter}
 	case result.Err != nil:
 		return answer{}, Unavailable, &UnavailableError{Err: result.Err}
 	}

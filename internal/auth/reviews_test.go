@@ -521,10 +521,10 @@ func TestTotalRate(t *testing.T) {
 			}
 			_ = how(r, t.Context(), podsOf(person(fmt.Sprint(i)), "a"))
 		}
-		if n := j.total(); n > 800+400*10 || n < 800+400*9 {
+		if n := j.total(); n > 300+150*10 || n < 300+150*9 {
 			t.Errorf("%d reviews in ten seconds", n)
 		}
-		if n := len(r.misses.young) + len(r.misses.old); n > 800+400*10 {
+		if n := len(r.misses.young) + len(r.misses.old); n > 300+150*10 {
 			t.Errorf("%d limiters", n)
 		}
 	})

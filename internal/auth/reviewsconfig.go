@@ -22,7 +22,8 @@ type ReviewsConfig struct {
 	// AlwaysAllowGroups are the groups whose members may read everything without a review.
 	AlwaysAllowGroups []string
 	// ShareRate bounds the questions of each caller's share (Caller.Share) that are not known yet, 50 a second and 200
-	// at once, and TotalRate those of all, 400 and 800.
+	// at once, and TotalRate those of all, 150 and 300. When the total is short, those wait first who had more than
+	// their part of it. It is to be below the pace at which Upstream asks: a queue there is nobody's turn in particular.
 	ShareRate, TotalRate Rate
 
 	Leases LeasesConfig
@@ -35,6 +36,9 @@ type ReviewsConfig struct {
 
 // LeasesConfig is when leases are reviewed. Zero values stand for the defaults.
 type LeasesConfig struct {
+	// Upstream is asked on behalf of leases: one that no question of a request holds up, since what is below bounds
+	// these reviews already. nil stands for the one that requests ask.
+	Upstream Upstream
 	// Every is how often each decision that a lease stands on is reviewed, without any hint that it has changed: 30 s, up
 	// to a fifth more or less.
 	Every time.Duration
@@ -63,11 +67,14 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 		c.AlwaysAllowPaths = []string{"/livez", "/readyz", "/healthz"}
 	}
 	orDefault(&c.ShareRate, Rate{PerSecond: 50, Burst: 200})
-	orDefault(&c.TotalRate, Rate{PerSecond: 400, Burst: 800})
+	orDefault(&c.TotalRate, Rate{PerSecond: 150, Burst: 300})
 	if c.Observer == nil {
 		c.Observer = nobody{}
 	}
 	c.Leases = c.Leases.withDefaults()
+	if c.Leases.Upstream == nil {
+		c.Leases.Upstream = c.Upstream
+	}
 	return c
 }
 

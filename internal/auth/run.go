@@ -88,7 +88,7 @@ func (r *Reviews) follow(ctx context.Context, h *held, asked uint64) {
 	switch {
 	case len(h.leases) == 0: // released meanwhile, or ended with a refusal
 	case err != nil:
-		r.unanswered(h, began)
+		r.unanswered(h, began, err)
 	case !h.who.trusts(said.allowed, asked): // rights have changed since it was asked
 		r.leases.schedule.put(h, time.Now().Add(r.config.Leases.Debounce), urgent)
 	default:
@@ -98,8 +98,8 @@ func (r *Reviews) follow(ctx context.Context, h *held, asked uint64) {
 	}
 }
 
-// unanswered keeps a decision whose review failed, for a time.
-func (r *Reviews) unanswered(h *held, asked time.Time) {
+// unanswered keeps a decision whose review failed, for a time. Events wait on if the upstream was not even asked.
+func (r *Reviews) unanswered(h *held, asked time.Time, err error) {
 	if h.unanswered.IsZero() {
 		h.unanswered = asked
 	}
@@ -109,7 +109,9 @@ func (r *Reviews) unanswered(h *held, asked time.Time) {
 	}
 	after := retryLease
 	if d := h.doubt.Load(); d != nil {
-		d.failed.Store(true)
+		if !isNotSent(err) {
+			d.failed.Store(true)
+		}
 		after = retryDoubt
 	}
 	r.leases.schedule.put(h, time.Now().Add(after), urgent)

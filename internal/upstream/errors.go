@@ -40,6 +40,17 @@ func IsRefused(err error) bool {
 	return errors.As(err, &refused)
 }
 
+// NotSentError says that a question was not sent, because more were to be than are.
+type NotSentError struct{ Err error }
+
+func (e *NotSentError) Error() string { return "wait for the turn of a question: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *NotSentError) Unwrap() error { return e.Err }
+
+// NotSent tells it from what is wrong with the upstream.
+func (e *NotSentError) NotSent() {}
+
 // ImpersonationError says that no impersonation would have exactly a user's rights.
 type ImpersonationError struct{ User, Why string }
 

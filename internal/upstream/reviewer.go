@@ -36,16 +36,30 @@ func NewReviewer(config *rest.Config) (*Reviewer, error) {
 }
 
 // Post asks a question in JSON, when it is its turn, and returns the answer's code and at most 1 MiB of its body. It
-// fails at once when the turn comes after the context's deadline.
+// fails with a *NotSentError at once when the turn comes after the context's deadline.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	if err := r.turns.Wait(ctx); err != nil {
-		return 0, nil, fmt.Errorf("wait for the turn of a review: %w", err)
+		return 0, nil, &NotSentError{Err: err}
 	}
 	return r.client.Post(ctx, path, body)
 }
 
 // Unheard is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
 func (r *Reviewer) Unheard() time.Duration { return r.client.Unheard() }
+
+// Unpaced asks as a Reviewer does, without waiting for a turn.
+type Unpaced struct{ client *Client }
+
+// Unpaced is for who keeps to a pace of his own, which no storm of other questions is to hold up.
+func (r *Reviewer) Unpaced() Unpaced { return Unpaced{client: r.client} }
+
+// Post asks a question in JSON, and returns the answer's code and at most 1 MiB of its body.
+func (u Unpaced) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
+	return u.client.Post(ctx, path, body)
+}
+
+// Unheard is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
+func (u Unpaced) Unheard() time.Duration { return u.client.Unheard() }
 
 // probeWait is how long the upstream may take to say how it answers to nobody.
 const probeWait = 10 * time.Second

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -92,11 +93,16 @@ func TestReviewsTakeTurns(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
-		if _, _, err := reviewer.Post(ctx, tokenReviews, nil); err == nil || time.Since(began) != 0 {
+		_, _, err := reviewer.Post(ctx, tokenReviews, nil)
+		var notSent *NotSentError
+		if !errors.As(err, &notSent) || time.Since(began) != 0 {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
+		if _, _, err := reviewer.Unpaced().Post(ctx, tokenReviews, nil); err != nil || time.Since(began) != 0 {
+			t.Errorf("without a pace: %v after %s", err, time.Since(began))
+		}
 		elapse(time.Second)
-		if n := r.Asked(tokenReviews); n != reviewBurst+reviewsPerSecond {
+		if n := r.Asked(tokenReviews); n != 1+reviewBurst+reviewsPerSecond {
 			t.Errorf("%d after a second", n)
 		}
 	})
