@@ -40,6 +40,9 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	if errors.As(err, &oversize) {
 		return forwardFor(observe.Document)
 	}
+	if errors.Is(err, upstream.ErrCrowded) {
+		return &notReadyError{cause: errBusy}
+	}
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
-	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -43,17 +42,20 @@ type Document struct {
 
 // Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
 // steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
-// asked for, they take a bounded memory.
+// asked for, they take a bounded memory, and no more than 32 are asked for at a time.
 type Documents struct {
 	client  *Client
-	flight  singleflight.Group
+	flights *flights
 	kept    *documentStore
 	reading *semaphore.Weighted // bytes
 }
 
 // NewDocuments keeps documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
-	return &Documents{client: client, kept: newDocumentStore(documentBudget), reading: semaphore.NewWeighted(readingBudget)}
+	return &Documents{
+		client: client, flights: newFlights(documentFlights), kept: newDocumentStore(documentBudget),
+		reading: semaphore.NewWeighted(readingBudget),
+	}
 }
 
 // documentVary are the request headers that an answer may depend on.
@@ -61,8 +63,10 @@ var documentVary = []string{"Accept", "Accept-Encoding", "User-Agent"}
 
 // Get returns the upstream's answer to a GET of the path and the query, with these request headers. While the upstream
 // cannot be reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It
-// fails with *OversizeError for what there is no room to keep, which is to be passed through.
+// fails with *OversizeError for what there is no room to keep, which is to be passed through, and with ErrCrowded when
+// for ten seconds there was no place to ask.
 func (d *Documents) Get(ctx context.Context, path string, query url.Values, header http.Header) (*Document, error) {
+	query = documentQuery(path, query)
 	key := documentKey(path, query, header)
 	kept := d.kept.get(key)
 	switch {
@@ -74,11 +78,10 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 	case time.Since(kept.read) < documentFresh:
 		return kept, nil
 	}
-	done := d.flight.DoChan(key, func() (any, error) {
-		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), documentWait)
-		defer cancel()
-		return d.fetch(detached, key, Target{Path: path, Query: query}, header, kept)
+	flight, leave := d.flights.join(ctx, key, func(ctx context.Context) (*Document, error) {
+		return d.fetch(ctx, key, Target{Path: path, Query: query}, header, kept)
 	})
+	defer leave()
 	var late <-chan time.Time
 	if kept != nil {
 		patience := time.NewTimer(documentPatience)
@@ -86,16 +89,16 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 		late = patience.C
 	}
 	select {
-	case result := <-done:
-		if result.Err == nil {
-			return result.Val.(*Document), nil
+	case <-flight.over:
+		if flight.err == nil {
+			return flight.document, nil
 		}
 		var oversize *OversizeError
-		if kept != nil && !errors.As(result.Err, &oversize) {
+		if kept != nil && !errors.As(flight.err, &oversize) {
 			d.renew(key, kept)
 			return kept, nil
 		}
-		return nil, result.Err
+		return nil, flight.err
 	case <-late:
 		d.renew(key, kept)
 		return kept, nil
@@ -163,7 +166,7 @@ func (d *Documents) fetch(ctx context.Context, key string, t Target, header http
 		return nil, err
 	}
 	document := &Document{Code: response.StatusCode, Header: response.Header, Body: body, read: time.Now()}
-	if response.StatusCode == http.StatusOK {
+	if response.StatusCode == http.StatusOK && document.named(t.Query) {
 		d.kept.put(key, document)
 	}
 	return document, nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -263,17 +262,38 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// Only what an answer depends on makes it another one.
 func TestDocumentQuery(t *testing.T) {
+	const schema = testkit.Ask("/openapi/v3/api/v1")
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d := NewDocuments(r.client)
-		for _, query := range []url.Values{{"a": {"1"}}, {"a": {"2"}}, nil} {
-			if _, err := d.Get(t.Context(), "/apis", query, nil); err != nil {
+		r.Script(schema, tagged("one"))
+		for _, c := range []struct {
+			ask   testkit.Ask
+			query url.Values
+			asked int // in all
+			sent  string
+		}{
+			{apis, nil, 1, ""},
+			{apis, url.Values{"x": {"1"}, "hash": {"one"}, "timeout": {"5s"}}, 1, ""},
+			{apis, url.Values{"pretty": {""}}, 1, ""},
+			{apis, url.Values{"pretty": {"1"}}, 2, "pretty=true"},
+			{apis, url.Values{"pretty": {"true", "false"}, "x": {"2"}}, 2, "pretty=true"},
+			{apis, url.Values{"pretty": {"0"}}, 3, "pretty=false"},
+			{apis, url.Values{"pretty": {"junk"}}, 3, "pretty=false"},
+			{schema, nil, 1, ""},
+			{schema, url.Values{"hash": {"one"}, "x": {"1"}}, 2, "hash=one"},
+			{schema, url.Values{"hash": {"one"}}, 2, "hash=one"},
+			{schema, url.Values{"hash": {"two"}}, 3, "hash=two"}, // answered, but not by what has this hash: not kept
+			{schema, url.Values{"hash": {"two"}}, 4, "hash=two"},
+		} {
+			if _, err := d.Get(t.Context(), string(c.ask), c.query, nil); err != nil {
 				t.Error(err)
 			}
-		}
-		synctest.Wait()
-		if n := r.Asked(apis); n != 3 {
-			t.Errorf("asked %d times", n)
+			all := r.Requests(c.ask)
+			if last := all[len(all)-1].URL.RawQuery; len(all) != c.asked || last != c.sent {
+				t.Errorf("%v: asked %d times, at last for %q", c.query, len(all), last)
+			}
 		}
 	})
 }
