@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// soon is less than reviews are apart: a watch that ends in that time was told that its right is gone. On a machine that
-// does nothing else it takes a tenth of a second.
+// soon is less than reviews are apart: a watch that ends in that time was told that its right is gone. On a machine
+// that does nothing else it takes a tenth of a second.
 const soon = 20 * time.Second
 
 // secret is what nobody may be shown who may not read any more.
@@ -108,8 +108,9 @@ func (x *watched) losses(t *testing.T) int {
 	return n
 }
 
-// loses takes a right away, waits until the facade has heard of it, changes the object to what may not be told, and waits
-// for the end. Which of two changes is heard of first, of rights and of objects, nobody promises: two watches tell.
+// loses takes a right away, waits until the facade has heard of it, changes the object to what may not be told, and
+// waits for the end. Which of two changes is heard of first, of rights and of objects, nobody promises: two watches
+// tell.
 func (x *watched) loses(t *testing.T, take func()) {
 	t.Helper()
 	before := x.losses(t)
