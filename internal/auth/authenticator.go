@@ -36,8 +36,8 @@ type AuthenticatorConfig struct {
 // FailureLimits are how many tokens a second may turn out to prove nobody, and how many at once. A source is an
 // address, or 64 bits of one in IPv6.
 type FailureLimits struct {
-	Source, Total           rate.Limit // by default 10 and 100 a second
-	SourceBurst, TotalBurst int        // by default 50 and 400
+	Source, Total           rate.Limit // by default 10 a second, and ten times as many but 100 at least
+	SourceBurst, TotalBurst int        // by default 50, and four times the total
 }
 
 func (l FailureLimits) withDefaults() FailureLimits {
@@ -45,7 +45,8 @@ func (l FailureLimits) withDefaults() FailureLimits {
 		l.Source, l.SourceBurst = 10, 50
 	}
 	if l.Total == 0 {
-		l.Total, l.TotalBurst = 100, 400
+		l.Total = max(100, 10*l.Source)
+		l.TotalBurst = int(4 * l.Total)
 	}
 	return l
 }

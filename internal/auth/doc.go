@@ -4,7 +4,7 @@
 // certificate that kube-apiserver's own libraries verify; that a bad credential is refused and none is anonymous, if
 // the upstream has anonymous users; that an upstream that cannot be asked refuses nobody (UnavailableError); that
 // tokens are neither kept nor in an error or a log; and that tokens that prove nobody cost the upstream no more reviews
-// than FailureLimits allow, while whoever is known passes.
+// than FailureLimits allow, while whoever is known, or was minutes ago, passes.
 //
 // Of what is allowed it promises that a Grant exists only after the upstream's own authorizer said yes to exactly the
 // attributes that the Grant carries, and has said nothing else since; that it was asked at most the cache's time to

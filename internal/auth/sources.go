@@ -20,7 +20,8 @@ const (
 // sources bounds the reviews of tokens that prove nobody: anybody can make up as many as they like, and each one that
 // is not known from before costs the upstream a question. Only a failure is charged, when it is known, so that many who
 // come from one address with good tokens are not refused; until then a review under way holds its place, so that
-// reviews at the same time are no way around.
+// reviews at the same time are no way around. Tokens that were good lately pass: failures of others, from the same
+// address or from many, keep nobody out who was there before.
 type sources struct {
 	limits FailureLimits
 	mu     sync.Mutex // guards the rest
@@ -55,13 +56,31 @@ func (s *sources) enter(address string) (settle func(failed bool), err error) {
 	return func(failed bool) { s.leave(from, failed) }, nil
 }
 
+// pass is enter for a review that waits for no place and takes none.
+func (s *sources) pass(address string) (settle func(failed bool)) {
+	return func(failed bool) {
+		if failed {
+			s.charge(address)
+		}
+	}
+}
+
+// charge notes a failure that held no place; where there is no room for it, it costs nothing.
+func (s *sources) charge(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, who := range [...]*source{s.of(address), s.total} {
+		who.failures.AllowN(time.Now(), 1)
+	}
+}
+
 func (s *sources) leave(from *source, failed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, who := range [...]*source{from, s.total} {
 		who.underWay--
 		if failed {
-			who.failures.AllowN(time.Now(), 1) // there is room: who is under way holds it
+			who.failures.AllowN(time.Now(), 1) // there is room: who is under way holds it, but for charge
 		}
 	}
 }

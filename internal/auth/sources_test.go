@@ -78,6 +78,60 @@ func TestBadTokensAtOnce(t *testing.T) {
 	})
 }
 
+// A token that was good goes on being, whatever others send from the same address, or from many.
+func TestBadTokensKeepNobodyOut(t *testing.T) {
+	for name, c := range map[string]struct{ sources, each, mine int }{"one address": {1, 12, 1}, "twelve others": {12, 10, 99}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := knows(map[string]string{"good": "alice"})
+				a := tokensOnly(u, nil)
+				from := func(source int, token string) (*Caller, error) {
+					r := withToken(request(), token)
+					r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", source)
+					return a.Authenticate(r)
+				}
+				for second := range 120 {
+					for i := range c.sources * c.each {
+						_, _ = from(1+i%c.sources, fmt.Sprint("bad", second, "-", i))
+					}
+					caller, err := from(c.mine, "good")
+					expect(t, "a good token", "token:alice", caller, err)
+					<-time.After(time.Second)
+				}
+				u.users = nil
+				<-time.After(usualTTL + time.Nanosecond)
+				caller, err := from(c.mine, "good")
+				expect(t, "a token that is good no longer", "401", caller, err)
+				<-time.After(usualTTL + time.Nanosecond)
+				for i := range 400 {
+					_, _ = from(1+i%c.sources, fmt.Sprint("bad", "-", i))
+				}
+				caller, err = from(c.mine, "good")
+				expect(t, "one that was not when last reviewed", "429", caller, err)
+			})
+		})
+	}
+}
+
+// What was good passes for ten minutes after it was last believed, and a failure of it counts.
+func TestGoodTokensPassForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(map[string]string{"one": "alice", "two": "bob"})
+		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Failures = FailureLimits{Source: 0.0001, SourceBurst: 1} })
+		for token, want := range map[string]string{"one": "token:alice", "two": "token:bob"} {
+			caller, err := a.Authenticate(withToken(request(), token))
+			expect(t, token, want, caller, err)
+		}
+		<-time.After(goodLasts)
+		u.users = nil
+		caller, err := a.Authenticate(withToken(request(), "one"))
+		expect(t, "within ten minutes", "401", caller, err)
+		<-time.After(usualTTL + time.Nanosecond)
+		caller, err = a.Authenticate(withToken(request(), "two"))
+		expect(t, "after them, and after a failure", "429", caller, err)
+	})
+}
+
 // Good tokens are not charged, however many come from one address one after the other: a fleet may be behind one.
 func TestGoodTokensAreFree(t *testing.T) {
 	u := knows(nil)

@@ -17,8 +17,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
 )
 
-// maxTokens bounds the answers about tokens that are kept.
-const maxTokens = 65536
+const (
+	// maxTokens bounds the answers about tokens that are kept, and the tokens that are known to have been good.
+	maxTokens = 65536
+	// goodLasts is for how long after a token was good its review waits for no failures of others.
+	goodLasts = 10 * time.Minute
+)
 
 // tokens says whom bearer tokens stand for, and remembers it by a keyed hash: no token is kept.
 type tokens struct {
@@ -29,6 +33,7 @@ type tokens struct {
 	sources                *sources
 	secret                 [sha256.Size]byte
 	known                  *cache.LRUExpireCache // tokenKey to *Caller, nil for tokens that prove nobody
+	good                   *cache.LRUExpireCache // tokenKey of tokens that proved somebody when last reviewed
 
 	mu      sync.Mutex // guards flights
 	flights map[tokenKey]*flight
@@ -47,7 +52,8 @@ type flight struct {
 func newTokens(c AuthenticatorConfig) *tokens {
 	t := &tokens{
 		reviewer: c.Tokens, audiences: c.Audiences, successTTL: c.SuccessTTL, failureTTL: c.FailureTTL, outcomes: c.Outcomes,
-		sources: newSources(c.Failures), known: cache.NewLRUExpireCache(maxTokens), flights: map[tokenKey]*flight{},
+		sources: newSources(c.Failures), known: cache.NewLRUExpireCache(maxTokens), good: cache.NewLRUExpireCache(maxTokens),
+		flights: map[tokenKey]*flight{},
 	}
 	_, _ = rand.Read(t.secret[:]) // never fails (crypto/rand)
 	return t
@@ -142,7 +148,7 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token, source string) (
 		close(f.done)
 		return f, nil
 	}
-	settle, err := t.sources.enter(source)
+	settle, err := t.enter(key, source)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +163,15 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token, source string) (
 	return f, nil
 }
 
+// enter lets a review begin. That of a token which was good begins whatever else failed: who has one cannot make up
+// others, and it is one of its source's failures at most.
+func (t *tokens) enter(key tokenKey, source string) (settle func(failed bool), err error) {
+	if _, good := t.good.Get(key); good {
+		return t.sources.pass(source), nil
+	}
+	return t.sources.enter(source)
+}
+
 // fly asks, and keeps what was answered.
 func (t *tokens) fly(ctx context.Context, f *flight, key tokenKey, token string) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
@@ -168,8 +183,10 @@ func (t *tokens) fly(ctx context.Context, f *flight, key tokenKey, token string)
 	switch {
 	case f.err == nil:
 		t.known.Add(key, f.caller, t.holds(f.caller))
+		t.good.Add(key, nil, t.holds(f.caller)+goodLasts)
 	case errors.Is(f.err, ErrUnauthenticated):
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
+		t.good.Remove(key)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
