@@ -7,6 +7,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -58,21 +59,27 @@ func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
 	return attributes
 }
 
-// fieldRequirements drops operators that a review cannot express; fewer requirements only widen the question.
+// fieldRequirements drops what a review cannot express, such as a requirement of no field: that is refused by
+// kube-apiserver, as the read is after it was authorized. Fewer requirements only widen the question.
 func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
 	var out []metav1.FieldSelectorRequirement
 	for _, r := range requirements {
+		requirement := metav1.FieldSelectorRequirement{Key: r.Field, Values: []string{r.Value}}
 		switch r.Operator {
 		case selection.Equals, selection.DoubleEquals, selection.In:
-			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
+			requirement.Operator = metav1.FieldSelectorOpIn
 		case selection.NotEquals, selection.NotIn:
-			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
+			requirement.Operator = metav1.FieldSelectorOpNotIn
 		default: // field selectors know no others
+		}
+		if len(validation.ValidateFieldSelectorRequirement(requirement, validation.FieldSelectorValidationOptions{}, nil)) == 0 {
+			out = append(out, requirement)
 		}
 	}
 	return out
 }
 
+// labelRequirements drops what a review cannot express, as fieldRequirements does.
 func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
 	var out []metav1.LabelSelectorRequirement
 	for _, r := range requirements {
@@ -84,7 +91,9 @@ func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorR
 		if operator == metav1.LabelSelectorOpIn || operator == metav1.LabelSelectorOpNotIn {
 			requirement.Values = r.ValuesUnsorted()
 		}
-		out = append(out, requirement)
+		if len(validation.ValidateLabelSelectorRequirement(requirement, validation.LabelSelectorValidationOptions{}, nil)) == 0 {
+			out = append(out, requirement)
+		}
 	}
 	return out
 }

@@ -181,6 +181,10 @@ func TestSubjectAccessReview(t *testing.T) {
 			Caller: who, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
 			Fields: fieldSelector.Requirements(), Labels: labelSelector,
 		}, resource},
+		"a requirement of no field": {Attributes{
+			Caller: who, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
+			Fields: append(fields.ParseSelectorOrDie("=x,!=y").Requirements(), fieldSelector.Requirements()...), Labels: labelSelector,
+		}, resource},
 		"path": {Attributes{Caller: who, Verb: "get", Path: "/metrics"}, path},
 	} {
 		t.Run(name, func(t *testing.T) {

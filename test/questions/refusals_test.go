@@ -36,7 +36,7 @@ var badQueries = []string{
 	"resourceVersion=0&fieldSelector=metadata.name%3D..", "resourceVersion=0&fieldSelector=metadata.name%3D%25", "fieldSelector=,,,&resourceVersion=0",
 	"resourceVersion=0&labelSelector=a%20b&fieldSelector=foo&limit=x", "resourceVersion=0&includeObject=foo", "resourceVersion=0&pretty=maybe",
 	"resourceVersion=0&watch=0&allowWatchBookmarks=x", "resourceVersion=0&watch=FALSE", "export=true", "resourceVersion=0&shardSelector=x",
-	"%zz=1&resourceVersion=0", "resourceVersion=0;limit=1", "resourceVersion=0&&&=&=x", "resourceVersion=0&unknown=1&unknown=2",
+	"%zz=1&resourceVersion=0", "resourceVersion=0;limit=1", "resourceVersion=0&fieldSelector=%3Dx", "resourceVersion=0&&&=&=x", "resourceVersion=0&unknown=1&unknown=2",
 }
 
 func TestRefusedQueries(t *testing.T) {
