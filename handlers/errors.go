@@ -151,6 +151,7 @@ func statusOf(err error) *metav1.Status {
 		stale    staleError
 		unasked  *auth.UnavailableError
 		busy     *auth.BusyError
+		unsaid   *auth.InvalidError
 	)
 	switch {
 	case errors.Is(err, auth.ErrUnauthenticated):
@@ -161,6 +162,9 @@ func statusOf(err error) *metav1.Status {
 		return unavailable("kube-apiserver cannot be asked who you are and what you may do")
 	case errors.As(err, &busy):
 		return withKind(&apierrors.NewTooManyRequests("too many requests of yours at once", retryAfter(busy.After)).ErrStatus)
+	case errors.As(err, &unsaid):
+		status := unsaid.Answer
+		return withKind(&status)
 	case errors.As(err, &api):
 		status := api.Status()
 		return withKind(&status)

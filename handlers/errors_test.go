@@ -13,9 +13,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -71,6 +73,10 @@ func TestErrors(t *testing.T) {
 		"malformed resourceVersion (1.5)": {
 			func() error { _, err := parseRV("abc"); return err }(), 500, "",
 			`"resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax","code":500}`,
+		},
+		"an invalid review of oneself": {
+			&auth.InvalidError{Answer: apierrors.NewInvalid(schema.GroupKind{Group: "authorization.k8s.io"}, "", nil).ErrStatus}, 422, "",
+			`".authorization.k8s.io \"\" is invalid","reason":"Invalid","details":{"group":"authorization.k8s.io"},"code":422}`,
 		},
 		"too old": {
 			staleError{}, 503, "1",

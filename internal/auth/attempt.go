@@ -89,6 +89,18 @@ func passesIn(err error, try int) (time.Duration, bool) {
 	}
 }
 
+// invalid is what the answer says of a question that is none; nil if it says nothing like that.
+func (e *codeError) invalid() *InvalidError {
+	if e.code != http.StatusBadRequest && e.code != http.StatusUnprocessableEntity {
+		return nil
+	}
+	var status metav1.Status
+	if json.Unmarshal(e.body, &status) != nil || status.Kind != "Status" || int(status.Code) != e.code {
+		return nil
+	}
+	return &InvalidError{Answer: status}
+}
+
 // retryAfter is what a Status asks for; a second, as kube-apiserver's priority and fairness does, without one.
 func (e *codeError) retryAfter() time.Duration {
 	var status metav1.Status

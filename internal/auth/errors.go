@@ -3,6 +3,8 @@ package auth
 import (
 	"errors"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // ErrUnauthenticated says that credentials were sent that prove nobody, or none where the upstream wants some.
@@ -31,6 +33,15 @@ func (e *UnavailableError) Error() string { return "ask the upstream's authorize
 
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// InvalidError says that the upstream found a caller's own review to be none that it can answer.
+type InvalidError struct {
+	Answer metav1.Status // the upstream's, of 400 or 422
+}
+
+func (e *InvalidError) Error() string {
+	return "the upstream cannot answer the review: " + e.Answer.Message
+}
 
 // BusyError says that somebody asked for more than their share.
 type BusyError struct {

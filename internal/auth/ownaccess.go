@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -9,7 +10,8 @@ import (
 )
 
 // Review asks the upstream what the caller asks about himself, in his own words, and returns what it says. It counts as
-// a question of the caller's share; its errors are those of Authorize.
+// a question of the caller's share. Its errors are those of Authorize but for the refusal, and an *InvalidError for
+// what the upstream does not take for a question.
 func (r *Reviews) Review(ctx context.Context, c *Caller, asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	if after := r.misses.take(c.Share()); after > 0 {
 		return authorizationv1.SubjectAccessReviewStatus{}, &BusyError{After: after}
@@ -28,6 +30,12 @@ func (r *Reviews) Review(ctx context.Context, c *Caller, asked authorizationv1.S
 		return status, &BusyError{After: retryAfter}
 	}
 	r.observer.Reviewed(ByRequest, time.Since(began), err)
+	var code *codeError
+	if errors.As(err, &code) {
+		if invalid := code.invalid(); invalid != nil {
+			return status, invalid
+		}
+	}
 	if err != nil {
 		return status, &UnavailableError{Err: err}
 	}
