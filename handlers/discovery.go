@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -30,10 +32,23 @@ func conditional(header http.Header) bool {
 		slices.ContainsFunc(rareConditions, func(name string) bool { return header.Get(name) != "" })
 }
 
+// describes is the group version that a document is about. kube-apiserver leaves it to an aggregated API's own server,
+// in the caller's name, to describe its versions; whatever is above them it gathers in its own name, for all callers.
+func describes(path string) (schema.GroupVersion, bool) {
+	parts := strings.Split(strings.Trim(strings.TrimPrefix(path, "/openapi/v3/"), "/"), "/")
+	if parts[0] != "apis" || len(parts) < 3 {
+		return schema.GroupVersion{}, false
+	}
+	return schema.GroupVersion{Group: parts[1], Version: parts[2]}, true
+}
+
 // document answers for discovery, OpenAPI and the version from a kept copy of the upstream's answer.
 func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	if q.method != http.MethodGet || conditional(q.header) {
 		return forwardFor(observe.Document) // rare; the upstream knows how to answer it
+	}
+	if gv, ok := describes(q.url.Path); ok && !s.resolver.catalog.Own(ctx, gv) {
+		return forwardFor(observe.Document) // what another server says to one caller is not said to the next
 	}
 	document, err := s.documents.Get(ctx, q.url.Path, q.query, q.header)
 	var oversize *upstream.OversizeError

@@ -18,5 +18,5 @@ const (
 	ReadFromEtcd  Reason = "read_from_etcd" // kube-apiserver reads it from etcd, in words and forms of its own
 	TooLargeYAML  Reason = "large_yaml"     // it would have to be decoded as a whole
 	OwnWords      Reason = "own_words"      // an error whose text only kube-apiserver knows
-	Document      Reason = "document"       // discovery or OpenAPI, asked for in a rare way or too large to keep
+	Document      Reason = "document"       // discovery or OpenAPI: another server's, asked in a rare way, or too large
 )

@@ -41,6 +41,7 @@ type catalogContent struct {
 	resources    map[schema.GroupVersionResource]discovered
 	subresources map[schema.GroupVersionResource]bool // as "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
+	own          map[schema.GroupVersion]bool         // what the upstream itself answers for: built in, or custom
 }
 
 // discovered is a resource as discovery describes it.
@@ -105,6 +106,15 @@ func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 		}
 	}
 	return c.content.Load().builtIn[group], nil
+}
+
+// Own tells whether the upstream itself answers for a group version, rather than another server behind its aggregation
+// layer. What was not discovered, or not yet, is not known to be its own.
+func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
+	if !c.Known() && c.Refresh(ctx) != nil {
+		return false
+	}
+	return c.content.Load().own[gv]
 }
 
 // HasSubresource tells whether a resource that was looked up has a subresource, as "status".
@@ -186,7 +196,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	}
 	content := &catalogContent{
 		resources:    map[schema.GroupVersionResource]discovered{},
-		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{},
+		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
 	for _, list := range lists {
 		c.add(content, list, services)
@@ -209,6 +219,7 @@ func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, ser
 		return
 	}
 	foreign := services.foreign(gv)
+	content.own[gv] = !foreign
 	custom, known := services.custom(gv)
 	if !foreign && !custom {
 		content.builtIn[gv.Group] = true

@@ -1,0 +1,59 @@
+package handlers
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// says answers with JSON.
+func says(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// What another server says of itself is asked for each time; what the upstream says of all and of its own is kept.
+func TestDocumentsOfOtherServers(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Script("/apis", says(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+
+			`{"name":"own.io","versions":[{"groupVersion":"own.io/v1","version":"v1"}]},`+
+			`{"name":"other.io","versions":[{"groupVersion":"other.io/v1","version":"v1"}]}]}`))
+		f.Script("/apis/apiregistration.k8s.io/v1/apiservices", says(`{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1",`+
+			`"items":[{"spec":{"group":"own.io","version":"v1"}},{"spec":{"group":"other.io","version":"v1","service":{"name":"s"}}}]}`))
+		for _, gv := range []string{"own.io/v1", "other.io/v1"} {
+			f.Script(testkit.Ask("/apis/"+gv), says(`{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"`+gv+`","resources":[]}`))
+			f.Script(testkit.Ask("/apis/"+gv+"/"), says(`{}`))
+			f.Script(testkit.Ask("/openapi/v3/apis/"+gv), says(`{}`))
+		}
+		f.Script("/apis/other.io", says(`{}`))
+		f.Script("/openapi/v3/api/v1", says(`{}`))
+		f.get(t, reads[0]) // discovers
+		for path, kept := range map[string]bool{
+			"/apis": true, "/apis/own.io/v1": true, "/apis/own.io/v1/": true, "/openapi/v3/apis/own.io/v1": true, "/openapi/v3/api/v1": true,
+			"/api/v1": true, "/apis/other.io": true,
+			"/apis/other.io/v1": false, "/apis/other.io/v1/": false, "/openapi/v3/apis/other.io/v1": false,
+		} {
+			before, want := f.Asked(testkit.Ask(path)), 1
+			source := observe.FromCache
+			if !kept {
+				want, source = 3, observe.FromUpstream
+			}
+			for range 3 {
+				if response, body := f.get(t, path); response.StatusCode != http.StatusOK {
+					t.Errorf("%s: %s %s", path, response.Status, body)
+				}
+				if got := f.events.last().Source; got != source {
+					t.Errorf("%s is answered from %s", path, got)
+				}
+			}
+			if n := f.Asked(testkit.Ask(path)) - before; n != want {
+				t.Errorf("%s was asked for %d times", path, n)
+			}
+		}
+	})
+}
