@@ -7,7 +7,10 @@ import (
 )
 
 // checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend
-// it.
+// it. And it depends on what the upstream has said since the start, not on whether it is heard now: all replicas ask
+// the same one, so an outage would take them all out of their Service at once, and with them what the cache may still
+// serve. When --max-staleness is over, reads are answered 503 with a reason and Retry-After, which tells a client more
+// than a connection that is refused, and the first reads after the outage find their replicas in place.
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}
