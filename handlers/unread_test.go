@@ -18,7 +18,7 @@ func TestUnreadBodies(t *testing.T) {
 		began := time.Now()
 		for _, target := range []string{allOfThem + "?resourceVersion=0", allOfThem + "?watch=1&timeoutSeconds=1"} {
 			announced, never := io.Pipe()
-			defer never.Close()
+			defer func() { _ = never.Close() }()
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, announced)
 			if err != nil {
 				t.Fatal(err)
@@ -44,7 +44,7 @@ func TestReviewsAreSentInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		send := func(ctx context.Context) (int, error) {
 			announced, never := io.Pipe()
-			defer never.Close()
+			defer func() { _ = never.Close() }()
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://facade.test/apis/authentication.k8s.io/v1/selfsubjectreviews", announced)
 			if err != nil {
 				return 0, err
