@@ -7,7 +7,8 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// What the upstream does not take for a question is told in its words; whatever else it answers is no word on the review.
+// What the upstream does not take for a question is told in its words; whatever else it answers is no word on the
+// review.
 func TestInvalidReview(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no field","reason":"Invalid","code":`
 	for name, c := range map[string]struct {
