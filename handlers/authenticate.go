@@ -70,8 +70,15 @@ func isSpaced(header http.Header) bool {
 	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
 }
 
-// bearerToken is the token that a request's Authorization holds; empty when it holds none.
+// protocolToken begins the websocket protocol that stands for a token: browsers can send no other.
+const protocolToken = "base64url.bearer.authorization.k8s.io."
+
+// bearerToken is the token that a request's Authorization holds; empty when it holds none, or another came beside it
+// that may be the one which counts.
 func bearerToken(header http.Header) string {
+	if strings.Contains(strings.Join(header.Values("Sec-Websocket-Protocol"), ","), protocolToken) {
+		return ""
+	}
 	parts := strings.SplitN(strings.TrimSpace(header.Get("Authorization")), " ", 3)
 	if len(parts) < 2 || !strings.EqualFold(parts[0], "bearer") {
 		return ""

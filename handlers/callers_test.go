@@ -160,3 +160,25 @@ func TestSpeaker(t *testing.T) {
 		})
 	}
 }
+
+// The token that is passed on is the one that proved the caller, or none.
+func TestBearerToken(t *testing.T) {
+	for name, c := range map[string]struct {
+		header http.Header
+		want   string
+	}{
+		"none":             {http.Header{}, ""},
+		"a token":          {http.Header{"Authorization": {"Bearer a.b.c"}}, "a.b.c"},
+		"in small letters": {http.Header{"Authorization": {"bearer a"}}, "a"},
+		"spaces around it": {http.Header{"Authorization": {"  Bearer a "}}, "a"},
+		"two spaces":       {http.Header{"Authorization": {"Bearer  a"}}, ""},
+		"a password":       {http.Header{"Authorization": {"Basic YTpi"}}, ""},
+		"two":              {http.Header{"Authorization": {"Bearer a", "Bearer b"}}, "a"},
+		"another protocol": {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"base64.binary.k8s.io"}}, "a"},
+		"one beside it":    {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"x, base64url.bearer.authorization.k8s.io.Yg"}}, ""},
+	} {
+		if got := bearerToken(c.header); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
