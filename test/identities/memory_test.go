@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -32,10 +33,24 @@ import (
 type process struct {
 	*exec.Cmd
 	facade *suite.Facade
+	said   bytes.Buffer // for when it has ended
+	over   sync.Once
 }
 
-// startProcess compiles and starts the command. What its collector frees is overwritten at once.
-func startProcess(t *testing.T, w *world) *process {
+// end ends the process, once, and returns what it said.
+func (p *process) end(t *testing.T) string {
+	t.Helper()
+	p.over.Do(func() {
+		_ = p.Process.Signal(syscall.SIGTERM)
+		if err := p.Wait(); err != nil {
+			t.Errorf("the facade ended with %v", err)
+		}
+	})
+	return p.said.String()
+}
+
+// startProcess compiles and starts the command, with further arguments. What its collector frees is overwritten at once.
+func startProcess(t *testing.T, w *world, further ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "listfacade")
@@ -44,17 +59,16 @@ func startProcess(t *testing.T, w *world) *process {
 	}
 	c := facade.Defaults()
 	c.Port, c.CertDir = freePort(t), dir
-	p := &process{Cmd: exec.Command(binary, "--kubeconfig", w.Kubeconfigs["listfacade"], "--secure-port", strconv.Itoa(c.Port), "--cert-dir", dir)}
+	arguments := append([]string{"--kubeconfig", w.Kubeconfigs["listfacade"], "--secure-port", strconv.Itoa(c.Port), "--cert-dir", dir}, further...)
+	p := &process{Cmd: exec.Command(binary, arguments...)}
 	p.Env = append(os.Environ(), "GODEBUG=clobberfree=1", "GOGC=10")
-	var said bytes.Buffer
-	p.Stdout, p.Stderr = &said, &said
+	p.Stdout, p.Stderr = &p.said, &p.said
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = p.Process.Signal(syscall.SIGTERM)
-		if err := p.Wait(); err != nil || t.Failed() {
-			t.Logf("the facade ended with %v:\n%s", err, said.String())
+		if said := p.end(t); t.Failed() {
+			t.Logf("the facade said:\n%s", said)
 		}
 	})
 	url := "https://127.0.0.1:" + strconv.Itoa(c.Port)

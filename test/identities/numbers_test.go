@@ -15,8 +15,7 @@ const threats = 40
 
 // awaited are the numbers that no test has yet.
 var awaited = map[int]bool{
-	13: true, 14: true, 15: true, 16: true, 28: true, 29: true, 30: true, 31: true, 32: true, 33: true, 34: true, 35: true, 36: true,
-	37: true, 38: true, 39: true, 40: true,
+	38: true, 39: true, 40: true,
 }
 
 // TestNumbers holds that every numbered threat has a test, in this suite or in another.
