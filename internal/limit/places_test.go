@@ -117,6 +117,7 @@ func TestKeysTakeTurns(t *testing.T) {
 			}
 			for range 20 {
 				<-time.After(5*time.Second + time.Second/2)
+				synctest.Wait() // whoever was given a seat has counted it
 				var before [3]int64
 				for i := range given {
 					before[i] = given[i].Load()

@@ -15,7 +15,7 @@ const threats = 40
 
 // awaited are the numbers that no test has yet.
 var awaited = map[int]bool{
-	38: true, 39: true, 40: true,
+	39: true, 40: true,
 }
 
 // TestNumbers holds that every numbered threat has a test, in this suite or in another.

@@ -1,0 +1,157 @@
+package revocation
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// rotating are files that a facade is started with and that change under it.
+type rotating struct {
+	cert, key, clientCA string
+	pairs               []testkit.KeyPair // that are served one after the other
+	roots               *x509.CertPool    // of all of them
+}
+
+func newRotating(t *testing.T, clientCA []byte) *rotating {
+	t.Helper()
+	dir := t.TempDir()
+	r := &rotating{
+		cert: filepath.Join(dir, "tls.crt"), key: filepath.Join(dir, "tls.key"), clientCA: filepath.Join(dir, "ca.crt"), roots: x509.NewCertPool(),
+	}
+	for range 2 {
+		cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+		must(t, err)
+		r.pairs = append(r.pairs, testkit.KeyPair{CertData: cert, KeyData: key})
+		r.roots.AppendCertsFromPEM(cert)
+	}
+	r.serve(t, r.pairs[0])
+	r.put(t, r.clientCA, clientCA)
+	return r
+}
+
+// put replaces a file as a whole.
+func (r *rotating) put(t *testing.T, file string, data []byte) {
+	t.Helper()
+	must(t, os.WriteFile(file+".new", data, 0o600))
+	must(t, os.Rename(file+".new", file))
+}
+
+// serve puts a serving pair into place, and returns its certificate.
+func (r *rotating) serve(t *testing.T, pair testkit.KeyPair) *x509.Certificate {
+	t.Helper()
+	all, err := certutil.ParseCertsPEM(pair.CertData)
+	must(t, err)
+	r.put(t, r.cert, pair.CertData)
+	r.put(t, r.key, pair.KeyData)
+	return all[0]
+}
+
+// visit asks over a connection of its own, and returns what it was answered and who served.
+func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certificate, error) {
+	config := &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12}
+	if pair != nil {
+		own, err := tls.X509KeyPair(pair.CertData, pair.KeyData)
+		if err != nil {
+			return 0, nil, err
+		}
+		// Whatever the server says that it takes.
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: suite.Within}
+	response, err := client.Get(url + "/version")
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	return response.StatusCode, response.TLS.PeerCertificates[0], nil
+}
+
+// answered waits until a certificate's owner is answered with a code.
+func (r *rotating) answered(t *testing.T, url string, pair testkit.KeyPair, code int) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, fmt.Sprintf("the certificate is answered with %d", code), func() error {
+		got, _, err := r.visit(url, &pair)
+		return errors.Join(err, wants(got, code))
+	})
+}
+
+// Test38Rotation: serving certificates and the authorities of clients change while the facade serves. Nobody is turned
+// away whose certificate holds, nobody let in whose authority was withdrawn, and garbage changes nothing.
+func Test38Rotation(t *testing.T) {
+	before, after := testkit.NewAuthority(t, "before"), testkit.NewAuthority(t, "after")
+	who := testkit.Certificate{User: somebody()}
+	old, young := before.Certify(t, who), after.Certify(t, who)
+	r := newRotating(t, before.CertData())
+	run := suite.StartDelegating(t, suite.Cluster(t), func(c *facade.Config) {
+		c.CertFile, c.KeyFile, c.Authentication.ClientCAFile = r.cert, r.key, r.clientCA
+	})
+	r.answered(t, run.URL, old, http.StatusOK)
+	r.answered(t, run.URL, young, http.StatusUnauthorized)
+
+	stop, visits := r.keepVisiting(t, run.URL, old)
+	r.put(t, r.clientCA, append(before.CertData(), after.CertData()...))
+	r.answered(t, run.URL, young, http.StatusOK)
+	next := r.serve(t, r.pairs[1])
+	testkit.Eventually(t, suite.Within, "the next certificate is served", func() error {
+		_, by, err := r.visit(run.URL, &old)
+		if err == nil && !by.Equal(next) {
+			err = errors.New("it is another")
+		}
+		return err
+	})
+	stop()
+	if visits() < 10 {
+		t.Errorf("visited %d times", visits())
+	}
+
+	r.put(t, r.clientCA, after.CertData())
+	r.answered(t, run.URL, old, http.StatusUnauthorized)
+	stop, _ = r.keepVisiting(t, run.URL, young)
+	r.put(t, r.clientCA, []byte("garbage"))
+	r.put(t, r.cert, []byte("garbage"))
+	testkit.Eventually(t, suite.Within, "both are found to be none", func() error {
+		if n := run.Logs.FilterMessageSnippet("cannot be read").Len(); n < 2 {
+			return fmt.Errorf("%d warnings", n)
+		}
+		return nil
+	})
+	r.answered(t, run.URL, young, http.StatusOK)
+	r.answered(t, run.URL, old, http.StatusUnauthorized)
+	stop()
+}
+
+// keepVisiting visits again and again, and takes every visit that is not answered for a fault.
+func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) (stop func(), visits func() int) {
+	t.Helper()
+	over, ended, count := make(chan struct{}), make(chan struct{}), 0
+	go func() {
+		defer close(ended)
+		for {
+			if code, _, err := r.visit(url, &pair); err != nil || code != http.StatusOK {
+				t.Errorf("visit %d: %d, %v", count, code, err)
+			}
+			count++
+			select {
+			case <-over:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(over); <-ended }), func() int { return count }
+}
