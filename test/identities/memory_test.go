@@ -49,7 +49,8 @@ func (p *process) end(t *testing.T) string {
 	return p.said.String()
 }
 
-// startProcess compiles and starts the command, with further arguments. What its collector frees is overwritten at once.
+// startProcess compiles and starts the command, with further arguments. What its collector frees is overwritten at
+// once.
 func startProcess(t *testing.T, w *world, further ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
