@@ -57,7 +57,7 @@ var errNotServed = &apierrors.StatusError{ErrStatus: metav1.Status{
 }}
 
 // errLargeReview is a review of oneself with more bytes than any has.
-var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", maxReview))
+var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
 // errNoRoute is a path below one of kube-apiserver's APIs that none of its routes has (semantics 8.4).
 var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{

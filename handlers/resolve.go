@@ -120,7 +120,7 @@ func (q *Request) allowsMethod() bool {
 		return true
 	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath)
-	case isSelfReview(q.method, q.info):
+	case isSelfReview(q):
 		return true
 	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == verbProxy:
 		return false

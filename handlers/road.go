@@ -53,7 +53,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	defer leave()
-	if isSelfReview(q.method, q.info) {
+	if isSelfReview(q) {
 		if err := q.readReview(r.Body); err != nil {
 			return err
 		}

@@ -13,10 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // A review of oneself is a POST that writes nothing: kubectl auth whoami and kubectl auth can-i send them. They are
@@ -33,29 +32,18 @@ const (
 	canI   = "selfsubjectaccessreviews"
 )
 
-// selfReviews are the resources of such reviews.
-var selfReviews = sets.New(
-	schema.GroupResource{Group: authenticationv1.GroupName, Resource: whoAmI},
-	schema.GroupResource{Group: authorizationv1.GroupName, Resource: canI},
-	schema.GroupResource{Group: authorizationv1.GroupName, Resource: "selfsubjectrulesreviews"},
-)
-
-// maxReview is how many bytes a review may have; they have some hundred.
-const maxReview = 64 << 10
-
 // isSelfReview tells a review of oneself.
-func isSelfReview(method string, info *request.RequestInfo) bool {
-	return method == http.MethodPost && info.Verb == "create" && info.Subresource == "" && info.Namespace == "" && info.APIVersion == "v1" &&
-		selfReviews.Has(schema.GroupResource{Group: info.APIGroup, Resource: info.Resource})
+func isSelfReview(q *Request) bool {
+	return q.method == http.MethodPost && upstream.IsQuestion(q.url.Path)
 }
 
 // readReview reads the body of a review.
 func (q *Request) readReview(from io.Reader) error {
-	body, err := io.ReadAll(io.LimitReader(from, maxReview+1))
+	body, err := io.ReadAll(io.LimitReader(from, upstream.QuestionLimit+1))
 	if err != nil {
 		return badRequest("the review could not be read")
 	}
-	if len(body) > maxReview {
+	if len(body) > upstream.QuestionLimit {
 		return errLargeReview
 	}
 	q.body = body
@@ -65,7 +53,7 @@ func (q *Request) readReview(from io.Reader) error {
 // answersReview tells whether a review is answered here rather than passed on.
 func answersReview(q *Request) bool {
 	byName := q.Caller.Way == auth.ByCertificate || q.Caller.Way == auth.ByFrontProxy
-	return byName && isSelfReview(q.method, q.info) && (q.info.Resource == whoAmI || q.info.Resource == canI)
+	return byName && isSelfReview(q) && q.info.APIVersion == "v1" && (q.info.Resource == whoAmI || q.info.Resource == canI)
 }
 
 // reviewCodecs read and write reviews.
