@@ -314,7 +314,7 @@ func (r *concurrentRun) listRepeatedly(random *rand.Rand) map[RV]string {
 		}
 		var said []string
 		for o := range s.Objects(Span{}) {
-			said = append(said, fmt.Sprintf("%s@%d", o.Key, o.RV))
+			said = append(said, fmt.Sprintf("%s@%d", o.Key(), o.RV))
 		}
 		found[s.RV()] = strings.Join(said, " ")
 		if s.RV() == r.last || len(found) == 1000 {

@@ -109,9 +109,9 @@ func (f *feeds) offer(seq int64, e *entry) {
 		o = e.before
 	}
 	f.offerAt(anchor{by: byNothing}, seq, e)
-	f.offerAt(anchor{byNamespace, o.Namespace}, seq, e)
-	f.offerAt(anchor{byName, o.Name}, seq, e)
-	f.offerAt(anchor{byKey, o.Key}, seq, e)
+	f.offerAt(anchor{byNamespace, o.Namespace()}, seq, e)
+	f.offerAt(anchor{byName, o.Name()}, seq, e)
+	f.offerAt(anchor{byKey, o.Key()}, seq, e)
 	for i := range f.indexes {
 		is := f.indexes[i].value(o)
 		f.offerAt(anchor{i, is}, seq, e)

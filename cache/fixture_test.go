@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,8 +18,8 @@ import (
 
 var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 
-// nodeField is the position of spec.nodeName in a pod's Attributes.Fields.
-var nodeField = slices.IndexFunc(pods.Fields(), func(f selectors.Field) bool { return f.Label == "spec.nodeName" })
+// nodeField is where a pod's Attributes have spec.nodeName.
+var nodeField = pods.Place("spec.nodeName")
 
 // pod returns an object at rv on a node, with a label app when app is not empty. Its bytes follow the shape of the
 // upstream's.
@@ -29,12 +28,17 @@ func pod(key string, rv RV, node, app string) *Object {
 	if !namespaced {
 		namespace, name = "", key
 	}
-	a := selectors.Attributes{Namespace: namespace, Name: name, Fields: make([]string, len(pods.Fields()))}
-	a.Fields[nodeField] = node
+	var labels []selectors.Label
 	if app != "" {
-		a.Labels = selectors.LabelSet{{Key: "app", Value: app}}
+		labels = []selectors.Label{{Key: "app", Value: app}}
 	}
-	return &Object{Key: key, RV: rv, Attributes: a, Item: itemOf(key, rv, node, app)}
+	values := make([]string, len(pods.Fields()))
+	for i, field := range pods.Fields() {
+		if field.Label == "spec.nodeName" {
+			values[i] = node
+		}
+	}
+	return &Object{Attributes: pods.Attributes(namespace, name, labels, values), RV: rv, Item: itemOf(key, rv, node, app)}
 }
 
 // shape is that of the objects here.
@@ -94,7 +98,7 @@ func newTestLane(t testing.TB, o Options, rv RV, objects ...*Object) *Lane {
 func apply(t testing.TB, l *Lane, kind ChangeKind, o *Object) {
 	t.Helper()
 	if err := l.Apply(Change{Kind: kind, Object: o}); err != nil {
-		t.Fatalf("apply %s at %d: %v", o.Key, o.RV, err)
+		t.Fatalf("apply %s at %d: %v", o.Key(), o.RV, err)
 	}
 }
 
@@ -132,7 +136,7 @@ func describe(e Event) string {
 		return fmt.Sprintf("%s@%d", e.Type, e.RV)
 	}
 	o := e.Object
-	return fmt.Sprintf("%s %s@%d %s %s", e.Type, o.Key, o.RV, o.Fields[nodeField], o.Labels.Get("app"))
+	return fmt.Sprintf("%s %s@%d %s %s", e.Type, o.Key(), o.RV, o.Field(nodeField), o.Labels().Get("app"))
 }
 
 // pass lets time go by inside a synctest bubble.
@@ -141,7 +145,7 @@ func pass(d time.Duration) { <-time.After(d) }
 func keys(objects []*Object) []string {
 	var all []string
 	for _, o := range objects {
-		all = append(all, o.Key)
+		all = append(all, o.Key())
 	}
 	return all
 }

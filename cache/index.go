@@ -12,11 +12,10 @@ type Index struct {
 	exact func(*selectors.Predicate) (string, bool)
 }
 
-// FieldIndex indexes a selectable field: label is its canonical name ("spec.nodeName"), position its place in
-// selectors.Attributes.Fields.
-func FieldIndex(label string, position int) Index {
+// FieldIndex indexes a selectable field: label is its canonical name ("spec.nodeName"), at its place (Kind.Place).
+func FieldIndex(label string, at selectors.Place) Index {
 	return Index{
-		value: func(o *Object) string { return o.Fields[position] },
+		value: func(o *Object) string { return o.Field(at) },
 		exact: func(p *selectors.Predicate) (string, bool) { return p.Exact(label) },
 	}
 }
@@ -24,7 +23,7 @@ func FieldIndex(label string, position int) Index {
 // LabelIndex indexes the values of one label key.
 func LabelIndex(key string) Index {
 	return Index{
-		value: func(o *Object) string { return o.Labels.Get(key) },
+		value: func(o *Object) string { return o.Labels().Get(key) },
 		exact: func(p *selectors.Predicate) (string, bool) { return p.ExactLabel(key) },
 	}
 }

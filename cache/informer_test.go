@@ -72,14 +72,14 @@ func (n *informer) take(e Event) error {
 	if e.Type == InitialEventsEnd {
 		return nil
 	}
-	known, present := n.store[e.Object.Key]
+	known, present := n.store[e.Object.Key()]
 	if present != (e.Type != Added) || e.Object.RV <= known {
 		return fmt.Errorf("%s, but the store has it at %d", describe(e), known)
 	}
 	if e.Type == Deleted {
-		delete(n.store, e.Object.Key)
+		delete(n.store, e.Object.Key())
 	} else {
-		n.store[e.Object.Key] = e.Object.RV
+		n.store[e.Object.Key()] = e.Object.RV
 	}
 	return nil
 }
@@ -108,8 +108,8 @@ func TestInformersConverge(t *testing.T) {
 		if err := l.Apply(c); err != nil {
 			t.Fatal(err)
 		}
-		if delete(existing, c.Object.Key); c.Kind == Upsert {
-			existing[c.Object.Key] = c.Object
+		if delete(existing, c.Object.Key()); c.Kind == Upsert {
+			existing[c.Object.Key()] = c.Object
 		}
 		if i%1500 == 1499 {
 			existing = g.objects(rv)
@@ -121,7 +121,7 @@ func TestInformersConverge(t *testing.T) {
 	for i, n := range informers {
 		want := map[string]RV{}
 		for o := range current(t, l).selected(n.predicate, "") {
-			want[o.Key] = o.RV
+			want[o.Key()] = o.RV
 		}
 		equal(t, fmt.Sprintf("store of %s after %d restarts", n.predicate, n.restarts), n.store, want)
 		if failures[i] != nil {

@@ -105,7 +105,7 @@ func (l *Lane) Apply(c Change) error {
 		return l.absence()
 	}
 	rv := c.Object.RV
-	before, present := s.Get(c.Object.Key)
+	before, present := s.Get(c.Object.Key())
 	together := l.options.ReadFromEtcd && c.Kind == Delete
 	if rv < s.rv || rv == s.rv && (!together || !present) {
 		return ErrOutOfOrder

@@ -44,7 +44,7 @@ func TestApplyRefusesRepeats(t *testing.T) {
 		{Delete, pod("a/z", 15, "", "")},
 	} {
 		if err := l.Apply(c); !errors.Is(err, ErrOutOfOrder) {
-			t.Errorf("%s at %d: %v", c.Object.Key, c.Object.RV, err)
+			t.Errorf("%s at %d: %v", c.Object.Key(), c.Object.RV, err)
 		}
 	}
 	equal(t, "objects", current(t, l).Len(), 2)
@@ -95,7 +95,7 @@ func TestAt(t *testing.T) {
 
 func content(s *State) (text string) {
 	for o := range s.Objects(Span{}) {
-		text += fmt.Sprintf("%s@%d ", o.Key, o.RV)
+		text += fmt.Sprintf("%s@%d ", o.Key(), o.RV)
 	}
 	return text
 }

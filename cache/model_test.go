@@ -38,7 +38,7 @@ func (m *model) newest() version { return m.versions[len(m.versions)-1] }
 func (m *model) change(c Change) bool {
 	last := m.newest().objects
 	m.rv = c.Object.RV
-	before := last[c.Object.Key]
+	before := last[c.Object.Key()]
 	if c.Kind == Delete {
 		m.deleted = m.rv
 	}
@@ -48,10 +48,10 @@ func (m *model) change(c Change) bool {
 	v := version{rv: m.rv, objects: maps.Clone(last), before: before}
 	if c.Kind == Delete {
 		v.deletion = c.Object
-		delete(v.objects, c.Object.Key)
+		delete(v.objects, c.Object.Key())
 	} else {
 		v.now = c.Object
-		v.objects[c.Object.Key] = c.Object
+		v.objects[c.Object.Key()] = c.Object
 	}
 	m.versions = append(m.versions, v)
 	return true
@@ -73,7 +73,7 @@ func (m *model) list(rv RV, p *selectors.Predicate) []string {
 	var said []string
 	for _, o := range m.at(rv) {
 		if p.Matches(&o.Attributes) {
-			said = append(said, fmt.Sprintf("%s@%d", o.Key, o.RV))
+			said = append(said, fmt.Sprintf("%s@%d", o.Key(), o.RV))
 		}
 	}
 	slices.SortFunc(said, func(a, b string) int {
@@ -164,8 +164,8 @@ func (g *generator) change(rv RV, existing map[string]*Object) Change {
 	if g.IntN(4) > 0 {
 		return Change{Upsert, o}
 	}
-	if last := existing[o.Key]; last != nil {
-		o = pod(o.Key, rv, last.Fields[nodeField], last.Labels.Get("app"))
+	if last := existing[o.Key()]; last != nil {
+		o = pod(o.Key(), rv, last.Field(nodeField), last.Labels().Get("app"))
 	}
 	return Change{Delete, o}
 }
@@ -175,7 +175,7 @@ func (g *generator) deletions(rv RV, existing map[string]*Object) []Change {
 	var all []Change
 	for _, o := range existing {
 		if g.IntN(8) == 0 {
-			all = append(all, Change{Delete, pod(o.Key, rv, o.Fields[nodeField], o.Labels.Get("app"))})
+			all = append(all, Change{Delete, pod(o.Key(), rv, o.Field(nodeField), o.Labels().Get("app"))})
 		}
 	}
 	return all
@@ -185,7 +185,7 @@ func (g *generator) objects(upTo RV) map[string]*Object {
 	all := map[string]*Object{}
 	for range g.IntN(30) {
 		o := g.object(RV(g.Uint64N(uint64(upTo)) + 1))
-		all[o.Key] = o
+		all[o.Key()] = o
 	}
 	return all
 }
@@ -348,7 +348,7 @@ func (r *modelRun) list() {
 	}
 	var got []string
 	for o := range s.selected(p, "") {
-		got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
+		got = append(got, fmt.Sprintf("%s@%d", o.Key(), o.RV))
 	}
 	equal(r, fmt.Sprintf("list at %d of %s", rv, p), got, r.model.list(rv, p))
 	equal(r, "RV", s.RV(), rv)
@@ -362,8 +362,8 @@ func (r *modelRun) chunks() {
 	for from, more := "", true; more; {
 		c := s.Chunk(p, from, limit)
 		for o := range flat(slices.Values(c.Runs)) {
-			got = append(got, fmt.Sprintf("%s@%d", o.Key, o.RV))
-			from = o.Key + "\x00"
+			got = append(got, fmt.Sprintf("%s@%d", o.Key(), o.RV))
+			from = o.Key() + "\x00"
 		}
 		if more = c.More; more && c.Len != limit {
 			r.Fatalf("%d of %d objects, and more to come", c.Len, limit)

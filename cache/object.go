@@ -7,12 +7,10 @@ import (
 
 // Object is one object at one RV, immutable (I2).
 type Object struct {
-	// Key is the upstream's storage order: "namespace/name", or "name" for cluster-scoped kinds (semantics 2.7).
-	Key string
+	// Attributes are what States, predicates and indexes look at. Their Key is the upstream's storage order.
+	selectors.Attributes
 	// RV is the object's own metadata.resourceVersion.
 	RV RV
-	// Attributes are what predicates and indexes look at.
-	selectors.Attributes
 	// Item is the object as the upstream encoded it.
 	Item wire.Item
 }
@@ -23,7 +21,7 @@ const objectOverhead = 384
 
 // Size returns the bytes of memory that the object costs, about.
 func (o *Object) Size() int {
-	return o.Item.Size() + len(o.Key) + objectOverhead
+	return o.Item.Size() + len(o.Key()) + objectOverhead
 }
 
 // at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the

@@ -45,8 +45,8 @@ func TestSelectAgainstBruteForce(t *testing.T) {
 func matching(s *State, p *selectors.Predicate, from string) []string {
 	var want []string
 	for o := range s.Objects(Span{}) {
-		if o.Key >= from && p.Matches(&o.Attributes) {
-			want = append(want, o.Key)
+		if o.Key() >= from && p.Matches(&o.Attributes) {
+			want = append(want, o.Key())
 		}
 	}
 	return want
@@ -106,7 +106,7 @@ func TestSelectionYieldsPages(t *testing.T) {
 	}{
 		"everything":     {whole: 5, selected: 5 * fill},
 		"a namespace":    {namespace: "b", whole: 2, selected: 2 * fill},
-		"from a key on":  {from: objects[fill/2].Key, whole: 4, parts: 1, selected: 5*fill - fill/2},
+		"from a key on":  {from: objects[fill/2].Key(), whole: 4, parts: 1, selected: 5*fill - fill/2},
 		"most of a page": {labels: "app=x", parts: 5*fill/10 + 4, selected: 5*fill - 5*fill/10},
 		"nothing":        {labels: "app=z"},
 	} {
@@ -160,7 +160,7 @@ func TestChunkOfAnyLimit(t *testing.T) {
 	s := current(t, newTestLane(t, Options{}, RV(len(objects)), objects...))
 	for _, limit := range []int{len(objects), len(objects) + 1, math.MaxInt - 1, math.MaxInt} {
 		// From the middle of a page on: the place of the first object counts, too.
-		chunk := s.Chunk(selecting(t, "", "", ""), objects[3].Key, limit)
+		chunk := s.Chunk(selecting(t, "", "", ""), objects[3].Key(), limit)
 		if chunk.Len != len(objects)-3 || chunk.More || chunk.Last() != objects[len(objects)-1] {
 			t.Errorf("limit %d: %d objects, more %t", limit, chunk.Len, chunk.More)
 		}

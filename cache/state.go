@@ -27,9 +27,9 @@ type State struct {
 func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	sorted := slices.Clone(objects)
 	slices.SortFunc(sorted, func(a, b *Object) int {
-		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(b.RV, a.RV)) // newest first: Compact keeps the first
+		return cmp.Or(strings.Compare(a.Key(), b.Key()), cmp.Compare(b.RV, a.RV)) // newest first: Compact keeps the first
 	})
-	sorted = slices.CompactFunc(sorted, func(a, b *Object) bool { return a.Key == b.Key })
+	sorted = slices.CompactFunc(sorted, func(a, b *Object) bool { return a.Key() == b.Key() })
 	s := &State{epoch: e, rv: rv, shape: shape, objects: newTree(nil, sorted)}
 	for _, o := range sorted {
 		s.size += int64(o.Size())

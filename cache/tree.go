@@ -68,9 +68,9 @@ type place struct {
 
 func (t *tree) placeOf(o *Object) place {
 	if t.value == nil {
-		return place{key: o.Key}
+		return place{key: o.Key()}
 	}
-	return place{t.value(o), o.Key}
+	return place{t.value(o), o.Key()}
 }
 
 func (t *tree) compare(a, b *Object) int {
@@ -79,7 +79,7 @@ func (t *tree) compare(a, b *Object) int {
 			return c
 		}
 	}
-	return strings.Compare(a.Key, b.Key)
+	return strings.Compare(a.Key(), b.Key())
 }
 
 // reaches reports whether o stands at or after p.
@@ -89,7 +89,7 @@ func (t *tree) reaches(o *Object, p place) bool {
 			return v > p.value
 		}
 	}
-	return o.Key >= p.key
+	return o.Key() >= p.key
 }
 
 // spot is the position of an object in a tree. The spot behind the last object is {len(chunks), 0, 0}.

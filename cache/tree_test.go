@@ -11,7 +11,7 @@ import (
 
 // TestTreeAgainstSortedSlice grows and shrinks a tree through splits and joins of pages and chunks.
 func TestTreeAgainstSortedSlice(t *testing.T) {
-	byNode := func(o *Object) string { return o.Fields[nodeField] }
+	byNode := func(o *Object) string { return o.Field(nodeField) }
 	for name, value := range map[string]func(*Object) string{"by key": nil, "by node": byNode} {
 		t.Run(name, func(t *testing.T) {
 			random := settings.Random(t)
@@ -22,10 +22,10 @@ func TestTreeAgainstSortedSlice(t *testing.T) {
 					o := pod(fmt.Sprintf("ns%d/p%d", n%7, n), RV(random.Uint64()), fmt.Sprint("n", n%50), "")
 					if random.IntN(10) < phase.deletesIn10 {
 						tree = tree.without(o)
-						delete(want, o.Key)
+						delete(want, o.Key())
 					} else {
 						tree = tree.put(o)
-						want[o.Key] = o
+						want[o.Key()] = o
 					}
 				}
 				if err := tree.verify(); err != nil {
@@ -74,7 +74,7 @@ func TestTreeJoinsSmallPages(t *testing.T) {
 func numbered(n int) []*Object {
 	objects := make([]*Object, n)
 	for i := range objects {
-		objects[i] = &Object{Key: fmt.Sprintf("ns/%06d", i)}
+		objects[i] = &Object{Attributes: pods.Attributes("ns", fmt.Sprintf("%06d", i), nil, nil)}
 	}
 	return objects
 }
@@ -83,7 +83,7 @@ func numbered(n int) []*Object {
 func TestEditKeepsOtherPages(t *testing.T) {
 	before := newTree(nil, numbered(10000))
 	old := pagesIn(&before)
-	changed := &Object{Key: "ns/005000", RV: 9}
+	changed := &Object{Attributes: pods.Attributes("ns", "005000", nil, nil), RV: 9}
 	after := before.put(changed)
 	fresh := pagesIn(&after)
 	if len(old) != len(fresh) {
@@ -98,7 +98,7 @@ func TestEditKeepsOtherPages(t *testing.T) {
 	if differ != 1 {
 		t.Errorf("%d pages were replaced, want 1", differ)
 	}
-	at, found := before.find(place{key: changed.Key})
+	at, found := before.find(place{key: changed.Key()})
 	if !found || before.object(at).RV != 0 {
 		t.Error("the older tree sees the change")
 	}

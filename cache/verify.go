@@ -78,7 +78,7 @@ func (t *tree) verify() error {
 			}
 			for _, o := range p.objects {
 				if last != nil && t.compare(last, o) >= 0 {
-					return fmt.Errorf("%q does not sort before %q", last.Key, o.Key)
+					return fmt.Errorf("%q does not sort before %q", last.Key(), o.Key())
 				}
 				last = o
 			}
@@ -102,7 +102,7 @@ func (t *tree) sameAs(s *State) error {
 	for o := range s.Objects(Span{}) {
 		at, found := t.find(t.placeOf(o))
 		if !found || t.object(at) != o {
-			return fmt.Errorf("lacks %q", o.Key)
+			return fmt.Errorf("lacks %q", o.Key())
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State,
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
 	if goesOn(q, state, p, chunk) {
-		last := chunk.Last().Key
+		last := chunk.Last().Key()
 		prefix := q.keyPrefix()
 		start := cacheStyle
 		if q.resource.ReadFromEtcd() {
@@ -117,7 +117,7 @@ func goesOn(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
 	}
-	last := chunk.Last().Key
+	last := chunk.Last().Key()
 	return state.Count(cache.Span{Prefix: q.keyPrefix(), From: last + "\x00"}) > 0
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-var _ labels.Labels = selectors.LabelSet(nil)
+var _ labels.Labels = selectors.LabelSet{}
 
 // Every subset of five keys, asked for every key, against apimachinery's map.
 func TestLabelSetLikeApimachinery(t *testing.T) {
@@ -20,7 +20,7 @@ func TestLabelSetLikeApimachinery(t *testing.T) {
 				reference[key] = "value of " + key
 			}
 		}
-		set := labelSet(reference)
+		set := attributes(pods, reference, nil).Labels()
 		for _, key := range append(keys, "aa", "zz") {
 			value, exists := set.Lookup(key)
 			wantValue, wantExists := reference.Lookup(key)

@@ -33,9 +33,7 @@ func benchObject(k *selectors.Kind) (*selectors.Attributes, labels.Set, fields.S
 		"spec.restartPolicy": "Always", "spec.schedulerName": "default-scheduler", "spec.serviceAccountName": "web",
 		"spec.hostNetwork": "false", "status.phase": "Running", "status.podIP": "10.1.2.3",
 	}
-	object := attributes(k, fieldsOf)
-	object.Labels = labelSet(labelsOf)
-	return object, labelsOf, fieldsOf
+	return attributes(k, labelsOf, fieldsOf), labelsOf, fieldsOf
 }
 
 func TestMatchesDoesNotAllocate(t *testing.T) {

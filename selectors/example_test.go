@@ -27,14 +27,13 @@ func Example() {
 	wanted := pods.Predicate("shop", labels, fields)
 
 	for _, node := range []string{"node-1", "node-2"} {
-		pod := selectors.Attributes{Namespace: "shop", Name: "web-0", Labels: selectors.LabelSet{{Key: "app", Value: "web"}}}
-		for _, field := range pods.Fields() { // of which the cache reads the values out of the pod's JSON
-			value := ""
+		values := make([]string, len(pods.Fields())) // which the cache reads out of the pod's JSON
+		for i, field := range pods.Fields() {
 			if field.Label == "spec.nodeName" {
-				value = node
+				values[i] = node
 			}
-			pod.Fields = append(pod.Fields, value)
 		}
+		pod := pods.Attributes("shop", "web-0", []selectors.Label{{Key: "app", Value: "web"}}, values)
 		fmt.Println("a web pod on", node, "is wanted:", wanted.Matches(&pod))
 	}
 	if node, ok := wanted.Exact("spec.nodeName"); ok {

@@ -7,18 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// Places of a field's value besides an index into Attributes.Fields.
-const (
-	atName      = -1
-	atNamespace = -2
-	// atNowhere is for labels that are accepted and never set, like a Pod's status.podIPs.
-	atNowhere = -3
-)
-
 // fieldTerm is one requirement of a field selector, compiled: place is known, no map is built per object.
 type fieldTerm struct {
 	label string
-	place int
+	place Place
 	equal bool   // else not equal
 	value string // of an equal one
 	not   valueSet
@@ -35,7 +27,7 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 	asked, not := map[requirement]bool{}, map[string][]string{}
 	requirements := selector.Requirements()
 	for _, r := range requirements {
-		t := fieldTerm{label: r.Field, place: k.place(r.Field), equal: r.Operator != selection.NotEquals}
+		t := fieldTerm{label: r.Field, place: k.Place(r.Field), equal: r.Operator != selection.NotEquals}
 		isNew := not[t.label] == nil
 		if t.equal {
 			t.value, isNew = r.Value, !asked[requirement{r.Field, r.Value}]
@@ -56,43 +48,14 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 	return terms, len(requirements) > 0
 }
 
-// place finds where Attributes hold the value of a canonical label.
-func (k *Kind) place(label string) int {
-	switch label {
-	case nameLabel:
-		return atName
-	case namespaceLabel:
-		return atNamespace
-	}
-	for i := range k.fields {
-		if k.fields[i].Label == label {
-			return i
-		}
-	}
-	return atNowhere
-}
-
 // matches compares one field. A field that the object lacks compares as "" (semantics 5.2); so does metadata.namespace
 // of a cluster-scoped object, which has none.
 func (t *fieldTerm) matches(a *Attributes) bool {
-	value := t.valueIn(a)
+	value := a.Field(t.place)
 	if t.equal {
 		return value == t.value
 	}
 	return !t.not.has(value)
-}
-
-func (t *fieldTerm) valueIn(a *Attributes) string {
-	switch {
-	case t.place == atName:
-		return a.Name
-	case t.place == atNamespace:
-		return a.Namespace
-	case t.place >= 0 && t.place < len(a.Fields):
-		return a.Fields[t.place]
-	default:
-		return ""
-	}
 }
 
 // appendTo writes the term so that terms which ask the same are written the same.

@@ -77,7 +77,7 @@ func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []stri
 	return k
 }
 
-// Fields returns the fields whose values a caller has to put into Attributes.Fields, in that order; metadata.name and
+// Fields returns the fields whose values a caller has to give to Attributes, in that order; metadata.name and
 // metadata.namespace are not among them. The caller must not change the result.
 func (k *Kind) Fields() []Field { return k.fields }
 

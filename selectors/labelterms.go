@@ -104,9 +104,9 @@ func (l *labelTerms) match(set LabelSet) bool {
 
 func (l *labelTerms) matchByKey(set LabelSet) bool {
 	required := l.required
-	for i := range set {
-		for _, t := range l.byKey[set[i].Key] {
-			if !t.matchesValue(set[i].Value) {
+	for key, value := range set.All() {
+		for _, t := range l.byKey[key] {
+			if !t.matchesValue(value) {
 				return false
 			}
 			if t.needsKey() {

@@ -47,7 +47,7 @@ func (p *Predicate) narrow(scope Scope) {
 
 // Matches decides whether an object is in. It does not allocate.
 func (p *Predicate) Matches(a *Attributes) bool {
-	if !p.possible || (p.namespace != "" && a.Namespace != p.namespace) {
+	if !p.possible || (p.namespace != "" && a.Namespace() != p.namespace) {
 		return false
 	}
 	for i := range p.fields {
@@ -55,7 +55,7 @@ func (p *Predicate) Matches(a *Attributes) bool {
 			return false
 		}
 	}
-	return p.labels.match(a.Labels)
+	return p.labels.match(a.Labels())
 }
 
 // Namespace returns the namespace that every match lies in: the path's, or else that of an exact metadata.namespace

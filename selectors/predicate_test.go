@@ -2,6 +2,7 @@ package selectors_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -20,30 +21,25 @@ var (
 	roleKind   = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
 )
 
-// labelSet is what a scan of an object with these labels yields.
-func labelSet(set map[string]string) selectors.LabelSet {
-	var s selectors.LabelSet
-	for key, value := range set {
-		s = append(s, selectors.Label{Key: key, Value: value})
+// attributes is what a scan of an object with these labels and this field set yields.
+func attributes(k *selectors.Kind, labels labels.Set, set fields.Set) *selectors.Attributes {
+	var sorted []selectors.Label
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		sorted = append(sorted, selectors.Label{Key: key, Value: labels[key]})
 	}
-	slices.SortFunc(s, func(a, b selectors.Label) int { return strings.Compare(a.Key, b.Key) })
-	return s
-}
-
-// attributes is what a scan of an object with this field set yields.
-func attributes(k *selectors.Kind, set fields.Set) *selectors.Attributes {
-	a := &selectors.Attributes{Namespace: set["metadata.namespace"], Name: set["metadata.name"]}
-	for _, field := range k.Fields() {
-		a.Fields = append(a.Fields, set[field.Label])
+	values := make([]string, len(k.Fields()))
+	for i, field := range k.Fields() {
+		values[i] = set[field.Label]
 	}
-	return a
+	a := k.Attributes(set["metadata.namespace"], set["metadata.name"], sorted, values)
+	return &a
 }
 
 // checkLabels compares a predicate with the selector that it was made of.
 func checkLabels(t *testing.T, p *selectors.Predicate, reference labels.Selector, set map[string]string) {
 	t.Helper()
 	want := reference.Matches(labels.Set(set))
-	if got := p.Matches(&selectors.Attributes{Labels: labelSet(set)}); got != want {
+	if got := p.Matches(attributes(pods, set, nil)); got != want {
 		t.Errorf("%q on labels %v: got %v, apimachinery says %v", reference, set, got, want)
 	}
 }
@@ -52,7 +48,7 @@ func checkLabels(t *testing.T, p *selectors.Predicate, reference labels.Selector
 func checkFields(t *testing.T, k *selectors.Kind, p *selectors.Predicate, reference fields.Selector, set fields.Set) {
 	t.Helper()
 	want := reference.Matches(set)
-	if got := p.Matches(attributes(k, set)); got != want {
+	if got := p.Matches(attributes(k, nil, set)); got != want {
 		t.Errorf("%q on fields %v: got %v, apimachinery says %v", reference, set, got, want)
 	}
 }
@@ -181,10 +177,10 @@ func TestEqualStringsMatchTheSame(t *testing.T) {
 
 	var objects []*selectors.Attributes
 	for _, set := range labelUniverse() {
-		objects = append(objects, &selectors.Attributes{Name: "x", Namespace: "x", Labels: labelSet(set)})
+		objects = append(objects, attributes(pod, set, fields.Set{"metadata.name": "x", "metadata.namespace": "x"}))
 	}
 	for _, set := range fieldUniverse() {
-		objects = append(objects, attributes(pod, set))
+		objects = append(objects, attributes(pod, nil, set))
 	}
 	for _, namespace := range []string{"", "x", "y"} {
 		for _, text := range singlesAndPairs(labelGrammar()) {
@@ -260,7 +256,7 @@ func TestSelectorsThatMatchNothing(t *testing.T) {
 		pod.Predicate("", labels.Nothing(), nil),
 		pod.Predicate("", nil, fields.Nothing()),
 	} {
-		if p.Matches(&selectors.Attributes{Namespace: "x", Name: "x"}) || p.Everything() {
+		if p.Matches(attributes(pods, nil, fields.Set{"metadata.namespace": "x", "metadata.name": "x"})) || p.Everything() {
 			t.Errorf("%s matches something", p)
 		}
 	}

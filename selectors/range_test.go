@@ -3,6 +3,8 @@ package selectors_test
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/fields"
+
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -48,11 +50,11 @@ func TestKeyRange(t *testing.T) {
 			if p.Namespace() != test.namespace || p.Name() != test.pinned {
 				t.Errorf("range is %q/%q, want %q/%q", p.Namespace(), p.Name(), test.namespace, test.pinned)
 			}
-			object := &selectors.Attributes{Name: "a"}
+			object := fields.Set{"metadata.name": "a"}
 			if test.kind == pod {
-				object.Namespace = "n"
+				object["metadata.namespace"] = "n"
 			}
-			if got := p.Matches(object); got != test.matches {
+			if got := p.Matches(attributes(test.kind, nil, object)); got != test.matches {
 				t.Errorf("Matches = %v, want %v", got, test.matches)
 			}
 			if got, want := p.Everything(), test.fieldSelector == ""; got != want {

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -106,9 +108,12 @@ func (l *testLane) write(t *testing.T, name string) cache.RV {
 	return rv
 }
 
+// things are a kind that nobody has heard of.
+var things = selectors.ForBuiltin(schema.GroupVersionKind{Kind: "Thing"}, selectors.Namespaced)
+
 func (l *testLane) deliver(t *testing.T, name string, rv cache.RV) {
 	t.Helper()
-	object := &cache.Object{Key: "ns/" + name, RV: rv, Attributes: selectors.Attributes{Namespace: "ns", Name: name}}
+	object := &cache.Object{Attributes: things.Attributes("ns", name, nil, nil), RV: rv}
 	if err := l.lane.Apply(cache.Change{Kind: cache.Upsert, Object: object}); err != nil {
 		t.Fatal(err)
 	}
@@ -342,7 +347,7 @@ func TestContradiction(t *testing.T) {
 		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
 			t.Errorf("proven before the new list: %v", err)
 		}
-		quiet.lane.Replace(rv, nil, []*cache.Object{{Key: "ns/b", RV: rv}})
+		quiet.lane.Replace(rv, nil, []*cache.Object{{Attributes: things.Attributes("ns", "b", nil, nil), RV: rv}})
 		quiet.prover.Replaced()
 		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
 			t.Errorf("not proven after the new list: %v", err)

@@ -25,9 +25,10 @@ func (c Config) options(r upstream.Resource) cache.Options {
 	o := cache.Options{
 		Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes, ReadFromEtcd: r.ReadFromEtcd(),
 	}
-	for i, field := range selectors.ForBuiltin(r.GVK, scopeOf(r)).Fields() {
+	kind := selectors.ForBuiltin(r.GVK, scopeOf(r))
+	for _, field := range kind.Fields() {
 		if slices.Contains(c.FieldIndexes, field.Label) {
-			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, i))
+			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, kind.Place(field.Label)))
 		}
 	}
 	for _, key := range c.LabelIndexes {

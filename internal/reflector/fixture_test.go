@@ -145,7 +145,7 @@ func contents(t *testing.T, lane *Reflector) []string {
 	state := stateOf(t, lane)
 	all := []string{}
 	for object := range state.Objects(cache.Span{}) {
-		all = append(all, object.Key+"@"+object.RV.String())
+		all = append(all, object.Key()+"@"+object.RV.String())
 	}
 	return all
 }

@@ -347,7 +347,7 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				}
 				defer watcher.Close()
 				for _, key := range []string{"ns/a", "ns/b"} {
-					if e, ok := watcher.Next(); !ok || e.Type != cache.Deleted || e.Object.Key != key {
+					if e, ok := watcher.Next(); !ok || e.Type != cache.Deleted || e.Object.Key() != key {
 						t.Errorf("who watches from the list sees %v instead of the deletion of %s", e, key)
 					}
 				}

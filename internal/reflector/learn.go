@@ -76,10 +76,10 @@ func (w *writer) description() wire.Description {
 
 // newListWatch asks in the best of the ways that are left.
 func (w *writer) newListWatch() *listWatch {
-	encoding, ask := w.reflector.Encoding, w.asks[0]
+	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
 	return &listWatch{
-		client: w.client, resource: w.reflector.Resource, framing: encoding.Framing(), ask: ask,
-		reader: encoding.Reader(w.description(), ask, pathsOf(w.reflector.Kind())),
+		client: w.client, resource: w.reflector.Resource, kind: kind, framing: encoding.Framing(), ask: ask,
+		reader: encoding.Reader(w.description(), ask, pathsOf(kind)),
 	}
 }
 

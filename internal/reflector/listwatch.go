@@ -17,6 +17,7 @@ import (
 type listWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
+	kind     *selectors.Kind // of the resource
 	framing  wire.Framing
 	ask      wire.Ask
 	reader   wire.Reader
@@ -55,24 +56,18 @@ func watchQuery(rv cache.RV) url.Values {
 }
 
 // newObject makes an object of what was read; one that does not fit the resource is an error.
-func newObject(r upstream.Resource, item wire.Item, facts *wire.Facts) (*cache.Object, error) {
+func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	rv, err := cache.ParseRV(facts.ResourceVersion)
 	if err != nil {
 		return nil, fmt.Errorf("object %s/%s: %w", facts.Namespace, facts.Name, err)
 	}
-	if facts.Name == "" || r.Namespaced != (facts.Namespace != "") {
+	if facts.Name == "" || l.resource.Namespaced != (facts.Namespace != "") {
 		return nil, fmt.Errorf("object %q in namespace %q does not fit its resource's scope", facts.Name, facts.Namespace)
 	}
-	key := facts.Name
-	if facts.Namespace != "" {
-		key = facts.Namespace + "/" + facts.Name
-	}
-	labels := make(selectors.LabelSet, len(facts.Labels))
+	labels := make([]selectors.Label, len(facts.Labels))
 	for i, label := range facts.Labels {
 		labels[i] = selectors.Label(label)
 	}
-	return &cache.Object{
-		Key: key, RV: rv, Item: item,
-		Attributes: selectors.Attributes{Namespace: facts.Namespace, Name: facts.Name, Labels: labels, Fields: facts.Fields},
-	}, nil
+	attributes := l.kind.Attributes(facts.Namespace, facts.Name, labels, facts.Fields)
+	return &cache.Object{Attributes: attributes, RV: rv, Item: item}, nil
 }

@@ -67,7 +67,7 @@ func TestRefusalOfASyncedLane(t *testing.T) {
 					}
 					r.Script(ask, nil)
 					elapse(refusalLasts)
-					if event, ok := watcher.Next(); !ok || event.Object.Key != "ns/b" || watcher.Err() != nil {
+					if event, ok := watcher.Next(); !ok || event.Object.Key() != "ns/b" || watcher.Err() != nil {
 						t.Errorf("the watcher has %v, %v", event, watcher.Err())
 					}
 					if r.relisted.Load() != 0 || lane.StaleFor() != 0 {

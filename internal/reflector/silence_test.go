@@ -37,7 +37,7 @@ func TestSilentStream(t *testing.T) {
 		r.Script(testkit.AskWatch, nil)
 		r.Put("ns/b", "1")
 		elapse(5 * time.Minute) // the watch that was asked for hangs, and is given up
-		if event, ok := watcher.Next(); !ok || event.Object.Key != "ns/b" || r.relisted.Load() != 0 {
+		if event, ok := watcher.Next(); !ok || event.Object.Key() != "ns/b" || r.relisted.Load() != 0 {
 			t.Errorf("the watcher has %v, %v; listed again %d times", event, watcher.Err(), r.relisted.Load())
 		}
 		if diff := cmp.Diff([]string{"ns/a@2", "ns/b@6"}, contents(t, lane)); diff != "" || lane.StaleFor() != 0 {

@@ -90,7 +90,7 @@ func (s *stream) next() (step, error) {
 	default:
 		return step{}, fmt.Errorf("read a watch frame: unknown event type %q", frame.Type)
 	}
-	st.change.Object, err = newObject(s.resource, frame.Item, &frame.Facts)
+	st.change.Object, err = s.newObject(frame.Item, &frame.Facts)
 	return st, err
 }
 

@@ -102,12 +102,12 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 			w.learnBookmark(st.frame)
 			return w.publish(st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
-			delete(objects, o.Key)
+			delete(objects, o.Key())
 		case st.kind == stepChange:
-			objects[o.Key] = o
+			objects[o.Key()] = o
 			w.reflector.fill.objects.Store(int64(len(objects)))
-			if o.Key > highest { // initial events come in the order of their keys; later ones buy no time
-				highest = o.Key
+			if o.Key() > highest { // initial events come in the order of their keys; later ones buy no time
+				highest = o.Key()
 				patience.Reset(initialWait)
 			}
 		}
@@ -157,14 +157,14 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 		return wire.ListHead{}, err
 	}
 	list, err := d.reader.List(body, func(item wire.Item, facts wire.Facts) error {
-		o, err := newObject(d.resource, item, &facts)
+		o, err := d.newObject(item, &facts)
 		if err != nil {
 			return err
 		}
-		if objects[o.Key] != nil {
-			return fmt.Errorf("%s is there twice", o.Key)
+		if objects[o.Key()] != nil {
+			return fmt.Errorf("%s is there twice", o.Key())
 		}
-		objects[o.Key] = o
+		objects[o.Key()] = o
 		w.reflector.fill.objects.Store(int64(len(objects)))
 		return nil
 	})
