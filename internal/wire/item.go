@@ -6,6 +6,13 @@ import "github.com/listfacade/listfacade/internal/wire/internal/item"
 // asks how large it is, and everything else is asked of the Shape of its kind.
 type Item = item.Item
 
+// Dictionary is what items of a kind have in common, against which they are kept compressed. Every Shape takes items
+// that are packed and items that are not, and answers with the same bytes.
+type Dictionary = item.Dictionary
+
+// NewDictionary makes a dictionary of some hundred items of a kind. It fails when they have nothing in common.
+func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
+
 // Bookmark is what bookmarks of a kind look like, at any resourceVersion: Shape.WithResourceVersion puts another one
 // in.
 type Bookmark struct {

@@ -94,7 +94,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 	marks := *item.MarksOf(&it)
 	marks.Rest = 0
-	custom := item.New(item.Data(&it), marks) // as if its metadata had to be put in order
+	custom := item.New(item.Append(nil, &it), marks) // as if its metadata had to be put in order
 	shape := &Shape{listKind: "PodList", apiVersion: "v1", rawColumns: []byte("[]")}
 	listed, partial := wire.Form{Kind: wire.Listed}, wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
 	pretty := wire.BodyOptions{Filter: func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }}

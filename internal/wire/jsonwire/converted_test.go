@@ -23,7 +23,7 @@ func TestConversionAnnotationsAreNotInPartials(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":` + test.want + `}`
-			if got := string(shape.appendPartial(nil, &item, wire.MetaV1)); got != want {
+			if got := string(shape.appendPartial(nil, opened(&item), wire.MetaV1)); got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 			if whole := string(appendListed(nil, &item)); whole != `{"metadata":`+test.metadata+`,"spec":{}}` {

@@ -54,8 +54,8 @@ func TestScanReadsFacts(t *testing.T) {
 		if diff := cmp.Diff(test.want, facts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.object, diff)
 		}
-		if string(whole(&item)) != test.object || open(&item).cells != nil {
-			t.Errorf("got %s with cells %s, want %s without", whole(&item), open(&item).cells, test.object)
+		if string(appendWhole(nil, &item)) != test.object || cut(opened(&item)).cells != nil {
+			t.Errorf("got %s with cells %s, want %s without", appendWhole(nil, &item), cut(opened(&item)).cells, test.object)
 		}
 	}
 }
@@ -103,7 +103,7 @@ func TestScanTakesWhiteSpaceOut(t *testing.T) {
 	if diff := cmp.Diff(dense, spaced, cmp.AllowUnexported(wire.Item{})); diff != "" {
 		t.Errorf("(-dense +spaced):\n%s", diff)
 	}
-	if p := open(&dense); string(p.object) != builtinPod || string(p.cells) != `["a b",1]` || string(p.conditions) != `[{"type":"x y"}]` {
+	if p := cut(opened(&dense)); string(p.object) != builtinPod || string(p.cells) != `["a b",1]` || string(p.conditions) != `[{"type":"x y"}]` {
 		t.Errorf("got %s, %s, %s", p.object, p.cells, p.conditions)
 	}
 }
@@ -117,7 +117,7 @@ func TestScanCopies(t *testing.T) {
 	clear(row.Object)
 	clear(row.Cells)
 	clear(row.Conditions)
-	if p := open(&item); string(p.object) != builtinPod || string(p.cells) != `["p"]` || string(p.conditions) != `[{}]` {
+	if p := cut(opened(&item)); string(p.object) != builtinPod || string(p.cells) != `["p"]` || string(p.conditions) != `[{}]` {
 		t.Errorf("the item changed with its source: %s, %s, %s", p.object, p.cells, p.conditions)
 	}
 	if facts.Name != "p" || facts.Labels[0].Key != "a" {
@@ -170,8 +170,8 @@ func TestWithResourceVersion(t *testing.T) {
 				t.Errorf("%s (-scanned anew +moved):\n%s", moved, diff)
 			}
 		}
-		if string(whole(&item)) != object {
-			t.Errorf("the item itself changed: %s", whole(&item))
+		if string(appendWhole(nil, &item)) != object {
+			t.Errorf("the item itself changed: %s", appendWhole(nil, &item))
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (f *framer) printed(it *wire.Item) *wire.Item {
 	cells := `[""` + strings.Repeat(",null", max(len(f.shape.columns)-1, 0)) + `]`
 	object := marks.Object
 	marks.Cells = object + uint32(len(cells))
-	row := item.New(append(whole(it)[:object:object], cells...), marks)
+	row := item.New(append(appendWhole(nil, it), cells...), marks)
 	return &row
 }
 

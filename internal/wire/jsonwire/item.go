@@ -12,8 +12,8 @@ type parts struct {
 	conditions []byte // a JSON array; nil when there is none
 }
 
-func open(it *wire.Item) parts {
-	data, m := item.Data(it), item.MarksOf(it)
+func cut(open *item.Opened) parts {
+	data, m := open.Data(), open.Marks()
 	p := parts{object: data[:m.Object]}
 	if m.Cells > m.Object {
 		p.cells = data[m.Object:m.Cells]
@@ -24,27 +24,39 @@ func open(it *wire.Item) parts {
 	return p
 }
 
-// whole is an item's object.
-func whole(it *wire.Item) []byte { return item.Data(it)[:item.MarksOf(it).Object] }
-
 // versionOf is the text of an item's resourceVersion.
-func versionOf(it *wire.Item) []byte {
-	at := item.MarksOf(it).Version
-	return item.Data(it)[at.Start:at.End]
+func versionOf(open *item.Opened) []byte {
+	at := open.Marks().Version
+	return open.Data()[at.Start:at.End]
+}
+
+// appendWhole appends an item's object, which stands first in its bytes.
+func appendWhole(dst []byte, it *wire.Item) []byte {
+	start := len(dst)
+	return item.Append(dst, it)[:start+int(item.MarksOf(it).Object)]
 }
 
 // appendListed appends the object as it stands in a list: built-in objects leave their type meta out (semantics 7.1).
 func appendListed(dst []byte, it *wire.Item) []byte {
-	data, m := item.Data(it), item.MarksOf(it)
+	m := item.MarksOf(it)
 	if m.Rest == 0 {
-		return append(dst, data[:m.Object]...)
+		return appendWhole(dst, it)
 	}
-	return append(append(dst, '{'), data[m.Rest:m.Object]...)
+	if !it.Packed() {
+		open := item.Open(it)
+		return append(append(dst, '{'), open.Data()[m.Rest:m.Object]...)
+	}
+	start := len(dst)
+	dst = append(item.Append(append(dst, '{'), it)[:start], '{') // unpacked where it is to stand, and moved up
+	n := copy(dst[start+1:cap(dst)], dst[start+1+int(m.Rest):start+1+int(m.Object)])
+	return dst[:start+1+n]
 }
 
 // withVersion exchanges the text of the resourceVersion.
 func withVersion(it *wire.Item, rv string) wire.Item {
-	data, m := item.Data(it), *item.MarksOf(it)
+	open := item.Open(it)
+	defer open.Close()
+	data, m := open.Data(), *open.Marks()
 	moved := make([]byte, 0, len(data)+len(rv)-int(m.Version.End-m.Version.Start))
 	moved = append(moved, data[:m.Version.Start]...)
 	moved = append(moved, rv...)

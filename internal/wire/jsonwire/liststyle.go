@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // List implements wire.Shape.
@@ -85,7 +86,7 @@ func (s customStyle) AppendHead(dst []byte, _ wire.ListMeta, _ wire.Content) []b
 }
 
 // AppendItem implements wire.ListStyle.
-func (customStyle) AppendItem(dst []byte, it *wire.Item) []byte { return append(dst, whole(it)...) }
+func (customStyle) AppendItem(dst []byte, it *wire.Item) []byte { return appendWhole(dst, it) }
 
 // AppendTail implements wire.ListStyle. It has metadata in sorted order; continue is always there.
 func (s customStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) []byte {
@@ -120,7 +121,9 @@ func (s *tableStyle) AppendHead(dst []byte, meta wire.ListMeta, content wire.Con
 
 // AppendItem implements wire.ListStyle.
 func (s *tableStyle) AppendItem(dst []byte, it *wire.Item) []byte {
-	return s.shape.appendRow(dst, it, &s.options)
+	open := item.Open(it)
+	defer open.Close()
+	return s.shape.appendRow(dst, &open, &s.options)
 }
 
 // AppendTail implements wire.ListStyle.
@@ -154,7 +157,9 @@ func (s partialStyle) AppendHead(dst []byte, meta wire.ListMeta, content wire.Co
 
 // AppendItem implements wire.ListStyle.
 func (s partialStyle) AppendItem(dst []byte, it *wire.Item) []byte {
-	return s.shape.appendPartial(dst, it, s.meta)
+	open := item.Open(it)
+	defer open.Close()
+	return s.shape.appendPartial(dst, &open, s.meta)
 }
 
 // AppendTail implements wire.ListStyle.

@@ -8,12 +8,12 @@ import (
 
 // appendPartial appends an object's PartialObjectMetadata. Built-in objects have their metadata in the order of the Go
 // type; custom resources have it sorted, and kube-apiserver passes it through the Go type (semantics 6.5).
-func (s *Shape) appendPartial(dst []byte, it *wire.Item, meta wire.MetaVersion) []byte {
+func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
 	dst = append(dst, `","metadata":`...)
-	marks := item.MarksOf(it)
-	metadata := item.Data(it)[marks.Metadata.Start:marks.Metadata.End]
+	marks := open.Marks()
+	metadata := open.Data()[marks.Metadata.Start:marks.Metadata.End]
 	switch {
 	case marks.Rest == 0:
 		dst = metadataOrder.appendOrdered(dst, metadata)

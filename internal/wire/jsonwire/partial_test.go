@@ -40,7 +40,7 @@ func TestPartialOfCustomResources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(string(want), string(new(Shape).appendPartial(nil, &item, wire.MetaV1Beta1))); diff != "" {
+		if diff := cmp.Diff(string(want), string(new(Shape).appendPartial(nil, opened(&item), wire.MetaV1Beta1))); diff != "" {
 			t.Fatalf("(-Go type +spliced):\n%s", diff)
 		}
 	}
@@ -93,7 +93,7 @@ func TestPartialOfOddMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		want = `{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":` + want + `}`
-		if diff := cmp.Diff(want, string(new(Shape).appendPartial(nil, &item, wire.MetaV1))); diff != "" {
+		if diff := cmp.Diff(want, string(new(Shape).appendPartial(nil, opened(&item), wire.MetaV1))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", metadata, diff)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 	"github.com/listfacade/listfacade/internal/wire/scan"
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
@@ -89,11 +90,13 @@ func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, now time.Ti
 func (s *Shape) append(dst []byte, f wire.Form, it *wire.Item) []byte {
 	switch f.Kind {
 	case wire.Whole:
-		return append(dst, whole(it)...)
+		return appendWhole(dst, it)
 	case wire.Listed:
 		return appendListed(dst, it)
 	case wire.Partial:
-		return s.appendPartial(dst, it, f.Meta)
+		open := item.Open(it)
+		defer open.Close()
+		return s.appendPartial(dst, &open, f.Meta)
 	default:
 		panic(fmt.Sprintf("BUG: a form %d that no object has by itself", f.Kind))
 	}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
@@ -36,8 +37,8 @@ func appendTableHead(dst []byte, version wire.MetaVersion, meta wire.ListMeta, c
 }
 
 // appendRow appends a row, with the cells that grow old as they are now.
-func (s *Shape) appendRow(dst []byte, it *wire.Item, o *rowOptions) []byte {
-	p := open(it)
+func (s *Shape) appendRow(dst []byte, open *item.Opened, o *rowOptions) []byte {
+	p := cut(open)
 	dst = append(dst, `{"cells":`...)
 	if p.cells == nil {
 		dst = append(dst, "null"...)
@@ -52,7 +53,7 @@ func (s *Shape) appendRow(dst []byte, it *wire.Item, o *rowOptions) []byte {
 	case wire.IncludeObject:
 		dst = append(dst, p.object...)
 	case wire.IncludeMetadata:
-		dst = s.appendPartial(dst, it, o.meta)
+		dst = s.appendPartial(dst, open, o.meta)
 	default:
 		dst = append(dst, "null"...)
 	}
@@ -61,6 +62,8 @@ func (s *Shape) appendRow(dst []byte, it *wire.Item, o *rowOptions) []byte {
 
 // appendTable appends a Table with one row.
 func (s *Shape) appendTable(dst []byte, it *wire.Item, o rowOptions, columns []byte) []byte {
-	dst = appendTableHead(dst, o.meta, wire.ListMeta{ResourceVersion: string(versionOf(it))}, columns)
-	return append(s.appendRow(append(dst, '['), it, &o), "]}"...)
+	open := item.Open(it)
+	defer open.Close()
+	dst = appendTableHead(dst, o.meta, wire.ListMeta{ResourceVersion: string(versionOf(&open))}, columns)
+	return append(s.appendRow(append(dst, '['), &open, &o), "]}"...)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // page is a page of items.
@@ -98,3 +99,6 @@ func filled(t testing.TB, kind schema.GroupVersionKind, seed int64, count int) [
 	}
 	return objects
 }
+
+// message is an item's object.
+func message(it *wire.Item) []byte { return item.Append(nil, it) }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // framer implements wire.Framer.
@@ -19,7 +20,9 @@ func (s *Shape) Framer(f wire.Form) wire.Framer { return framer{shape: s, form: 
 
 // AppendEvent implements wire.Framer.
 func (f framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
-	return appendFrame(dst, event, f.shape.enclose(f.form, it))
+	open := item.Open(it)
+	defer open.Close()
+	return appendFrame(dst, event, f.shape.enclose(f.form, &open))
 }
 
 // AppendBookmark implements wire.Framer.

@@ -5,13 +5,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// message is an item's object.
-func message(it *wire.Item) []byte { return item.Data(it) }
-
-// metadata is the message of its metadata.
-func metadata(it *wire.Item) []byte {
-	at := item.MarksOf(it).Metadata
-	return item.Data(it)[at.Start:at.End]
+// metadata is the message of an object's metadata.
+func metadata(open *item.Opened) []byte {
+	at := open.Marks().Metadata
+	return open.Data()[at.Start:at.End]
 }
 
 // newItem makes an item of a message; metadata and version are plain fields of it.
@@ -25,7 +22,9 @@ func newItem(data []byte, metadata, version field) wire.Item {
 
 // withVersion exchanges the text of the resourceVersion, and with it the lengths of it and of metadata.
 func withVersion(it *wire.Item, rv string) wire.Item {
-	data, m := item.Data(it), item.MarksOf(it)
+	open := item.Open(it)
+	defer open.Close()
+	data, m := open.Data(), open.Marks()
 	metadata := field{start: int(m.Metadata.Start), end: int(m.Metadata.End)}
 	version := field{start: int(m.Version.Start), end: int(m.Version.End)}
 	metadata.tag = metadata.start - headLen(objectMetadata, metadata.end-metadata.start)

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // List implements wire.Shape.
@@ -43,9 +44,11 @@ func (s *listStyle) SetTotal(bytes int) { s.total = bytes }
 // Len implements wire.MeasuredStyle.
 func (s *listStyle) Len(it *wire.Item) int {
 	if s.partial {
-		return fieldLen(s.items, fieldLen(partialMetadata, len(s.shape.partialOf(it))))
+		open := item.Open(it)
+		defer open.Close()
+		return fieldLen(s.items, fieldLen(partialMetadata, len(s.shape.partialOf(&open))))
 	}
-	return fieldLen(s.items, len(message(it)))
+	return fieldLen(s.items, it.Size())
 }
 
 // AppendHead implements wire.ListStyle.
@@ -61,9 +64,11 @@ func (s *listStyle) AppendHead(dst []byte, meta wire.ListMeta, _ wire.Content) [
 // AppendItem implements wire.ListStyle.
 func (s *listStyle) AppendItem(dst []byte, it *wire.Item) []byte {
 	if !s.partial {
-		return appendField(dst, s.items, message(it))
+		return item.Append(appendHead(dst, s.items, it.Size()), it)
 	}
-	metadata := s.shape.partialOf(it)
+	open := item.Open(it)
+	defer open.Close()
+	metadata := s.shape.partialOf(&open)
 	dst = appendHead(dst, s.items, fieldLen(partialMetadata, len(metadata)))
 	return appendField(dst, partialMetadata, metadata)
 }

@@ -76,7 +76,7 @@ func TestBookmarkIsEmpty(t *testing.T) {
 // Fields that the table does not know, and unknown ones in metadata, are passed on.
 func TestUnknownFieldsStay(t *testing.T) {
 	g := newGolden(t, podKind, 2)
-	metadata := appendField(slices.Clone(metadata(&g.items[1])), 99, "from a newer release")
+	metadata := appendField(slices.Clone(metadata(opened(&g.items[1]))), 99, "from a newer release")
 	object := appendField(appendField(nil, objectMetadata, metadata), 98, "another")
 	item, facts, err := newExtractor(podKind, wirePaths(podKind)).scan(object)
 	if err != nil || facts.Name != "object-1" || !bytes.Equal(message(&item), object) {

@@ -3,16 +3,16 @@ package protowire
 import (
 	"slices"
 
-	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // partialMetadata is the field of PartialObjectMetadata, its only one.
 const partialMetadata int32 = 1
 
 // partialOf is the metadata of an item's PartialObjectMetadata: without the annotations that kube-apiserver leaves out
-// of it (wire.ConversionAnnotations). It may alias the item.
-func (s *Shape) partialOf(it *wire.Item) []byte {
-	whole := metadata(it)
+// of it (wire.ConversionAnnotations). It may alias what is open.
+func (s *Shape) partialOf(open *item.Opened) []byte {
+	whole := metadata(open)
 	if len(s.converted) == 0 {
 		return whole
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // Shape implements wire.Shape.
@@ -51,10 +52,12 @@ func (*Shape) WithResourceVersion(it *wire.Item, rv string) wire.Item { return w
 
 // AppendObject implements wire.Shape.
 func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, _ time.Time) []byte {
-	return s.enclose(f, it).append(dst)
+	open := item.Open(it)
+	defer open.Close()
+	return s.enclose(f, &open).append(dst)
 }
 
-// enclosed is an object in its envelope, in one of the forms in which it stands alone.
+// enclosed is an object in its envelope, in one of the forms in which it stands alone. It aliases what is open.
 type enclosed struct {
 	envelope envelope
 	// partial: content is the metadata of a PartialObjectMetadata, and not the whole message.
@@ -62,12 +65,12 @@ type enclosed struct {
 	content []byte
 }
 
-func (s *Shape) enclose(f wire.Form, it *wire.Item) enclosed {
+func (s *Shape) enclose(f wire.Form, open *item.Opened) enclosed {
 	switch f.Kind {
 	case wire.Whole:
-		return enclosed{envelope: s.whole, content: message(it)}
+		return enclosed{envelope: s.whole, content: open.Data()}
 	case wire.Partial:
-		return enclosed{envelope: partials[f.Meta], partial: true, content: s.partialOf(it)}
+		return enclosed{envelope: partials[f.Meta], partial: true, content: s.partialOf(open)}
 	default:
 		panic(fmt.Sprintf("BUG: a form %d that no object in protobuf has by itself", f.Kind))
 	}

@@ -4,5 +4,10 @@
 // An Item is one struct for all encodings and no interface: a list walks over a hundred thousand of them, and neither a
 // second allocation nor a second cache miss for each is paid for hiding what they are.
 //
+// An item's bytes are as they came, or packed: compressed by zstd against a Dictionary, which holds what the objects of
+// a kind have in common. Who needs the bytes opens the item, and closes it when they are no longer needed; or has them
+// appended where they are to stand. What has to be known without them, how many they are and where in them lies what,
+// is kept beside them.
+//
 // The package starts no goroutine and imports nothing of this module.
 package item

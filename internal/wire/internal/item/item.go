@@ -4,7 +4,9 @@ import "bytes"
 
 // Item is one object as the upstream encoded it. Immutable. The zero Item is no object.
 type Item struct {
-	data  []byte
+	data  []byte // as they came, or packed
+	by    *Dictionary
+	size  uint32 // of the bytes as they came
 	marks Marks
 }
 
@@ -23,17 +25,34 @@ type Marks struct {
 }
 
 // New makes an item, which keeps data.
-func New(data []byte, marks Marks) Item { return Item{data: data, marks: marks} }
+func New(data []byte, marks Marks) Item {
+	return Item{data: data, size: uint32(len(data)), marks: marks}
+}
 
-// Size is the memory in bytes that the item's bytes take.
-func (it *Item) Size() int { return len(it.data) }
+// Size is how many bytes the item has for who reads it, packed or not.
+func (it *Item) Size() int { return int(it.size) }
+
+// Memory is how many bytes of memory the item's bytes take.
+func (it *Item) Memory() int { return len(it.data) }
+
+// Packed tells whether the item's bytes are kept compressed.
+func (it *Item) Packed() bool { return it.by != nil }
 
 // Holds tells whether a text stands anywhere in the object, in any encoding. It is for texts that stand nowhere by
 // chance, such as a UID.
-func (it *Item) Holds(text string) bool { return bytes.Contains(it.data, []byte(text)) }
+func (it *Item) Holds(text string) bool {
+	open := Open(it)
+	defer open.Close()
+	return bytes.Contains(open.Data(), []byte(text))
+}
 
-// Data is an item's bytes; not to be changed.
-func Data(it *Item) []byte { return it.data }
-
-// MarksOf says what lies where in them; not to be changed.
+// MarksOf says what lies where in an item's bytes; not to be changed.
 func MarksOf(it *Item) *Marks { return &it.marks }
+
+// Append appends the item's bytes.
+func Append(dst []byte, it *Item) []byte {
+	if it.by == nil {
+		return append(dst, it.data...)
+	}
+	return it.by.unpack(dst, it)
+}

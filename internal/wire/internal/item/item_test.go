@@ -1,0 +1,149 @@
+package item
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// object is one of many that are alike, of some 3 kB.
+func object(i int) Item {
+	random := rand.New(rand.NewSource(int64(i)))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"metadata":{"name":"pod-%d","uid":"%x"},"spec":{"containers":[`, i, random.Uint64())
+	for c := range 8 {
+		fmt.Fprintf(&b, `{"name":"container-%d","image":"registry.example.com/team/application-%d:v1","resources":{"limits":{"cpu":"%dm"}}},`, c, random.Intn(20), random.Intn(1000))
+	}
+	b.WriteString(strings.Repeat(`{"type":"Ready","status":"True","lastTransitionTime":null},`, 20) + `]}}`)
+	return New(b.Bytes(), Marks{Object: uint32(b.Len()), Cells: uint32(b.Len())})
+}
+
+func objects(from, to int) []*Item {
+	var items []*Item
+	for i := from; i < to; i++ {
+		it := object(i)
+		items = append(items, &it)
+	}
+	return items
+}
+
+func TestPackedItemsAreTheSame(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, kept := 0, 0
+	for _, it := range objects(200, 400) {
+		packed := d.Pack(it)
+		plain, kept = plain+it.Memory(), kept+packed.Memory()
+		if !packed.Packed() || packed.Size() != it.Size() || *MarksOf(&packed) != *MarksOf(it) {
+			t.Fatalf("packed: %v, of %d bytes, %d before", packed.Packed(), packed.Size(), it.Size())
+		}
+		if got := Append([]byte("before"), &packed); string(got) != "before"+string(it.data) {
+			t.Fatalf("appended %q, want %q behind what was there", got, it.data)
+		}
+		open := Open(&packed)
+		if !bytes.Equal(open.Data(), it.data) {
+			t.Fatalf("opened %q, want %q", open.Data(), it.data)
+		}
+		open.Close()
+		if again := d.Pack(&packed); &again.data[0] != &packed.data[0] {
+			t.Fatal("what is packed was packed again")
+		}
+	}
+	if kept*5 > plain {
+		t.Errorf("%d bytes are kept of %d", kept, plain)
+	}
+}
+
+// TestWhatDoesNotShrinkIsLeft packs what has nothing in common with the dictionary or itself.
+func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 5000)
+	for i := range noise {
+		noise[i] = byte(rand.Intn(256))
+	}
+	it := New(noise, Marks{})
+	if packed := d.Pack(&it); packed.Packed() || packed.Memory() != len(noise) {
+		t.Errorf("noise is kept as %d bytes of %d, packed: %v", packed.Memory(), len(noise), packed.Packed())
+	}
+	if nothing := d.Pack(new(Item)); nothing.Packed() {
+		t.Error("no object is packed")
+	}
+	if _, err := NewDictionary(nil); !errors.Is(err, ErrUnlike) {
+		t.Errorf("a dictionary of nothing: %v", err)
+	}
+}
+
+// TestDictionariesAreShared packs and reads on many goroutines, which the race detector looks at.
+func TestDictionariesAreShared(t *testing.T) {
+	d, err := NewDictionary(objects(0, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for from := 0; from < 400; from += 100 {
+		all.Go(func() {
+			for _, it := range objects(from, from+100) {
+				packed := d.Pack(it)
+				open := Open(&packed)
+				if !bytes.Equal(open.Data(), it.data) {
+					t.Errorf("opened %q, want %q", open.Data(), it.data)
+				}
+				open.Close()
+			}
+		})
+	}
+	all.Wait()
+}
+
+func BenchmarkPack(b *testing.B) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		b.Fatal(err)
+	}
+	it := object(1000)
+	b.SetBytes(int64(it.Size()))
+	b.ReportAllocs()
+	for b.Loop() {
+		d.Pack(&it)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		b.Fatal(err)
+	}
+	it := object(1000)
+	packed := d.Pack(&it)
+	b.SetBytes(int64(it.Size()))
+	b.ReportAllocs()
+	for b.Loop() {
+		open := Open(&packed)
+		open.Close()
+	}
+}
+
+func FuzzPack(f *testing.F) {
+	d, err := NewDictionary(objects(0, 100))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"metadata":{"name":"pod-1"}}`))
+	f.Add(object(1).data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		it := New(data, Marks{})
+		packed := d.Pack(&it)
+		if got := Append(nil, &packed); !bytes.Equal(got, data) {
+			t.Errorf("%q came back as %q", data, got)
+		}
+	})
+}

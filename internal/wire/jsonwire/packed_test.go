@@ -1,0 +1,83 @@
+package jsonwire
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
+)
+
+// opened is an item that nobody closes.
+func opened(it *wire.Item) *item.Opened {
+	open := item.Open(it)
+	return &open
+}
+
+// packed are the items as they are kept when memory counts.
+func packed(t testing.TB, items []wire.Item) []wire.Item {
+	t.Helper()
+	var samples []*wire.Item
+	for range 50 {
+		for i := range items {
+			samples = append(samples, &items[i])
+		}
+	}
+	d, err := wire.NewDictionary(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := make([]wire.Item, len(items))
+	for i := range items {
+		if kept[i] = d.Pack(&items[i]); !kept[i].Packed() {
+			t.Fatalf("an item of %d bytes that is its own dictionary does not shrink", items[i].Size())
+		}
+	}
+	return kept
+}
+
+// TestPackedItemsAnswerTheSame writes everything there is from items as they came and from packed ones.
+func TestPackedItemsAnswerTheSame(t *testing.T) {
+	goldens(t, func(g *golden) {
+		kept, now := packed(t, g.items), time.Now()
+		for _, form := range everyForm() {
+			t.Run(fmt.Sprintf("%+v", form), func(t *testing.T) {
+				if form.Kind != wire.Whole {
+					if want, got := g.list(form, g.meta, g.items), g.list(form, g.meta, kept); !bytes.Equal(want, got) {
+						t.Errorf("a list is\n%s, not\n%s", got, want)
+					}
+				}
+				if form.Kind == wire.Listed {
+					return
+				}
+				for i := range g.items {
+					want, got := g.shape.AppendObject(nil, form, &g.items[i], now), g.shape.AppendObject(nil, form, &kept[i], now)
+					if !bytes.Equal(want, got) {
+						t.Errorf("an object is\n%s, not\n%s", got, want)
+					}
+					one, other := g.shape.Framer(form), g.shape.Framer(form)
+					moved, movedKept := g.shape.WithResourceVersion(&g.items[i], "12345678901"), g.shape.WithResourceVersion(&kept[i], "12345678901")
+					want = one.AppendEvent(one.AppendEvent(nil, wire.TypeAdded, &g.items[i]), wire.TypeDeleted, &moved)
+					got = other.AppendEvent(other.AppendEvent(nil, wire.TypeAdded, &kept[i]), wire.TypeDeleted, &movedKept)
+					if !bytes.Equal(want, got) {
+						t.Errorf("events are\n%s, not\n%s", got, want)
+					}
+				}
+			})
+		}
+	})
+}
+
+// everyForm is every form that there is in JSON.
+func everyForm() []wire.Form {
+	forms := []wire.Form{{Kind: wire.Whole}, {Kind: wire.Listed}}
+	for _, meta := range []wire.MetaVersion{wire.MetaV1, wire.MetaV1Beta1} {
+		forms = append(forms, wire.Form{Kind: wire.Partial, Meta: meta})
+		for _, include := range []wire.Include{wire.IncludeMetadata, wire.IncludeObject, wire.IncludeNone} {
+			forms = append(forms, wire.Form{Kind: wire.Row, Meta: meta, Include: include})
+		}
+	}
+	return forms
+}

@@ -1,0 +1,63 @@
+package protowire
+
+import (
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
+)
+
+// opened is an item that nobody closes.
+func opened(it *wire.Item) *item.Opened {
+	open := item.Open(it)
+	return &open
+}
+
+// TestPackedItemsAnswerTheSame writes everything there is from items as they came and from packed ones.
+func TestPackedItemsAnswerTheSame(t *testing.T) {
+	t.Parallel()
+	for _, kind := range builtins()[:20] {
+		g := newGolden(t, kind, 3)
+		kept := packed(t, g.items)
+		head := wire.ListMeta{ResourceVersion: "4711"}
+		for _, meta := range []wire.MetaVersion{wire.MetaV1, wire.MetaV1Beta1} {
+			form := wire.Form{Kind: wire.Partial, Meta: meta}
+			same(t, "metadata", written(t, g.shape, form, head, g.items), written(t, g.shape, form, head, kept))
+		}
+		listed := wire.Form{Kind: wire.Listed}
+		same(t, "list", written(t, g.shape, listed, head, g.items), written(t, g.shape, listed, head, kept))
+		for _, form := range []wire.Form{{Kind: wire.Whole}, {Kind: wire.Partial, Meta: wire.MetaV1}} {
+			framer := g.shape.Framer(form)
+			for i := range g.items {
+				one, other := &g.items[i], &kept[i]
+				same(t, "object", g.shape.AppendObject(nil, form, one, time.Time{}), g.shape.AppendObject(nil, form, other, time.Time{}))
+				moved, movedKept := g.shape.WithResourceVersion(one, "12345678901"), g.shape.WithResourceVersion(other, "12345678901")
+				same(t, "events", framer.AppendEvent(framer.AppendEvent(nil, wire.TypeAdded, one), wire.TypeDeleted, &moved),
+					framer.AppendEvent(framer.AppendEvent(nil, wire.TypeAdded, other), wire.TypeDeleted, &movedKept))
+			}
+		}
+	}
+}
+
+// packed are the items as they are kept when memory counts.
+func packed(t testing.TB, items []wire.Item) []wire.Item {
+	t.Helper()
+	var samples []*wire.Item
+	for range 50 {
+		for i := range items {
+			samples = append(samples, &items[i])
+		}
+	}
+	d, err := wire.NewDictionary(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := make([]wire.Item, len(items))
+	for i := range items {
+		if kept[i] = d.Pack(&items[i]); !kept[i].Packed() {
+			t.Fatalf("an item of %d bytes that is its own dictionary does not shrink", items[i].Size())
+		}
+	}
+	return kept
+}
