@@ -111,7 +111,7 @@ func BenchmarkScanAll(b *testing.B) {
 		bytes := 0
 		for run := range s.Runs(Span{}) {
 			for _, o := range run.Objects() {
-				bytes += o.Item.Size()
+				bytes += o.Item().Size()
 			}
 		}
 		if bytes == 0 {

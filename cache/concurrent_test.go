@@ -219,9 +219,8 @@ func newRacedLane() *Lane {
 func overwrite(t *testing.T, l *Lane, last RV) {
 	o := pod("a/a", 1, "", "")
 	for rv := o.RV + 1; rv <= last; rv++ {
-		next := *o
-		next.RV = rv
-		if err := l.Apply(Change{Upsert, &next}); err != nil {
+		next := NewObject(o.Attributes, rv, *o.Item())
+		if err := l.Apply(Change{Upsert, next}); err != nil {
 			t.Error(err)
 		}
 	}

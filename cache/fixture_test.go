@@ -38,7 +38,7 @@ func pod(key string, rv RV, node, app string) *Object {
 			values[i] = node
 		}
 	}
-	return &Object{Attributes: pods.Attributes(namespace, name, labels, values), RV: rv, Item: itemOf(key, rv, node, app)}
+	return NewObject(pods.Attributes(namespace, name, labels, values), rv, itemOf(key, rv, node, app))
 }
 
 // shape is that of the objects here.
@@ -47,8 +47,8 @@ var shape = jsonwire.Encoding{}.Shape(wire.Description{Kind: schema.GroupVersion
 var scanner = jsonwire.NewExtractor(nil)
 
 // textOf returns an object's text.
-func textOf(it wire.Item) string {
-	return string(shape.AppendObject(nil, wire.Form{}, &it, time.Time{}))
+func textOf(it *wire.Item) string {
+	return string(shape.AppendObject(nil, wire.Form{}, it, time.Time{}))
 }
 
 func itemOf(key string, rv RV, node, app string) wire.Item {

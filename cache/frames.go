@@ -48,7 +48,7 @@ func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame 
 		}
 	}
 	buffer := make([]byte, 0, event.Object.Size()+frameMargin)
-	f := &Frame{Bytes: framer.AppendEvent(buffer, event.Type.String(), &event.Object.Item)}
+	f := &Frame{Bytes: framer.AppendEvent(buffer, event.Type.String(), event.Object.Item())}
 	if place == nil || place.seq <= seq { // who lags behind shares with nobody, and takes no place from who does
 		at.Store(&framePlace{seq: seq, kind: event.Type, form: form, frame: weak.Make(f)})
 	}
@@ -69,7 +69,7 @@ func placeOf(seq int64, form wire.Form) int64 {
 
 // verifyFrame panics when what another watcher wrote is not what this one would have written.
 func verifyFrame(f *Frame, event Event, framer wire.Framer) {
-	if verifyEverything && !bytes.Equal(f.Bytes, framer.AppendEvent(nil, event.Type.String(), &event.Object.Item)) {
+	if verifyEverything && !bytes.Equal(f.Bytes, framer.AppendEvent(nil, event.Type.String(), event.Object.Item())) {
 		panic("BUG: a shared frame is another event's")
 	}
 }

@@ -106,9 +106,7 @@ func (m *model) watch(rv RV, p *selectors.Predicate) []told {
 		case was && v.deletion != nil:
 			e.Type, e.Object = Deleted, v.deletion
 		case was:
-			last := *v.before
-			last.RV = v.rv
-			e.Type, e.Object = Deleted, &last
+			e.Type, e.Object = Deleted, NewObject(v.before.Attributes, v.rv, *v.before.Item())
 		default:
 			continue
 		}

@@ -1,19 +1,30 @@
 package cache
 
 import (
+	"sync/atomic"
+
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Object is one object at one RV, immutable (I2).
+// Object is one object at one RV, immutable (I2), made by NewObject.
 type Object struct {
 	// Attributes are what States, predicates and indexes look at. Their Key is the upstream's storage order.
 	selectors.Attributes
 	// RV is the object's own metadata.resourceVersion.
 	RV RV
-	// Item is the object as the upstream encoded it.
-	Item wire.Item
+	item atomic.Pointer[wire.Item]
 }
+
+// NewObject returns an object. item is what the upstream encoded it as.
+func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
+	o := &Object{Attributes: attributes, RV: rv}
+	o.item.Store(&item)
+	return o
+}
+
+// Item returns the object as the upstream encoded it. It is the same content each time, but may take less memory later.
+func (o *Object) Item() *wire.Item { return o.item.Load() }
 
 // objectOverhead is what an Object costs beside its item's bytes: the struct, the slices' headers and entries, and its
 // slots in pages. Strings are interned, so they hardly count.
@@ -21,14 +32,11 @@ const objectOverhead = 384
 
 // Size returns the bytes of memory that the object costs, about.
 func (o *Object) Size() int {
-	return o.Item.Size() + len(o.Key()) + objectOverhead
+	return o.Item().Memory() + len(o.Key()) + objectOverhead
 }
 
 // at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the
 // event that ended it (semantics 4.4).
 func (o *Object) at(rv RV, shape wire.Shape) *Object {
-	moved := *o
-	moved.RV = rv
-	moved.Item = shape.WithResourceVersion(&o.Item, rv.String())
-	return &moved
+	return NewObject(o.Attributes, rv, shape.WithResourceVersion(o.Item(), rv.String()))
 }

@@ -21,7 +21,7 @@ func (p *Page) Len() int {
 
 // Item returns the object at a place from 0 up to but not including Len, as answers are written from it.
 func (p *Page) Item(at int) *wire.Item {
-	return &p.objects[at].Item
+	return p.objects[at].Item()
 }
 
 // Forms returns what is kept of what the page looks like in bodies.
@@ -40,7 +40,7 @@ func (p *Page) Bytes() int64 {
 func itemBytes(objects []*Object) int64 {
 	bytes := int64(0)
 	for _, o := range objects {
-		bytes += int64(o.Item.Size())
+		bytes += int64(o.Item().Size())
 	}
 	return bytes
 }

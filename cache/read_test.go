@@ -188,7 +188,7 @@ func TestBytes(t *testing.T) {
 		for _, span := range spans {
 			want := int64(0)
 			for o := range s.Objects(span) {
-				want += int64(o.Item.Size())
+				want += int64(o.Item().Size())
 			}
 			equal(t, fmt.Sprintf("bytes of %+v at %d", span, rv), s.Bytes(span), want)
 		}

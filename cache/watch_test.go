@@ -38,7 +38,7 @@ func TestDeletedObjectIsMadeOnce(t *testing.T) {
 		t.Error("the deleted object was made more than once")
 	}
 	equal(t, "event", describe(first), "DELETED x/o@2 n1 a")
-	equal(t, "bytes", textOf(first.Object.Item), textOf(shape.WithResourceVersion(&before.Item, "2")))
+	equal(t, "bytes", textOf(first.Object.Item()), textOf(before.at(2, shape).Item()))
 	equal(t, "RV of the object before it", before.RV, RV(1))
 }
 

@@ -160,7 +160,7 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 // write adds an event that is this watch's own to write.
 func (e *events) write(eventType string, o *cache.Object) {
 	e.join()
-	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), eventType, &o.Item))
+	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), eventType, o.Item()))
 }
 
 // join puts a frame that was alone in front of those that come now.

@@ -36,7 +36,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	}
 	q.Event.Returned = 1
 	body := out.body(q.media, lane.Encoding)
-	if err := body.WriteObject(state.Shape(), q.media.form(wire.Whole), &object.Item); err != nil {
+	if err := body.WriteObject(state.Shape(), q.media.form(wire.Whole), object.Item()); err != nil {
 		return err
 	}
 	return body.Close()

@@ -16,7 +16,7 @@ func (p pods) exist(namespace, name, uid string) bool {
 			continue
 		}
 		pod, ok := state.Get(namespace + "/" + name)
-		return ok && pod.Item.Holds(uid)
+		return ok && pod.Item().Holds(uid)
 	}
 	return true
 }

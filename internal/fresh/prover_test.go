@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -113,7 +114,7 @@ var things = selectors.ForBuiltin(schema.GroupVersionKind{Kind: "Thing"}, select
 
 func (l *testLane) deliver(t *testing.T, name string, rv cache.RV) {
 	t.Helper()
-	object := &cache.Object{Attributes: things.Attributes("ns", name, nil, nil), RV: rv}
+	object := cache.NewObject(things.Attributes("ns", name, nil, nil), rv, wire.Item{})
 	if err := l.lane.Apply(cache.Change{Kind: cache.Upsert, Object: object}); err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +348,7 @@ func TestContradiction(t *testing.T) {
 		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
 			t.Errorf("proven before the new list: %v", err)
 		}
-		quiet.lane.Replace(rv, nil, []*cache.Object{{Attributes: things.Attributes("ns", "b", nil, nil), RV: rv}})
+		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes("ns", "b", nil, nil), rv, wire.Item{})})
 		quiet.prover.Replaced()
 		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
 			t.Errorf("not proven after the new list: %v", err)

@@ -69,5 +69,5 @@ func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object,
 		labels[i] = selectors.Label(label)
 	}
 	attributes := l.kind.Attributes(facts.Namespace, facts.Name, labels, facts.Fields)
-	return &cache.Object{Attributes: attributes, RV: rv, Item: item}, nil
+	return cache.NewObject(attributes, rv, item), nil
 }

@@ -22,7 +22,7 @@ var tables = jsonwire.Encoding{}.Asks()[0].Accept
 
 // textOf is an object's body.
 func textOf(t *testing.T, lane *Reflector, object *cache.Object) string {
-	return string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{}, &object.Item, time.Now()))
+	return string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{}, object.Item(), time.Now()))
 }
 
 func TestStreamingList(t *testing.T) {

@@ -30,7 +30,7 @@ func shown(t *testing.T, lane *Reflector, key string) string {
 	if !ok {
 		t.Fatalf("%s is not there", key)
 	}
-	return string(state.Shape().AppendObject(nil, wire.Form{Kind: wire.Whole}, &object.Item, time.Now()))
+	return string(state.Shape().AppendObject(nil, wire.Form{Kind: wire.Whole}, object.Item(), time.Now()))
 }
 
 // A kube-apiserver of another version writes the same objects in other words. The lane does not keep the old ones until
