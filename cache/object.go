@@ -2,6 +2,7 @@ package cache
 
 import (
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
@@ -26,13 +27,14 @@ func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
 // Item returns the object as the upstream encoded it. It is the same content each time, but may take less memory later.
 func (o *Object) Item() *wire.Item { return o.item.Load() }
 
-// objectOverhead is what an Object costs beside its item's bytes: the struct, the slices' headers and entries, and its
-// slots in pages. Strings are interned, so they hardly count.
-const objectOverhead = 384
+// objectOverhead is what an Object costs beside its item's bytes and what its attributes have of their own: the structs,
+// its slots in pages and indexes, what allocations are rounded up by, and its part in what the pods of a ReplicaSet
+// share. Labels that no other object has come on top, and are not counted.
+const objectOverhead = int(unsafe.Sizeof(Object{})+unsafe.Sizeof(wire.Item{})) + 48
 
 // Size returns the bytes of memory that the object costs, about.
 func (o *Object) Size() int {
-	return o.Item().Memory() + len(o.Key()) + objectOverhead
+	return o.Item().Memory() + o.OwnBytes() + objectOverhead
 }
 
 // at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the

@@ -31,17 +31,23 @@ func at(label string) offer { return from(label, label) }
 
 // from offers a value by its canonical label, found at the first of paths that has one.
 func from(label string, paths ...string) offer {
-	return offer{request: label, field: Field{Label: label, Paths: paths}}
+	return offer{request: label, field: Field{Label: label, Paths: paths, Spread: OfTemplate}}
 }
 
 // renamed offers a value that requests and JSON call one thing, and the server's field set another.
 func renamed(request, label string) offer {
-	return offer{request: request, field: Field{Label: label, Paths: []string{request}}}
+	return offer{request: request, field: Field{Label: label, Paths: []string{request}, Spread: OfTemplate}}
 }
 
 // or gives the offer the value of an object that leaves the field out.
 func (o offer) or(zero string) offer {
 	o.field.Default = zero
+	return o
+}
+
+// spread says how the values are spread, when not as a template has it.
+func (o offer) spread(s Spread) offer {
+	o.field.Spread = s
 	return o
 }
 

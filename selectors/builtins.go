@@ -14,15 +14,15 @@ var builtins = []builtin{
 	{
 		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{
-			at("spec.nodeName"),
+			at("spec.nodeName").spread(OfPlacement),
+			at("status.phase"), // what is asked for most comes first: it is found soonest
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),
 			at("spec.hostNetwork").or("false").since("1.28"),
-			at("status.phase"),
 			// The server compares its internal podIPs[0]; in v1 JSON podIP is that same address.
-			from("status.podIP", "status.podIPs.0.ip", "status.podIP"),
-			at("status.nominatedNodeName"),
+			from("status.podIP", "status.podIPs.0.ip", "status.podIP").spread(Own),
+			at("status.nominatedNodeName").spread(OfPlacement),
 		},
 		aliases: map[string]string{
 			"spec.host":     "spec.nodeName", // clients older than v1
@@ -42,10 +42,10 @@ var builtins = []builtin{
 		fields: []offer{
 			at("involvedObject.kind"),
 			at("involvedObject.namespace"),
-			at("involvedObject.name"),
-			at("involvedObject.uid"),
+			at("involvedObject.name").spread(Own),
+			at("involvedObject.uid").spread(Own),
 			at("involvedObject.apiVersion"),
-			at("involvedObject.resourceVersion"),
+			at("involvedObject.resourceVersion").spread(Own),
 			at("involvedObject.fieldPath"),
 			at("reason"),
 			at("reportingComponent").since("1.20"),
@@ -63,7 +63,7 @@ var builtins = []builtin{
 	},
 	{
 		kind: "Service", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
-		fields: []offer{at("spec.clusterIP").since("1.31"), at("spec.type").since("1.31")},
+		fields: []offer{at("spec.clusterIP").spread(Own).since("1.31"), at("spec.type").since("1.31")},
 	},
 	{
 		// The same objects as core Events under other names: requests and JSON say regarding and reportingController,
@@ -73,10 +73,10 @@ var builtins = []builtin{
 		fields: []offer{
 			renamed("regarding.kind", "involvedObject.kind"),
 			renamed("regarding.namespace", "involvedObject.namespace"),
-			renamed("regarding.name", "involvedObject.name"),
-			renamed("regarding.uid", "involvedObject.uid"),
+			renamed("regarding.name", "involvedObject.name").spread(Own),
+			renamed("regarding.uid", "involvedObject.uid").spread(Own),
 			renamed("regarding.apiVersion", "involvedObject.apiVersion"),
-			renamed("regarding.resourceVersion", "involvedObject.resourceVersion"),
+			renamed("regarding.resourceVersion", "involvedObject.resourceVersion").spread(Own),
 			renamed("regarding.fieldPath", "involvedObject.fieldPath"),
 			at("reason"),
 			renamed("reportingController", "reportingComponent").since("1.20"),
@@ -100,11 +100,11 @@ var builtins = []builtin{
 	{
 		group: "certificates.k8s.io", kind: "PodCertificateRequest", versions: []string{"v1", "v1beta1", "v1alpha1"},
 		metadata: nameOnly, refuse: refusePlainly,
-		fields: []offer{at("spec.signerName"), at("spec.podName").since("1.34"), at("spec.nodeName").since("1.34")},
+		fields: []offer{at("spec.signerName"), at("spec.podName").spread(Own).since("1.34"), at("spec.nodeName").spread(OfPlacement).since("1.34")},
 	},
 	{
 		group: "resource.k8s.io", kind: "ResourceSlice", versions: []string{"v1", "v1beta1", "v1beta2"},
 		metadata: nameOnly, refuse: refuseWithKind,
-		fields: []offer{at("spec.nodeName"), at("spec.driver"), at("spec.pool.name").since("1.34")},
+		fields: []offer{at("spec.nodeName").spread(Own), at("spec.driver"), at("spec.pool.name").spread(Own).since("1.34")},
 	},
 }

@@ -22,15 +22,18 @@
 // A Predicate matches exactly the objects that kube-apiserver's own selectors match; tests hold it to apimachinery's
 // Matches over an exhaustively generated grammar. Matching never allocates, and takes time in proportion to the
 // object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
-// word. Every value here is immutable once made, so all of it may be shared between goroutines.
+// word. Every value here is immutable once made, so all of it may be shared between goroutines. What Attributes of many
+// objects have in common is in memory once, and no longer than one of them is; they keep nothing of what they were made
+// of.
 //
 // The key range that a Predicate names (Namespace, Name) and its index hints (Exact, ExactLabel) only propose
 // candidates; Matches always decides (I9).
 //
 // # To add a selectable field
 //
-// Add it to its kind's entry in builtins.go, with the place of its value in the kind's versioned JSON and the release
-// that brought it. Everything else, extraction and indexes included, follows from Kind.Fields.
+// Add it to its kind's entry in builtins.go, with the place of its value in the kind's versioned JSON, the release that
+// brought it, and how its values are spread over objects, which decides what memory they take. Everything else,
+// extraction and indexes included, follows from Kind.Fields.
 //
 // The package starts no goroutine, holds no lock, reads no object: whoever calls it has scanned the values out of the
 // object's bytes before (Attributes).

@@ -33,6 +33,8 @@ type Field struct {
 	Paths []string
 	// Default is the value when no path has one: the text of Go's zero value of that field.
 	Default string
+	// Spread says how Attributes keep the value.
+	Spread Spread
 }
 
 // Kind knows the selectable fields of one kind in one version. Immutable.

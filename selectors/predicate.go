@@ -55,7 +55,7 @@ func (p *Predicate) Matches(a *Attributes) bool {
 			return false
 		}
 	}
-	return p.labels.match(a.Labels())
+	return len(p.labels.all) == 0 || p.labels.match(a.Labels())
 }
 
 // Namespace returns the namespace that every match lies in: the path's, or else that of an exact metadata.namespace
