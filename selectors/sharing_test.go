@@ -1,0 +1,114 @@
+package selectors_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/listfacade/listfacade/selectors"
+)
+
+// heap is what is in use, garbage and what it held weakly excluded.
+func heap() int64 {
+	for range 3 {
+		runtime.GC()
+	}
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// generation returns objects whose labels, the keys included, and fields nobody else has.
+func generation(kind *selectors.Kind, number, size int) []*selectors.Attributes {
+	objects := make([]*selectors.Attributes, size)
+	for i := range objects {
+		unlike := fmt.Sprintf("%d-%d", number, i)
+		objects[i] = attributes(kind, labels.Set{"key-" + unlike: unlike, "hash": strings.Repeat(unlike, 10)},
+			fields.Set{"metadata.name": unlike, "spec.nodeName": "node-" + unlike, "status.phase": "phase-" + unlike})
+	}
+	return objects
+}
+
+// fallsTo waits until no more than some bytes above a start are in use: the runtime lets go in the background.
+func fallsTo(t *testing.T, start, bytes int64) {
+	t.Helper()
+	left := heap() - start
+	for deadline := time.Now().Add(time.Minute); left > bytes; left = heap() - start {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d bytes stay in use, want %d", left, bytes)
+		}
+	}
+}
+
+// A lane lives for months, and labels come and go.
+func TestAttributesOfNobodyAreLetGo(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	const size = 3_000
+	start := heap()
+	held := generation(pod, 0, size)
+	one := heap() - start
+	if one < size*100 {
+		t.Fatalf("%d objects that share nothing take %d bytes", size, one)
+	}
+	for number := range 4 {
+		held = generation(pod, number+1, size)
+	}
+	fallsTo(t, start, one*5/4)
+	runtime.KeepAlive(held)
+	held = nil
+	fallsTo(t, start, one/4)
+}
+
+// Objects made from one template share what they have in common, and are no larger for it.
+func TestAttributesOfATemplateAreShared(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	_, labelsOf, fieldsOf := benchObject(pod)
+	const size = 10_000
+	objects := make([]selectors.Attributes, size)
+	start := heap()
+	for i := range objects {
+		fieldsOf["metadata.name"], fieldsOf["status.podIP"] = fmt.Sprintf("web-5d9c7b6f4-%05d", i), "10.1.2.3"
+		objects[i] = *attributes(pod, labelsOf, fieldsOf)
+	}
+	each := float64(heap()-start) / size
+	// "shop/web-5d9c7b6f4-00000", the address, three lengths: 35 bytes, of which Go makes 48.
+	if objects[0].OwnBytes() != 35 || each > 49 {
+		t.Errorf("attributes of %d bytes take %.1f", objects[0].OwnBytes(), each)
+	}
+	runtime.KeepAlive(objects)
+}
+
+// What attributes are made of is part of a list or a frame, which is not to stay for their sake.
+func TestAttributesKeepNothingOfTheirOrigin(t *testing.T) {
+	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
+	freed := make(chan struct{})
+	a := attributesInPage(pod, freed)
+	runtime.GC()
+	select {
+	case <-freed:
+	case <-time.After(time.Minute):
+		t.Error("a page stays for the sake of attributes")
+	}
+	if text := strings.Repeat("a", 10); a.Key() != text+"/"+text || a.Labels().Get(text) != text {
+		t.Errorf("key %q, labels %v", a.Key(), a.Labels())
+	}
+}
+
+// attributesInPage returns attributes made of texts that stand in a page, and closes the channel when that is freed.
+func attributesInPage(k *selectors.Kind, freed chan struct{}) selectors.Attributes {
+	page := bytes.Repeat([]byte("a"), 1<<20)
+	runtime.AddCleanup(&page[0], func(freed chan struct{}) { close(freed) }, freed)
+	text := func(at int) string { return unsafe.String(&page[10*at], 10) }
+	var values []string
+	for i := range k.Fields() {
+		values = append(values, text(10+i))
+	}
+	return k.Attributes(text(0), text(1), []selectors.Label{{Key: text(2), Value: text(3)}}, values)
+}
