@@ -68,5 +68,5 @@
 //
 // The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
 // another resourceVersion into the last content of an object that leaves a selector (I7), once per event, and to have
-// an event written as a frame that the watchers of a feed share (Watcher.Frame).
+// an event written as a frame that all watchers share who are told the same (Watcher.Frame).
 package cache

@@ -31,15 +31,15 @@ type framePlace struct {
 }
 
 // Frame returns the event that Next has just returned as a frame, which is written by the first of the watchers that
-// send it. It returns nil when there is nothing to share: to a watcher that has its feed for itself, for initial
-// events, and for rows of a Table, which are as old as they are when they are sent. All framers of a form write the
-// same.
+// send it, whatever they select. It returns nil when there is nothing to share: to a watcher that is the only one to be
+// told, for initial events, and for rows of a Table, which are as old as they are when they are sent. All framers of a
+// form write the same.
 func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame {
-	if w.snapshot != nil || event.Object == nil || form.Kind == wire.Row || !w.feed.shared.Load() {
+	if w.snapshot != nil || event.Object == nil || form.Kind == wire.Row || !w.inCompany() {
 		return nil
 	}
 	seq := w.seq - 1
-	at := &w.epoch.frames.places[placeOf(seq, form)]
+	at := &w.epoch.frames.places[placeOf(seq, event.Type, form)]
 	place := at.Load()
 	if place != nil && place.seq == seq && place.kind == event.Type && place.form == form {
 		if f := place.frame.Value(); f != nil {
@@ -58,14 +58,28 @@ func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame 
 // frameMargin is more than what stands around an object in a frame.
 const frameMargin = 256
 
-// placeOf keeps the whole object and its metadata apart.
-func placeOf(seq int64, form wire.Form) int64 {
-	place := seq * 2
+// inCompany tells whether others are told of the event that Next has just returned: those of the same feed, or of
+// others, as the dispatcher found. Who reads history by itself is alone with what the feeds had before.
+func (w *Watcher) inCompany() bool {
+	if w.feed.shared.Load() {
+		return true
+	}
+	seq := w.seq - 1
+	e := w.epoch.history.at(seq)
+	return e != nil && seq >= w.joined && e.told.Load() > 1
+}
+
+// placeOf keeps the whole object and its metadata apart, and what one event is to those who select differently.
+func placeOf(seq int64, kind EventType, form wire.Form) int64 {
+	place := seq*2 + int64(kind)*kindsApart
 	if form.Kind == wire.Partial {
 		place++
 	}
 	return place % framePlaces
 }
+
+// kindsApart is a third of the places, or so: most events are the same to all.
+const kindsApart = 22
 
 // verifyFrame panics when what another watcher wrote is not what this one would have written.
 func verifyFrame(f *Frame, event Event, framer wire.Framer) {

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -55,7 +56,29 @@ func TestFramesAreShared(t *testing.T) {
 	runtime.KeepAlive(f1)
 }
 
-// TestFramesThatAreNotShared: a watcher by itself, initial events and rows have none.
+// TestFramesAreSharedOverFeeds: watchers that select differently and are told the same share its frame; who is told
+// something else of the same event does not take its place.
+func TestFramesAreSharedOverFeeds(t *testing.T) {
+	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
+	all, namespace := watch(t, l, selecting(t, "", "", ""), FromNow()), watch(t, l, selecting(t, "x", "", ""), FromNow())
+	left, entered := watch(t, l, selecting(t, "", "app=a", ""), FromNow()), watch(t, l, selecting(t, "", "app=b", ""), FromNow())
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // which moves from one label's selection to the other's
+	ea, fa := frameOf(t, all, wholeForm)
+	wants(t, ea, fa, wholeForm)
+	for w, what := range map[*Watcher]string{left: "DELETED", entered: "ADDED"} {
+		e, f := frameOf(t, w, wholeForm)
+		wants(t, e, f, wholeForm)
+		if e.Type.String() != what {
+			t.Errorf("%s, not %s", describe(e), what)
+		}
+	}
+	if _, fn := frameOf(t, namespace, wholeForm); fn != fa {
+		t.Error("a frame was written twice")
+	}
+	runtime.KeepAlive(fa)
+}
+
+// TestFramesThatAreNotShared: who alone is told, initial events and rows have none.
 func TestFramesThatAreNotShared(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all := selecting(t, "", "", "")
@@ -64,14 +87,28 @@ func TestFramesThatAreNotShared(t *testing.T) {
 	if _, f := frameOf(t, lone, wholeForm); f != nil {
 		t.Error("a watcher that is alone has its frame kept")
 	}
+	node := watch(t, l, selecting(t, "", "", "spec.nodeName=n2"), FromNow())
+	apply(t, l, Upsert, pod("x/p", 3, "n2", "a"))
+	frameOf(t, lone, wholeForm)
+	if _, f := frameOf(t, node, wholeForm); f == nil {
+		t.Error("what another watcher is told too is not shared")
+	}
+	late := watch(t, l, selecting(t, "", "", "spec.nodeName!=n1"), AfterRV(2)) // alone with what the feeds had before
+	if e, f := frameOf(t, late, wholeForm); f != nil || e.RV != 3 {
+		t.Errorf("%s is shared with who was told before", describe(e))
+	}
+	late.Close()
+	node.Close()
 	initial := watch(t, l, all, InitialEvents(current(t, l)))
-	if e, f := frameOf(t, initial, wholeForm); f != nil {
-		t.Errorf("the initial %s is shared", describe(e))
+	for range 2 {
+		if e, f := frameOf(t, initial, wholeForm); f != nil || e.Type != Added {
+			t.Errorf("the initial %s is shared", describe(e))
+		}
 	}
 	if e, f := frameOf(t, initial, wholeForm); f != nil || e.Type != InitialEventsEnd {
 		t.Errorf("%s is shared", describe(e))
 	}
-	apply(t, l, Upsert, pod("x/o", 3, "n1", "a"))
+	apply(t, l, Upsert, pod("x/o", 4, "n1", "a"))
 	if _, f := frameOf(t, initial, wire.Form{Kind: wire.Row, Meta: wire.MetaV1}); f != nil {
 		t.Error("a row is shared")
 	}
@@ -148,6 +185,29 @@ func BenchmarkFrames(b *testing.B) {
 		for i := range b.N {
 			e := events[i%len(watchers)]
 			buffer = framer.AppendEvent(buffer[:0], e.Type.String(), e.Object.Item())
+		}
+	})
+}
+
+// BenchmarkFramesOfTwo tells what an event of a 15 KB object costs the only two watchers that are told.
+func BenchmarkFramesOfTwo(b *testing.B) {
+	object := pod("x/o", 2, "n1", "a")
+	object.Item = shape.WithResourceVersion(&object.Item, strings.Repeat("2", 15<<10))
+	framer := shape.Framer(wholeForm)
+	b.Run("once, shared", func(b *testing.B) {
+		b.ReportAllocs()
+		for range b.N {
+			buffer := make([]byte, 0, object.Size()+frameMargin)
+			f := &Frame{Bytes: framer.AppendEvent(buffer, "ADDED", &object.Item)}
+			_ = &framePlace{frame: weak.Make(f)}
+		}
+	})
+	b.Run("twice, into buffers", func(b *testing.B) {
+		b.ReportAllocs()
+		var buffer []byte
+		for range b.N {
+			buffer = framer.AppendEvent(buffer[:0], "ADDED", &object.Item)
+			buffer = framer.AppendEvent(buffer[:0], "ADDED", &object.Item)
 		}
 	})
 }

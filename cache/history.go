@@ -40,6 +40,7 @@ type entry struct {
 	before, now *Object
 	state       *State                 // the State that the event led to
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
+	told        atomic.Int32           // how many watchers the feeds told of it, while they do
 }
 
 func newHistory(base *State, keep retention) *history {
