@@ -3,6 +3,7 @@ package handlers
 import (
 	"bytes"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/listfacade/listfacade/bookmarks"
@@ -21,15 +22,16 @@ type frameSink interface {
 	settle() error
 }
 
-// events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine.
+// events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine. A watch that has nothing
+// to send has no buffer: thousands are open at a time, and few send.
 type events struct {
 	sink   frameSink
 	shape  wire.Shape
 	form   wire.Form
 	framer wire.Framer
 	marks  *wire.Bookmark // what bookmarks look like
-	frames bytes.Buffer
-	alone  *cache.Frame // which is sent as it is unless others join it; nil when there is none
+	frames *bytes.Buffer  // nil when there are none
+	alone  *cache.Frame   // which is sent as it is unless others join it; nil when there is none
 	sent   int
 	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
 	mayGo func() error
@@ -153,20 +155,21 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 		e.alone = frame
 	default:
 		e.join()
-		e.frames.Write(frame.Bytes)
+		e.buffer().Write(frame.Bytes)
 	}
 }
 
 // write adds an event that is this watch's own to write.
 func (e *events) write(eventType string, o *cache.Object) {
 	e.join()
-	e.frames.Write(e.framer.AppendEvent(e.frames.AvailableBuffer(), eventType, o.Item()))
+	frames := e.buffer()
+	frames.Write(e.framer.AppendEvent(frames.AvailableBuffer(), eventType, o.Item()))
 }
 
 // join puts a frame that was alone in front of those that come now.
 func (e *events) join() {
 	if e.alone != nil {
-		e.frames.Write(e.alone.Bytes)
+		e.buffer().Write(e.alone.Bytes)
 		e.alone = nil
 	}
 }
@@ -175,24 +178,39 @@ func (e *events) join() {
 func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	e.sent++
 	e.join()
+	frames := e.buffer()
 	if form == bookmarks.InitialEventsEnd {
 		item := e.shape.WithResourceVersion(&e.marks.InitialEventsEnd, rv.String())
-		e.frames.Write(e.framer.AppendInitialEventsEnd(e.frames.AvailableBuffer(), &item))
+		frames.Write(e.framer.AppendInitialEventsEnd(frames.AvailableBuffer(), &item))
 		return
 	}
 	item := e.shape.WithResourceVersion(&e.marks.Plain, rv.String())
-	e.frames.Write(e.framer.AppendBookmark(e.frames.AvailableBuffer(), &item))
+	frames.Write(e.framer.AppendBookmark(frames.AvailableBuffer(), &item))
 }
 
 func (e *events) buffered() int {
-	if e.alone != nil {
+	switch {
+	case e.alone != nil:
 		return len(e.alone.Bytes)
+	case e.frames != nil:
+		return e.frames.Len()
 	}
-	return e.frames.Len()
+	return 0
 }
 
-// keepBuffer is how large a watch's buffer may stay while it is quiet: thousands of watches are open at a time.
-const keepBuffer = 16 << 10
+// frameBuffers are what frames are collected in, for as long as it takes to send them.
+var frameBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// keepBuffer is how large a buffer may be that is used again: as large as those of bursts become.
+const keepBuffer = 2 * flushAt
+
+// buffer is where frames are added.
+func (e *events) buffer() *bytes.Buffer {
+	if e.frames == nil {
+		e.frames = frameBuffers.Get().(*bytes.Buffer)
+	}
+	return e.frames
+}
 
 // flush sends what was added.
 func (e *events) flush() error {
@@ -206,12 +224,14 @@ func (e *events) flush() error {
 		e.alone = nil
 		return e.sink.send(alone.Bytes)
 	}
-	if err := e.sink.send(e.frames.Bytes()); err != nil {
-		return err
+	frames := e.frames
+	e.frames = nil
+	if err := e.sink.send(frames.Bytes()); err != nil {
+		return err // HTTP/2 may still be copying what it gave up: the buffer is nobody's any more
 	}
-	e.frames.Reset()
-	if e.frames.Cap() > keepBuffer {
-		e.frames = bytes.Buffer{}
+	if frames.Cap() <= keepBuffer {
+		frames.Reset()
+		frameBuffers.Put(frames)
 	}
 	return nil
 }
@@ -219,6 +239,7 @@ func (e *events) flush() error {
 // fail ends the stream with an error in it.
 func (e *events) fail(err error) error {
 	e.join()
-	e.frames.Write(e.framer.AppendError(e.frames.AvailableBuffer(), statusOf(err)))
+	frames := e.buffer()
+	frames.Write(e.framer.AppendError(frames.AvailableBuffer(), statusOf(err)))
 	return e.flush()
 }
