@@ -39,12 +39,14 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	}
 	defer stream.close()
 	stream.initial = sent
-	ctx, end := context.WithDeadline(ctx, began.Add(life))
-	defer end()
+	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
+	defer end.Stop()
 	if q.upgrade {
 		out.overSocket(ctx, stream, lane.Encoding.Framing())
 	} else {
-		err = stream.run(ctx, out.frames(q, lane.Encoding))
+		sink := out.frames(q, lane.Encoding)
+		q.letGo()
+		err = stream.run(ctx, sink)
 	}
 	q.Event.Returned = stream.events.sent
 	if errors.Is(err, auth.ErrRevoked) {
