@@ -42,7 +42,7 @@ func measureDelays(ctx context.Context, s *stage, t *table) (err error) {
 }
 
 func tryDelays(ctx context.Context, servers pair, rate eventRate) (delays, error) {
-	pods, err := names(ctx, servers.direct)
+	pods, err := names(ctx, servers.direct, somePods)
 	if err != nil {
 		return delays{}, err
 	}

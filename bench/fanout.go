@@ -23,7 +23,7 @@ var fanOutRate = eventRate{eventsFor: 4 * time.Second, eventEvery: 20 * time.Mil
 // measureFanOut compares what one event costs that goes to many watches. kube-apiserver's price is that beyond the same
 // writes without watches; the facade's is all that it does, with reading the event from kube-apiserver.
 func measureFanOut(ctx context.Context, s *stage, r *report.Result) error {
-	pods, err := names(ctx, s.direct)
+	pods, err := names(ctx, s.direct, somePods)
 	if err != nil {
 		return err
 	}

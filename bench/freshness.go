@@ -147,7 +147,7 @@ func (a *author) check(body []byte, what, name, rv string) error {
 
 // readWhole lists everything of a large and quiet resource, most recent, after each write to it.
 func readWhole(ctx context.Context, servers pair, t *table) error {
-	pods, err := names(ctx, servers.direct)
+	pods, err := names(ctx, servers.direct, somePods)
 	if err != nil {
 		return err
 	}

@@ -67,12 +67,19 @@ const collections = 2
 // collect makes a server collect its garbage and returns what was left; both serve Go's profiles, the end of which
 // tells.
 func (s *server) collect(ctx context.Context) (l live, err error) {
-	q := question{name: "profile", path: "/debug/pprof/heap?gc=1&debug=1", accept: "*/*", encoding: "identity", protocol: http2}
-	var a reading
 	for range collections {
-		if a, err = s.read(ctx, q); err != nil {
+		if l, err = s.statistics(ctx, "/debug/pprof/heap?gc=1&debug=1"); err != nil {
 			return l, err
 		}
+	}
+	return l, nil
+}
+
+// statistics reads how large heap and stacks are from the end of a profile.
+func (s *server) statistics(ctx context.Context, path string) (l live, err error) {
+	a, err := s.read(ctx, question{name: "profile", path: path, accept: "*/*", encoding: "identity", protocol: http2})
+	if err != nil {
+		return l, err
 	}
 	_, statistics, _ := bytes.Cut(a.body, []byte("\n# runtime.MemStats\n"))
 	for line := range bytes.Lines(statistics) {

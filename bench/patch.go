@@ -63,14 +63,17 @@ func stamp(ctx context.Context, s *server, path string) error {
 	return nil
 }
 
-// names lists the paths of some pods.
-func names(ctx context.Context, s *server) ([]string, error) {
+// somePods are as many as pods are changed.
+const somePods = "/api/v1/pods?limit=1000"
+
+// names are the paths of the pods in a list.
+func names(ctx context.Context, s *server, of string) ([]string, error) {
 	var list struct {
 		Items []struct {
 			Metadata struct{ Namespace, Name string }
 		}
 	}
-	q := question{name: "names", path: "/api/v1/pods?limit=1000", encoding: "identity", protocol: http2}
+	q := question{name: "names", path: of, accept: metadataType, encoding: "identity", protocol: http2}
 	a, err := s.read(ctx, q)
 	if err != nil {
 		return nil, err

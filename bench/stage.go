@@ -26,8 +26,8 @@ type stage struct {
 }
 
 // setUp starts all servers, with files in a directory.
-func setUp(ctx context.Context, dir string, o options) (s *stage, err error) {
-	s = &stage{options: o, same: map[asked]bool{}}
+func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
+	s := &stage{options: o, same: map[asked]bool{}}
 	defer func() {
 		if err != nil {
 			s.close()
