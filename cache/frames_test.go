@@ -192,13 +192,14 @@ func BenchmarkFrames(b *testing.B) {
 // BenchmarkFramesOfTwo tells what an event of a 15 KB object costs the only two watchers that are told.
 func BenchmarkFramesOfTwo(b *testing.B) {
 	object := pod("x/o", 2, "n1", "a")
-	object.Item = shape.WithResourceVersion(&object.Item, strings.Repeat("2", 15<<10))
+	large := shape.WithResourceVersion(object.Item(), strings.Repeat("2", 15<<10))
+	object.item.Store(&large)
 	framer := shape.Framer(wholeForm)
 	b.Run("once, shared", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {
 			buffer := make([]byte, 0, object.Size()+frameMargin)
-			f := &Frame{Bytes: framer.AppendEvent(buffer, "ADDED", &object.Item)}
+			f := &Frame{Bytes: framer.AppendEvent(buffer, "ADDED", object.Item())}
 			_ = &framePlace{frame: weak.Make(f)}
 		}
 	})
@@ -206,8 +207,8 @@ func BenchmarkFramesOfTwo(b *testing.B) {
 		b.ReportAllocs()
 		var buffer []byte
 		for range b.N {
-			buffer = framer.AppendEvent(buffer[:0], "ADDED", &object.Item)
-			buffer = framer.AppendEvent(buffer[:0], "ADDED", &object.Item)
+			buffer = framer.AppendEvent(buffer[:0], "ADDED", object.Item())
+			buffer = framer.AppendEvent(buffer[:0], "ADDED", object.Item())
 		}
 	})
 }

@@ -40,6 +40,7 @@ type entry struct {
 	before, now *Object
 	state       *State                 // the State that the event led to
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
+	charged     atomic.Int64           // what it was charged for
 	told        atomic.Int32           // how many watchers the feeds told of it, while they do
 }
 
@@ -70,17 +71,33 @@ func (h *history) append(c change) {
 	seg := w.segments[len(w.segments)-1]
 	e := &seg.entries[end%segmentSize]
 	e.rv, e.before, e.now, e.state = c.rv, c.before, c.now, c.state
-	cost := c.state.pathBytes()
-	if c.before != nil {
-		cost += int64(c.before.Size())
-	}
-	if c.deletion != nil {
-		e.deleted.Store(c.deletion)
-		cost += int64(c.deletion.Size())
-	}
+	e.deleted.Store(c.deletion)
 	seg.newest = c.at
-	h.charge(seg, cost)
+	e.charged.Store(e.cost())
+	h.charge(seg, e.cost())
 	h.end.Store(end + 1)
+}
+
+// cost is what only history keeps alive of an event, as much as it is now.
+func (e *entry) cost() int64 {
+	cost := e.state.pathBytes()
+	for _, o := range []*Object{e.before, e.deleted.Load()} {
+		if o != nil {
+			cost += int64(o.memory())
+		}
+	}
+	return cost
+}
+
+// recharge counts an event anew whose objects were packed.
+func (h *history) recharge(seq int64) {
+	w := h.held.Load()
+	if seq < w.first {
+		return
+	}
+	e := w.at(seq)
+	cost := e.cost()
+	h.charge(w.segments[(seq-w.first)/segmentSize], cost-e.charged.Swap(cost))
 }
 
 // trim drops full segments without an event that is to be kept. The next look of a reader that stands in one finds it
@@ -177,7 +194,9 @@ func (h *history) deleted(seq int64, e *entry) *Object {
 		return e.deleted.Load()
 	}
 	if w := h.held.Load(); seq >= w.first {
-		h.charge(w.segments[(seq-w.first)/segmentSize], int64(o.Size()))
+		cost := int64(o.memory())
+		e.charged.Add(cost)
+		h.charge(w.segments[(seq-w.first)/segmentSize], cost)
 	}
 	return o
 }

@@ -27,6 +27,8 @@ type Options struct {
 	// and the last 100 however old (semantics 4.1). So a lane whose objects change for 75 s at 1,000 events a second and
 	// 15 KB an object takes 1.1 GB.
 	HistoryBytes int64
+	// Packing says which objects are kept compressed. Default none.
+	Packing Packing
 }
 
 const (
@@ -51,6 +53,10 @@ type Lane struct {
 	waiters  waiters
 	counters counters
 	running  sync.WaitGroup // dispatchers; added to with writing held
+
+	dictionary atomic.Pointer[learned] // what objects are packed against; nil until there are enough of them
+	packing    sync.Mutex              // held by who packs what has changed; taken before writing
+	packer     packer                  // guarded by packing
 
 	writing   sync.Mutex // held by every writer, by no reader
 	expecting bool       // a list is on its way: see Expect
@@ -83,6 +89,7 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	e.begin(s)
 	last := l.state.Load()
 	l.publish(s)
+	l.counters.saved.Store(s.saved())
 	l.counters.relists.Add(1)
 	if last != nil {
 		last.epoch.finish(last, &ExpiredError{Oldest: rv})
@@ -131,6 +138,12 @@ func (l *Lane) Apply(c Change) error {
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.after(rv, before, now)
 	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
+	if before != nil {
+		l.counters.saved.Add(-before.saved())
+	}
+	if now != nil {
+		l.counters.saved.Add(now.saved())
+	}
 	l.publish(next)
 	s.epoch.written(next)
 }

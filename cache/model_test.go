@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
@@ -231,7 +232,9 @@ func TestLaneAgainstModel(t *testing.T) {
 func laneKinds() map[string]Options {
 	fromEtcd := podOptions
 	fromEtcd.ReadFromEtcd = true
-	return map[string]Options{"watch cache": podOptions, "read from etcd": fromEtcd}
+	packed := podOptions
+	packed.Packing = Packing{From: 1}
+	return map[string]Options{"watch cache": podOptions, "read from etcd": fromEtcd, "packed": packed}
 }
 
 func testLaneAgainstModel(t *testing.T, o Options) {
@@ -260,6 +263,8 @@ func (r *modelRun) step() {
 		r.lane.Progress(r.model.rv)
 	case n < 552:
 		r.relist()
+	case n < 560:
+		r.lane.Pack(time.Now())
 	case n < 570 && r.shared:
 		r.deleteTogether()
 	case n < 700:

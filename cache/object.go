@@ -13,7 +13,7 @@ type Object struct {
 	// Attributes are what States, predicates and indexes look at. Their Key is the upstream's storage order.
 	selectors.Attributes
 	// RV is the object's own metadata.resourceVersion.
-	RV RV
+	RV   RV
 	item atomic.Pointer[wire.Item]
 }
 
@@ -32,10 +32,18 @@ func (o *Object) Item() *wire.Item { return o.item.Load() }
 // share. Labels that no other object has come on top, and are not counted.
 const objectOverhead = int(unsafe.Sizeof(Object{})+unsafe.Sizeof(wire.Item{})) + 48
 
-// Size returns the bytes of memory that the object costs, about.
+// Size returns the bytes of memory that the object would cost if nothing were packed, about. It never changes.
 func (o *Object) Size() int {
+	return o.Item().Size() + o.OwnBytes() + objectOverhead
+}
+
+// memory returns the bytes of memory that the object costs now, about.
+func (o *Object) memory() int {
 	return o.Item().Memory() + o.OwnBytes() + objectOverhead
 }
+
+// saved returns how many bytes packing saves of the object.
+func (o *Object) saved() int64 { return int64(o.Size() - o.memory()) }
 
 // at returns a copy of the object that carries another RV: the last content that a selector matched, at the RV of the
 // event that ended it (semantics 4.4).

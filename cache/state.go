@@ -40,6 +40,14 @@ func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	return s
 }
 
+// saved returns how many bytes packing saves of the State's objects.
+func (s *State) saved() (bytes int64) {
+	for o := range s.Objects(Span{}) {
+		bytes += o.saved()
+	}
+	return bytes
+}
+
 // RV returns the RV at which the State is complete, the one that an answer carries (I10).
 func (s *State) RV() RV { return s.rv }
 

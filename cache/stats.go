@@ -6,7 +6,8 @@ import "sync/atomic"
 type Stats struct {
 	RV           RV
 	Objects      int
-	ObjectBytes  int64
+	ObjectBytes  int64 // of the objects as they came, and of what is known of them
+	ObjectMemory int64 // of memory that they take: less where they are packed
 	HistoryBytes int64 // kept alive by history only
 	Oldest       RV    // the smallest RV that can be watched from or read
 	Feeds        int64
@@ -19,6 +20,7 @@ type Stats struct {
 type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
+	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
 }
 
 // Stats returns the lane's numbers. It is cheap enough for every scrape.
@@ -34,6 +36,7 @@ func (l *Lane) Stats() Stats {
 		stats.RV = s.rv
 		stats.Objects = s.Len()
 		stats.ObjectBytes = s.size
+		stats.ObjectMemory = s.size - l.counters.saved.Load()
 		stats.HistoryBytes = s.epoch.history.bytes.Load()
 		stats.Oldest = s.epoch.history.oldest()
 	}

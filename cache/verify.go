@@ -3,6 +3,8 @@ package cache
 import (
 	"fmt"
 	"os"
+
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // verifyEverything turns on the check of every lane after every write (doc.go).
@@ -26,6 +28,9 @@ func (l *Lane) verify() error {
 	}
 	if err := s.verify(); err != nil {
 		return fmt.Errorf("state at %d: %w", s.rv, err)
+	}
+	if saved := l.counters.saved.Load(); saved != s.saved() {
+		return fmt.Errorf("packing saves %d bytes, recorded %d", s.saved(), saved)
 	}
 	if err := s.epoch.history.verify(s); err != nil {
 		return fmt.Errorf("history: %w", err)
@@ -151,4 +156,11 @@ func (f *feeds) verify(seq int64) error {
 		return fmt.Errorf("%d feeds have an anchor, %d exist", anchored, len(f.byPredicate))
 	}
 	return nil
+}
+
+// verifyPacked panics when an item that was packed is not what it was.
+func verifyPacked(was, packed *wire.Item, asked bool) {
+	if asked && !was.Equal(packed) {
+		panic("BUG: cache: an object is another after it was packed")
+	}
 }

@@ -68,6 +68,8 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"how long events are kept for watches and lists at older versions; never less than kube-apiserver keeps them")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
 		"`bytes` that events may keep alive, for each resource; those of the last 75 seconds may take more")
+	f.Var(&c.Packing, "pack",
+		"`on or off`: keep objects of large resources compressed, a tenth of the memory for a little time at each read")
 	f.Int64Var(&c.FormsMemory, "forms-memory", c.FormsMemory,
 		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,

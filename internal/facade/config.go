@@ -4,6 +4,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
 )
 
@@ -40,6 +41,8 @@ type Config struct {
 	// kube-apiserver would keep (cache.Options).
 	HistoryWindow time.Duration
 	HistoryBytes  int64
+	// Packing says which objects are kept compressed.
+	Packing Packing
 	// FormsMemory, not below 0, bounds the bytes of what is compressed ahead, of all resources together (wire.Forms).
 	FormsMemory int64
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
@@ -63,7 +66,7 @@ func Defaults() Config {
 		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
-		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
+		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -56,7 +57,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
 	f.metrics = observe.NewMetrics(f.Lanes, func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) })
 	f.lanes = reflector.NewLanes(client, reflector.Config{
-		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
+		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{

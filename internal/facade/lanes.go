@@ -11,7 +11,7 @@ func (f *Facade) Lanes() []observe.LaneStats {
 		gvr := lane.Resource.GVR
 		all = append(all, observe.LaneStats{
 			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Synced: err == nil,
-			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes,
+			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes, ObjectMemory: s.ObjectMemory,
 			HistoryBytes: s.HistoryBytes, Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
 		})
 	}

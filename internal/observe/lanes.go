@@ -11,6 +11,7 @@ type LaneStats struct {
 	ResourceVersion          uint64
 	Objects                  int
 	ObjectBytes              int64
+	ObjectMemory             int64
 	HistoryBytes             int64
 	Feeds, Watchers          int
 	Applied, Expired         uint64 // since the lane started
@@ -45,6 +46,8 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 		func(s LaneStats) float64 { return float64(s.ResourceVersion) })
 	c.add(gauge, "objects", "Objects held.", func(s LaneStats) float64 { return float64(s.Objects) })
 	c.add(gauge, "object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
+	c.add(gauge, "object_memory_bytes", "Bytes of memory that the objects held take; fewer where they are kept compressed.",
+		func(s LaneStats) float64 { return float64(s.ObjectMemory) })
 	c.add(gauge, "history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
 	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
 	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })

@@ -48,6 +48,7 @@ listfacade_lane_expired_watches_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
 listfacade_lane_history_bytes gauge encoding,group,resource,version
 listfacade_lane_object_bytes gauge encoding,group,resource,version
+listfacade_lane_object_memory_bytes gauge encoding,group,resource,version
 listfacade_lane_objects gauge encoding,group,resource,version
 listfacade_lane_resource_version gauge encoding,group,resource,version
 listfacade_lane_stale_seconds gauge encoding,group,resource,version

@@ -13,6 +13,7 @@ import (
 type Config struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // and how many bytes of them at most, per lane
+	Packing     cache.Packing // which objects are kept compressed
 	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
 	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
 	FieldIndexes []string
@@ -24,6 +25,7 @@ type Config struct {
 func (c Config) options(r upstream.Resource) cache.Options {
 	o := cache.Options{
 		Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes, ReadFromEtcd: r.ReadFromEtcd(),
+		Packing: c.Packing,
 	}
 	kind := selectors.ForBuiltin(r.GVK, scopeOf(r))
 	for _, field := range kind.Fields() {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -48,8 +49,9 @@ type Lanes struct {
 	provers    *fresh.Provers
 	versions   *versions
 	fills      *fills
+	packing    atomic.Bool    // objects are being packed
 	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
-	background sync.WaitGroup // questions for all lanes, and the stops of lanes that were replaced
+	background sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
@@ -80,7 +82,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.life = ctx
 	l.mu.Unlock()
 	ready()
-	janitor, outage := time.NewTicker(janitorEvery), time.NewTicker(outageEvery)
+	janitor, outage, packing := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery)
+	defer packing.Stop()
 	defer janitor.Stop()
 	defer outage.Stop()
 	for {
@@ -88,6 +91,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		case <-janitor.C:
 			l.stopIdle()
 			l.trim()
+		case <-packing.C:
+			l.pack()
 		case <-outage.C:
 			l.seekEnd(ctx)
 		case <-ctx.Done():
@@ -99,6 +104,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 
 const (
 	janitorEvery = 10 * time.Second
+	packEvery    = time.Second
 	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one question
 	// that found no answer while nobody asks another.
 	outageEvery = 2 * time.Second
@@ -194,6 +200,19 @@ func (l *Lanes) trim() {
 	for _, r := range l.All() {
 		r.Cache.Trim()
 	}
+}
+
+// pack lets lanes compress what has lived for a while, one lane after the other, unless that is still going on.
+func (l *Lanes) pack() {
+	if !l.packing.CompareAndSwap(false, true) {
+		return
+	}
+	l.background.Go(func() {
+		defer l.packing.Store(false)
+		for _, r := range l.All() {
+			r.Cache.Pack(time.Now())
+		}
+	})
 }
 
 func (l *Lanes) stopIdle() {

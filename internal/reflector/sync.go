@@ -88,7 +88,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 
 // initial reads a streaming list up to its end and publishes it.
 func (w *writer) initial(s *stream, patience *time.Timer) error {
-	objects := map[string]*cache.Object{}
+	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
 	highest := ""
 	for {
 		st, err := s.next()
@@ -104,6 +104,7 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
 		case st.kind == stepChange:
+			filling.Add(o)
 			objects[o.Key()] = o
 			w.reflector.fill.objects.Store(int64(len(objects)))
 			if o.Key() > highest { // initial events come in the order of their keys; later ones buy no time
@@ -116,10 +117,10 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 
 // pages reads a paginated list, for an upstream without streaming lists. All pages are of one resourceVersion.
 func (w *writer) pages(ctx context.Context) error {
-	objects := map[string]*cache.Object{}
+	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
 	version, token := "", ""
 	for {
-		list, err := w.page(ctx, token, objects)
+		list, err := w.page(ctx, token, objects, filling)
 		if err != nil {
 			return err
 		}
@@ -146,7 +147,7 @@ func (w *writer) pages(ctx context.Context) error {
 }
 
 // page adds the objects of one page; a page has some, unless it is the last.
-func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object) (wire.ListHead, error) {
+func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object, filling *cache.Filling) (wire.ListHead, error) {
 	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	if token != "" {
 		query.Set("continue", token)
@@ -164,6 +165,7 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 		if objects[o.Key()] != nil {
 			return fmt.Errorf("%s is there twice", o.Key())
 		}
+		filling.Add(o)
 		objects[o.Key()] = o
 		w.reflector.fill.objects.Store(int64(len(objects)))
 		return nil

@@ -26,6 +26,10 @@ func Random(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Seed(t), 1)) //nolint:gosec // to be repeatable
 }
 
+// Packs tells that facades keep everything compressed at once, and not only what it is worth it for. With
+// LISTFACADE_PACK=off they compress nothing.
+func Packs() bool { return os.Getenv("LISTFACADE_PACK") != "off" }
+
 // Smallest tells that facades are to have the smallest budgets that they can have: LISTFACADE_BUDGETS=smallest.
 func Smallest() bool { return os.Getenv("LISTFACADE_BUDGETS") == "smallest" }
 

@@ -105,15 +105,27 @@ func (d *Dictionary) Pack(it *Item) Item {
 	if it.by != nil || len(it.data) == 0 {
 		return *it
 	}
+	return d.pack(it, it.data)
+}
+
+// Repack packs an item that may be packed against another dictionary.
+func (d *Dictionary) Repack(it *Item) Item {
+	open := Open(it)
+	defer open.Close()
+	return d.pack(it, open.Data())
+}
+
+// pack returns an item with this content; as it is when that is not worth it.
+func (d *Dictionary) pack(it *Item, data []byte) Item {
 	encoder, err := d.encoder()
 	if err != nil {
 		panic("BUG: a dictionary that encoded before no longer does: " + err.Error())
 	}
 	buffer := buffers.Get().(*[]byte)
-	*buffer = encoder.EncodeAll(it.data, (*buffer)[:0])
+	*buffer = encoder.EncodeAll(data, (*buffer)[:0])
 	d.encoders.Put(encoder)
 	packed := *it
-	if worth(len(it.data), len(*buffer)) {
+	if worth(len(data), len(*buffer)) {
 		packed.data, packed.by = bytes.Clone(*buffer), d
 	}
 	buffers.Put(buffer)

@@ -46,6 +46,14 @@ func (it *Item) Holds(text string) bool {
 	return bytes.Contains(open.Data(), []byte(text))
 }
 
+// Equal tells whether two items are the same, packed or not.
+func (it *Item) Equal(other *Item) bool {
+	one, two := Open(it), Open(other)
+	defer one.Close()
+	defer two.Close()
+	return it.marks == other.marks && bytes.Equal(one.Data(), two.Data())
+}
+
 // MarksOf says what lies where in an item's bytes; not to be changed.
 func MarksOf(it *Item) *Marks { return &it.marks }
 

@@ -1,0 +1,243 @@
+package cache
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var packingOptions = Options{Packing: Packing{From: 10 << 10, After: 5 * time.Second}}
+
+// fillOf returns objects at rv that a list brings, after they were shown to the lane.
+func fillOf(l *Lane, rv RV, count int) []*Object {
+	filling := l.Fill()
+	var objects []*Object
+	for i := range count {
+		o := podNumber(i, rv)
+		filling.Add(o)
+		objects = append(objects, o)
+	}
+	return objects
+}
+
+func podNumber(i int, rv RV) *Object {
+	return pod(fmt.Sprintf("ns-%d/pod-%03d", i%3, i), rv, fmt.Sprintf("node-%d", i%7), "app")
+}
+
+// whole checks that every object of the State reads as the upstream wrote it, and counts those that are packed.
+func whole(t *testing.T, l *Lane) (packed int) {
+	t.Helper()
+	for o := range current(t, l).Objects(Span{}) {
+		sameText(t, o)
+		if o.Item().Packed() {
+			packed++
+		}
+	}
+	return packed
+}
+
+// sameText checks that an object's text is the one that its facts were made with.
+func sameText(t *testing.T, o *Object) {
+	t.Helper()
+	fresh := itemOf(o.Key(), o.RV, o.Field(nodeField), o.Labels().Get("app"))
+	if want, got := textOf(&fresh), textOf(o.Item()); want != got {
+		t.Errorf("%s at %d reads\n%s, want\n%s", o.Key(), o.RV, got, want)
+	}
+}
+
+// TestListsArePackedAsTheyCome: no more of a list stands in memory as it came than what the dictionary is made of.
+func TestListsArePackedAsTheyCome(t *testing.T) {
+	l := NewLane(packingOptions)
+	l.verifying = true
+	objects := fillOf(l, 1, 400)
+	for i, o := range objects {
+		if !o.Item().Packed() {
+			t.Fatalf("object %d of %d is not packed", i, len(objects))
+		}
+	}
+	l.Replace(1, shape, objects)
+	equal(t, "packed", whole(t, l), 400)
+	stats := l.Stats()
+	if stats.ObjectMemory >= stats.ObjectBytes {
+		t.Errorf("%d bytes of memory for %d", stats.ObjectMemory, stats.ObjectBytes)
+	}
+}
+
+// TestSmallLanesAreLeft: a few objects are not worth a dictionary, until there are more of them.
+func TestSmallLanesAreLeft(t *testing.T) {
+	l := newTestLane(t, packingOptions, 1)
+	l.Replace(1, shape, fillOf(l, 1, 5))
+	l.Pack(time.Now())
+	equal(t, "packed of 5", whole(t, l), 0)
+	for i := range 100 {
+		apply(t, l, Upsert, podNumber(i+5, RV(i+2)))
+	}
+	l.Pack(time.Now())
+	equal(t, "packed when they are many", whole(t, l), 105)
+}
+
+// TestObjectsArePackedLater: what changes is packed when it has lived for a while, where it is by then, and history is
+// charged for what it takes.
+func TestObjectsArePackedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLane(packingOptions)
+		l.verifying = true
+		l.Replace(1, shape, fillOf(l, 1, 200))
+		l.Pack(time.Now())
+		w := watch(t, l, selecting(t, "", "", ""), AfterRV(1))
+		rv := RV(1)
+		for range 3 { // so that most of it is in history only
+			for i := range 60 {
+				rv++
+				apply(t, l, Upsert, podNumber(i, rv))
+			}
+		}
+		rv++
+		apply(t, l, Delete, podNumber(100, rv))
+		l.Pack(time.Now())
+		equal(t, "packed at once", whole(t, l), 139)
+		before := l.Stats().HistoryBytes
+		pass(6 * time.Second)
+		l.Pack(time.Now())
+		equal(t, "packed later", whole(t, l), 199)
+		charged := int64(0)
+		h := current(t, l).epoch.history
+		for seq := range h.end.Load() {
+			e := h.at(seq)
+			charged += e.cost()
+			for _, o := range []*Object{e.before, e.now, e.deleted.Load()} {
+				if o != nil && !o.Item().Packed() {
+					t.Errorf("event %d has %s at %d as it came", seq, o.Key(), o.RV)
+				}
+			}
+		}
+		equal(t, "bytes of history", l.Stats().HistoryBytes, charged)
+		if charged >= before {
+			t.Errorf("history takes %d bytes, %d before it was packed", charged, before)
+		}
+		events := 0
+		for e, ok := w.Next(); ok; e, ok = w.Next() {
+			sameText(t, e.Object)
+			events++
+		}
+		equal(t, "events", events, 181)
+	})
+}
+
+// TestWhatHistoryLostIsPacked: an object whose event went before it was due is packed in the State.
+func TestWhatHistoryLostIsPacked(t *testing.T) {
+	o := packingOptions
+	o.HistoryBytes, o.HistoryWindow = 1, 1
+	l := newTestLane(t, o, 1)
+	l.floor = floor{}
+	l.Replace(1, shape, fillOf(l, 1, 200))
+	l.Pack(time.Now())
+	for i := range 3 * segmentSize {
+		apply(t, l, Upsert, podNumber(i%150, RV(i+2)))
+	}
+	l.Pack(time.Now())
+	l.Trim()
+	l.Pack(time.Now().Add(time.Minute))
+	equal(t, "packed", whole(t, l), 200)
+}
+
+// TestAnotherDictionary: when what comes is no longer like what there was, it gets a dictionary of its own, and what
+// was packed before is read with the old one.
+func TestAnotherDictionary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLane(packingOptions)
+		l.Replace(1, shape, fillOf(l, 1, 2*sampled))
+		first, random := l.dictionary.Load(), rand.New(rand.NewPCG(1, 2))
+		strange := func(from, count int) {
+			for i := range count {
+				var node strings.Builder
+				for range 30 {
+					fmt.Fprintf(&node, "%016x", random.Uint64())
+				}
+				apply(t, l, Upsert, pod("ns-0/"+strconv.Itoa(from+i), RV(from+i), node.String(), ""))
+			}
+			pass(6 * time.Second)
+			l.Pack(time.Now())
+		}
+		strange(2, 2*judged)
+		if l.dictionary.Load() != first {
+			t.Fatal("another dictionary although the first is new")
+		}
+		pass(lasting)
+		strange(5000, 10)
+		if l.dictionary.Load() == first {
+			t.Errorf("objects take %.2f of what they were, at first %.2f, with the same dictionary",
+				l.packer.latest.ratio(), first.ratio)
+		}
+		strange(6000, 10)
+		whole(t, l)
+	})
+}
+
+// TestPackingBesideEverybody packs, writes, lists and watches at the same time.
+func TestPackingBesideEverybody(t *testing.T) {
+	o := podOptions
+	o.Packing = Packing{From: 1}
+	l := NewLane(o)
+	l.Replace(1, shape, fillOf(l, 1, 300))
+	w := watch(t, l, selecting(t, "", "app=app", ""), AfterRV(1))
+	const last = 5000
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	until := func(work func()) {
+		all.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+					work()
+				}
+			}
+		})
+	}
+	until(func() { l.Pack(time.Now()) })
+	until(func() {
+		s, err := l.State()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for o := range s.Objects(Span{}) {
+			sameText(t, o)
+		}
+	})
+	all.Go(func() {
+		defer close(done)
+		for seen := RV(0); seen < last; {
+			more := w.Wait()
+			for e, ok := w.Next(); ok; e, ok = w.Next() {
+				seen = e.RV
+				sameText(t, e.Object)
+			}
+			if err := w.Err(); err != nil {
+				t.Error(err)
+				return
+			}
+			if seen < last {
+				<-more
+			}
+		}
+	})
+	for rv := RV(2); rv <= last; rv++ {
+		kind := Upsert
+		if rv%10 == 0 && rv != last {
+			kind = Delete
+		}
+		apply(t, l, kind, podNumber(int(rv)%300, rv))
+	}
+	all.Wait()
+	l.verifying = true
+	l.Pack(time.Now())
+	l.Progress(last + 1)
+}
