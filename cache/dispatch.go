@@ -4,10 +4,6 @@ package cache
 // alone asks predicates about events, so that however many feeds there are, and whatever they select by, the writer
 // does no more than wake it.
 
-// dispatchAtOnce is how many events are offered to the feeds before those that grew wake their watchers and whoever
-// opens or closes one has a turn.
-const dispatchAtOnce = 16
-
 // written lets feeds have everything up to s. Only the writer calls it.
 func (e *epoch) written(s *State) {
 	e.newest.Store(s)
@@ -21,11 +17,7 @@ func (e *epoch) written(s *State) {
 func (e *epoch) dispatch() {
 	for e.end() == nil {
 		s := e.newest.Load()
-		if e.feeds.follow(e.history, s.seq) {
-			continue
-		}
-		e.complete.Store(uint64(s.whole()))
-		if e.newest.Load() != s {
+		if e.follow(s) || e.newest.Load() != s {
 			continue
 		}
 		e.dispatching.Store(false)
@@ -36,47 +28,15 @@ func (e *epoch) dispatch() {
 	}
 }
 
-// follow offers some of the events that feeds lack up to a position, and reports whether there are more.
-func (f *feeds) follow(h *history, upTo int64) (more bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if len(f.byPredicate) == 0 {
-		f.dispatched = upTo
-	}
-	for range dispatchAtOnce {
-		if f.dispatched >= upTo {
-			break
+// follow brings the feeds nearer to s, those without an anchor only when the others are there, and reports whether some
+// lack more.
+func (e *epoch) follow(s *State) (more bool) {
+	f := &e.feeds
+	for _, w := range []*follower{&f.found, &f.rest} {
+		if f.follow(w, e.history, s.seq) {
+			return true
 		}
-		if e := h.at(f.dispatched); e != nil {
-			f.offer(f.dispatched, e)
-			f.dispatched++
-		} else {
-			f.lose(h.held.Load().first)
-		}
+		w.complete.Store(uint64(s.whole()))
 	}
-	for i, d := range f.grown {
-		d.signalled = false
-		d.grown.fire()
-		f.grown[i] = nil
-	}
-	f.grown = f.grown[:0]
-	return f.dispatched < upTo
-}
-
-// lose goes on at the first position that history still holds. The feeds get the one before, so that who has not read
-// beyond it finds its place lost (I6).
-func (f *feeds) lose(first int64) {
-	for _, d := range f.byPredicate {
-		d.append(occurrence(first-1) << 2)
-		f.grew(d)
-	}
-	f.dispatched = first
-}
-
-// grew has the watchers of a feed woken, once for all that it got together.
-func (f *feeds) grew(d *feed) {
-	if !d.signalled {
-		d.signalled = true
-		f.grown = append(f.grown, d)
-	}
+	return false
 }

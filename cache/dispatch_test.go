@@ -65,7 +65,7 @@ func TestCloseEndsTheDispatcher(t *testing.T) {
 		apply(t, l, Upsert, pod("a/a", rv, "", ""))
 	}
 	l.Close()
-	if dispatched := e.feeds.dispatched; dispatched > 998 { // without a lock: the race detector would tell
+	if dispatched := e.feeds.rest.next; dispatched > 998 { // without a lock: the race detector would tell
 		t.Errorf("%d events were dispatched", dispatched)
 	}
 }

@@ -11,8 +11,10 @@
 //	History   the events of a lane in order, within a window of time and a budget of bytes, and at least those that
 //	          kube-apiserver would hold
 //	feed      the history as one predicate sees it, shared by all watchers with that predicate
-//	anchor    the value that a predicate requires and by which its feed is found: only feeds anchored at a value that
-//	          an event's object has or had are asked
+//	anchor    what a predicate requires of an object and by which its feed is found: a key, one of some values of a
+//	          label or field, or that a label is there. Only feeds anchored at what an event's object has or had are
+//	          asked. Of what a predicate requires the rarest is its feed's anchor; a predicate that requires nothing
+//	          that is rare has none
 //	Watcher   one subscription: a cursor into history first, into a feed afterwards
 //	Lane      one resource in one encoding: the current State, its history, its feeds
 //	epoch     the life of a lane between two upstream lists
@@ -29,6 +31,8 @@
 // behind the writer: it finds the feeds that an event concerns, evaluates each of their predicates once, appends, and
 // after some events wakes the watchers of the feeds that grew. Last, it moves the RV up to which feeds are complete. So
 // no predicate is evaluated while the writer waits, however many there are; and watchers of one feed share the result.
+// Feeds without an anchor are asked about every event, one by one. They follow history by themselves (follower), so
+// that who is found by an anchor never waits until they all were asked.
 //
 // To list: load the State pointer and walk its pages (Selection). No lock, no copy, for as long as the reader likes.
 //
@@ -63,8 +67,9 @@
 // Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close) exclude each other with a mutex that no reader takes.
 // Reading a State takes no lock. A writer and readers share one lock, held for a few map operations: that of the lane's
 // waiters, which waiting for an RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and
-// closing a watcher takes; the writer takes it only to end an epoch. Predicates are asked under it, for a few events at
-// a time. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
+// closing a watcher takes; the writer takes it only to end an epoch. Predicates are asked under it, a bounded number at
+// a time, which may be fewer than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher
+// belongs to one goroutine.
 //
 // The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
 // another resourceVersion into the last content of an object that leaves a selector (I7), once per event, and to have

@@ -14,7 +14,7 @@ type epoch struct {
 	history  *history
 	feeds    feeds
 	frames   frames
-	complete atomic.Uint64         // the RV up to which feeds have every event; stored after the feeds (I4)
+	sampled  atomic.Pointer[sample]
 	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
 
 	newest      atomic.Pointer[State] // as written: what feeds are to be brought up to
@@ -30,8 +30,7 @@ func newEpoch(l *Lane) *epoch {
 // begin makes s the epoch's first State, before it is published.
 func (e *epoch) begin(s *State) {
 	e.history = newHistory(s, e.keep)
-	e.feeds.init(e.options.Indexes, &e.counters.feeds)
-	e.complete.Store(uint64(s.rv))
+	e.feeds.init(s, &e.counters.feeds)
 	e.newest.Store(s)
 }
 

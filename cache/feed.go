@@ -11,6 +11,9 @@ import (
 type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
+	follower  *follower
+	filings   []filing    // in the postings of its anchor; guarded by feeds.mu
+	asked     int64       // the position behind the last event that it was asked about; guarded by feeds.mu
 	watchers  int         // guarded by feeds.mu
 	tail      *feedChunk  // guarded by feeds.mu
 	signalled bool        // its watchers are to be woken; guarded by feeds.mu
@@ -25,7 +28,7 @@ func (o occurrence) seq() int64      { return int64(o >> 2) }
 func (o occurrence) kind() EventType { return EventType(o & 3) }
 
 // feedChunkSize keeps the five thousand feeds of five thousand nodes at half a kilobyte each.
-const feedChunkSize = 60
+const feedChunkSize = 44
 
 // feedChunk is a piece of a feed. The dispatcher fills it, then links the next.
 type feedChunk struct {

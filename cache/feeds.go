@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -10,75 +9,80 @@ import (
 
 // feeds are all feeds of an epoch, found by predicate when a watcher joins and by anchor when an event comes.
 type feeds struct {
-	indexes []Index
-	open    *atomic.Int64 // how many feeds there are, over all epochs of the lane
+	open *atomic.Int64 // how many feeds there are, over all epochs of the lane
 
 	mu          sync.Mutex // guards everything below, and the tail and the number of watchers of each feed
 	byPredicate map[string]*feed
-	byAnchor    map[anchor][]*feed
-	dispatched  int64   // the position behind the last event that feeds have
-	grown       []*feed // whose watchers are to be woken
+	anchors     anchors
+	found       follower // brings events to the feeds that have an anchor
+	rest        follower // and to those that have none
+	grown       []*feed  // whose watchers are to be woken
 	ended       bool
 }
 
-// anchor is the one property of an object by which a feed is found: the most selective that its predicate pins. An
-// event concerns only feeds anchored at what the object is, was, or always is; so most feeds are never asked. Like an
-// index it proposes, and the predicate decides (I9).
-type anchor struct {
-	by    int // one of the constants below, or the position of an index
-	value string
-}
-
-const (
-	byNothing = -1 - iota
-	byNamespace
-	byName
-	byKey
-)
-
-func (f *feeds) init(indexes []Index, open *atomic.Int64) {
-	f.indexes, f.open = indexes, open
+func (f *feeds) init(first *State, open *atomic.Int64) {
+	f.open = open
 	f.byPredicate = make(map[string]*feed)
-	f.byAnchor = make(map[anchor][]*feed)
+	f.anchors = newAnchors()
+	f.found.complete.Store(uint64(first.rv))
+	f.rest.complete.Store(uint64(first.rv))
 }
 
-func (f *feeds) anchorOf(p *selectors.Predicate) anchor {
-	if p.Name() != "" {
-		if p.Namespace() != "" {
-			return anchor{byKey, p.Namespace() + "/" + p.Name()}
-		}
-		return anchor{byName, p.Name()}
+// of returns the follower that brings events to feeds with an anchor.
+func (f *feeds) of(a *anchor) *follower {
+	if a.by == byNothing {
+		return &f.rest
 	}
-	for i := range f.indexes {
-		if value, ok := f.indexes[i].exact(p); ok {
-			return anchor{i, value}
-		}
-	}
-	if p.Namespace() != "" {
-		return anchor{byNamespace, p.Namespace()}
-	}
-	return anchor{by: byNothing}
+	return &f.found
 }
 
-// join makes the caller a watcher of p's feed. It returns the end of the feed and the position in history up to which
-// the feed is filled: together they leave neither gap nor repeat (I5). It fails when the epoch is over.
-func (f *feeds) join(p *selectors.Predicate) (joined *feed, end feedCursor, dispatched int64, ok bool) {
-	key := p.String()
+// membership is a watcher's place in a feed.
+type membership struct {
+	feed *feed
+	end  feedCursor
+	seq  int64 // the position in history up to which the feed is filled, or is being filled
+}
+
+// join makes the caller a watcher of p's feed. What lies in history before the position that it returns and what the
+// feed has behind the end that it returns leave no gap; of an event that is being offered the feed may repeat what
+// history has (I5). It fails when the epoch is over.
+func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
+	f, key := &e.feeds, p.String()
+	if j, ok = f.share(key); j.feed != nil || !ok {
+		return j, ok
+	}
+	d := &feed{predicate: p, anchor: e.sample().anchor(p), tail: new(feedChunk)}
+	d.follower = f.of(&d.anchor)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended {
-		return nil, feedCursor{}, 0, false
+	switch other := f.byPredicate[key]; {
+	case f.ended:
+		return membership{}, false
+	case other != nil: // somebody else came first
+		return other.join(), true
 	}
-	d := f.byPredicate[key]
-	if d == nil {
-		d = &feed{predicate: p, anchor: f.anchorOf(p), tail: new(feedChunk)}
-		f.byPredicate[key] = d
-		f.byAnchor[d.anchor] = append(f.byAnchor[d.anchor], d)
-		f.open.Add(1)
+	f.byPredicate[key] = d
+	f.anchors.file(d)
+	d.follower.feeds++
+	f.open.Add(1)
+	return d.join(), true
+}
+
+// share joins a feed that is there; without one it returns nothing.
+func (f *feeds) share(key string) (j membership, ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d := f.byPredicate[key]; d != nil && !f.ended {
+		return d.join(), true
 	}
+	return membership{}, !f.ended
+}
+
+// join counts a watcher in, under feeds.mu.
+func (d *feed) join() membership {
 	d.watchers++
 	d.shared.Store(d.watchers > 1)
-	return d, d.end(), f.dispatched, true
+	return membership{d, d.end(), d.follower.next}
 }
 
 // leave gives up a watcher's place. The last one takes the feed with it.
@@ -91,45 +95,9 @@ func (f *feeds) leave(d *feed) {
 		return
 	}
 	delete(f.byPredicate, d.predicate.String())
-	rest := f.byAnchor[d.anchor]
-	i := slices.Index(rest, d)
-	if rest = slices.Delete(rest, i, i+1); len(rest) > 0 {
-		f.byAnchor[d.anchor] = rest
-	} else {
-		delete(f.byAnchor, d.anchor)
-	}
+	d.follower.leave(d)
+	f.anchors.unfile(d)
 	f.open.Add(-1)
-}
-
-// offer offers an event to the feeds that it may concern, to each once: a feed has one anchor, and no anchor is looked
-// up twice.
-func (f *feeds) offer(seq int64, e *entry) {
-	o := e.now
-	if o == nil {
-		o = e.before
-	}
-	f.offerAt(anchor{by: byNothing}, seq, e)
-	f.offerAt(anchor{byNamespace, o.Namespace()}, seq, e)
-	f.offerAt(anchor{byName, o.Name()}, seq, e)
-	f.offerAt(anchor{byKey, o.Key()}, seq, e)
-	for i := range f.indexes {
-		is := f.indexes[i].value(o)
-		f.offerAt(anchor{i, is}, seq, e)
-		if e.now == nil || e.before == nil {
-			continue
-		}
-		if was := f.indexes[i].value(e.before); was != is {
-			f.offerAt(anchor{i, was}, seq, e)
-		}
-	}
-}
-
-func (f *feeds) offerAt(a anchor, seq int64, e *entry) {
-	for _, d := range f.byAnchor[a] {
-		if d.offer(seq, e) {
-			f.grew(d)
-		}
-	}
 }
 
 // finish wakes every watcher to find the epoch ended.
@@ -140,4 +108,22 @@ func (f *feeds) finish() {
 	for _, d := range f.byPredicate {
 		d.grown.fire()
 	}
+}
+
+// grew has the watchers of a feed woken, once for all that it got together.
+func (f *feeds) grew(d *feed) {
+	if !d.signalled {
+		d.signalled = true
+		f.grown = append(f.grown, d)
+	}
+}
+
+// wake wakes the watchers of the feeds that grew.
+func (f *feeds) wake() {
+	for i, d := range f.grown {
+		d.signalled = false
+		d.grown.fire()
+		f.grown[i] = nil
+	}
+	f.grown = f.grown[:0]
 }

@@ -41,6 +41,24 @@ func pod(key string, rv RV, node, app string) *Object {
 	return NewObject(pods.Attributes(namespace, name, labels, values), rv, itemOf(key, rv, node, app))
 }
 
+// labelled returns an object with further labels, whose keys sort behind those that it has; empty ones are left out.
+func labelled(o *Object, labels ...selectors.Label) *Object {
+	var all []selectors.Label
+	for key, value := range o.Labels().All() {
+		all = append(all, selectors.Label{Key: key, Value: value})
+	}
+	for _, label := range labels {
+		if label.Value != "" {
+			all = append(all, label)
+		}
+	}
+	values := make([]string, len(pods.Fields()))
+	for i, field := range pods.Fields() {
+		values[i] = o.Field(pods.Place(field.Label))
+	}
+	return NewObject(pods.Attributes(o.Namespace(), o.Name(), all, values), o.RV, *o.Item())
+}
+
 // shape is that of the objects here.
 var shape = jsonwire.Encoding{}.Shape(wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, ListKind: "PodList"})
 

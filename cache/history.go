@@ -44,6 +44,14 @@ type entry struct {
 	told        atomic.Int32           // how many watchers the feeds told of it, while they do
 }
 
+// object is what the event is about: as it is, or as it was before it went.
+func (e *entry) object() *Object {
+	if e.now != nil {
+		return e.now
+	}
+	return e.before
+}
+
 func newHistory(base *State, keep retention) *history {
 	h := &history{keep: keep}
 	h.held.Store(&window{base: base})

@@ -3,8 +3,7 @@ package cache
 import "github.com/listfacade/listfacade/selectors"
 
 // Index names a value by which a lane keeps its objects in a second order, so that a selector that asks for exactly
-// one value reads its candidates only. Watches profit as well: an event looks up the feeds of its value instead of
-// asking each of them.
+// one value reads its candidates only.
 //
 // An index only proposes; the predicate decides (I9). Objects that lack the value stand under the empty one.
 type Index struct {

@@ -133,10 +133,25 @@ type generator struct {
 	predicates []*selectors.Predicate
 }
 
+// labelSelectors have every operator, alone and beside another.
+var labelSelectors = []string{
+	"", "app=x", "app!=x", "app in (x,y)", "app in (x,y,w),tier in (5,b)", "app", "!app", "app notin (x,y)", "tier>4", "tier<7,app",
+	"tier=b,app!=x", "tier=5,app=x", "tier=5,tier=b", "app in (x,y),app in (y,z)", "app in (" + manyValues + ",z)", "app,!tier",
+}
+
+// manyValues are more than a feed is filed under.
+var manyValues = func() string {
+	values := make([]string, mostValues)
+	for i := range values {
+		values[i] = fmt.Sprint("v", i)
+	}
+	return strings.Join(values, ",")
+}()
+
 func newGenerator(t testing.TB) *generator {
 	g := &generator{Rand: settings.Random(t)}
 	for _, namespace := range []string{"", "", "a", "a-b", "b"} {
-		for _, labelSelector := range []string{"", "app=x", "app!=x", "app in (x,y)"} {
+		for _, labelSelector := range labelSelectors {
 			for _, fieldSelector := range []string{"", "spec.nodeName=n1", "spec.nodeName!=n1", "metadata.name=p3"} {
 				g.predicates = append(g.predicates, selecting(t, namespace, labelSelector, fieldSelector))
 			}
@@ -154,7 +169,12 @@ func (g *generator) predicate() *selectors.Predicate { return g.predicates[g.Int
 
 func (g *generator) object(rv RV) *Object {
 	key := g.one("a", "a-b", "b", "c") + "/p" + fmt.Sprint(g.IntN(12))
-	return pod(key, rv, g.one("", "n1", "n2", "n3"), g.one("", "x", "y", "z"))
+	return labelled(pod(key, rv, g.one("", "n1", "n2", "n3"), g.one("", "x", "y", "z")), selectors.Label{Key: "tier", Value: g.one("", "", "5", "12", "b")})
+}
+
+// again returns the object under another RV.
+func again(o *Object, rv RV) *Object {
+	return NewObject(o.Attributes, rv, itemOf(o.Key(), rv, o.Field(nodeField), o.Labels().Get("app")))
 }
 
 // change returns a change at rv: mostly an upsert, else the deletion of an object that mostly exists.
@@ -164,7 +184,7 @@ func (g *generator) change(rv RV, existing map[string]*Object) Change {
 		return Change{Upsert, o}
 	}
 	if last := existing[o.Key()]; last != nil {
-		o = pod(o.Key(), rv, last.Field(nodeField), last.Labels().Get("app"))
+		o = again(last, rv)
 	}
 	return Change{Delete, o}
 }
@@ -174,7 +194,7 @@ func (g *generator) deletions(rv RV, existing map[string]*Object) []Change {
 	var all []Change
 	for _, o := range existing {
 		if g.IntN(8) == 0 {
-			all = append(all, Change{Delete, pod(o.Key(), rv, o.Field(nodeField), o.Labels().Get("app"))})
+			all = append(all, Change{Delete, again(o, rv)})
 		}
 	}
 	return all

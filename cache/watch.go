@@ -52,11 +52,11 @@ func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	if err := w.start(s, o.Start); err != nil {
 		return nil, err
 	}
-	var ok bool
-	w.feed, w.place, w.joined, ok = s.epoch.feeds.join(o.Predicate)
+	j, ok := s.epoch.join(o.Predicate)
 	if !ok {
 		return nil, nil
 	}
+	w.feed, w.place, w.joined = j.feed, j.end, j.seq
 	s.epoch.counters.watchers.Add(1)
 	return w, nil
 }

@@ -197,25 +197,6 @@ func TestFeedsGrowBeyondAChunk(t *testing.T) {
 	equal(t, "one more", len(drained(w)), 1)
 }
 
-// TestFeedsAreAskedByAnchor: an event asks only feeds anchored at what its object is or was.
-func TestFeedsAreAskedByAnchor(t *testing.T) {
-	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "n1", "x"))
-	for _, c := range []struct{ namespace, labels, fields string }{
-		{"a", "", ""}, {"b", "", ""}, {"a", "", "metadata.name=a"}, {"a", "", "metadata.name=b"}, {"", "", "metadata.name=a"},
-		{"", "", "spec.nodeName=n1"}, {"b", "", "spec.nodeName=n2"}, {"a", "app=x", ""}, {"a", "app=y", ""}, {"", "other=y", ""},
-	} {
-		watch(t, l, selecting(t, c.namespace, c.labels, c.fields), FromNow())
-	}
-	got := map[anchor]int{}
-	for a, all := range current(t, l).epoch.feeds.byAnchor {
-		got[a] = len(all)
-	}
-	equal(t, "anchors", got, map[anchor]int{
-		{byNamespace, "a"}: 1, {byNamespace, "b"}: 1, {byKey, "a/a"}: 1, {byKey, "a/b"}: 1, {byName, "a"}: 1,
-		{0, "n1"}: 1, {0, "n2"}: 1, {1, "x"}: 1, {1, "y"}: 1, {byNothing, ""}: 1,
-	})
-}
-
 // TestProgressIsNotBehindWhatWasReturned looks at a lane between an event's arrival in feeds and the writer's
 // declaration that everything up to it is there.
 func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
@@ -223,8 +204,8 @@ func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	apply(t, l, Upsert, pod("x/a", 11, "n", "a"))
 	apply(t, l, Upsert, pod("x/a", 12, "n", "a"))
-	w.epoch.complete.Store(11)
-	defer w.epoch.complete.Store(12)
+	w.feed.follower.complete.Store(11)
+	defer w.feed.follower.complete.Store(12)
 	drained(w)
 	if got := w.Progress(); got != 12 {
 		t.Errorf("progress %d although the event at 12 was returned", got)

@@ -46,7 +46,7 @@ func (w *Watcher) Next() (Event, bool) {
 	}
 	// Loaded before looking for events. Whatever was declared complete by now is in history or in the feed
 	// already, so finding nothing left below proves that every matching event up to here was returned (I4).
-	complete := RV(w.epoch.complete.Load())
+	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
 	case ok:
@@ -116,7 +116,7 @@ func (w *Watcher) nextFed() (Event, bool) {
 		if !ok {
 			return Event{}, false
 		}
-		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed
+		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed, or history had it already
 			continue
 		}
 		e := w.epoch.history.at(next.seq())

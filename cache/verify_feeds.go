@@ -1,0 +1,92 @@
+package cache
+
+import "fmt"
+
+// verify checks that feeds have all that a State has, and that each is found by whoever looks for it.
+func (f *feeds) verify(s *State) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range []*follower{&f.found, &f.rest} {
+		if err := w.verify(s); err != nil {
+			return err
+		}
+	}
+	filed, err := f.anchors.filed()
+	if err != nil {
+		return err
+	}
+	count := map[*follower]int{}
+	for text, d := range f.byPredicate {
+		if d.predicate.String() != text || d.watchers <= 0 || d.follower != f.of(&d.anchor) || filed[d] != len(d.filings) {
+			return fmt.Errorf("feed %q with %d watchers is filed %d times at %v", text, d.watchers, filed[d], d.anchor)
+		}
+		delete(filed, d)
+		count[d.follower]++
+	}
+	if len(filed) > 0 || count[&f.found] != f.found.feeds || count[&f.rest] != f.rest.feeds {
+		return fmt.Errorf("%d filed feeds do not exist; %d and %d exist, recorded %d and %d",
+			len(filed), count[&f.found], count[&f.rest], f.found.feeds, f.rest.feeds)
+	}
+	return f.verifyAnchors(s)
+}
+
+func (w *follower) verify(s *State) error {
+	complete := RV(w.complete.Load())
+	if w.next != s.seq || w.offering() || complete != s.whole() {
+		return fmt.Errorf("feeds have %d events of %d and are complete up to %d, state up to %d", w.next, s.seq, complete, s.whole())
+	}
+	return nil
+}
+
+// filed counts the filings of each feed.
+func (a *anchors) filed() (map[*feed]int, error) {
+	counts := map[*feed]int{}
+	count := func(p *posting) {
+		for f := p.first; f != nil; f = f.next {
+			counts[f.feed]++
+		}
+	}
+	count(&a.without)
+	for key, p := range a.keys {
+		if p.first == nil {
+			return nil, fmt.Errorf("nothing is filed at key %q", key)
+		}
+		count(p)
+	}
+	all := a.fields
+	for _, of := range a.labels {
+		all = append(all[:len(all):len(all)], of)
+	}
+	for _, of := range all {
+		if len(of.values) == 0 && of.present.first == nil {
+			return nil, fmt.Errorf("nothing is filed at %v", of.property)
+		}
+		count(&of.present)
+		for value, p := range of.values {
+			if p.first == nil {
+				return nil, fmt.Errorf("nothing is filed at %q of %v", value, of.property)
+			}
+			count(p)
+		}
+	}
+	return counts, nil
+}
+
+// verifyAnchors checks of some objects that each feed that selects one is found by it (I9).
+func (f *feeds) verifyAnchors(s *State) error {
+	const some = 64
+	for _, o := range s.objects.some(some) {
+		found := map[*feed]bool{}
+		for _, p := range append(f.anchors.of(o, nil), &f.anchors.without) {
+			for at := p.first; at != nil; at = at.next {
+				found[at.feed] = true
+			}
+		}
+		for text, d := range f.byPredicate {
+			if d.predicate.Matches(&o.Attributes) && !found[d] {
+				return fmt.Errorf("%q is selected by %q, which stands at %v", o.Key(), text, d.anchor)
+			}
+		}
+	}
+	return nil
+}
