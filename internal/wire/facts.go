@@ -11,7 +11,8 @@ type Path struct {
 // Pair is a label's key and value.
 type Pair struct{ Key, Value string }
 
-// Facts is what is read out of an object: all that the cache sorts, selects and indexes by.
+// Facts is what is read out of an object: all that the cache sorts, selects and indexes by. It aliases no bytes of the
+// object.
 type Facts struct {
 	Namespace, Name, ResourceVersion string
 	Labels                           []Pair   // sorted by key

@@ -13,7 +13,6 @@ type Extractor struct {
 	slots [][]int // for each path, the slots of its alternatives
 	root  *branch
 	count int
-	known *wire.Interner
 }
 
 // branch is a place in an object that is on the way to something wanted.
@@ -34,7 +33,7 @@ const (
 
 // NewExtractor makes an extractor of the fields that a kind is selected by.
 func NewExtractor(fields []wire.Path) *Extractor {
-	e := &Extractor{paths: fields, root: newBranch(), known: wire.NewInterner()}
+	e := &Extractor{paths: fields, root: newBranch()}
 	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels", "metadata"} {
 		e.want(path)
 	}
@@ -91,12 +90,12 @@ func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	if err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
-	labels, err := w.labels(e.known)
+	labels, err := w.labels()
 	if err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
 	return w.item(row), wire.Facts{
-		Name: w.text(slotName, nil), Namespace: w.text(slotNamespace, e.known), ResourceVersion: w.text(slotVersion, nil),
+		Name: w.text(slotName), Namespace: w.text(slotNamespace), ResourceVersion: w.text(slotVersion),
 		Labels: labels, Fields: e.fields(&w),
 	}, nil
 }
@@ -109,7 +108,7 @@ func (e *Extractor) fields(w *walk) []string {
 	for i, path := range e.paths {
 		values[i] = path.Default
 		for _, slot := range e.slots[i] {
-			if text := w.text(slot, e.known); text != "" {
+			if text := w.text(slot); text != "" {
 				values[i] = text
 				break
 			}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,28 +123,6 @@ func TestScanCopies(t *testing.T) {
 	}
 	if item.Size() != len(row.Object)+len(row.Cells)+len(row.Conditions) {
 		t.Errorf("Size() = %d", item.Size())
-	}
-}
-
-func TestScanSharesRepeatedTexts(t *testing.T) {
-	e := NewExtractor(podPaths)
-	var wait sync.WaitGroup
-	nodes := make([]string, 8)
-	for i := range nodes {
-		wait.Go(func() {
-			_, facts, err := e.Scan(Row{Object: []byte(builtinPod)})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			nodes[i] = facts.Fields[0]
-		})
-	}
-	wait.Wait()
-	for _, node := range nodes {
-		if unsafe.StringData(node) != unsafe.StringData(nodes[0]) {
-			t.Fatal("equal values do not share their memory")
-		}
 	}
 }
 

@@ -20,11 +20,15 @@ func (s span) within(other span) bool { return other.start < s.start && s.end < 
 // fewSlots is how many values one scan keeps without allocating; a pod's extractor has 15.
 const fewSlots = 24
 
+// fewBytes are those of an object's facts, its labels aside, mostly; a pod's are 200.
+const fewBytes = 256
+
 // walk is one scan of one object.
 type walk struct {
 	scan.Scanner
 	found []span
 	rest  int // behind the leading type meta
+	texts wire.Texts
 }
 
 // top consumes the whole object and finds where it goes on behind kind and apiVersion, which lead in built-in style.
@@ -94,9 +98,8 @@ func (w *walk) enterBranch(b *branch) error {
 	}
 }
 
-// text is a scalar's text: a string's content, else the JSON itself; null and composite values are empty. A value that
-// others may share is interned.
-func (w *walk) text(slot int, known *wire.Interner) string {
+// text is a scalar's text: a string's content, else the JSON itself; null and composite values are empty.
+func (w *walk) text(slot int) string {
 	at := w.found[slot]
 	raw := w.Data[at.start:at.end]
 	if len(raw) == 0 {
@@ -104,24 +107,25 @@ func (w *walk) text(slot int, known *wire.Interner) string {
 	}
 	switch raw[0] {
 	case '"':
-		return textOf(known, raw[1:len(raw)-1])
+		return w.textOf(raw[1 : len(raw)-1])
 	case 'n', '{', '[':
 		return ""
 	}
-	return textOf(known, raw)
+	return w.textOf(raw)
 }
 
-func (w *walk) labels(known *wire.Interner) ([]wire.Pair, error) {
+func (w *walk) labels() ([]wire.Pair, error) {
 	at := w.found[slotLabels]
 	if at.end == 0 || w.Data[at.start] != '{' {
 		return nil, nil
 	}
+	w.texts.Expect(at.end - at.start + fewBytes)
 	var few [16]wire.Pair
 	labels := few[:0]
 	s := scan.Scanner{Data: w.Data[:at.end], Pos: at.start}
 	err := s.Object(func(key []byte) error {
 		value, err := s.Text()
-		labels = append(labels, wire.Pair{Key: known.Share(key), Value: textOf(known, value)})
+		labels = append(labels, wire.Pair{Key: w.texts.Of(key), Value: w.textOf(value)})
 		return err
 	})
 	if err != nil {
@@ -133,11 +137,11 @@ func (w *walk) labels(known *wire.Interner) ([]wire.Pair, error) {
 }
 
 // textOf is the text of a string as it stands between its quotes.
-func textOf(known *wire.Interner, raw []byte) string {
+func (w *walk) textOf(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
-		return known.Share([]byte(scan.Unescape(raw)))
+		return scan.Unescape(raw)
 	}
-	return known.Share(raw)
+	return w.texts.Of(raw)
 }
 
 // item copies the row of the object that was walked.

@@ -18,7 +18,6 @@ type extractor struct {
 	wants []place // by slot
 	root  branch
 	count int // of branches that are the nth of a repeated field
-	known *wire.Interner
 }
 
 // branch is a place in an object that is on the way to something wanted.
@@ -34,7 +33,7 @@ func newExtractor(kind schema.GroupVersionKind, fields []wire.Path) *extractor {
 	if !ok {
 		panic("BUG: " + kind.String() + " has a field whose number is not known")
 	}
-	e := &extractor{paths: fields, known: wire.NewInterner()}
+	e := &extractor{paths: fields}
 	for _, path := range fields {
 		slots := make([]int, len(path.Alternatives))
 		for i, alternative := range path.Alternatives {
@@ -85,17 +84,20 @@ func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 	if err := w.object(e, data); err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
+	var texts wire.Texts
+	texts.Expect(w.meta.labelBytes() + fewBytes)
 	facts := wire.Facts{
-		Name: string(w.meta.name), Namespace: e.known.Share(w.meta.namespace), ResourceVersion: string(w.meta.rv), Labels: w.meta.sorted(e.known),
+		Name: texts.Of(w.meta.name), Namespace: texts.Of(w.meta.namespace), ResourceVersion: texts.Of(w.meta.rv),
+		Labels: w.meta.sorted(&texts),
 	}
 	var err error
-	if facts.Fields, err = e.fields(&w, data); err != nil {
+	if facts.Fields, err = e.fields(&w, data, &texts); err != nil {
 		return wire.Item{}, wire.Facts{}, err
 	}
 	return newItem(bytes.Clone(data), w.meta.whole, w.meta.version), facts, nil
 }
 
-func (e *extractor) fields(w *walk, data []byte) ([]string, error) {
+func (e *extractor) fields(w *walk, data []byte, texts *wire.Texts) ([]string, error) {
 	if len(e.paths) == 0 {
 		return nil, nil
 	}
@@ -103,7 +105,7 @@ func (e *extractor) fields(w *walk, data []byte) ([]string, error) {
 	for i, path := range e.paths {
 		values[i] = path.Default
 		for _, slot := range e.slots[i] {
-			value, err := e.text(e.wants[slot], w.found[slot], data)
+			value, err := textOf(e.wants[slot], w.found[slot], data, texts)
 			if err != nil {
 				return nil, err
 			}
@@ -116,8 +118,8 @@ func (e *extractor) fields(w *walk, data []byte) ([]string, error) {
 	return values, nil
 }
 
-// text is a scalar's text as it is in JSON; empty when the field is not there, or would not be in JSON.
-func (e *extractor) text(p place, f field, data []byte) (string, error) {
+// textOf is a scalar's text as it is in JSON; empty when the field is not there, or would not be in JSON.
+func textOf(p place, f field, data []byte, texts *wire.Texts) (string, error) {
 	want := protowire.VarintType
 	if p.value == text {
 		want = protowire.BytesType
@@ -128,7 +130,7 @@ func (e *extractor) text(p place, f field, data []byte) (string, error) {
 	case f.wireType != want:
 		return "", malformed("field %d has the wire type %d", f.number, f.wireType)
 	case p.value == text:
-		return e.known.Share(data[f.start:f.end]), nil
+		return texts.Of(data[f.start:f.end]), nil
 	case p.omitted && f.varint == 0:
 		return "", nil
 	case p.value == boolean:

@@ -12,6 +12,9 @@ import (
 // fewSlots is how many values one scan keeps without allocating; a pod's extractor has 9.
 const fewSlots = 16
 
+// fewBytes are those of an object's facts, its labels aside, mostly; a pod's are 200.
+const fewBytes = 256
+
 // walk is one scan of one object.
 type walk struct {
 	meta  objectMeta
@@ -155,14 +158,23 @@ func readEntry(of *scanner, f field) (pair wirePair, err error) {
 	return pair, nil
 }
 
+// labelBytes are those of the labels' keys and values.
+func (m *objectMeta) labelBytes() int {
+	n := 0
+	for _, pair := range m.labels {
+		n += len(pair.key) + len(pair.value)
+	}
+	return n
+}
+
 // sorted are the labels by their keys.
-func (m *objectMeta) sorted(known *wire.Interner) []wire.Pair {
+func (m *objectMeta) sorted(texts *wire.Texts) []wire.Pair {
 	if len(m.labels) == 0 {
 		return nil
 	}
 	labels := make([]wire.Pair, len(m.labels))
 	for i, pair := range m.labels {
-		labels[i] = wire.Pair{Key: known.Share(pair.key), Value: known.Share(pair.value)}
+		labels[i] = wire.Pair{Key: texts.Of(pair.key), Value: texts.Of(pair.value)}
 	}
 	slices.SortFunc(labels, func(a, b wire.Pair) int { return strings.Compare(a.Key, b.Key) })
 	return labels
