@@ -79,10 +79,10 @@ func (m manyWatches) cost(ctx context.Context, s *stage, of *server, pods []stri
 	return c, errors.Join(err, group.Wait())
 }
 
-// manyWatchesRounds are all that is measured, with the openers that bring the opening to its end soonest.
+// manyWatchesRounds are all that is measured.
 var manyWatchesRounds = []manyWatches{
-	{watches: 5000, protocol: http2, streams: 100, openers: openers}, {watches: 5000, protocol: http2, streams: 50, openers: openers},
-	{watches: 2000, protocol: http2, streams: 1, openers: openers}, {watches: 2000, protocol: http1, streams: 1, openers: openers},
+	{watches: 2000, protocol: http2, streams: 100, openers: openers}, {watches: 2000, protocol: http2, streams: 50, openers: openers},
+	{watches: 1000, protocol: http2, streams: 1, openers: openers}, {watches: 1000, protocol: http1, streams: 1, openers: openers},
 }
 
 // measureManyWatches adds what one watch costs, by how they are held. Each is measured on a facade of its own, because
@@ -109,6 +109,7 @@ func measureManyWatches(ctx context.Context, s *stage, t *table) error {
 		if err != nil {
 			return err
 		}
+		say("%s: %+v, %+v", m, direct, facade)
 		name := m.String()
 		t.addDurations(name+": server CPU to open one", direct.cpu/time.Duration(m.watches), facade.cpu/time.Duration(m.watches))
 		t.addBytes(name+", each: heap and stacks, idle", direct.idle.live, facade.idle.live)
