@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -135,13 +136,13 @@ func (f *benched) open(b *testing.B, client *http.Client, target string) *http.R
 // blank is a client that costs nothing: what is left is the handlers' own.
 type blank struct {
 	header http.Header
-	bytes  int
+	bytes  atomic.Int64
 }
 
 func (w *blank) Header() http.Header              { return w.header }
 func (w *blank) WriteHeader(int)                  {}
 func (w *blank) SetWriteDeadline(time.Time) error { return nil }
-func (w *blank) Write(p []byte) (int, error)      { w.bytes += len(p); return len(p), nil }
+func (w *blank) Write(p []byte) (int, error)      { w.bytes.Add(int64(len(p))); return len(p), nil }
 func (w *blank) Flush()                           {}
 
 // BenchmarkReads answers from the cache: the handlers alone, and with HTTP/2, TLS and a client.
@@ -164,7 +165,7 @@ func BenchmarkReads(b *testing.B) {
 					r.Header = http.Header{"Accept": {"application/json"}, "Accept-Encoding": {encoding}, "User-Agent": {"bench"}}
 					w := &blank{header: http.Header{}}
 					f.handler.ServeHTTP(w, r)
-					if w.bytes == 0 {
+					if w.bytes.Load() == 0 {
 						b.Fatal("no answer")
 					}
 				}

@@ -29,6 +29,9 @@ type reply struct {
 	turns   *semaphore.Weighted // of becoming YAML
 	forms   *wire.Forms         // of pages in compressed lists
 	out     timedWriter
+
+	rest func() error // of an answer that runs long: what is done when the road lies behind it; nil when it is whole
+	ends []func()     // to be called when the answer is over, the last first
 }
 
 // newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
@@ -61,6 +64,25 @@ func (o *reply) boundBody() {
 	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // of the stream alone, over HTTP/2
 	if o.r.ProtoMajor == 1 {
 		o.header().Set("Connection", "close")
+	}
+}
+
+// atEnd has something done when the answer is over, before what was named earlier.
+func (o *reply) atEnd(do func()) { o.ends = append(o.ends, do) }
+
+// stay gives the rest of an answer that runs long. It is called with next to nothing below it on its stack: a stack
+// that is hardly used becomes small again, and thousands of watches have one each.
+func (o *reply) stay() error {
+	if o.rest == nil {
+		return nil
+	}
+	return o.rest()
+}
+
+// leave does what is to be done when the answer is over.
+func (o *reply) leave() {
+	for _, do := range o.ends {
+		defer do() // the last first, and whatever the others do
 	}
 }
 

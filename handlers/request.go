@@ -41,7 +41,7 @@ func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
 // Request is one request, resolved once: behind the resolve station only the reply, which is the connection, knows the
 // *http.Request. Immutable, but for what a later station adds (Caller, Predicate) and the Event, which is filled on the
-// way, until an open watch lets go of it.
+// way.
 type Request struct {
 	Event      *observe.Event
 	Caller     *auth.Caller // who asks; set by the authenticate station
@@ -84,10 +84,6 @@ func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelF
 	}
 	return context.WithTimeout(ctx, q.timeout)
 }
-
-// letGo drops what is of no use once a watch is open: thousands are, for as long as half an hour. Only the Event is
-// left for who comes after.
-func (q *Request) letGo() { *q = Request{Event: q.Event} }
 
 // verb is get, list or watch of a read.
 func (q *Request) verb() string { return q.info.Verb }

@@ -24,7 +24,12 @@ func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 		out.turns, out.forms = s.turns, s.forms
 		defer func() { s.sink.Done(out.finish()) }()
 		defer s.recover(out)
-		if err := s.travel(out, r, about, answer); err != nil {
+		defer out.leave()
+		err := s.travel(out, r, about, answer)
+		if err == nil {
+			err = out.stay()
+		}
+		if err != nil {
 			out.fail(err)
 		}
 	}
@@ -37,7 +42,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	ctx, cancel := q.bounded(r.Context())
-	defer cancel()
+	out.atEnd(cancel)
 	out.until, _ = ctx.Deadline()
 	if err := s.authenticate(out, q, r); err != nil {
 		return err
@@ -52,7 +57,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	if err != nil {
 		return err
 	}
-	defer leave()
+	out.atEnd(leave)
 	if isSelfReview(q) {
 		if err := q.readReview(r.Body); err != nil {
 			return err

@@ -14,16 +14,16 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// watch answers with a stream of events (semantics 4).
+// watch answers with a stream of events (semantics 4), which is the rest of the answer.
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	lease := s.gate.authorizer.Hold(q.Attributes)
-	defer lease.Release()
+	out.atEnd(lease.Release)
 	life := s.watchLife(q)
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	out.atEnd(cancel)
 	stop := context.AfterFunc(s.draining, cancel)
-	defer stop()
+	out.atEnd(func() { stop() })
 	if life < 0 {
 		return out.nothing(q, lane.Encoding) // over before it began, which is not an error
 	}
@@ -31,28 +31,25 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	if err != nil {
 		return err
 	}
-	defer sent()
+	out.atEnd(sent)
 	// It waits for a version longer than a short life, as kube-apiserver does.
 	stream, err := s.openStream(ctx, q, lane, lease, life)
 	if err != nil {
 		return err
 	}
-	defer stream.close()
+	event := q.Event // nothing of what stays holds the Request
+	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
 	stream.initial = sent
 	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
-	defer end.Stop()
+	out.atEnd(func() { end.Stop() })
 	if q.upgrade {
-		out.overSocket(ctx, stream, lane.Encoding.Framing())
-	} else {
-		sink := out.frames(q, lane.Encoding)
-		q.letGo()
-		err = stream.run(ctx, sink)
+		framing := lane.Encoding.Framing()
+		out.rest = func() error { out.overSocket(ctx, stream, framing); return nil }
+		return nil
 	}
-	q.Event.Returned = stream.events.sent
-	if errors.Is(err, auth.ErrRevoked) {
-		return nil // the stream ends where it is, and whoever asks again is told why
-	}
-	return err
+	sink := out.frames(q, lane.Encoding)
+	out.rest = func() error { return stream.runLeased(ctx, sink) }
+	return nil
 }
 
 // openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
@@ -166,6 +163,14 @@ func (s *watchStream) close() {
 	if s.watcher != nil {
 		s.watcher.Close()
 	}
+}
+
+// runLeased runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why.
+func (s *watchStream) runLeased(ctx context.Context, sink frameSink) error {
+	if err := s.run(ctx, sink); !errors.Is(err, auth.ErrRevoked) {
+		return err
+	}
+	return nil
 }
 
 // run sends what there is, then waits for more. A burst goes out in one write.
