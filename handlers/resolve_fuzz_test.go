@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -79,4 +80,28 @@ func asked(info *request.RequestInfo) request.RequestInfo {
 		of.Path = ""
 	}
 	return of
+}
+
+// The id of a request is the client's own or a new one; either may be logged, sent back and passed on as it is.
+func FuzzAuditID(f *testing.F) {
+	for _, seed := range []string{
+		"", "a", "6c8f5d1e-3f43-4d2b-9f4f-0a4e7a1c8e11", strings.Repeat("a", 64), strings.Repeat("a", 65), "a b", "a\r\nX-Remote-User: admin",
+		"a\x00", `a","level":"x`, "\xff", "\u0661", "../../a", "%0a", "a\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, asked string) {
+		id := auditIDOf(http.Header{"Audit-Id": {asked}})
+		if id == "" || len(id) > 64 {
+			t.Errorf("%q becomes %q, of %d bytes", asked, id, len(id))
+		}
+		for _, c := range []byte(id) {
+			if c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+				t.Errorf("%q becomes %q, which has %q in it", asked, id, c)
+			}
+		}
+		if _, err := uuid.Parse(id); err != nil && id != asked {
+			t.Errorf("%q becomes %q, which is neither the client's nor a new one", asked, id)
+		}
+	})
 }
