@@ -69,13 +69,19 @@ func (f *Fixture) Converges(t testing.TB, gvr schema.GroupVersionResource, infor
 	})
 }
 
-// StartInformer runs an informer until the test ends, and returns when it has synced.
-func StartInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
+// RunInformer runs an informer until the test ends.
+func RunInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); informer.Run(ctx.Done()) }()
 	t.Cleanup(func() { cancel(); <-done })
+}
+
+// StartInformer is RunInformer, and returns when it has synced.
+func StartInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
+	t.Helper()
+	RunInformer(t, informer)
 	testkit.Eventually(t, Within, "the informer is synced", func() error {
 		if !informer.HasSynced() {
 			return errors.New("it is not")

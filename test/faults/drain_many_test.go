@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	// drainedWatches are open when the facade is told to end, fewer than a server of its own could have: client and
+	// facade share this process and its race detector.
+	drainedWatches = 2000
+	drainedEach    = 100 // watches of one connection
+	drainedLists   = 4   // of each protocol
+	drainedObjects = 20
+)
+
+// crowded lets one caller have as many watches as a test needs.
+func crowded(c *facade.Config) {
+	c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser, c.Limits.WatchRate = drainedWatches, 1<<20, 1<<20
+}
+
+// Test39Drain ends a facade while thousands watch and some read large lists: the watches end, the lists are read to
+// their end although it takes their clients longer than that, and nothing is left.
+func Test39Drain(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	for i := range drainedObjects {
+		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 400<<10)) // more than any socket holds
+	}
+	suite.FacadeKubeconfig(t, suite.Cluster(t)) // who gives the rights keeps a connection
+	running := goleak.IgnoreCurrent()
+	run := suite.StartFacade(t, suite.Cluster(t), crowded)
+	path := run.URL + suite.Collection(suite.ConfigMaps, s.Namespace)
+	lists := beginLists(t, run, path)
+	watches, ended := beginWatches(t, run, path)
+	began := time.Now()
+	closed := make(chan struct{})
+	go func() { defer close(closed); run.Close(t) }()
+	if err := watches(); err != nil {
+		t.Errorf("a watch broke off: %v", err)
+	}
+	t.Logf("%d watches ended within %s", ended.Load(), time.Since(began).Round(time.Millisecond))
+	for name, list := range lists {
+		if err := readWhole(list); err != nil {
+			t.Errorf("a list over %s: %v", name, err)
+		}
+	}
+	<-closed
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it took %s", took)
+	}
+	if cut := run.Logs.FilterMessage("requests were cut off at the end of the grace period").Len(); cut > 0 {
+		t.Error("requests were cut off")
+	}
+	if _, err := run.HTTP1Client(t).Get(run.URL + "/livez"); err == nil {
+		t.Error("somebody answers still")
+	}
+	testkit.Eventually(t, suite.Within, "every goroutine is gone", func() error {
+		run.CloseIdle()
+		return goleak.Find(running)
+	})
+}
+
+// beginLists asks for lists of which the clients have read nothing but the first bytes.
+func beginLists(t *testing.T, run *suite.Facade, path string) map[string]*http.Response {
+	t.Helper()
+	lists := map[string]*http.Response{}
+	for name, newClient := range map[string]func(testing.TB) *http.Client{"HTTP/1.1": run.HTTP1Client, "HTTP/2.0": run.HTTP2Client} {
+		for i := range drainedLists {
+			response := begin(t, newClient(t), path+"?resourceVersion=0")
+			if _, err := io.ReadFull(response.Body, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			lists[fmt.Sprintf("%s, %d", name, i)] = response
+		}
+	}
+	return lists
+}
+
+// begin asks, and returns when the answer has begun.
+func begin(t *testing.T, client *http.Client, url string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s", url, response.Status)
+	}
+	return response
+}
+
+// readWhole reads what is left of a list.
+func readWhole(list *http.Response) error {
+	rest, err := io.ReadAll(list.Body)
+	if err != nil {
+		return err
+	}
+	var whole struct{ Items []struct{} }
+	if err := json.NewDecoder(io.MultiReader(strings.NewReader("{"), bytes.NewReader(rest))).Decode(&whole); err != nil {
+		return err
+	}
+	if len(whole.Items) < drainedObjects {
+		return fmt.Errorf("%d objects, want %d", len(whole.Items), drainedObjects)
+	}
+	return nil
+}
+
+// beginWatches returns when all watches are open; wait returns when all have ended, and how if it is not at their end.
+func beginWatches(t *testing.T, run *suite.Facade, path string) (wait func() error, ended *atomic.Int64) {
+	t.Helper()
+	ended = new(atomic.Int64)
+	var group, opening errgroup.Group
+	var mu sync.Mutex
+	for range drainedWatches / drainedEach {
+		client := run.HTTP2Client(t)
+		opening.Go(func() error {
+			for range drainedEach {
+				response, err := client.Get(path + "?watch=1&resourceVersion=0&fieldSelector=metadata.name%3Dnone&timeoutSeconds=600")
+				if err != nil {
+					return err
+				}
+				if response.StatusCode != http.StatusOK {
+					return fmt.Errorf("a watch: %s", response.Status)
+				}
+				mu.Lock()
+				group.Go(func() error {
+					defer response.Body.Close()
+					_, err := io.Copy(io.Discard, response.Body)
+					ended.Add(1)
+					return err
+				})
+				mu.Unlock()
+			}
+			return nil
+		})
+	}
+	if err := opening.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := ended.Load(); n > 0 {
+		t.Fatalf("%d watches have ended already", n)
+	}
+	return group.Wait, ended
+}
