@@ -77,13 +77,15 @@ type codes struct {
 	of map[int]int
 }
 
-func (c *codes) add(code int) {
+func (c *codes) add(code int) { c.addMany(code, 1) }
+
+func (c *codes) addMany(code, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of == nil {
 		c.of = map[int]int{}
 	}
-	c.of[code]++
+	c.of[code] += n
 }
 
 func (c *codes) String() string {

@@ -81,6 +81,9 @@ func dispatch(ctx context.Context) error {
 	if len(os.Args) > 1 && os.Args[1] == serveFiles {
 		return beFileServer(os.Args[2:])
 	}
+	if len(os.Args) > 1 && os.Args[1] == floodFrom {
+		return beFlood(os.Stdin, os.Stdout)
+	}
 	o := parse()
 	if o.from != "" {
 		results, err := report.Read(o.from)

@@ -55,7 +55,7 @@ func apart() []scenario {
 		one("auth-watches", "opening watches by who asks", 15*time.Second, measureAuthWatches),
 		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),
 		one("auth-nodes", "reviews of 5,000 nodes", 90*time.Second, measureNodes),
-		one("flood", "informers beside a flood", 70*time.Second, measureFlood),
+		one("flood", "informers beside a flood", 80*time.Second, measureFlood),
 	}
 }
 

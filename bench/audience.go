@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// audience is informers of floodNamespace, on one server; it notes how late each of them hears of each change.
+type audience struct {
+	server    *server
+	users     int
+	informers int // of each user
+
+	mu     sync.Mutex
+	delays map[string]map[int64][]time.Duration // by phase, and by when a change was sent
+	count  int                                  // of those since the phase was entered
+	phase  string
+}
+
+// size is how many informers there are.
+func (a *audience) size() int { return a.users * a.informers }
+
+func (a *audience) enter(phase string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.phase, a.count = phase, 0
+	if a.delays[phase] == nil {
+		a.delays[phase] = map[int64][]time.Duration{}
+	}
+}
+
+func (a *audience) hear(object any) {
+	now := time.Now()
+	sent, err := strconv.ParseInt(object.(*corev1.ConfigMap).Data[floodStamp], 10, 64)
+	if err != nil {
+		return // as it was made
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.count++
+	a.delays[a.phase][sent] = append(a.delays[a.phase][sent], now.Sub(time.Unix(0, sent)))
+}
+
+// heard are the delays of a phase.
+func (a *audience) heard(phase string) []time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []time.Duration
+	for _, of := range a.delays[phase] {
+		all = append(all, of...)
+	}
+	return all
+}
+
+// later is how much later each informer heard of each change of a phase than those of another audience, by its median.
+func (a *audience) later(phase string, than *audience) []time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	than.mu.Lock()
+	defer than.mu.Unlock()
+	var all []time.Duration
+	for sent, of := range a.delays[phase] {
+		there := median(than.delays[phase][sent])
+		for _, delay := range of {
+			all = append(all, delay-there)
+		}
+	}
+	return all
+}
+
+// missing says what the informers have not heard of n changes in this phase; nil when they have heard everything.
+func (a *audience) missing(n int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if want := n * a.size(); a.count < want {
+		return &answerError{server: a.server.name, question: "informers", what: fmt.Sprintf("heard %d of %d events", a.count, want)}
+	}
+	return nil
+}
+
+// attend starts the informers, and returns when all have synced. They end with the context.
+func (a *audience) attend(ctx context.Context, cluster *testkit.Cluster) error {
+	a.delays = map[string]map[int64][]time.Duration{}
+	var synced []toolscache.InformerSynced
+	for u := range a.users {
+		user, err := certificate(cluster, testkit.ClientCA, fmt.Sprintf("bench-user-%d", u), readers)
+		if err != nil {
+			return err
+		}
+		as, err := a.server.as(rest.Config{TLSClientConfig: user})
+		if err != nil {
+			return err
+		}
+		client, err := kubernetes.NewForConfig(as.config)
+		if err != nil {
+			return err
+		}
+		for range a.informers {
+			factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace(floodNamespace))
+			informer := factory.Core().V1().ConfigMaps().Informer()
+			handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, object any) { a.hear(object) }})
+			if err != nil {
+				return err
+			}
+			synced = append(synced, handle.HasSynced)
+			factory.StartWithContext(ctx)
+		}
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
