@@ -104,6 +104,7 @@ var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 // Test40SpoiltStreams: a watch of a real kube-apiserver that is spoilt on its way is resumed or read anew. Nobody is
 // ever told what was not so, and in the end everybody has what is there.
 func Test40SpoiltStreams(t *testing.T) {
+	t.Parallel() // with what waits as well
 	forward := suite.Forward(t, suite.FacadeConfig(t, suite.Furnished(t)))
 	for name, spoil := range spoils {
 		t.Run(name, func(t *testing.T) {

@@ -80,6 +80,7 @@ func (a *answered) around(next http.RoundTripper) http.RoundTripper {
 // upstream that keeps it waiting. Nobody is told that there is nothing, the upstream is asked once for all of them, and
 // all end with what is there.
 func Test39Restart(t *testing.T) {
+	t.Parallel() // with what waits as well
 	s := suite.NewFixture(t, suite.Cluster(t))
 	letRead(t, s)
 	for i := range 20 {
