@@ -4,6 +4,8 @@
 // # Vocabulary
 //
 //	Object    one object as the upstream encoded it, and what was read out of its bytes
+//	packed    kept compressed against a dictionary of the lane: an object's bytes, when there are many and it has lived
+//	          for a while (Lane.Fill, Lane.Pack). Nothing but their encoding looks at the bytes
 //	Page      a run of about 64 neighbouring objects, the unit of reuse: what it looks like in compressed lists is kept
 //	          with it (wire.Forms), and goes when a writer replaces it
 //	Selection a walk over what a predicate selects of a State, page by page
@@ -45,7 +47,7 @@
 // Code and tests cite them by number, and a test names each.
 //
 //	I1   A published RV never goes back within an epoch.
-//	I2   States, pages, objects and events are immutable.
+//	I2   States, pages, objects and events are immutable; what an object's bytes are kept as is not, what they are is.
 //	I3   A watcher sees each event once, in RV order.
 //	I4   A bookmark at RV n follows every matching event at or before n (Watcher.Progress).
 //	I5   A list at n and a watch from n have no gap and no repeat.
@@ -62,7 +64,8 @@
 // # Goroutines and locks
 //
 // An epoch has one goroutine, its dispatcher, started by the writer when feeds lack events and nobody brings them. It
-// ends when they lack none, or with the epoch; Lane.Close waits for it. Nothing else is started.
+// ends when they lack none, or with the epoch; Lane.Close waits for it. Nothing else is started: Lane.Pack works on the
+// goroutine that calls it, and ends soon after the lane was closed.
 //
 // Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close) exclude each other with a mutex that no reader takes.
 // Reading a State takes no lock. A writer and readers share one lock, held for a few map operations: that of the lane's
@@ -71,7 +74,10 @@
 // a time, which may be fewer than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher
 // belongs to one goroutine.
 //
-// The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to write
-// another resourceVersion into the last content of an object that leaves a selector (I7), once per event, and to have
-// an event written as a frame that all watchers share who are told the same (Watcher.Frame).
+// Packing takes a lock of its own first, and that of the writers only to exchange some pointers and to look where
+// history is.
+//
+// The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to have them
+// compressed, to write another resourceVersion into the last content of an object that leaves a selector (I7), once per
+// event, and to have an event written as a frame that all watchers share who are told the same (Watcher.Frame).
 package cache

@@ -27,9 +27,9 @@ func NewObject(attributes selectors.Attributes, rv RV, item wire.Item) *Object {
 // Item returns the object as the upstream encoded it. It is the same content each time, but may take less memory later.
 func (o *Object) Item() *wire.Item { return o.item.Load() }
 
-// objectOverhead is what an Object costs beside its item's bytes and what its attributes have of their own: the structs,
-// its slots in pages and indexes, what allocations are rounded up by, and its part in what the pods of a ReplicaSet
-// share. Labels that no other object has come on top, and are not counted.
+// objectOverhead is what an Object costs beside its item's bytes and what its attributes have of their own: the
+// structs, its slots in pages and indexes, what allocations are rounded up by, and its part in what the pods of a
+// ReplicaSet share. Labels that no other object has come on top, and are not counted.
 const objectOverhead = int(unsafe.Sizeof(Object{})+unsafe.Sizeof(wire.Item{})) + 48
 
 // Size returns the bytes of memory that the object would cost if nothing were packed, about. It never changes.

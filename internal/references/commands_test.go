@@ -14,7 +14,7 @@ var (
 	targetLine   = regexp.MustCompile(`(?m)^([a-z][a-z-]*):`)
 	targetsAsked = regexp.MustCompile("`(?:[A-Z_]+=\\S+ )*make ([a-z][a-z -]*)|(?m:^ {4,}make ([a-z][a-z -]*))")
 	targetsBare  = regexp.MustCompile("(?:^|[^`\\w])make\\s+([a-z][a-z-]*)")
-	flagMethod   = regexp.MustCompile(`^(Bool|Duration|Float64|IP|Int|Int64|String|StringArray|StringSlice|Uint)Var(P?)$`)
+	flagMethod   = regexp.MustCompile(`^(Bool|Duration|Float64|IP|Int|Int64|String|StringArray|StringSlice|Uint)?Var(P?)$`)
 )
 
 // checkFlags finds flags that no command of ours has and that are nobody else's either.

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// dictionaryHistory is how many bytes of samples a dictionary has at the most. Of pods of 15 kB it holds four, whole:
-	// twice as much makes them 1 % smaller, half as much 2 % larger.
+	// dictionaryHistory is how many bytes of samples a dictionary has at the most. Of pods of 15 kB it holds four,
+	// whole: twice as much makes them 1 % smaller, half as much 2 % larger.
 	dictionaryHistory = 64 << 10
 	// dictionaryID is in each packed item. An item names its dictionary by a pointer, so that all have the same.
 	dictionaryID = 1
@@ -30,8 +30,8 @@ type Dictionary struct {
 	bytes    []byte
 	encoding zstd.EOption
 	decoding zstd.DOption
-	// Both are made when they are needed, and dropped by the garbage collector when they are not for a while: an encoder
-	// takes some 2 MB, a decoder 200 kB.
+	// Both are made when they are needed, and dropped by the garbage collector when they are not for a while: an
+	// encoder takes some 2 MB, a decoder 200 kB.
 	encoders, decoders sync.Pool
 }
 
@@ -50,8 +50,8 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 	return d, nil
 }
 
-// dictionaryOf is a dictionary with tables made for the contents. Where nothing is left of them beside the history there
-// is nothing to make tables of, and the history is the dictionary.
+// dictionaryOf is a dictionary with tables made for the contents. Where nothing is left of them beside the history
+// there is nothing to make tables of, and the history is the dictionary.
 func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
 	made, err := zstd.BuildDict(zstd.BuildDictOptions{
