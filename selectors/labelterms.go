@@ -104,9 +104,11 @@ func (l *labelTerms) match(set LabelSet) bool {
 
 func (l *labelTerms) matchByKey(set LabelSet) bool {
 	required := l.required
-	for key, value := range set.All() {
+	var key string
+	for position, keys := 0, set.keys; keys != ""; position++ {
+		key, keys = cutText(keys)
 		for _, t := range l.byKey[key] {
-			if !t.matchesValue(value) {
+			if !t.matchesValue(textAt(set.values, position)) {
 				return false
 			}
 			if t.needsKey() {
