@@ -26,7 +26,7 @@ func benchLane(_ *testing.B) *Lane {
 	for i := range objects {
 		objects[i] = benchPod(i, RV(i+1))
 	}
-	l := NewLane(Options{Indexes: []Index{FieldIndex("spec.nodeName", nodeField)}, HistoryBytes: 64 << 20})
+	l := NewLane(Options{Indexes: []Index{FieldIndex(nodeField)}, HistoryBytes: 64 << 20})
 	l.verifying = false
 	l.Replace(benchPods, shape, objects)
 	return l

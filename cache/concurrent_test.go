@@ -127,6 +127,7 @@ func testConcurrentReaders(t *testing.T, options Options) {
 	const changes, watchers, listers = 4000, 24, 4
 	g := newGenerator(t)
 	l := NewLane(options)
+	l.indexer.terms = eagerTerms
 	m := newModel(100, g.objects(100))
 	var list []*Object
 	for _, o := range m.newest().objects {

@@ -11,11 +11,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// labelledPods are benchPod's pods with the labels of a real one: twenty pods are of one instance, five hundred of one
-// app, all are of one tier.
+// labelledPod is benchPod's with the labels of a real one: twenty pods are of one instance, all are of one app and tier.
 func labelledPod(i int, rv RV) *Object {
 	return labelled(benchPod(i, rv), []selectors.Label{
-		{Key: "app", Value: fmt.Sprintf("app-%03d", i%200)},
 		{Key: "instance", Value: fmt.Sprintf("instance-%04d", i%benchNodes)},
 		{Key: "managed-by", Value: "Helm"},
 		{Key: "pod-template-hash", Value: fmt.Sprintf("hash-%04d", i%benchNodes)},

@@ -10,6 +10,8 @@
 //	          with it (wire.Forms), and goes when a writer replaces it
 //	Selection a walk over what a predicate selects of a State, page by page
 //	State     every object of a lane at one RV, immutable
+//	index     the objects of a State that have a property (a label, a selectable field), by its value: those that a lane
+//	          is made with, and those that it builds by itself because lists would look at many objects in vain
 //	History   the events of a lane in order, within a window of time and a budget of bytes, and at least those that
 //	          kube-apiserver would hold
 //	feed      the history as one predicate sees it, shared by all watchers with that predicate
@@ -36,7 +38,9 @@
 // Feeds without an anchor are asked about every event, one by one. They follow history by themselves (follower), so
 // that who is found by an anchor never waits until they all were asked.
 //
-// To list: load the State pointer and walk its pages (Selection). No lock, no copy, for as long as the reader likes.
+// To list: load the State pointer and walk its pages (Selection), or those of an index. No lock, no copy, for as long
+// as the reader likes. What a walk looked at in vain the indexer counts; when an index would have cost less, it builds
+// one from a State, lets it catch up by history, and the writer adds it to the newest State.
 //
 // To watch: join the predicate's feed, read from history what lies between the start and the moment of joining, then
 // read the feed. A feed keeps only the position of an event in history and its type; the objects live in history, so
@@ -64,15 +68,16 @@
 // # Goroutines and locks
 //
 // An epoch has one goroutine, its dispatcher, started by the writer when feeds lack events and nobody brings them. It
-// ends when they lack none, or with the epoch; Lane.Close waits for it. Nothing else is started: Lane.Pack works on the
-// goroutine that calls it, and ends soon after the lane was closed.
+// ends when they lack none, or with the epoch. A lane has one that builds an index, started by the reader who is the
+// last to miss it. Lane.Close waits for both. Nothing else is started: Lane.Pack works on the goroutine that calls it,
+// and ends soon after the lane was closed.
 //
-// Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close) exclude each other with a mutex that no reader takes.
-// Reading a State takes no lock. A writer and readers share one lock, held for a few map operations: that of the lane's
-// waiters, which waiting for an RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and
-// closing a watcher takes; the writer takes it only to end an epoch. Predicates are asked under it, a bounded number at
-// a time, which may be fewer than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher
-// belongs to one goroutine.
+// Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a mutex
+// that no reader takes. Reading a State takes no lock; having read one tries that of the indexer, and waits for nobody.
+// A writer and readers share one lock, held for a few map operations: that of the lane's waiters, which waiting for an
+// RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and closing a watcher takes; the
+// writer takes it only to end an epoch. Predicates are asked under it, a bounded number at a time, which may be fewer
+// than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
 //
 // Packing takes a lock of its own first, and that of the writers only to exchange some pointers and to look where
 // history is.

@@ -20,11 +20,12 @@ type epoch struct {
 	newest      atomic.Pointer[State] // as written: what feeds are to be brought up to
 	dispatching atomic.Bool           // dispatch runs
 	running     *sync.WaitGroup       // the lane's, of all that runs
+	indexer     *indexer              // the lane's
 }
 
 func newEpoch(l *Lane) *epoch {
 	keep := retention{age: l.options.HistoryWindow, bytes: l.options.HistoryBytes, floor: l.floor}
-	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running}
+	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running, indexer: &l.indexer}
 }
 
 // begin makes s the epoch's first State, before it is published.

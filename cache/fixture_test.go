@@ -96,7 +96,7 @@ func selecting(t testing.TB, namespace, labelSelector, fieldSelector string) *se
 	return pods.Predicate(namespace, l, f)
 }
 
-var podOptions = Options{Indexes: []Index{FieldIndex("spec.nodeName", nodeField), LabelIndex("app")}}
+var podOptions = Options{Indexes: []Index{FieldIndex(nodeField), LabelIndex("app")}}
 
 // newTestLane returns a lane that holds objects at rv. It checks its whole structure after every write, and at the end
 // of the test that nothing was left open.

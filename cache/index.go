@@ -1,46 +1,131 @@
 package cache
 
-import "github.com/listfacade/listfacade/selectors"
+import (
+	"slices"
 
-// Index names a value by which a lane keeps its objects in a second order, so that a selector that asks for exactly
-// one value reads its candidates only.
-//
-// An index only proposes; the predicate decides (I9). Objects that lack the value stand under the empty one.
-type Index struct {
-	value func(*Object) string
-	exact func(*selectors.Predicate) (string, bool)
-}
+	"github.com/listfacade/listfacade/selectors"
+)
 
-// FieldIndex indexes a selectable field: label is its canonical name ("spec.nodeName"), at its place (Kind.Place).
-func FieldIndex(label string, at selectors.Place) Index {
-	return Index{
-		value: func(o *Object) string { return o.Field(at) },
-		exact: func(p *selectors.Predicate) (string, bool) { return p.Exact(label) },
-	}
-}
+// Index names a property by which a lane keeps its objects in a second order, so that a selector that asks for exactly
+// one value of it reads its candidates only. A lane adds indexes of its own (indexer). An index only proposes; the
+// predicate decides (I9).
+type Index struct{ property selectors.Property }
+
+// FieldIndex indexes a selectable field by its place (Kind.Place).
+func FieldIndex(at selectors.Place) Index { return Index{selectors.FieldProperty(at)} }
 
 // LabelIndex indexes the values of one label key.
-func LabelIndex(key string) Index {
-	return Index{
-		value: func(o *Object) string { return o.Labels().Get(key) },
-		exact: func(p *selectors.Predicate) (string, bool) { return p.ExactLabel(key) },
-	}
+func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }
+
+// index has the objects of a State that have a property, by its value.
+type index struct {
+	Index
+	tree   tree
+	demand *demand // of one that the lane has built by itself; nil for those that it was made with
 }
 
-// reindexed returns the index trees after before (nil when new) was replaced by after (nil when deleted).
-func reindexed(indexes []tree, before, after *Object) []tree {
+// newIndex returns an index of objects that are in the order of their keys.
+func newIndex(of Index, objects []*Object) index {
+	byValue := map[string][]*Object{}
+	var values []string
+	count := 0
+	for _, o := range objects {
+		value, has := of.property.Of(&o.Attributes)
+		if !has {
+			continue
+		}
+		if byValue[value] == nil {
+			values = append(values, value)
+		}
+		byValue[value] = append(byValue[value], o)
+		count++
+	}
+	slices.Sort(values)
+	sorted := make([]*Object, 0, count)
+	for _, value := range values {
+		sorted = append(sorted, byValue[value]...)
+	}
+	return index{Index: of, tree: newTree(of.value, sorted)}
+}
+
+func (i Index) value(o *Object) string {
+	value, _ := i.property.Of(&o.Attributes)
+	return value
+}
+
+// exact returns the one value that all of p's matches have.
+func (i Index) exact(p *selectors.Predicate) (value string, ok bool) {
+	for r := range p.Requirements() {
+		if r.Property == i.property && len(r.Values) == 1 {
+			return r.Values[0], true
+		}
+	}
+	return "", false
+}
+
+// after returns the index after before (nil when new) was replaced by now (nil when deleted).
+func (i index) after(before, now *Object) index {
+	var was, is string
+	var had, has bool
+	if before != nil {
+		was, had = i.property.Of(&before.Attributes)
+	}
+	if now != nil {
+		is, has = i.property.Of(&now.Attributes)
+	}
+	if had && (!has || was != is) {
+		i.tree = i.tree.without(before)
+	}
+	if has {
+		i.tree = i.tree.put(now)
+	}
+	return i
+}
+
+func reindexed(indexes []index, before, now *Object) []index {
 	if len(indexes) == 0 {
 		return nil
 	}
-	next := make([]tree, len(indexes))
-	for i, t := range indexes {
-		if before != nil && (after == nil || t.value(before) != t.value(after)) {
-			t = t.without(before)
-		}
-		if after != nil {
-			t = t.put(after)
-		}
-		next[i] = t
+	next := make([]index, len(indexes))
+	for i := range indexes {
+		next[i] = indexes[i].after(before, now)
 	}
 	return next
+}
+
+// pageBytes is what a page of an index costs beside its entries, about: the struct, the slice's rounding, and its slot.
+const pageBytes = 96
+
+// bytes is the memory that the index costs, about: its objects are those of the State.
+func (i *index) bytes() int64 {
+	const pointer = 8
+	pages := 0
+	for _, c := range i.tree.chunks {
+		pages += len(c.pages)
+	}
+	return int64(i.tree.count*pointer + pages*pageBytes)
+}
+
+// indexed returns p's candidates in a span: those of the first index that p asks by and the lane was made with; else of
+// one that the lane has built, whichever has the fewest, if these are fewer than the span has.
+func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
+	t, in = &s.objects, span.keys()
+	fewest := -1
+	for i := range s.indexes {
+		index := &s.indexes[i]
+		value, ok := index.exact(p)
+		if !ok {
+			continue
+		}
+		if index.demand == nil {
+			return &index.tree, span.of(value), nil
+		}
+		if fewest < 0 {
+			fewest = t.countIn(in)
+		}
+		if n := index.tree.countIn(span.of(value)); n < fewest {
+			t, in, by, fewest = &index.tree, span.of(value), index.demand, n
+		}
+	}
+	return t, in, by
 }

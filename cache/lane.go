@@ -23,9 +23,9 @@ type Options struct {
 	// upstream's own compactions (semantics 2.3).
 	HistoryWindow time.Duration
 	// HistoryBytes bounds the memory that only history keeps alive. Default 256 MiB. Whatever these two are, what
-	// kube-apiserver itself would keep is kept: the events of the last 75 s, but of these no more than the last 102,400,
-	// and the last 100 however old (semantics 4.1). So a lane whose objects change for 75 s at 1,000 events a second and
-	// 15 KB an object takes 1.1 GB.
+	// kube-apiserver itself would keep is kept: the events of the last 75 s, but of these no more than the last
+	// 102,400, and the last 100 however old (semantics 4.1). So a lane whose objects change for 75 s at 1,000 events a
+	// second and 15 KB an object takes 1.1 GB.
 	HistoryBytes int64
 	// Packing says which objects are kept compressed. Default none.
 	Packing Packing
@@ -52,6 +52,7 @@ type Lane struct {
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
+	indexer  indexer
 	running  sync.WaitGroup // dispatchers; added to with writing held
 
 	dictionary atomic.Pointer[learned] // what objects are packed against; nil until there are enough of them
@@ -73,6 +74,7 @@ func NewLane(o Options) *Lane {
 	}
 	l := &Lane{options: o, floor: watchCacheFloor, closed: make(chan struct{}), verifying: verifyEverything}
 	l.waiters.init()
+	l.indexer.init(l)
 	return l
 }
 
@@ -161,13 +163,15 @@ func (l *Lane) Progress(rv RV) {
 	l.verifyIfAsked()
 }
 
-// Trim drops what history need no longer keep. Every write does that, too: it is for a lane that hears nothing after a
-// burst of events. It is to be called now and then.
+// Trim drops what history need no longer keep, which every write does, too, and the indexes that the lane has built for
+// itself and needs no more. It is to be called now and then.
 func (l *Lane) Trim() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if s := l.state.Load(); s != nil {
-		s.epoch.history.trim(time.Now())
+		now := time.Now()
+		s.epoch.history.trim(now)
+		l.dropUnneeded(s, now)
 	}
 }
 
@@ -180,6 +184,11 @@ func (l *Lane) progress(s *State) {
 // Close stops the lane: watchers end with io.EOF, everything else with ErrClosed. Nothing of it runs when Close
 // returns. It is idempotent.
 func (l *Lane) Close() {
+	l.close()
+	l.indexer.close() // without writing, which it may be waiting for
+}
+
+func (l *Lane) close() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {

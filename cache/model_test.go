@@ -248,19 +248,25 @@ func TestLaneAgainstModel(t *testing.T) {
 	}
 }
 
+// eagerTerms have an index built for whatever is asked by, and replaced by what is asked for twice as much.
+var eagerTerms = indexTerms{least: 1, most: 2, budget: 1}
+
 // laneKinds are the options of the lanes that random tests are run on, by what their upstream does.
 func laneKinds() map[string]Options {
 	fromEtcd := podOptions
 	fromEtcd.ReadFromEtcd = true
 	packed := podOptions
 	packed.Packing = Packing{From: 1}
-	return map[string]Options{"watch cache": podOptions, "read from etcd": fromEtcd, "packed": packed}
+	return map[string]Options{
+		"watch cache": podOptions, "read from etcd": fromEtcd, "packed": packed, "indexes of its own": {},
+	}
 }
 
 func testLaneAgainstModel(t *testing.T, o Options) {
 	r := &modelRun{T: t, generator: newGenerator(t), lane: NewLane(o), shared: o.ReadFromEtcd}
 	r.lane.verifying = true
 	r.lane.floor = floor{} // no time goes by here
+	r.lane.indexer.terms = eagerTerms
 	r.relist()
 	for range 6000 {
 		r.step()
@@ -268,6 +274,9 @@ func testLaneAgainstModel(t *testing.T, o Options) {
 	for len(r.watchers) > 0 {
 		r.read(0, 1<<30)
 		r.close(0)
+	}
+	if indexed := r.lane.Stats().Indexed; len(o.Indexes) == 0 && indexed < 10 {
+		t.Errorf("%d indexes were built", indexed)
 	}
 	equal(t, "feeds left", r.lane.Stats().Feeds, int64(0))
 	equal(t, "watchers left", r.lane.Stats().Watchers, int64(0))
@@ -291,6 +300,8 @@ func (r *modelRun) step() {
 		r.list()
 	case n < 750:
 		r.chunks()
+	case n < 752:
+		r.lane.indexer.running.Wait()
 	case n < 800 && len(r.watchers) < 40:
 		r.watch()
 	case n < 980 && len(r.watchers) > 0:

@@ -66,21 +66,23 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	return Chunk{Runs: runs, Len: selection.Selected, Looked: selection.Looked, More: selection.more, Indexed: selection.indexed}
 }
 
-// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace.
-func (s *State) narrow(p *selectors.Predicate, from string) (*tree, interval) {
+// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. No demand belongs to what
+// is not an index that the lane has built by itself.
+func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interval, by *demand) {
+	span := spanOf(p, from)
+	if p.Name() != "" && (span.Prefix != "" || s.epoch.options.Scope == selectors.Cluster) {
+		return &s.objects, only(span.Prefix+p.Name(), from), nil
+	}
+	return s.indexed(p, span)
+}
+
+// spanOf returns the span of keys at or after from that p's matches have.
+func spanOf(p *selectors.Predicate, from string) Span {
 	span := Span{From: from}
 	if p.Namespace() != "" {
 		span.Prefix = p.Namespace() + "/"
 	}
-	if p.Name() != "" && (span.Prefix != "" || s.epoch.options.Scope == selectors.Cluster) {
-		return &s.objects, only(span.Prefix+p.Name(), from)
-	}
-	for i := range s.indexes {
-		if value, ok := s.epoch.options.Indexes[i].exact(p); ok {
-			return &s.indexes[i], span.of(value)
-		}
-	}
-	return &s.objects, span.keys()
+	return span
 }
 
 func flat(runs iter.Seq[Run]) iter.Seq[*Object] {

@@ -77,6 +77,23 @@ func (s *sample) anchor(p *selectors.Predicate) anchor {
 	return best
 }
 
+// rarestValue returns the property of which p requires the rarest single value, of those by which objects can be
+// indexed.
+func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Property, ok bool) {
+	least, looked := len(s.objects)+1, 0
+	for r := range p.Requirements() {
+		if len(r.Values) == 1 && r.Property != selectors.NamespaceProperty() {
+			if n := s.count(&r, least); n < least {
+				property, ok, least = r.Property, true, n
+			}
+		}
+		if looked++; looked == mostRequirements {
+			break
+		}
+	}
+	return property, ok
+}
+
 // count returns how many objects of the sample fulfil a requirement; it counts no further than up to.
 func (s *sample) count(r *selectors.Requirement, upTo int) int {
 	n := 0

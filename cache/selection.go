@@ -12,18 +12,21 @@ type Selection struct {
 	// Looked is how many candidates were looked at so far, Selected how many of them are selected.
 	Looked, Selected int
 
+	state      *State
 	predicate  *selectors.Predicate
+	from       string
 	candidates iter.Seq[Run]
-	indexed    bool // the candidates are those of an index
-	limit      int  // where the walk ends; 0 when it does not
-	more       bool // candidates are left behind the limit
+	by         *demand // of the index that the candidates are of, when the lane has built it by itself
+	indexed    bool    // the candidates are those of an index
+	limit      int     // where the walk ends; 0 when it does not
+	more       bool    // candidates are left behind the limit
 }
 
 // Selection returns a walk over the objects that p matches, in key order from the key from on. The candidates are every
 // object that p can match and as few others as an index or p's key range allows; the predicate decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
-	t, in := s.narrow(p, from)
-	return &Selection{predicate: p, candidates: t.runs(in), indexed: t != &s.objects}
+	t, in, by := s.narrow(p, from)
+	return &Selection{state: s, predicate: p, from: from, candidates: t.runs(in), by: by, indexed: t != &s.objects}
 }
 
 // Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page. Each walk over
@@ -31,6 +34,7 @@ func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 func (s *Selection) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		s.Looked, s.Selected, s.more = 0, 0, false
+		defer s.tell()
 		for run := range s.candidates {
 			if !s.pick(run, yield) {
 				return
@@ -40,7 +44,23 @@ func (s *Selection) Runs() iter.Seq[Run] {
 }
 
 // Candidates yields what could be selected, in runs that Selects is to be asked about. It counts nothing.
-func (s *Selection) Candidates() iter.Seq[Run] { return s.candidates }
+func (s *Selection) Candidates() iter.Seq[Run] {
+	return func(yield func(Run) bool) {
+		defer s.tell()
+		s.candidates(yield)
+	}
+}
+
+// tell lets the lane know what a walk has cost that an index would save, or what its index has saved (indexer).
+func (s *Selection) tell() {
+	switch x := s.state.epoch.indexer; {
+	case s.predicate.Everything():
+	case s.by != nil:
+		x.used(s.state, s.by, s.state.Count(spanOf(s.predicate, s.from))-s.Looked)
+	case !s.indexed:
+		x.missed(s.state, s.predicate, s.Looked-s.Selected)
+	}
+}
 
 // Selects tells whether a candidate is selected, and counts it as looked at.
 func (s *Selection) Selects(p *Page, at int) bool {

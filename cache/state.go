@@ -19,7 +19,7 @@ type State struct {
 	vouched bool  // rv is above what was written: see Lane.Vouch
 	partial bool  // further deletions may be at rv: as written only, never shown to readers (Lane.Apply)
 	objects tree
-	indexes []tree // parallel to Options.Indexes
+	indexes []index // first those of Options.Indexes, then what the lane has built by itself
 }
 
 // newState returns the first State of an epoch. Of objects with the same key, which a paginated upstream list may
@@ -35,7 +35,7 @@ func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 		s.size += int64(o.Size())
 	}
 	for _, index := range e.options.Indexes {
-		s.indexes = append(s.indexes, newTree(index.value, slices.Clone(sorted)))
+		s.indexes = append(s.indexes, newIndex(index, sorted))
 	}
 	return s
 }

@@ -8,6 +8,9 @@ type Stats struct {
 	Objects      int
 	ObjectBytes  int64 // of the objects as they came, and of what is known of them
 	ObjectMemory int64 // of memory that they take: less where they are packed
+	Indexes      int   // in all
+	OwnIndexes   int   // those of them that the lane has built by itself
+	IndexBytes   int64 // of all, beside the objects
 	HistoryBytes int64 // kept alive by history only
 	Oldest       RV    // the smallest RV that can be watched from or read
 	Feeds        int64
@@ -15,12 +18,14 @@ type Stats struct {
 	Applied      uint64 // upstream events taken
 	Relists      uint64 // epochs begun
 	Expired      uint64 // watchers whose place history lost
+	Indexed      uint64 // indexes that the lane has built by itself so far
 }
 
 type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
+	indexed                   atomic.Uint64
 }
 
 // Stats returns the lane's numbers. It is cheap enough for every scrape.
@@ -31,12 +36,20 @@ func (l *Lane) Stats() Stats {
 		Applied:  l.counters.applied.Load(),
 		Relists:  l.counters.relists.Load(),
 		Expired:  l.counters.expired.Load(),
+		Indexed:  l.counters.indexed.Load(),
 	}
 	if s := l.state.Load(); s != nil {
 		stats.RV = s.rv
 		stats.Objects = s.Len()
 		stats.ObjectBytes = s.size
 		stats.ObjectMemory = s.size - l.counters.saved.Load()
+		stats.Indexes = len(s.indexes)
+		for i := range s.indexes {
+			stats.IndexBytes += s.indexes[i].bytes()
+			if s.indexes[i].demand != nil {
+				stats.OwnIndexes++
+			}
+		}
 		stats.HistoryBytes = s.epoch.history.bytes.Load()
 		stats.Oldest = s.epoch.history.oldest()
 	}

@@ -56,7 +56,7 @@ func (s *State) verify() error {
 		return fmt.Errorf("size is %d, recorded %d", size, s.size)
 	}
 	for i := range s.indexes {
-		if err := s.indexes[i].verify(); err != nil {
+		if err := s.indexes[i].tree.verify(); err != nil {
 			return fmt.Errorf("index %d: %w", i, err)
 		}
 		if err := s.indexes[i].sameAs(s); err != nil {
@@ -96,16 +96,21 @@ func (t *tree) verify() error {
 	return nil
 }
 
-// sameAs checks that an index holds exactly a State's objects.
-func (t *tree) sameAs(s *State) error {
-	if t.count != s.Len() {
-		return fmt.Errorf("has %d objects, state has %d", t.count, s.Len())
-	}
+// sameAs checks that an index holds exactly those of a State's objects that have its property.
+func (i *index) sameAs(s *State) error {
+	count := 0
 	for o := range s.Objects(Span{}) {
-		at, found := t.find(t.placeOf(o))
-		if !found || t.object(at) != o {
+		if _, has := i.property.Of(&o.Attributes); !has {
+			continue
+		}
+		count++
+		at, found := i.tree.find(i.tree.placeOf(o))
+		if !found || i.tree.object(at) != o {
 			return fmt.Errorf("lacks %q", o.Key())
 		}
+	}
+	if count != i.tree.count {
+		return fmt.Errorf("has %d objects, state has %d", i.tree.count, count)
 	}
 	return nil
 }

@@ -21,6 +21,9 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	if l.expecting || shown == nil || shown.epoch != s.epoch {
 		return nil
 	}
+	if written := l.state.Load(); written.seq == s.seq {
+		vouched.indexes = written.indexes // which may have got one since
+	}
 	if shown.rv < rv {
 		l.show(vouched)
 	}

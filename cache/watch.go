@@ -75,8 +75,11 @@ func (w *Watcher) start(now *State, start Start) error {
 	case start.initial != nil:
 		from = start.initial
 		w.progress = from.rv
-		t, in := from.narrow(w.predicate, "")
+		t, in, by := from.narrow(w.predicate, "")
 		w.initial = t.cursor(in)
+		if by != nil {
+			w.epoch.indexer.used(from, by, from.Count(spanOf(w.predicate, ""))-t.countIn(in))
+		}
 		w.snapshot = from
 	default:
 		w.progress = from.rv

@@ -26,6 +26,7 @@ type Watcher struct {
 
 	snapshot *State // whose objects are the initial events; nil when there are none, or none are left
 	initial  cursor
+	vain     int   // objects that were looked at and are no initial events
 	seq      int64 // the position in history of the next event to look at
 	joined   int64 // the position up to which history is read by the watcher itself; the feed has the rest
 	skip     RV    // events up to it are dropped: they were to come when the watch started behind them
@@ -88,6 +89,10 @@ func (w *Watcher) nextInitial() (Event, bool) {
 		if o := w.initial.next(); w.predicate.Matches(&o.Attributes) {
 			return Event{Type: Added, Object: o, RV: o.RV}, true
 		}
+		w.vain++
+	}
+	if w.initial.tree == &w.snapshot.objects {
+		w.epoch.indexer.missed(w.snapshot, w.predicate, w.vain)
 	}
 	rv := w.snapshot.rv
 	w.snapshot, w.initial = nil, cursor{}

@@ -26,7 +26,7 @@
 // objects have in common is in memory once, and no longer than one of them is; they keep nothing of what they were made
 // of.
 //
-// The key range that a Predicate names (Namespace, Name), its index hints (Exact, ExactLabel) and what it requires of
+// The key range that a Predicate names (Namespace, Name), its index hint (Exact) and what it requires of
 // an object (Requirements) only propose candidates; Matches always decides (I9).
 //
 // # To add a selectable field

@@ -82,16 +82,6 @@ func (p *Predicate) Exact(field string) (value string, ok bool) {
 	return "", false
 }
 
-// ExactLabel is Exact for a label key.
-func (p *Predicate) ExactLabel(key string) (value string, ok bool) {
-	for i := range p.labels.all {
-		if t := &p.labels.all[i]; t.op == labelIn && t.key == key && len(t.values.sorted) == 1 {
-			return t.values.sorted[0], true
-		}
-	}
-	return "", false
-}
-
 // String returns the canonical form: predicates of one Kind whose strings are equal match the same objects, and the
 // order, repetition and spelling (=, ==, in) of requirements do not change it. It is the key by which watchers share a
 // feed, not selector syntax: every name and value is quoted, so no value can imitate structure.

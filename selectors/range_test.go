@@ -75,14 +75,4 @@ func TestExactHints(t *testing.T) {
 			t.Errorf("Exact(%s) = %q", field, got)
 		}
 	}
-	for key, want := range map[string]string{"app": "web", "role": "x"} {
-		if got, ok := p.ExactLabel(key); !ok || got != want {
-			t.Errorf("ExactLabel(%s) = %q, %v; want %q", key, got, ok, want)
-		}
-	}
-	for _, key := range []string{"tier", "zone", "other"} {
-		if got, ok := p.ExactLabel(key); ok {
-			t.Errorf("ExactLabel(%s) = %q", key, got)
-		}
-	}
 }

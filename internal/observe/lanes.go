@@ -12,9 +12,12 @@ type LaneStats struct {
 	Objects                  int
 	ObjectBytes              int64
 	ObjectMemory             int64
+	Indexes, OwnIndexes      int // in all, and those that the lane has built by itself
+	IndexBytes               int64
 	HistoryBytes             int64
 	Feeds, Watchers          int
 	Applied, Expired         uint64 // since the lane started
+	Indexed                  uint64 // indexes built by itself since then
 }
 
 // LaneSource lists the running lanes.
@@ -48,6 +51,12 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 	c.add(gauge, "object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
 	c.add(gauge, "object_memory_bytes", "Bytes of memory that the objects held take; fewer where they are kept compressed.",
 		func(s LaneStats) float64 { return float64(s.ObjectMemory) })
+	c.add(gauge, "indexes", "Indexes, those of --index and --label-index included.", func(s LaneStats) float64 { return float64(s.Indexes) })
+	c.add(gauge, "own_indexes", "Indexes that the lane has built because they were asked for.",
+		func(s LaneStats) float64 { return float64(s.OwnIndexes) })
+	c.add(gauge, "index_bytes", "Bytes of the indexes, beside the objects.", func(s LaneStats) float64 { return float64(s.IndexBytes) })
+	c.add(counter, "built_indexes_total", "Indexes that the lane has built because they were asked for, since it started.",
+		func(s LaneStats) float64 { return float64(s.Indexed) })
 	c.add(gauge, "history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
 	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
 	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })

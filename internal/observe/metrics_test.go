@@ -44,12 +44,16 @@ listfacade_forms_kept gauge
 listfacade_forms_made_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
 listfacade_lane_applied_events_total counter encoding,group,resource,version
+listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_expired_watches_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
 listfacade_lane_history_bytes gauge encoding,group,resource,version
+listfacade_lane_index_bytes gauge encoding,group,resource,version
+listfacade_lane_indexes gauge encoding,group,resource,version
 listfacade_lane_object_bytes gauge encoding,group,resource,version
 listfacade_lane_object_memory_bytes gauge encoding,group,resource,version
 listfacade_lane_objects gauge encoding,group,resource,version
+listfacade_lane_own_indexes gauge encoding,group,resource,version
 listfacade_lane_resource_version gauge encoding,group,resource,version
 listfacade_lane_stale_seconds gauge encoding,group,resource,version
 listfacade_lane_synced gauge encoding,group,resource,version

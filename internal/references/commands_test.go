@@ -74,7 +74,7 @@ func (t *tree) flags() (map[string]bool, error) {
 // flagOf returns the name of the flag that a call defines, as in flags.StringVar(&s, "name", ...).
 func flagOf(call *ast.CallExpr) string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok || !flagMethod.MatchString(method.Sel.Name) || len(call.Args) < 4 {
+	if !ok || !flagMethod.MatchString(method.Sel.Name) || len(call.Args) < 3 {
 		return ""
 	}
 	literal, ok := call.Args[1].(*ast.BasicLit)

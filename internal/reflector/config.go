@@ -30,7 +30,7 @@ func (c Config) options(r upstream.Resource) cache.Options {
 	kind := selectors.ForBuiltin(r.GVK, scopeOf(r))
 	for _, field := range kind.Fields() {
 		if slices.Contains(c.FieldIndexes, field.Label) {
-			o.Indexes = append(o.Indexes, cache.FieldIndex(field.Label, kind.Place(field.Label)))
+			o.Indexes = append(o.Indexes, cache.FieldIndex(kind.Place(field.Label)))
 		}
 	}
 	for _, key := range c.LabelIndexes {
