@@ -152,13 +152,17 @@ func (f fault) unasked(a *testkit.Answer) error {
 // each does what is to be done about each fault, and holds the facade to its recovery.
 func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 	w.recovers(t)
-	before := busy()
+	before, watched := busy(), r.confirmed(time.Time{})
 	for _, f := range faults {
 		t.Run(f.name, func(t *testing.T) {
 			begin(t, f)
 			stopInformer, informer := w.inform(t)
 			f.ends(t, r)
+			over := time.Now()
 			w.recovers(t)
+			if faultLasts(t) >= time.Minute { // two faults that nothing is reviewed between are one for a lease, and too long
+				r.confirms(t, watched, over)
+			}
 			w.Converges(t, suite.ConfigMaps, informer)
 			stopInformer()
 		})
@@ -169,6 +173,20 @@ func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 	testkit.Eventually(t, suite.Within, "there are no more goroutines than before", func() error {
 		if now := busy(); now > before+5 {
 			return fmt.Errorf("%d, before %d", now, before)
+		}
+		return nil
+	})
+}
+
+// confirms waits until rights to watch were reviewed again.
+func (r *reviews) confirms(t *testing.T, watched map[string]bool, since time.Time) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, "leases are reviewed again", func() error {
+		confirmed := r.confirmed(since)
+		for asked := range watched {
+			if !confirmed[asked] {
+				return fmt.Errorf("not yet: %s", asked)
+			}
 		}
 		return nil
 	})

@@ -1,11 +1,13 @@
 package revocation
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +22,31 @@ type reviews struct {
 	door       *door
 	broken     atomic.Pointer[http.HandlerFunc] // answers reviews; nil while they pass
 	broke      atomic.Int64                     // how many it has answered
+	watching   sync.Map                         // of the last review of each right to watch that passed: when, by what was asked
+}
+
+// confirmed tells which rights to watch were reviewed after a time.
+func (r *reviews) confirmed(since time.Time) map[string]bool {
+	found := map[string]bool{}
+	r.watching.Range(func(asked, when any) bool {
+		if when.(time.Time).After(since) {
+			found[asked.(string)] = true
+		}
+		return true
+	})
+	return found
+}
+
+// note remembers a review that passes, if it is of a right to watch.
+func (r *reviews) note(request *http.Request) {
+	if request.Method != http.MethodPost {
+		return
+	}
+	asked, err := io.ReadAll(request.Body)
+	if err == nil && bytes.Contains(asked, []byte(`"verb":"watch"`)) {
+		r.watching.Store(string(asked), time.Now())
+	}
+	request.Body = io.NopCloser(bytes.NewReader(asked))
 }
 
 func newReviews(t *testing.T, upstream *testkit.Cluster) *reviews {
@@ -29,6 +56,7 @@ func newReviews(t *testing.T, upstream *testkit.Cluster) *reviews {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		broken := r.broken.Load()
 		if broken == nil || request.Method != http.MethodPost {
+			r.note(request)
 			pass.ServeHTTP(w, request)
 			return
 		}
