@@ -48,6 +48,9 @@ type Config struct {
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
 	// after the upstream was last heard; 0 means without end for both.
 	LaneIdle, MaxStaleness time.Duration
+	// PagedFrom, above 0, is how many objects a resource has at least to be read page by page at first, which is cheaper
+	// for kube-apiserver than a streaming list of many and dearer than one of few. It has no flag.
+	PagedFrom int
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration
 
@@ -67,6 +70,6 @@ func Defaults() Config {
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
-		BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
+		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 	}
 }

@@ -58,6 +58,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.metrics = observe.NewMetrics(f.Lanes, func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) })
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
+		PagedFrom: c.PagedFrom,
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{

@@ -10,3 +10,11 @@ func (w *writer) learnBookmark(frame []byte) {
 	}
 	w.reflector.bookmark.Store(&bookmark)
 }
+
+// knowBookmark makes do with the least that every bookmark has, if none was seen.
+func (w *writer) knowBookmark() {
+	if w.reflector.Bookmark() == nil {
+		bookmark := w.shape.Bookmark()
+		w.reflector.bookmark.Store(&bookmark)
+	}
+}

@@ -19,6 +19,8 @@ type Config struct {
 	FieldIndexes []string
 	// LabelIndexes are keys of labels, indexed for every resource.
 	LabelIndexes []string
+	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page; 0 is 50.
+	PagedFrom int
 }
 
 // options are the cache's for one resource. Of the fields to index those count that its kind is selected by.

@@ -4,7 +4,9 @@
 // (writer), what proves it fresh (internal/fresh), and what is known of its resource.
 //
 // It promises:
-//   - each lane costs the upstream one list and one watch, however many clients read from it;
+//   - each lane costs the upstream one list and one watch, however many clients read from it; the list comes page by
+//     page, the objects as they cost the upstream least, two pages in memory at most
+//     (docs/adr/0017-lanes-are-filled-by-pages.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
@@ -18,12 +20,15 @@
 //     State's;
 //   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
 //     distances, while the lane keeps its last State;
-//   - objects are cut out of the upstream's lists and frames as bytes and are never decoded.
+//   - objects are cut out of the upstream's lists and frames as bytes and are never decoded; what is printed of an
+//     object stands beside it only if it names it;
+//   - how far a list is that takes long is told: in the log, and to whoever asks (Progress).
 //
 // Goroutines: Lanes.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer,
 // those of its prover's questions and fences, and waits for them when it is stopped. A writer owns the goroutine that
-// cuts its stream into steps. Questions that lanes share belong to Lanes. Nothing is started by a constructor, and a
-// reader who leaves takes no question of others along.
+// cuts its stream into steps and, while it lists, those that fetch pages and tell how far it is. Questions that lanes
+// share belong to Lanes. Nothing is started by a constructor, and a reader who leaves takes no question of others
+// along.
 //
 // The package answers no client, and never asks whether somebody may read: who gets a Reflector was authorized before.
 package reflector

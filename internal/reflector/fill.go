@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,9 @@ import (
 type fill struct {
 	began   atomic.Pointer[time.Time] // when this listing was begun; nil while there is none
 	objects atomic.Int64              // that have arrived
-	before  filled                    // what the last listing of the same took; zero if nobody knows
+	// expected is how many there are, as the upstream told; 0 when it did not.
+	expected atomic.Int64
+	before   filled // what the last listing of the same took; zero if nobody knows
 }
 
 // filled is what a listing took.
@@ -23,18 +26,23 @@ func (f *fill) begin() {
 	now := time.Now()
 	f.began.Store(&now)
 	f.objects.Store(0)
+	f.expected.Store(0)
 }
+
+// expects notes of how many objects the upstream told; the most that it did counts.
+func (f *fill) expects(objects int64) { f.expected.Store(max(objects, f.expected.Load())) }
 
 func (f *fill) end() { f.began.Store(nil) }
 
 // listing tells whether the lane is being listed: the upstream has answered what it looks like.
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
-// remaining estimates how long a listing that began some time ago goes on: as the last of the same did, object by
-// object if some have arrived. Of one that nobody knows, or that takes longer, half is taken to be done.
+// remaining estimates how long a listing that began some time ago goes on: object by object if some have arrived, of
+// as many as the upstream told or as there were in the last of the same; else as that took. Of one that nobody knows,
+// or that takes longer, half is taken to be done.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
-	if n := f.objects.Load(); n > 0 && n < f.before.objects {
-		return time.Duration(float64(elapsed) * float64(f.before.objects-n) / float64(n))
+	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
+		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))
 	}
 	if left := f.before.took - elapsed; left > 0 {
 		return left

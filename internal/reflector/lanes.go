@@ -176,6 +176,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		zap.String("encoding", e.Name())))
 	r.writer.versions = l.versions
 	r.writer.fills = l.fills
+	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())
 	r.Start(r.writer.run)
 	return r

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -13,7 +14,8 @@ import (
 
 // discovered is what an empty list and the definition tell about a resource.
 type discovered struct {
-	rv         cache.RV       // the upstream's
+	asked      time.Time      // when
+	rv         cache.RV       // the upstream's, of that moment or later
 	style      jsonwire.Style // of its lists
 	definition definition
 	warnings   []string
@@ -21,11 +23,12 @@ type discovered struct {
 
 // discover asks what lists of the resource look like and which fields select.
 func (w *writer) discover(ctx context.Context) (discovered, error) {
+	asked := time.Now()
 	list, err := w.client.EmptyList(ctx, w.reflector.Resource)
 	if err != nil {
 		return discovered{}, err
 	}
-	d := discovered{style: list.Style, warnings: list.Warnings}
+	d := discovered{asked: asked, style: list.Style, warnings: list.Warnings}
 	if d.rv, err = cache.ParseRV(list.ResourceVersion); err != nil || !d.style.Custom {
 		return d, err
 	}

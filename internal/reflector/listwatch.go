@@ -23,12 +23,12 @@ type listWatch struct {
 	reader   wire.Reader
 }
 
-// target is the collection, asked for as the encoding wants it.
-func (l *listWatch) target(query url.Values) upstream.Target {
+// target is what is at a path, asked for as the encoding wants it.
+func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	for name, value := range l.ask.Query {
 		query.Set(name, value)
 	}
-	return upstream.Target{Path: l.resource.Path(""), Query: query}
+	return upstream.Target{Path: path, Query: query}
 }
 
 // lateEnd is how much longer than it was asked to a watch may last: then the connection is dead and nobody said so.
@@ -36,10 +36,15 @@ const lateEnd = 30 * time.Second
 
 // watch opens a watch that lasts so many seconds.
 func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
+	return l.watchAt(ctx, l.resource.Path(""), query, seconds)
+}
+
+// watchAt is watch of what is at a path.
+func (l *listWatch) watchAt(ctx context.Context, path string, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	ctx, cancel := context.WithDeadline(ctx, until.Add(lateEnd))
-	response, err := l.client.Open(ctx, l.target(query), l.ask.Accept) //nolint:bodyclose // the stream closes it
+	response, err := l.client.Open(ctx, l.target(path, query), l.ask.Accept) //nolint:bodyclose // the stream closes it
 	if err != nil {
 		cancel()
 		return nil, err

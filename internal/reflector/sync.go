@@ -46,9 +46,14 @@ func (w *writer) sync(ctx context.Context) (*stream, error) {
 }
 
 func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
+	if w.snapshots && !w.unpaged {
+		if filled, err := w.paged(ctx); filled || err != nil {
+			return nil, err
+		}
+	}
 	if w.streaming {
 		open, err := w.stream(ctx)
-		refused := upstream.HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
+		refused := isRefusal(err)
 		// An upstream may also be slow for once: only a refusal is for ever.
 		if !refused && !errors.Is(err, errEndless) {
 			return open, err
@@ -57,6 +62,11 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 		w.log.Info("the upstream gives no streaming list; listing page by page", zap.Error(err))
 	}
 	return nil, w.pages(ctx)
+}
+
+// isRefusal tells whether the upstream does not know, or does not want, streaming lists.
+func isRefusal(err error) bool {
+	return upstream.HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
 // stream reads a streaming list (KEP-3157): each object arrives in a frame of its own and the annotated bookmark ends
@@ -139,10 +149,7 @@ func (w *writer) pages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	if w.reflector.Bookmark() == nil { // what a streaming list taught before says more
-		bookmark := w.shape.Bookmark()
-		w.reflector.bookmark.Store(&bookmark)
-	}
+	w.knowBookmark()
 	return w.publish(rv, objects)
 }
 
@@ -153,23 +160,11 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 		query.Set("continue", token)
 	}
 	d, before := w.listWatch.Load(), len(objects)
-	body, err := w.client.Get(ctx, d.target(query), d.ask.Accept, pageLimit)
+	body, err := w.client.Get(ctx, d.target(d.resource.Path(""), query), d.ask.Accept, pageLimit)
 	if err != nil {
 		return wire.ListHead{}, err
 	}
-	list, err := d.reader.List(body, func(item wire.Item, facts wire.Facts) error {
-		o, err := d.newObject(item, &facts)
-		if err != nil {
-			return err
-		}
-		if objects[o.Key()] != nil {
-			return fmt.Errorf("%s is there twice", o.Key())
-		}
-		filling.Add(o)
-		objects[o.Key()] = o
-		w.reflector.fill.objects.Store(int64(len(objects)))
-		return nil
-	})
+	list, err := d.reader.List(body, w.adder(d, objects, filling))
 	if err == nil && list.Continue != "" && len(objects) == before {
 		err = errors.New("a page without objects is not the last")
 	}

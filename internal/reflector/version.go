@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/listfacade/listfacade/internal/upstream"
 )
@@ -59,6 +62,21 @@ func (v *versions) ask(ctx context.Context) string {
 		return ""
 	}
 	return fmt.Sprintf("%s as %s.%s", version.GitVersion, version.EmulationMajor, version.EmulationMinor)
+}
+
+// snapshotsSince is the version from which on kube-apiserver answers pages of a list, and lists at an exact version,
+// from memory; before, each is read from etcd and decoded.
+var snapshotsSince = utilversion.MustParseGeneric("1.34")
+
+// hasSnapshots tells whether the upstream is of such a version, as far as it tells.
+func hasSnapshots(told string) bool {
+	git, emulated, _ := strings.Cut(told, " as ")
+	for _, text := range []string{emulated, git} {
+		if v, err := utilversion.ParseGeneric(text); err == nil {
+			return v.AtLeast(snapshotsSince)
+		}
+	}
+	return false
 }
 
 // compare is asked when a watch was resumed, and may be so with another kube-apiserver: one of another version writes

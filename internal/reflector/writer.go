@@ -26,6 +26,9 @@ type writer struct {
 	versions  *versions
 	fills     *fills
 	streaming bool // the upstream knows streaming lists; learned from its refusal
+	snapshots bool // the upstream answers pages of a list from memory
+	pagedFrom int  // how many objects are filled page by page, at least
+	unpaged   bool // the lane is filled by a streaming list all the same, because pages did not do
 
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
 	discovered discovered
@@ -42,7 +45,7 @@ type writer struct {
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
 	return &writer{
-		client: client, reflector: r, metrics: metrics, log: log, streaming: true, fenced: make(chan step), wrong: make(chan error, 1),
+		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, fenced: make(chan step), wrong: make(chan error, 1),
 	}
 }
 
@@ -88,13 +91,16 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	}
 	w.synced.Store(nil)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
+	w.snapshots = hasSnapshots(version)
 	if err := w.learn(ctx); err != nil {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
 	began := time.Now()
 	w.reflector.fill.begin()
 	over := w.reflector.Cache.Expect()
+	told := w.tell(ctx)
 	open, err := w.sync(ctx)
+	told()
 	w.reflector.fill.end()
 	over()
 	if err != nil {
@@ -116,7 +122,11 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	}
 	synced := time.Now()
 	defer func() { pause.lived(time.Since(synced)) }()
-	return w.follow(ctx, open)
+	err = w.follow(ctx, open)
+	if at, _ := w.reflector.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
+		w.unpaged = true // by the time of the last page the upstream had forgotten what followed the first
+	}
+	return err
 }
 
 // follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.

@@ -29,6 +29,7 @@ const (
 	AskProbe     Ask = "probe"     // the current resourceVersion, of a name that no object has
 	AskStreaming Ask = "streaming" // a watch with initial events
 	AskWatch     Ask = "watch"
+	AskMarks     Ask = "marks" // a streaming list of the name that the facade knows no object to have
 	AskFence     Ask = "fence" // a watch of three seconds
 	AskList      Ask = "list"
 	AskRoll      Ask = "rollcall" // names and versions of all objects
@@ -134,7 +135,7 @@ func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, f.listText(nil, f.RV(), "", false))
 	case AskList, AskRoll:
 		f.list(w, r)
-	case AskStreaming, AskWatch, AskFence:
+	case AskStreaming, AskMarks, AskWatch, AskFence:
 		f.watch(w, r, q)
 	default:
 		if key, ok := f.objectKey(string(q)); ok {
@@ -156,6 +157,8 @@ func (f *FakeUpstream) question(r *http.Request) Ask {
 		return AskRoll
 	case query.Get("watch") == "":
 		return AskList
+	case query.Get("sendInitialEvents") != "" && query.Get("fieldSelector") == "metadata.name=listfacade.probe":
+		return AskMarks
 	case query.Get("sendInitialEvents") != "":
 		return AskStreaming
 	case query.Get("timeoutSeconds") == "3":

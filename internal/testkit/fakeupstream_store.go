@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,18 +161,41 @@ func (f *FakeUpstream) bookmarkText(rv uint64, initialEnd bool) string {
 func (f *FakeUpstream) FrameText(kind, object string, rv uint64, columns string) string {
 	if columns != "" {
 		object = fmt.Sprintf(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,`+
-			`"rows":[{"cells":["x"],"object":%s}]}`, rv, columns, object)
+			`"rows":[{"cells":[%s],"object":%s}]}`, rv, columns, nameOf(object), object)
 	}
 	return fmt.Sprintf(`{"type":%q,"object":%s}`+"\n", kind, object)
 }
 
 // listText is a list, plain or as a Table.
 func (f *FakeUpstream) listText(objects []string, rv uint64, next string, table bool) string {
+	return f.listOf(objects, len(objects), 0, rv, next, table)
+}
+
+// nameIn finds the name in an object's text.
+var nameIn = regexp.MustCompile(`"name":("[^"]*")`)
+
+// nameOf is the name in an object's text, as JSON; a bookmark has none.
+func nameOf(object string) string {
+	if found := nameIn.FindStringSubmatch(object); found != nil {
+		return found[1]
+	}
+	return `""`
+}
+
+// listOf is listText of which the first objects are whole; of the others a Table has the rows alone. Some remain.
+func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64, next string, table bool) string {
 	meta := fmt.Sprintf(`{"resourceVersion":"%d","continue":%q}`, rv, next)
+	if remaining > 0 {
+		meta = fmt.Sprintf(`{"resourceVersion":"%d","continue":%q,"remainingItemCount":%d}`, rv, next, remaining)
+	}
 	if table {
 		rows := make([]string, len(objects))
 		for i, object := range objects {
-			rows[i] = `{"cells":["x"],"object":` + object + `}`
+			name := nameOf(object)
+			if i >= whole {
+				object = "null"
+			}
+			rows[i] = `{"cells":[` + name + `],"object":` + object + `}`
 		}
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -204,8 +228,12 @@ func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 && from+limit < to {
 		to, next = from+limit, strconv.Itoa(from+limit)
 	}
+	whole := to - from
+	if r.URL.Query().Get("includeObject") == "None" {
+		whole = 0
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = io.WriteString(w, f.listText(objects[from:to], rv, next, wantsTable(r)))
+	_, _ = io.WriteString(w, f.listOf(objects[from:to], whole, len(objects)-to, rv, next, wantsTable(r)))
 }
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
@@ -215,7 +243,7 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	query := r.URL.Query()
 	at, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
 	seconds, _ := strconv.Atoi(query.Get("timeoutSeconds"))
-	if q == AskStreaming && f.ways.Streaming == StreamingRefused {
+	if (q == AskStreaming || q == AskMarks) && f.ways.Streaming == StreamingRefused {
 		Refuse(http.StatusUnprocessableEntity, "Invalid")(w, r)
 		return
 	}
@@ -237,9 +265,12 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 			columns = "null"
 		}
 	}
-	if q == AskStreaming {
+	if q == AskStreaming || q == AskMarks {
 		now := f.store.rv
 		for _, key := range slices.Sorted(maps.Keys(f.store.objects)) {
+			if q == AskMarks {
+				break
+			}
 			send(fakeEvent{kind: "ADDED", text: f.store.objects[key], rv: now})
 		}
 		if at = now; f.ways.Streaming == StreamingKnown {

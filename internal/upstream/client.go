@@ -159,6 +159,25 @@ func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) 
 	return body, err
 }
 
+// GetInto is Get into a buffer, whose content it replaces.
+func (c *Client) GetInto(ctx context.Context, t Target, accept string, limit int64, into *bytes.Buffer) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	response, err := c.Open(ctx, t, accept)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	into.Reset()
+	if _, err := into.ReadFrom(io.LimitReader(response.Body, limit+1)); err != nil {
+		return fmt.Errorf("read %s from the upstream: %w", t.Path, err)
+	}
+	if int64(into.Len()) > limit {
+		return &OversizeError{Path: t.Path, Limit: limit}
+	}
+	return nil
+}
+
 func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, limit int64) ([]byte, http.Header, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()

@@ -13,12 +13,18 @@ const nowhere = "listfacade.probe"
 
 // probe sends the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
+	target := r.Nothing()
+	target.Query.Set("limit", "1")
+	return c.getWithHeader(ctx, target, MediaJSON, maxErrorBody)
+}
+
+// Nothing selects no object of the resource, which kube-apiserver finds out by a look at one key.
+func (r Resource) Nothing() Target {
 	namespace := ""
 	if r.Namespaced {
 		namespace = "default"
 	}
-	query := url.Values{"fieldSelector": {"metadata.name=" + nowhere}, "limit": {"1"}}
-	return c.getWithHeader(ctx, Target{Path: r.Path(namespace), Query: query}, MediaJSON, maxErrorBody)
+	return Target{Path: r.Path(namespace), Query: url.Values{"fieldSelector": {"metadata.name=" + nowhere}}}
 }
 
 // ResourceVersion asks for the resource's resourceVersion at some moment after the call began.

@@ -16,6 +16,8 @@ type Encoding interface {
 	Covers(d Description, fields []Path) bool
 	// Asks are the ways to ask the upstream for objects, the best first. Who is refused one by 406 takes the next.
 	Asks() []Ask
+	// Pages is how the upstream is asked for lists of what one of the asks brings; for one listing.
+	Pages(d Description, ask Ask, fields []Path) Pages
 	// Reader reads the answers to one of the asks; fields are those that objects are selected by.
 	Reader(d Description, ask Ask, fields []Path) Reader
 	// Shape is what answers about a kind look like as far as its description tells.

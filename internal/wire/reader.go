@@ -17,6 +17,8 @@ type Reader interface {
 type ListHead struct {
 	ResourceVersion string
 	Continue        string
+	// Remaining is how many objects follow in further pages; 0 when that is not told.
+	Remaining int64
 	// Columns are those of a Table as the upstream wrote them; nil when it is none.
 	Columns []byte
 }

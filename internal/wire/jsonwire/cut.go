@@ -1,16 +1,22 @@
 package jsonwire
 
 import (
+	"strconv"
+
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
 // cutter cuts lists and frames.
-type cutter struct{ scan.Scanner }
+type cutter struct {
+	scan.Scanner
+	bare bool // the rows of Tables come without objects
+}
 
 // ListBody is what a list body says besides its items. Columns alias the body.
 type ListBody struct {
 	APIVersion, Kind          string
 	ResourceVersion, Continue string
+	Remaining                 int64  // how many objects follow in further pages; 0 when that is not told
 	Columns                   []byte // of a Table: the array of its columns; nil otherwise
 }
 
@@ -18,11 +24,22 @@ type ListBody struct {
 // Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a
 // *scan.MalformedError, or with the error that each returned.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
-	c := cutter{scan.Scanner{Data: body}}
+	c := cutter{Scanner: scan.Scanner{Data: body}}
 	cut := c.list
 	if isTable(body) {
 		cut = c.table
 	}
+	return c.whole(cut, each)
+}
+
+// splitRows cuts a Table whose rows hold no objects.
+func splitRows(body []byte, each func(Row) error) (ListBody, error) {
+	c := cutter{Scanner: scan.Scanner{Data: body}, bare: true}
+	return c.whole(c.table, each)
+}
+
+// whole cuts a body that has nothing behind its list.
+func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Row) error) (ListBody, error) {
 	list, err := cut(each)
 	if err != nil {
 		return ListBody{}, err
@@ -70,6 +87,9 @@ func (c *cutter) table(each func(Row) error) (ListBody, error) {
 			return err
 		case "rows":
 			rows = true
+			if c.Peek() == 'n' { // null: no rows, of some kinds
+				return c.Literal("null")
+			}
 			return c.Array(func(int) error { return c.row(each) })
 		}
 		return c.listMember(key, &list)
@@ -99,8 +119,13 @@ func (c *cutter) row(each func(Row) error) error {
 	if err != nil {
 		return err
 	}
-	if len(r.Object) == 0 || r.Object[0] != '{' || len(r.Cells) == 0 || r.Cells[0] != '[' {
-		return c.Fail("a row without cells or object")
+	if c.bare && string(r.Object) == "null" {
+		r.Object = nil
+	} else if c.bare || len(r.Object) == 0 || r.Object[0] != '{' {
+		return c.Fail("a row without an object, or with one that was not asked for")
+	}
+	if len(r.Cells) == 0 || r.Cells[0] != '[' {
+		return c.Fail("a row without cells")
 	}
 	if r.Conditions != nil && r.Conditions[0] != '[' {
 		return c.Fail("a row whose conditions are no array")
@@ -123,6 +148,8 @@ func (c *cutter) listMember(key []byte, list *ListBody) error {
 		list.ResourceVersion = scalar(version)
 		token, _ := scan.Lookup(value, "continue")
 		list.Continue = scalar(token)
+		remaining, _ := scan.Lookup(value, "remainingItemCount")
+		list.Remaining, _ = strconv.ParseInt(string(remaining), 10, 64) // 0 when it is not there
 	}
 	return nil
 }

@@ -83,7 +83,6 @@ func TestSplitListRefuses(t *testing.T) {
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":[1],"object":null}]}`,
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"object":{}}]}`,
 		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[{"cells":[],"conditions":{},"object":{}}]}`,
-		`{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":null}`,
 	} {
 		var malformed *scan.MalformedError
 		if list, _, err := split(body); !errors.As(err, &malformed) {

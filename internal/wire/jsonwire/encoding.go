@@ -17,6 +17,9 @@ const (
 // wholeObjects makes the rows of a Table hold them. What is no Table ignores it.
 var wholeObjects = map[string]string{"includeObject": "Object"}
 
+// noObjects leaves them out of the rows of a Table.
+var noObjects = map[string]string{"includeObject": "None"}
+
 // Name implements wire.Encoding.
 func (Encoding) Name() string { return "json" }
 
@@ -36,6 +39,19 @@ func (Encoding) Covers(wire.Description, []wire.Path) bool { return true }
 // only.
 func (Encoding) Asks() []wire.Ask {
 	return []wire.Ask{{Accept: mediaTable, Query: wholeObjects}, {Accept: mediaPlain, Query: wholeObjects}}
+}
+
+// Pages implements wire.Encoding: a Table of whole objects costs kube-apiserver several times what a plain list of them
+// and a Table without objects do (docs/adr/0017-lanes-are-filled-by-pages.md).
+func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
+	plain := wire.Ask{Accept: mediaPlain}
+	read := &reader{extractor: NewExtractor(fields), shape: newShape(d), plain: true}
+	pages := wire.Pages{Objects: plain, Reader: &pageReader{reader: read}}
+	if ask.Accept == mediaTable {
+		pages.Rows = &wire.Ask{Accept: mediaTable, Query: noObjects}
+		pages.Reader = &pageReader{reader: read, printed: true}
+	}
+	return pages
 }
 
 // Reader implements wire.Encoding.

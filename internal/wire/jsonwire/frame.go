@@ -20,7 +20,7 @@ type Frame struct {
 // *scan.MalformedError.
 func ParseFrame(line []byte) (Frame, error) {
 	var f Frame
-	c := cutter{scan.Scanner{Data: line}}
+	c := cutter{Scanner: scan.Scanner{Data: line}}
 	err := c.Object(func(key []byte) error {
 		switch string(key) {
 		case "type":

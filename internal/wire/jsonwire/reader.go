@@ -20,11 +20,9 @@ type reader struct {
 
 // List implements wire.Reader. In a plain list built-in objects come without their type meta; here they get it.
 func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire.ListHead, error) {
-	typed := r.plain && !r.shape.custom
+	lead := r.lead()
 	list, err := SplitList(body, func(row Row) error {
-		if typed {
-			row.Object = r.shape.withTypeMeta(row.Object)
-		}
+		row.Lead = lead
 		item, facts, err := r.extractor.Scan(row)
 		if err != nil {
 			return err
@@ -34,9 +32,22 @@ func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire
 	if err != nil {
 		return wire.ListHead{}, err
 	}
+	return list.head(), nil
+}
+
+// lead is what objects lack in the lists that are read: built-in ones come without their type meta in a plain list.
+func (r *reader) lead() []byte {
+	if !r.plain || r.shape.custom {
+		return nil
+	}
+	return []byte(`{"kind":"` + r.shape.kind + `","apiVersion":"` + r.shape.apiVersion + `",`)
+}
+
+// head is what is told of a list; it does not alias it.
+func (l ListBody) head() wire.ListHead {
 	return wire.ListHead{
-		ResourceVersion: list.ResourceVersion, Continue: list.Continue, Columns: bytes.Clone(list.Columns),
-	}, nil
+		ResourceVersion: l.ResourceVersion, Continue: l.Continue, Remaining: l.Remaining, Columns: bytes.Clone(l.Columns),
+	}
 }
 
 // Frame implements wire.Reader.

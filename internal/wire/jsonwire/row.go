@@ -10,6 +10,7 @@ import (
 // Row is one object of a list or a watch, and what a Table says beside it. Its bytes alias what was cut.
 type Row struct {
 	Object     []byte
+	Lead       []byte // what stands before the object's first member in the item; nil when it is complete
 	Cells      []byte // a JSON array; nil when the upstream printed none
 	Conditions []byte // a JSON array, which pods that have ended bring (metav1.TableRow); nil when there is none
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
-	"github.com/listfacade/listfacade/internal/wire/scan"
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
@@ -110,19 +109,4 @@ func (s *Shape) nullRows() bool {
 	}
 	unprinted := len(s.columns) == 2 && s.columns[1].Name == "Created At"
 	return unprinted || s.kind == "CustomResourceDefinition"
-}
-
-// withTypeMeta puts kind and apiVersion in front of an object that was listed without them, in built-in style. What is
-// no object stays what it is.
-func (s *Shape) withTypeMeta(object []byte) []byte {
-	inside := scan.Scanner{Data: object}
-	if inside.Expect('{') != nil {
-		return object
-	}
-	whole := make([]byte, 0, len(object)+len(s.kind)+len(s.apiVersion)+len(`{"kind":"","apiVersion":"",`))
-	whole = append(whole, `{"kind":"`+s.kind+`","apiVersion":"`+s.apiVersion+`"`...)
-	if inside.Peek() != '}' {
-		whole = append(whole, ',')
-	}
-	return append(whole, object[inside.Pos:]...)
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
 // TestEmptyTables: kube-apiserver makes an empty list of rows for kinds with a printer, and none at all for the others.
@@ -76,13 +77,25 @@ func TestColumns(t *testing.T) {
 }
 
 func TestTypeMetaIsPutInFront(t *testing.T) {
-	s := Shape{kind: "Pod", apiVersion: "v1"}
-	for object, want := range map[string]string{
-		`{}`: `{"kind":"Pod","apiVersion":"v1"}`, `{"a":1}`: `{"kind":"Pod","apiVersion":"v1","a":1}`, `{ }`: `{"kind":"Pod","apiVersion":"v1"}`,
-		"{\n \"a\": 1}": `{"kind":"Pod","apiVersion":"v1","a": 1}`, `2`: `2`,
+	d := wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}}
+	read := Encoding{}.Reader(d, wire.Ask{Accept: mediaPlain}, nil)
+	const want = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7"},"b":1}`
+	for _, object := range []string{
+		`{"metadata":{"name":"a","resourceVersion":"7"},"b":1}`, "{ \"metadata\":{\"name\": \"a\",\"resourceVersion\":\"7\"},\n\"b\":1}",
 	} {
-		if got := string(s.withTypeMeta([]byte(object))); got != want {
-			t.Errorf("%s: got %s, want %s", object, got, want)
+		_, err := read.List([]byte(`{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[`+object+`]}`), func(it wire.Item, _ wire.Facts) error {
+			open := item.Open(&it)
+			defer open.Close()
+			if got := string(appendWhole(nil, &it)); got != want || string(versionOf(&open)) != "7" {
+				t.Errorf("%s: got %s", object, got)
+			}
+			if got := string(appendListed(nil, &it)); got != `{"metadata":{"name":"a","resourceVersion":"7"},"b":1}` {
+				t.Errorf("%s: listed it is %s", object, got)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -146,12 +146,18 @@ func (w *walk) textOf(raw []byte) string {
 
 // item copies the row of the object that was walked.
 func (w *walk) item(r Row) wire.Item {
-	memory := make([]byte, 0, len(r.Object)+len(r.Cells)+len(r.Conditions))
-	memory = append(append(append(memory, r.Object...), r.Cells...), r.Conditions...)
+	object, rest, by := r.Object, w.rest, 0
+	if len(r.Lead) > 0 {
+		object, rest, by = object[1:], len(r.Lead), len(r.Lead)-1 // its bracket stands in the lead
+	}
+	memory := make([]byte, 0, len(r.Lead)+len(object)+len(r.Cells)+len(r.Conditions))
+	memory = append(append(memory, r.Lead...), object...)
+	end := uint32(len(memory))
+	memory = append(append(memory, r.Cells...), r.Conditions...)
 	metadata, version := w.found[slotMetadata], w.found[slotVersion]
 	return item.New(memory, item.Marks{
-		Object: uint32(len(r.Object)), Cells: uint32(len(r.Object) + len(r.Cells)), Rest: uint32(w.rest),
-		Metadata: item.Span{Start: uint32(metadata.start), End: uint32(metadata.end)},
-		Version:  item.Span{Start: uint32(version.start + 1), End: uint32(version.end - 1)},
+		Object: end, Cells: end + uint32(len(r.Cells)), Rest: uint32(rest),
+		Metadata: item.Span{Start: uint32(metadata.start + by), End: uint32(metadata.end + by)},
+		Version:  item.Span{Start: uint32(version.start + 1 + by), End: uint32(version.end - 1 + by)},
 	})
 }

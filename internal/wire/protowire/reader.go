@@ -44,7 +44,15 @@ func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire
 	if meta == nil {
 		return wire.ListHead{}, malformed("a list without metadata")
 	}
-	return wire.ListHead{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue}, nil
+	return headOf(meta), nil
+}
+
+func headOf(meta *metav1.ListMeta) wire.ListHead {
+	head := wire.ListHead{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue}
+	if meta.RemainingItemCount != nil {
+		head.Remaining = *meta.RemainingItemCount
+	}
+	return head
 }
 
 func readListMeta(s *scanner, f field) (*metav1.ListMeta, error) {

@@ -1,0 +1,306 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// many are enough for pages: three of objects.
+const many = 2*firstPage + 50
+
+// pagedRig is in front of an upstream that answers pages from memory.
+func pagedRig(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) {
+	t.Helper()
+	inBubble(t, kind, func(t *testing.T, r *rig) {
+		r.isVersion("v1.37.1")
+		for i := range many {
+			r.Put(key(kind, i), "1")
+		}
+		test(t, r)
+	})
+}
+
+func key(kind testkit.FakeKind, i int) string {
+	if kind.Namespaced {
+		return fmt.Sprintf("ns/%04d", i)
+	}
+	return fmt.Sprintf("%04d", i)
+}
+
+// asksRows tells a question for rows from one for objects.
+func asksRows(r *http.Request) bool { return r.URL.Query().Get("includeObject") == "None" }
+
+// filledWhole fails unless the lane has all objects with their cells, and hears of another.
+func filledWhole(t *testing.T, r *rig, lane *Reflector) {
+	t.Helper()
+	if n := stateOf(t, lane).Len(); n != many {
+		t.Fatalf("the lane has %d objects", n)
+	}
+	first := shown(t, lane, key(r.FakeKind, 0))
+	if want := r.ObjectText(key(r.FakeKind, 0), 2, "1") + "\n"; first != want {
+		t.Errorf("the first object is %s, want %s", first, want)
+	}
+	object, _ := stateOf(t, lane).Get(key(r.FakeKind, 7))
+	row := string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, object.Item(), time.Now()))
+	if !strings.Contains(row, `"rows":[{"cells":["0007"],`) || !stateOf(t, lane).Shape().Prints() {
+		t.Errorf("its row is %s", row)
+	}
+	r.Put(key(r.FakeKind, many), "1")
+	synctest.Wait()
+	if n := stateOf(t, lane).Len(); n != many+1 {
+		t.Error("the watch does not go on from the list")
+	}
+}
+
+func TestPagedList(t *testing.T) {
+	for _, kind := range []testkit.FakeKind{configMaps, widgets, nodes} {
+		t.Run(kind.Kind, func(t *testing.T) {
+			pagedRig(t, kind, func(t *testing.T, r *rig) {
+				lane := r.synced(t)
+				if !lane.Marked() || lane.Bookmark() == nil {
+					t.Error("nothing was learned of bookmarks")
+				}
+				filledWhole(t, r, lane)
+				asked := []string{}
+				for _, question := range r.Requests(testkit.AskList) {
+					query := question.URL.Query()
+					if accepts := question.Header.Get("Accept") == tables; accepts != asksRows(question) {
+						t.Errorf("asked for %s as %s", question.URL.RawQuery, question.Header.Get("Accept"))
+					}
+					asked = append(asked, fmt.Sprintf("%t %s %s %s", asksRows(question), query.Get("continue"), query.Get("resourceVersion"), query.Get("resourceVersionMatch")))
+				}
+				now := fmt.Sprint(many + 1)
+				want := []string{"true  " + now + " NotOlderThan", "false  " + now + " Exact", "false 100  "}
+				if diff := cmp.Diff(want, asked); diff != "" {
+					t.Error(diff)
+				}
+				if n := r.Asked(testkit.AskStreaming); n != 0 {
+					t.Errorf("asked for %d streaming lists", n)
+				}
+				watches := r.Requests(testkit.AskWatch)
+				if len(watches) != 1 || watches[0].Header.Get("Accept") != tables || watches[0].URL.Query().Get("includeObject") != "Object" {
+					t.Errorf("watched %d times, or not as Tables with whole objects", len(watches))
+				}
+			})
+		})
+	}
+}
+
+// Few objects, and any of an upstream that reads pages from etcd, are filled by a streaming list.
+func TestPagesDoNotPay(t *testing.T) {
+	for name, c := range map[string]struct {
+		objects int
+		version string
+	}{
+		"few": {pagedFrom - 1, "v1.37.1"}, "none": {0, "v1.37.1"}, "without snapshots": {many, "v1.33.9"}, "of no version": {many, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, configMaps, func(t *testing.T, r *rig) {
+				r.isVersion(c.version)
+				for i := range c.objects {
+					r.Put(key(configMaps, i), "1")
+				}
+				lane := r.synced(t)
+				if n := stateOf(t, lane).Len(); n != c.objects || r.Asked(testkit.AskStreaming) != 1 || r.Asked(testkit.AskMarks) != 0 {
+					t.Errorf("%d objects by %d streaming lists", n, r.Asked(testkit.AskStreaming))
+				}
+			})
+		})
+	}
+}
+
+// The upstream forgets the version of a list whose pages come too slowly: the list is begun anew, and in the end asked
+// for in one piece.
+func TestPagesExpire(t *testing.T) {
+	for _, times := range []int{1, listings - 1, listings} {
+		t.Run(fmt.Sprint(times), func(t *testing.T) {
+			pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+				expired := 0
+				r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+					if request.URL.Query().Get("continue") != "" && expired < times {
+						expired++
+						testkit.Refuse(http.StatusGone, "Expired")(w, request)
+						return
+					}
+					r.Truth(w, request)
+				})
+				lane := r.synced(t)
+				filledWhole(t, r, lane)
+				if streamed := r.Asked(testkit.AskStreaming); (streamed == 1) != (times == listings) {
+					t.Errorf("%d streaming lists", streamed)
+				}
+				if r.relisted.Load() != 0 || lane.Failure() != nil {
+					t.Error("an epoch was lost")
+				}
+			})
+		})
+	}
+}
+
+// A listing that takes longer than the upstream holds events for the watch behind it is not tried again.
+func TestPagesOutliveTheWindow(t *testing.T) {
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script(testkit.AskWatch, func(w http.ResponseWriter, _ *http.Request) {
+			r.Script(testkit.AskWatch, nil)
+			_, _ = w.Write([]byte(`{"type":"ERROR","object":` + testkit.StatusText(http.StatusGone, "Expired") + "}\n"))
+		})
+		lane := r.synced(t)
+		elapse(time.Minute)
+		filledWhole(t, r, lane)
+		if streamed := r.Asked(testkit.AskStreaming); streamed != 1 || r.relisted.Load() != 1 {
+			t.Errorf("listed again %d times, by %d streaming lists", r.relisted.Load(), streamed)
+		}
+	})
+}
+
+var cellsOf = regexp.MustCompile(`\{"cells":\["\d+"\],"object":null\}`)
+
+// Rows in an order of their own are not put beside objects, nor are too few or too many.
+func TestRowsDoNotAlign(t *testing.T) {
+	for name, spoil := range map[string]func(rows []string) []string{
+		"sorted in another way": func(rows []string) []string { slices.Reverse(rows); return rows },
+		"the last is missing":   func(rows []string) []string { return rows[1:] },
+		"one too many":          func(rows []string) []string { return append(rows, rows[0]) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+				r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+					if !asksRows(request) {
+						r.Truth(w, request)
+						return
+					}
+					answer := httptest.NewRecorder()
+					r.Truth(answer, request)
+					body := answer.Body.String()
+					rows := cellsOf.FindAllString(body, -1)
+					at, end := strings.Index(body, rows[0]), strings.LastIndex(body, "]")
+					_, _ = w.Write([]byte(body[:at] + strings.Join(spoil(rows), ",") + body[end:]))
+				})
+				lane := r.synced(t)
+				if n := stateOf(t, lane).Len(); n != many || r.Asked(testkit.AskStreaming) != 1 {
+					t.Errorf("%d objects, %d streaming lists", n, r.Asked(testkit.AskStreaming))
+				}
+				asked := r.Asked(testkit.AskList)
+				r.lanes.All()[0].writer.contradict(errContradicted)
+				elapse(time.Minute)
+				if r.Asked(testkit.AskList) != asked || r.Asked(testkit.AskStreaming) != 2 {
+					t.Error("pages were tried once more")
+				}
+			})
+		})
+	}
+}
+
+// What the upstream does not print is listed page by page as it is; what shows no bookmarks has the least of them.
+func TestPagesOfOtherUpstreams(t *testing.T) {
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		noTable(r, testkit.AskList)
+		lane := r.synced(t)
+		if n := stateOf(t, lane).Len(); n != many || stateOf(t, lane).Shape().Prints() {
+			t.Errorf("%d objects", n)
+		}
+		if n := r.Asked(testkit.AskList); n != 3 {
+			t.Errorf("%d pages and questions for rows", n)
+		}
+	})
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script(testkit.AskMarks, testkit.Refuse(http.StatusUnprocessableEntity, "Invalid"))
+		lane := r.synced(t)
+		if lane.Marked() || lane.Bookmark() == nil {
+			t.Error("bookmarks out of nowhere, or no form for them")
+		}
+		filledWhole(t, r, lane)
+	})
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script(testkit.AskMarks, func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() })
+		lane := r.lane(t)
+		elapse(10 * time.Minute)
+		if _, err := lane.Cache.State(); err == nil {
+			t.Error("filled by an upstream that hangs")
+		}
+		r.Script(testkit.AskMarks, nil)
+		elapse(10 * time.Minute)
+		filledWhole(t, r, lane)
+	})
+}
+
+// Whoever waits is told how far the listing is, from the upstream's own count.
+func TestProgress(t *testing.T) {
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+			if !asksRows(request) {
+				<-time.After(4 * time.Second)
+			}
+			r.Truth(w, request)
+		})
+		lane := r.lane(t)
+		elapse(5 * time.Second)
+		p, listing := lane.Progress()
+		if want := (Progress{Objects: firstPage, Expected: many, Left: 7500 * time.Millisecond}); p != want || !listing || lane.FilledIn() != p.Left {
+			t.Errorf("got %+v, want %+v; filled in %s", p, want, lane.FilledIn())
+		}
+		elapse(time.Second)
+		told := r.logs.FilterMessage("the lane is being filled").All()
+		if len(told) != 1 || told[0].ContextMap()["of"] != int64(many) {
+			t.Errorf("logged %v", told)
+		}
+		elapse(time.Minute)
+		if _, listing := lane.Progress(); listing {
+			t.Error("still listing")
+		}
+		if n := r.logs.FilterMessage("the lane is being filled").Len(); n != 1 {
+			t.Errorf("logged %d times", n)
+		}
+	})
+}
+
+func TestPagesGrowAndShrink(t *testing.T) {
+	for _, c := range []struct{ objects, size, want int }{
+		{100, 1_500_000, 559}, {100, 100_000, maxPage}, {100, 64 << 20, 12}, {1, 64 << 20, 1}, {100, 0, maxPage},
+	} {
+		if got := limitFor(c.objects, c.size); got != c.want {
+			t.Errorf("after %d objects in %d bytes: %d, want %d", c.objects, c.size, got, c.want)
+		}
+	}
+}
+
+// A page beyond what may be held is asked for in parts.
+func TestPagesTooLarge(t *testing.T) {
+	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
+		var limits []string
+		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+			limit := request.URL.Query().Get("limit")
+			if asksRows(request) {
+				r.Truth(w, request)
+				return
+			}
+			if limits = append(limits, limit); limit == fmt.Sprint(firstPage) {
+				piece := []byte(strings.Repeat(" ", 1<<20))
+				for range heldBytes>>20 + 1 {
+					if _, err := w.Write(piece); err != nil && !errors.Is(err, http.ErrHandlerTimeout) {
+						return
+					}
+				}
+			}
+			r.Truth(w, request)
+		})
+		lane := r.synced(t)
+		filledWhole(t, r, lane)
+		if diff := cmp.Diff([]string{"100", "12", "5000"}, limits); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

@@ -1,0 +1,43 @@
+package protowire
+
+import "github.com/listfacade/listfacade/internal/wire"
+
+// pageReader implements wire.PageReader: lists as they are, since nothing is printed in protobuf.
+type pageReader struct{ *reader }
+
+// Head implements wire.PageReader. Metadata stands before the objects.
+func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
+	message, err := p.shape.list.open(page)
+	if err != nil {
+		return wire.ListHead{}, err
+	}
+	s := scanner{data: message}
+	for s.more() {
+		f, err := s.next()
+		if err != nil {
+			return wire.ListHead{}, err
+		}
+		if f.number != listMetadata {
+			continue
+		}
+		meta, err := readListMeta(&s, f)
+		if err != nil {
+			return wire.ListHead{}, err
+		}
+		return headOf(meta), nil
+	}
+	return wire.ListHead{}, malformed("a list without metadata")
+}
+
+// Rows implements wire.PageReader.
+func (*pageReader) Rows([]byte) (wire.ListHead, error) {
+	return wire.ListHead{}, malformed("rows, of which there are none in protobuf")
+}
+
+// Rest implements wire.PageReader.
+func (*pageReader) Rest() int { return 0 }
+
+// Objects implements wire.PageReader.
+func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error) (wire.ListHead, error) {
+	return p.List(page, each)
+}

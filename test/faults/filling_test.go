@@ -1,0 +1,154 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	fillingObjects = 250
+	fillingBytes   = 60 << 10 // of each, so that they come in three pages: 8 MB are 139 objects
+)
+
+// TestFilling does something to a kube-apiserver while a lane is filled from it page by page. Its pages come from etcd,
+// so that etcd can forget them.
+func TestFilling(t *testing.T) {
+	t.Parallel() // it has a cluster of its own
+	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--feature-gates=ListFromCacheSnapshot=false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Close)
+	for name, c := range map[string]struct {
+		media string
+		lists int // that a page is asked for of: the first, and those that are begun anew
+		meet  func(*filling, *testing.T)
+	}{
+		"objects change":             {suite.AcceptJSON, 1, (*filling).change},
+		"objects change in protobuf": {protobufMedia, 1, (*filling).change},
+		"the list is forgotten":      {suite.AcceptJSON, 2, (*filling).forget},
+		"forgotten in protobuf":      {protobufMedia, 2, (*filling).forget},
+	} {
+		t.Run(name, func(t *testing.T) { newFilling(t, own, c.media, c.meet).run(t, c.lists) })
+	}
+}
+
+const protobufMedia = "application/vnd.kubernetes.protobuf"
+
+// filling is a facade whose questions for further pages of objects meet something on their way.
+type filling struct {
+	*suite.Fixture
+	cluster *testkit.Cluster
+	media   string
+	config  string // the facade's way to the cluster
+	first   sync.Once
+
+	mu     sync.Mutex     // guards what follows, which is by media type
+	begun  map[string]int // lists, by their first pages of objects
+	served map[string]int // further pages
+}
+
+func newFilling(t *testing.T, own *testkit.Cluster, media string, meet func(*filling, *testing.T)) *filling {
+	f := &filling{Fixture: suite.NewFixture(t, own), cluster: own, media: media, begun: map[string]int{}, served: map[string]int{}}
+	forward := suite.Forward(t, suite.FacadeConfig(t, own))
+	f.config = suite.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if r.URL.Path == suite.Collection(suite.ConfigMaps, "") && !query.Has("watch") && query.Get("includeObject") == "" && query.Has("limit") {
+			f.count(r.Header.Get("Accept"), query.Has("continue"))
+			if query.Has("continue") && r.Header.Get("Accept") == media {
+				f.first.Do(func() { meet(f, t) })
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	for i := range fillingObjects {
+		f.put(t, i, "before")
+	}
+	return f
+}
+
+func (f *filling) count(media string, further bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if further {
+		f.served[media]++
+	} else {
+		f.begun[media]++
+	}
+}
+
+func (f *filling) put(t *testing.T, i int, word string) {
+	t.Helper()
+	f.Put(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i), "", word+strings.Repeat(" some text", fillingBytes/10))
+}
+
+// change writes objects of pages that were read and of pages that were not, removes some of both, and adds some.
+func (f *filling) change(t *testing.T) {
+	for _, i := range []int{3, 50, 120, 240} {
+		f.put(t, i, "meanwhile")
+	}
+	for _, i := range []int{7, 99, 100, 249} {
+		f.Remove(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i))
+	}
+	for _, i := range []int{500, 501} {
+		f.put(t, i, "meanwhile")
+	}
+	f.Put(t, suite.ConfigMaps, "a-first", "", "meanwhile")
+}
+
+// forget makes etcd forget the version of the list.
+func (f *filling) forget(t *testing.T) {
+	f.change(t)
+	if err := f.cluster.Compact(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// run fills the lane. A watch with initial events has to tell all that happened, each of it once.
+func (f *filling) run(t *testing.T, lists int) {
+	run := suite.LaunchFacade(t, f.config)
+	run.AwaitReady(t)
+	oracle := f.Oracle(t, run)
+	path := suite.Collection(suite.ConfigMaps, f.Namespace)
+	truth := oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
+	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	if f.media == protobufMedia {
+		oracle.Compare(t, f.question(path))
+	}
+	testkit.Eventually(t, suite.Within, "the lane is filled", func() error {
+		if answer := oracle.Facade.MustAsk(t, testkit.Question{Path: path + "?resourceVersion=0&limit=1"}); answer.Code != http.StatusOK {
+			return fmt.Errorf("%d %s", answer.Code, answer.Body)
+		}
+		return nil
+	})
+	watch := oracle.Facade.MustRecord(t, testkit.Question{
+		Path: path + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+	})
+	after := f.Put(t, suite.ConfigMaps, "mark", "", "after")
+	told := func(r *testkit.Recording) bool { return r.Reached() >= after }
+	watch.Until(t, suite.Within, "the watch tells of the last write", told)
+	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", told))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := testkit.CheckWatch(watch.Close(), model); err != nil {
+		t.Error(err)
+	}
+	oracle.Compare(t, f.question(path))
+	oracle.Compare(t, testkit.Question{Path: path, Header: http.Header{"Accept": {suite.AcceptTable}}})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.begun[f.media] != lists || f.served[f.media] < 2 {
+		t.Errorf("%d lists were begun, want %d; %d further pages were asked for", f.begun[f.media], lists, f.served[f.media])
+	}
+}
+
+func (f *filling) question(path string) testkit.Question {
+	return testkit.Question{Path: path, Header: http.Header{"Accept": {f.media}}}
+}

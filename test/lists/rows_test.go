@@ -1,0 +1,163 @@
+package lists
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+)
+
+// apart are the kinds whose rows are not put beside their objects: Tables of FlowSchemas are sorted, and those of
+// StorageVersionMigrations have no column that is said to hold names.
+var apart = []string{"flowschemas.flowcontrol.apiserver.k8s.io", "storageversionmigrations.storagemigration.k8s.io"}
+
+// rowed is a kind whose rows are put beside its objects.
+type rowed struct {
+	schema.GroupVersionResource
+	kind string
+}
+
+// TestRowsOfEveryKind puts together, for every kind that a real kube-apiserver serves, what a lane is filled with: a
+// plain list and a Table without objects. The Table that is made of it has to be the one that kube-apiserver makes with
+// whole objects, to the byte.
+func TestRowsOfEveryKind(t *testing.T) {
+	cluster := suite.Furnished(t)
+	config, err := cluster.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asker, err := testkit.NewAsker(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unaligned []string
+	compared, empty := 0, 0
+	for _, kind := range rowedKinds(t, discovery.NewDiscoveryClientForConfigOrDie(config)) {
+		n, err := compareRows(t, asker, kind)
+		switch {
+		case errors.Is(err, wire.ErrUnaligned):
+			unaligned = append(unaligned, kind.GroupResource().String())
+		case err != nil:
+			t.Errorf("%s: %v", kind, err)
+		case n == 0:
+			empty++
+		default:
+			compared++
+		}
+	}
+	slices.Sort(unaligned)
+	if got := slices.Compact(unaligned); settings.Upstream() == "" && !slices.Equal(got, apart) {
+		t.Errorf("rows are not put beside objects for %v, want %v", got, apart)
+	}
+	if compared < 40 && settings.Upstream() == "" {
+		t.Errorf("%d kinds were compared, of %d there was no object", compared, empty)
+	}
+	t.Logf("%d kinds were compared, of %d there was no object", compared, empty)
+}
+
+// rowedKinds are all that can be listed and watched.
+func rowedKinds(t *testing.T, discover discovery.DiscoveryInterface) []rowed {
+	t.Helper()
+	_, lists, err := discover.ServerGroupsAndResources()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []rowed
+	for _, list := range lists {
+		gv, err := schema.ParseGroupVersion(list.GroupVersion)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, resource := range list.APIResources {
+			if slices.Contains(resource.Verbs, "list") && slices.Contains(resource.Verbs, "watch") {
+				all = append(all, rowed{GroupVersionResource: gv.WithResource(resource.Name), kind: resource.Kind})
+			}
+		}
+	}
+	return all
+}
+
+// compareRows tells how many objects of a kind were compared; the error is wire.ErrUnaligned when rows and objects are
+// in different orders.
+func compareRows(t *testing.T, asker *testkit.Asker, kind rowed) (int, error) {
+	t.Helper()
+	path := suite.Collection(kind.GroupVersionResource, "")
+	plain, err := read(t, asker, path, suite.AcceptJSON)
+	if err != nil {
+		return 0, err
+	}
+	style, err := jsonwire.LearnStyle(plain)
+	if err != nil {
+		return 0, err
+	}
+	version, err := jsonwire.ListVersion(plain)
+	if err != nil {
+		return 0, err
+	}
+	encoding := jsonwire.Encoding{}
+	ask := encoding.Asks()[0]
+	description := wire.Description{
+		Resource: kind.GroupVersionResource, Kind: kind.GroupVersion().WithKind(kind.kind), ListKind: style.ListKind, Custom: style.Custom,
+	}
+	exact := path + "?resourceVersionMatch=Exact&resourceVersion=" + version + "&includeObject="
+	rows, err := read(t, asker, exact+"None", ask.Accept)
+	if err != nil {
+		return 0, err
+	}
+	whole, err := read(t, asker, exact+"Object", ask.Accept)
+	if err != nil {
+		return 0, err
+	}
+	pages := encoding.Pages(description, ask, nil)
+	head, err := pages.Reader.Rows(rows)
+	if err != nil {
+		return 0, err
+	}
+	shape, err := encoding.Shape(description).WithColumns(head.Columns)
+	if err != nil {
+		return 0, err
+	}
+	var got, want []string
+	now := time.Now() // ages move on between two answers
+	printed := func(into *[]string) func(wire.Item, wire.Facts) error {
+		return func(it wire.Item, _ wire.Facts) error {
+			form := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
+			*into = append(*into, string(shape.AppendObject(nil, form, &it, now)))
+			return nil
+		}
+	}
+	if _, err := pages.Reader.Objects(plain, printed(&got)); err != nil {
+		return 0, err
+	}
+	if _, err := encoding.Reader(description, ask, nil).List(whole, printed(&want)); err != nil {
+		return 0, err
+	}
+	if diff := cmp.Diff(want, got); diff != "" || pages.Reader.Rest() > 0 {
+		return 0, fmt.Errorf("%d rows are left over (-of the Table with objects +of both):\n%s", pages.Reader.Rest(), diff)
+	}
+	return len(got), nil
+}
+
+func read(t *testing.T, asker *testkit.Asker, path, accept string) ([]byte, error) {
+	t.Helper()
+	answer, err := asker.Ask(t.Context(), testkit.Question{Path: path, Header: http.Header{"Accept": {accept}}})
+	if err != nil {
+		return nil, err
+	}
+	if answer.Code != http.StatusOK {
+		return nil, fmt.Errorf("%s: %d %s", path, answer.Code, answer.Body)
+	}
+	return answer.Body, nil
+}
