@@ -19,6 +19,8 @@ type Check struct {
 	Probes []string
 	// Healthy returns why not; the reason is logged, and never shown.
 	Healthy func() error
+	// Progress says in a few words, to whoever may connect, how far what the check waits for is; nil when it cannot.
+	Progress func() string
 }
 
 // health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check.
@@ -75,10 +77,21 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 		if err := check.Healthy(); err != nil {
 			healthy = false
 			s.log.Info("health check failed", zap.String("probe", probe), zap.String("check", check.Name), zap.Error(err))
-			fmt.Fprintf(&b, "[-]%s failed: reason withheld\n", check.Name)
+			fmt.Fprintf(&b, "[-]%s failed: reason withheld%s\n", check.Name, check.progress())
 			continue
 		}
 		fmt.Fprintf(&b, "[+]%s ok\n", check.Name)
 	}
 	return b.String(), healthy
+}
+
+// progress stands behind what kube-apiserver says of a check that fails.
+func (c Check) progress() string {
+	if c.Progress == nil {
+		return ""
+	}
+	if said := c.Progress(); said != "" {
+		return " (" + said + ")"
+	}
+	return ""
 }

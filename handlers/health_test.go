@@ -14,9 +14,10 @@ import (
 // Probes answer in kube-apiserver's form (semantics 8.3).
 func TestHealth(t *testing.T) {
 	var broken error
+	progress := ""
 	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
 		{Name: "ping", Probes: []string{"healthz", "livez", "readyz"}, Healthy: func() error { return nil }},
-		{Name: "discovery", Probes: []string{"readyz"}, Healthy: func() error { return broken }},
+		{Name: "discovery", Probes: []string{"readyz"}, Healthy: func() error { return broken }, Progress: func() string { return progress }},
 	}})
 	secret := errors.New("dial tcp 10.0.0.1: secret")
 	for _, c := range []struct {
@@ -47,5 +48,11 @@ func TestHealth(t *testing.T) {
 		if w.Code != http.StatusOK && w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: no nosniff", c.path)
 		}
+	}
+	progress, broken = "61% filled, about 3s left", secret
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz?verbose", nil))
+	if want := "[+]ping ok\n[-]discovery failed: reason withheld (61% filled, about 3s left)\nreadyz check failed\n"; w.Body.String() != want {
+		t.Errorf("got %q, want %q", w.Body, want)
 	}
 }

@@ -27,7 +27,7 @@ func (f *Facade) checks() []handlers.Check {
 				return errors.New("not every preloaded resource is synced")
 			}
 			return nil
-		}},
+		}, Progress: f.preload.progress},
 		{Name: "shutdown", Probes: ready, Healthy: f.draining.Err},
 	}
 	if f.access.reviewable != nil {

@@ -24,11 +24,12 @@ type preload struct {
 	lanes   *reflector.Lanes
 	log     *zap.Logger
 	synced  atomic.Bool
+	filling atomic.Pointer[[]*reflector.Reflector] // that were not synced when it was last looked
 }
 
 const preloadEvery = time.Second
 
-// run asks once a second until the context ends; asking keeps a lane from being idle.
+// run asks once a second until the context ends, and when a lane is filled; asking keeps a lane from being idle.
 func (p *preload) run(ctx context.Context) {
 	ticker := time.NewTicker(preloadEvery)
 	defer ticker.Stop()
@@ -39,6 +40,9 @@ func (p *preload) run(ctx context.Context) {
 		if err != nil && err.Error() != last && ctx.Err() == nil {
 			p.log.Warn("not ready", zap.Error(err))
 			last = err.Error()
+		}
+		if p.await(ctx) {
+			continue
 		}
 		select {
 		case <-ticker.C:
@@ -55,6 +59,8 @@ func (p *preload) once(ctx context.Context) error {
 		}
 	}
 	var errs []error
+	var filling []*reflector.Reflector
+	defer func() { p.filling.Store(&filling) }()
 	for _, name := range p.names {
 		gvr, err := p.catalog.Match(name)
 		if err != nil {
@@ -67,13 +73,48 @@ func (p *preload) once(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		errs = append(errs, p.keep(resource, name)...)
+		unsynced, failed := p.keep(resource, name)
+		filling, errs = append(filling, unsynced...), append(errs, failed...)
 	}
 	return errors.Join(errs...)
 }
 
-// keep asks for the resource's lanes, in each of the encodings that it has.
-func (p *preload) keep(resource upstream.Resource, name string) (errs []error) {
+// await waits for one of the lanes that are being filled, for as long as until they are asked for again, and tells
+// whether it is.
+func (p *preload) await(ctx context.Context) bool {
+	filling := p.filling.Load()
+	if filling == nil || len(*filling) == 0 {
+		return false
+	}
+	lane := (*filling)[0]
+	lane.AwaitSync(ctx, preloadEvery)
+	_, err := lane.Cache.State()
+	return err == nil
+}
+
+// progress says how far the lanes are together that are being filled, and nothing of what they are of.
+func (p *preload) progress() string {
+	filling := p.filling.Load()
+	if filling == nil {
+		return ""
+	}
+	var objects, expected int64
+	var left time.Duration
+	for _, lane := range *filling {
+		lanes, listing := lane.Progress()
+		if listing && lanes.Expected == 0 {
+			return "" // nobody knows
+		}
+		objects, expected, left = objects+min(lanes.Objects, lanes.Expected), expected+lanes.Expected, max(left, lanes.Left)
+	}
+	if expected == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d%% filled, about %s left", 100*objects/expected, left.Round(time.Second))
+}
+
+// keep asks for the resource's lanes, in each of the encodings that it has, and returns those that are not synced.
+func (p *preload) keep(resource upstream.Resource, name string) (filling []*reflector.Reflector, errs []error) {
 	for _, encoding := range p.in {
 		if !reflector.Offers(resource, encoding) {
 			continue
@@ -84,10 +125,11 @@ func (p *preload) keep(resource upstream.Resource, name string) (errs []error) {
 			continue
 		}
 		if _, err := lane.Cache.State(); err != nil {
+			filling = append(filling, lane)
 			errs = append(errs, fmt.Errorf("%s in %s is not synced", name, encoding.Name()))
 		}
 	}
-	return errs
+	return filling, errs
 }
 
 // encodings are those that resources can be preloaded in, by name.

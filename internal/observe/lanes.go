@@ -10,6 +10,7 @@ type LaneStats struct {
 	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
 	ResourceVersion          uint64
 	Objects                  int
+	Filled, Expected         int64 // objects of the listing under way; 0 when there is none, or nobody knows
 	ObjectBytes              int64
 	ObjectMemory             int64
 	Indexes, OwnIndexes      int // in all, and those that the lane has built by itself
@@ -48,6 +49,10 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 	c.add(gauge, "resource_version", "The resourceVersion that the lane is complete up to.",
 		func(s LaneStats) float64 { return float64(s.ResourceVersion) })
 	c.add(gauge, "objects", "Objects held.", func(s LaneStats) float64 { return float64(s.Objects) })
+	c.add(gauge, "fill_objects", "Objects that have arrived of the list that fills the lane; 0 when it is filled.",
+		func(s LaneStats) float64 { return float64(s.Filled) })
+	c.add(gauge, "fill_expected_objects", "Objects that there are in that list, as far as is known; 0 when it is not.",
+		func(s LaneStats) float64 { return float64(s.Expected) })
 	c.add(gauge, "object_bytes", "Bytes of the objects held.", func(s LaneStats) float64 { return float64(s.ObjectBytes) })
 	c.add(gauge, "object_memory_bytes", "Bytes of memory that the objects held take; fewer where they are kept compressed.",
 		func(s LaneStats) float64 { return float64(s.ObjectMemory) })

@@ -47,6 +47,8 @@ listfacade_lane_applied_events_total counter encoding,group,resource,version
 listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_expired_watches_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
+listfacade_lane_fill_expected_objects gauge encoding,group,resource,version
+listfacade_lane_fill_objects gauge encoding,group,resource,version
 listfacade_lane_history_bytes gauge encoding,group,resource,version
 listfacade_lane_index_bytes gauge encoding,group,resource,version
 listfacade_lane_indexes gauge encoding,group,resource,version
