@@ -11,7 +11,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// labelledPod is benchPod's with the labels of a real one: twenty pods are of one instance, all are of one app and tier.
+// labelledPod is benchPod's with the labels of a real one: twenty pods are of one instance, all are of one app and
+// tier.
 func labelledPod(i int, rv RV) *Object {
 	return labelled(benchPod(i, rv), []selectors.Label{
 		{Key: "instance", Value: fmt.Sprintf("instance-%04d", i%benchNodes)},

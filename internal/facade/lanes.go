@@ -14,7 +14,7 @@ func (f *Facade) Lanes() []observe.LaneStats {
 			Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Encoding: lane.Encoding.Name(), Synced: err == nil,
 			StaleSeconds: lane.StaleFor().Seconds(), ResourceVersion: uint64(s.RV), Objects: s.Objects, ObjectBytes: s.ObjectBytes,
 			ObjectMemory: s.ObjectMemory,
-			Indexes: s.Indexes, OwnIndexes: s.OwnIndexes, IndexBytes: s.IndexBytes, Indexed: s.Indexed,
+			Indexes:      s.Indexes, OwnIndexes: s.OwnIndexes, IndexBytes: s.IndexBytes, Indexed: s.Indexed,
 			Filled: progress.Objects, Expected: progress.Expected,
 			HistoryBytes: s.HistoryBytes, Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
 		})

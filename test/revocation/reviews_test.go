@@ -22,7 +22,7 @@ type reviews struct {
 	door       *door
 	broken     atomic.Pointer[http.HandlerFunc] // answers reviews; nil while they pass
 	broke      atomic.Int64                     // how many it has answered
-	watching   sync.Map                         // of the last review of each right to watch that passed: when, by what was asked
+	watching   sync.Map                         // when each right to watch was last reviewed, by what was asked
 }
 
 // confirmed tells which rights to watch were reviewed after a time.
