@@ -18,6 +18,7 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
@@ -257,4 +258,33 @@ func TestLimitsThatAreNone(t *testing.T) {
 			t.Fatal("there is a bound")
 		}
 	}
+}
+
+// TestForwardedWatchesHoldNoBytes: a watch that turns out to be the upstream's to answer no longer counts as a list
+// that the cache sends, however long it lasts.
+func TestForwardedWatchesHoldNoBytes(t *testing.T) {
+	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", usual)
+		_, _ = io.Copy(io.Discard, f.as(t, "alice", reads[0]).Body) // there is a lane
+		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskRoll, testkit.AskFence} {
+			f.Script(ask, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
+		}
+		time.Sleep(2 * time.Second) // of the bubble's: what was proven is old
+		f.Script(testkit.AskStreaming, func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "{}\n")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		})
+		before := len(f.Requests(testkit.AskStreaming))
+		if code := f.as(t, "alice", streamingList).StatusCode; code != http.StatusOK {
+			t.Fatalf("a watch: %d", code)
+		}
+		if n := len(f.Requests(testkit.AskStreaming)) - before; n != 1 {
+			t.Fatalf("%d watches of the upstream, want one", n)
+		}
+		began := time.Now()
+		if code := f.as(t, "alice", "/api/v1/configmaps?resourceVersion=0").StatusCode; code != http.StatusOK || time.Since(began) > time.Second {
+			t.Errorf("a list beside it: %d after %s", code, time.Since(began))
+		}
+	})
 }

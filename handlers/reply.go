@@ -80,8 +80,13 @@ func (o *reply) stay() error {
 }
 
 // leave does what is to be done when the answer is over.
-func (o *reply) leave() {
-	for _, do := range o.ends {
+func (o *reply) leave() { o.leaveTo(0) }
+
+// leaveTo does at once what was to be done at the end, but for the first so many things.
+func (o *reply) leaveTo(first int) {
+	ends := o.ends[first:]
+	o.ends = o.ends[:first]
+	for _, do := range ends {
 		defer do() // the last first, and whatever the others do
 	}
 }

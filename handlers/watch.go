@@ -16,6 +16,12 @@ import (
 
 // watch answers with a stream of events (semantics 4), which is the rest of the answer.
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
+	before := len(out.ends)
+	defer func() {
+		if out.rest == nil { // what is answered in another way, as by the upstream, holds nothing of this
+			out.leaveTo(before)
+		}
+	}()
 	lease := s.gate.authorizer.Hold(q.Attributes)
 	out.atEnd(lease.Release)
 	life := s.watchLife(q)
