@@ -28,15 +28,16 @@ func (e *epoch) dispatch() {
 	}
 }
 
-// follow brings the feeds nearer to s, those without an anchor only when the others are there, and reports whether some
-// lack more.
+// follow brings the feeds nearer to s, those with an anchor and those without in turn, so that neither wait for all of
+// what the others lack, and reports whether some lack more.
 func (e *epoch) follow(s *State) (more bool) {
 	f := &e.feeds
 	for _, w := range []*follower{&f.found, &f.rest} {
 		if f.follow(w, e.history, s.seq) {
-			return true
+			more = true
+		} else {
+			w.complete.Store(uint64(s.whole()))
 		}
-		w.complete.Store(uint64(s.whole()))
 	}
-	return false
+	return more
 }

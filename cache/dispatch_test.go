@@ -69,3 +69,33 @@ func TestCloseEndsTheDispatcher(t *testing.T) {
 		t.Errorf("%d events were dispatched", dispatched)
 	}
 }
+
+// TestNobodyStarves: feeds that are asked about everything hear of events although there are more of the others for
+// each event than are asked in one turn, and the writer is as fast as the turns.
+func TestNobodyStarves(t *testing.T) {
+	l := NewLane(Options{})
+	l.verifying = false // it would wait for the dispatcher, which is the test itself
+	l.Replace(1, shape, []*Object{pod("ns/o", 1, "n", "b")})
+	for i := range 3 * askedAtOnce {
+		watch(t, l, selecting(t, "", fmt.Sprintf("app=a,k%d!=x", i), ""), FromNow())
+	}
+	all := watch(t, l, selecting(t, "", "", ""), FromNow())
+	e := current(t, l).epoch
+	e.dispatching.Store(true)
+	heard := 0
+	const writes = 500
+	for rv := RV(2); rv < 2+writes; rv++ {
+		apply(t, l, Upsert, pod(fmt.Sprintf("ns/p%d", rv%50), rv, "n", "a"))
+		e.follow(e.newest.Load())
+		for _, ok := all.Next(); ok; _, ok = all.Next() {
+			heard++
+		}
+	}
+	if heard < writes/2 {
+		t.Errorf("heard of %d events of %d", heard, writes)
+	}
+	if all.Progress() < writes/2 {
+		t.Errorf("bookmarks are at %d", all.Progress())
+	}
+	e.dispatching.Store(false)
+}
