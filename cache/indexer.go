@@ -61,7 +61,8 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 		return
 	}
 	property, ok := s.epoch.sample().rarestValue(p)
-	if !ok || !x.mu.TryLock() {
+	newest := x.lane.state.Load() // s may be of history, or of another epoch
+	if !ok || newest == nil || newest.has(property) || !x.mu.TryLock() {
 		return
 	}
 	defer x.mu.Unlock()
@@ -71,9 +72,8 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if x.building || x.closed || now.Before(x.resting) || d.saved.at(now) < x.price(s.Len(), now) {
 		return
 	}
-	newest := x.lane.state.Load() // s may be of history, or of another epoch
-	if newest == nil || newest.has(property) {
-		return
+	if newest = x.lane.state.Load(); newest == nil || newest.has(property) {
+		return // it was built meanwhile
 	}
 	if drop, ok := x.room(newest, d, now); ok {
 		x.building = true

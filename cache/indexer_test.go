@@ -101,7 +101,23 @@ func TestNothingIsBuiltInVain(t *testing.T) {
 		listed(t, l, selecting(t, "ns-1", "", ""))
 		listed(t, l, selecting(t, "ns-1", "", "metadata.name=p00001"))
 	}
-	equal(t, "built", small.Stats().Indexed+l.Stats().Indexed, uint64(0))
+	same := NewLane(Options{})
+	t.Cleanup(same.Close)
+	var objects []*Object
+	for i := range 5000 {
+		objects = append(objects, pod(fmt.Sprint("ns/p", i), 1, "", "same"))
+	}
+	same.Replace(1, shape, objects)
+	for range 50 { // as compressed lists are written whose parts are remembered
+		s := current(t, same).Selection(selecting(t, "", "app=same", ""), "")
+		for run := range s.Candidates() {
+			for at := run.From; at < run.To; at++ {
+				s.Selects(run.Page, at)
+			}
+		}
+		same.indexer.running.Wait()
+	}
+	equal(t, "built", small.Stats().Indexed+l.Stats().Indexed+same.Stats().Indexed, uint64(0))
 	if n := len(l.indexer.demands); n > mostDemands {
 		t.Errorf("%d properties are remembered", n)
 	}

@@ -29,6 +29,12 @@ func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	return &Selection{state: s, predicate: p, from: from, candidates: t.runs(in), by: by, indexed: t != &s.objects}
 }
 
+// Candidates yields what could be selected of the State, for an estimate of what a walk will find: it counts as none.
+func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[Run] {
+	t, in, _ := s.narrow(p, from)
+	return t.runs(in)
+}
+
 // Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page. Each walk over
 // them is a new one, and counts anew.
 func (s *Selection) Runs() iter.Seq[Run] {
@@ -43,7 +49,7 @@ func (s *Selection) Runs() iter.Seq[Run] {
 	}
 }
 
-// Candidates yields what could be selected, in runs that Selects is to be asked about. It counts nothing.
+// Candidates yields what could be selected, in runs that Selects is to be asked about, which counts.
 func (s *Selection) Candidates() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		defer s.tell()
@@ -62,10 +68,14 @@ func (s *Selection) tell() {
 	}
 }
 
-// Selects tells whether a candidate is selected, and counts it as looked at.
+// Selects tells whether a candidate is selected, and counts it.
 func (s *Selection) Selects(p *Page, at int) bool {
 	s.Looked++
-	return s.predicate.Matches(&p.objects[at].Attributes)
+	selects := s.predicate.Matches(&p.objects[at].Attributes)
+	if selects {
+		s.Selected++
+	}
+	return selects
 }
 
 // pick yields what is selected of a run of candidates; false ends the walk.

@@ -138,7 +138,7 @@ func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 		return 0
 	}
 	objects, bytes := 0, int64(0)
-	for run := range state.Selection(q.Predicate, p.from).Candidates() {
+	for run := range state.Candidates(q.Predicate, p.from) {
 		of := run.To - run.From
 		if p.limit > 0 && objects+of >= p.limit {
 			return bytes + run.Bytes()*int64(p.limit-objects)/int64(of)
