@@ -222,7 +222,9 @@ func (l *Lane) packObjects(objects []*Object) {
 	for i, o := range objects {
 		packed[i] = d.Pack(o.Item())
 		l.packer.latest.note(&packed[i])
-		l.packer.recent.note(o)
+		if packed[i].Packed() { // what does not shrink would only be kept from being forgotten
+			l.packer.recent.note(o)
+		}
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()

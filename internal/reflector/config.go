@@ -19,7 +19,8 @@ type Config struct {
 	FieldIndexes []string
 	// LabelIndexes are keys of labels, indexed for every resource.
 	LabelIndexes []string
-	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page; 0 is 50.
+	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page, where pages of rows
+	// tell how many there are; 0 is 50.
 	PagedFrom int
 }
 

@@ -128,7 +128,9 @@ func (d *Dictionary) pack(it *Item, data []byte) Item {
 	if worth(len(data), len(*buffer)) {
 		packed.data, packed.by = bytes.Clone(*buffer), d
 	}
-	buffers.Put(buffer)
+	if cap(*buffer) <= keepBuffer {
+		buffers.Put(buffer)
+	}
 	return packed
 }
 
