@@ -36,6 +36,7 @@ type options struct {
 	list      bool   // print the scenarios, and measure nothing
 	from      string // a file of results to write down again, instead of measuring
 	out       string // the directory of documents that results are written into; empty: none
+	flags     string // of the facade besides the usual ones, with spaces between
 	profiles  string // where profiles of the facade go; empty: none are taken
 }
 
@@ -49,6 +50,7 @@ func parse() options {
 	flag.BoolVar(&o.list, "list", false, "print the scenarios and how long each takes, and measure nothing")
 	flag.StringVar(&o.from, "from", "", "measure nothing, but write down the results in this `file` again")
 	flag.StringVar(&o.out, "out", "docs", "write results into benchmarks.md of this `directory`, as JSON and as plots; empty: only print them")
+	flag.StringVar(&o.flags, "flags", "", "`flags` of the facade besides the usual ones, with spaces between, as \"--pack=off\"")
 	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
 	flag.Parse()
 	given := map[string]bool{}

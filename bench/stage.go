@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -43,7 +45,8 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 		return nil, err
 	}
 	s.dir = dir
-	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct, append(liberal, "--preload", "pods")...); err != nil {
+	flags := slices.Concat(liberal, []string{"--preload", "pods"}, strings.Fields(o.flags))
+	if s.process, s.facadeStart, err = startFacade(ctx, dir, s.cluster, s.direct, flags...); err != nil {
 		s.process = nil // it is not left running
 		return nil, err
 	}
