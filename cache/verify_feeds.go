@@ -74,7 +74,7 @@ func (a *anchors) filed() (map[*feed]int, error) {
 
 // verifyAnchors checks of some objects that each feed that selects one is found by it (I9).
 func (f *feeds) verifyAnchors(s *State) error {
-	const some = 64
+	const some = 4
 	for _, o := range s.objects.some(some) {
 		found := map[*feed]bool{}
 		for _, p := range append(f.anchors.of(o, nil), &f.anchors.without) {
