@@ -130,7 +130,7 @@ func Test39Restart(t *testing.T) {
 			return nil
 		})
 	}
-	if n := lanesOf(tally) - before; n > 10 { // pages, rows, what bookmarks look like, a watch; once more if that was broken off
+	if n := lanesOf(tally) - before; n > 10 { // rows, pages, bookmarks, a watch; again if they were broken off
 		t.Errorf("%d informers cost the upstream %d lists and watches:\n%s", len(informers), n, tally)
 	}
 	got.mu.Lock()
