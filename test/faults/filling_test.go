@@ -119,6 +119,12 @@ func (f *filling) run(t *testing.T, lists int) {
 	truth := oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
 	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
 	if f.media == protobufMedia {
+		testkit.Eventually(t, suite.Within, "the lane is filled", func() error {
+			if answer := oracle.Facade.MustAsk(t, f.question(path+"?resourceVersion=0&limit=1")); answer.Code != http.StatusOK {
+				return fmt.Errorf("%d %s", answer.Code, answer.Body)
+			}
+			return nil
+		})
 		oracle.Compare(t, f.question(path))
 	}
 	testkit.Eventually(t, suite.Within, "the lane is filled", func() error {

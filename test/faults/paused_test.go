@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -17,7 +18,9 @@ var mostRecentReads = []string{"?timeout=1s", "?limit=2&timeout=1s", "?labelSele
 // told then, and is not; pages of a version that the facade knows can. Who waited gets an answer with the write in it.
 func testPausedReads(t *testing.T, s *survivors) {
 	proxy := newSlowProxy(t, s.cluster)
-	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig)}
+	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig, func(c *facade.Config) {
+		c.PagedFrom = 50 // a streaming list is of a later version than pages, which the questions are about
+	})}
 	t.Cleanup(proxy.release) // before the facade is closed
 	slow.run.AwaitReady(t)
 	slow.oracle = s.Oracle(t, slow.run)
