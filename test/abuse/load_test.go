@@ -75,7 +75,7 @@ func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct
 // afterwards nothing is left of it.
 func TestInformersInAFlood(t *testing.T) {
 	s := newSite(t, func(c *facade.Config) {
-		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 4
+		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 1 // ten at once
 		c.Authorization.MissRate = 5
 	})
 	truth := s.truth(t)
