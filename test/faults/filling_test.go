@@ -112,7 +112,7 @@ func (f *filling) forget(t *testing.T) {
 
 // run fills the lane. A watch with initial events has to tell all that happened, each of it once.
 func (f *filling) run(t *testing.T, lists int) {
-	run := suite.LaunchFacade(t, f.config)
+	run := suite.LaunchFacade(t, f.config, suite.Unpacked)
 	run.AwaitReady(t)
 	oracle := f.Oracle(t, run)
 	path := suite.Collection(suite.ConfigMaps, f.Namespace)

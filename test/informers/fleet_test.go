@@ -58,7 +58,7 @@ func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 // facade makes one for the fleet's address.
 func (f *fleet) facade(t *testing.T) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
+	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), suite.Unpacked, func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
 	run.Wrap(f.log.around)
 	return run
 }

@@ -96,7 +96,7 @@ func (f *fleet) surviveRestart(t *testing.T) {
 // answered.
 func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	proxy := newFreezingProxy(t, f.Config)
-	lagging := suite.LaunchFacade(t, proxy.kubeconfig, func(c *facade.Config) { c.MaxStaleness = 0 })
+	lagging := suite.LaunchFacade(t, proxy.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.MaxStaleness = 0 })
 	f.version(t, lagging) // it has the ConfigMaps now
 	proxy.freeze()
 	mark := f.Put(t, suite.ConfigMaps, "mark", "", "")
@@ -104,7 +104,7 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	f.agree(t)
 	f.run.Close(t)
 	f.change(t)
-	fresh := suite.StartFacade(t, f.cluster)
+	fresh := suite.StartFacade(t, f.cluster, suite.Unpacked)
 	f.version(t, fresh)
 	f.open(t, f.balancer(t, fresh, lagging))
 	f.agree(t)

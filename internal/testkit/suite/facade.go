@@ -84,6 +84,10 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	return &Facade{Facade: f, settings: c, Logs: logs, stopped: make(chan error, 1)}
 }
 
+// Unpacked has a facade compress nothing, where a test has megabytes of objects and is about something else: with the
+// race detector each takes milliseconds, a hundred times as long as without.
+func Unpacked(c *facade.Config) { c.Packing = facade.Packing{} }
+
 // Listen serves until the test ends. A port that another facade had a moment ago may be in use for a while yet.
 func (f *Facade) Listen(t testing.TB) {
 	t.Helper()
