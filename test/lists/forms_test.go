@@ -2,6 +2,7 @@ package lists
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -140,7 +141,8 @@ func compareInitialEvents(t *testing.T, o *testkit.Oracle, path, accept string) 
 	pair := suite.WatchBoth(t, o, q)
 	want := pair.Upstream.Until(t, suite.Within, "the upstream has told everything", suite.Begun)
 	got := pair.Facade.Until(t, suite.Within, "the facade has told everything", suite.Begun)
-	if diff := testkit.DiffRecordings(want, got); diff != "" {
+	// A bookmark that a timer sends may follow the end at once.
+	if diff := testkit.DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64)); diff != "" {
 		t.Errorf("%s\n%s", q, diff)
 	}
 	pair.Upstream.Close()
