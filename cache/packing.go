@@ -33,6 +33,8 @@ type packer struct {
 	recent recent
 	epoch  *epoch // whose history was packed up to a position
 	upTo   int64
+	by     *wire.Packer // while there is something to pack
+	count  int64        // of objects that were looked at
 }
 
 // learned is a dictionary of a lane's objects. Immutable.
@@ -47,6 +49,7 @@ type Filling struct {
 	lane  *Lane
 	loose []*Object // that wait for a dictionary
 	bytes int64     // of them
+	by    *wire.Packer
 }
 
 // Fill returns what the objects of one list are to be shown to as they come, so that they never stand in memory as they
@@ -59,8 +62,11 @@ func (f *Filling) Add(o *Object) {
 	if from == 0 {
 		return
 	}
-	if d := f.lane.dictionary.Load(); d != nil {
-		f.lane.exchange(o, d.Pack(o.Item()))
+	if d := f.lane.dictionary.Load(); d != nil && f.by == nil {
+		f.by = d.Packer()
+	}
+	if f.by != nil {
+		f.lane.exchange(o, f.by.Pack(o.Item()))
 		return
 	}
 	f.loose = append(f.loose, o)
@@ -68,8 +74,9 @@ func (f *Filling) Add(o *Object) {
 		return
 	}
 	if d := f.lane.learn(f.loose); d != nil {
+		f.by = d.Packer()
 		for _, o := range f.loose {
-			f.lane.exchange(o, d.Pack(o.Item()))
+			f.lane.exchange(o, f.by.Pack(o.Item()))
 		}
 	}
 	f.loose, f.bytes = nil, 0
@@ -87,8 +94,9 @@ func (l *Lane) learn(objects []*Object) *learned {
 		return nil // it is tried again with other objects
 	}
 	var s shrinkage
+	by := d.Packer()
 	for _, sample := range samples {
-		packed := d.Repack(sample)
+		packed := by.Repack(sample)
 		s.note(&packed)
 	}
 	made := &learned{Dictionary: d, ratio: s.ratio(), at: time.Now()}
@@ -118,6 +126,14 @@ func (l *Lane) Pack(now time.Time) {
 	if s == nil || s.size < l.options.Packing.From && l.dictionary.Load() == nil {
 		return
 	}
+	before := l.packer.count
+	l.pack(s, now)
+	if l.packer.count == before {
+		l.packer.by = nil
+	}
+}
+
+func (l *Lane) pack(s *State, now time.Time) {
 	p, d := &l.packer, l.dictionary.Load()
 	switch {
 	case d == nil:
@@ -218,9 +234,13 @@ func (l *Lane) packObjects(objects []*Object) {
 	if len(objects) == 0 {
 		return
 	}
-	d, packed := l.dictionary.Load(), make([]wire.Item, len(objects))
+	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
+		l.packer.by = d.Packer()
+	}
+	packed := make([]wire.Item, len(objects))
 	for i, o := range objects {
-		packed[i] = d.Pack(o.Item())
+		packed[i] = l.packer.by.Pack(o.Item())
+		l.packer.count++
 		l.packer.latest.note(&packed[i])
 		if packed[i].Packed() { // what does not shrink would only be kept from being forgotten
 			l.packer.recent.note(o)

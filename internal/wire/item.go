@@ -10,6 +10,9 @@ type Item = item.Item
 // that are packed and items that are not, and answers with the same bytes.
 type Dictionary = item.Dictionary
 
+// Packer packs items against a dictionary.
+type Packer = item.Packer
+
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails when they have nothing in common.
 func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
 

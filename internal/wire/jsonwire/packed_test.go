@@ -29,9 +29,9 @@ func packed(t testing.TB, items []wire.Item) []wire.Item {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := make([]wire.Item, len(items))
+	p, kept := d.Packer(), make([]wire.Item, len(items))
 	for i := range items {
-		if kept[i] = d.Pack(&items[i]); !kept[i].Packed() {
+		if kept[i] = p.Pack(&items[i]); !kept[i].Packed() {
 			t.Fatalf("an item of %d bytes that is its own dictionary does not shrink", items[i].Size())
 		}
 	}

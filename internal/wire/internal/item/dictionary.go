@@ -1,7 +1,6 @@
 package item
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -30,9 +29,9 @@ type Dictionary struct {
 	bytes    []byte
 	encoding zstd.EOption
 	decoding zstd.DOption
-	// Both are made when they are needed, and dropped by the garbage collector when they are not for a while: an
-	// encoder takes some 2 MB, a decoder 200 kB.
-	encoders, decoders sync.Pool
+	// decoders are made when they are needed, and dropped by the garbage collector when they are not for a while: each
+	// takes 200 kB.
+	decoders sync.Pool
 }
 
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails with ErrUnlike.
@@ -42,11 +41,9 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 		contents = append(contents, Append(nil, sample))
 	}
 	d := dictionaryOf(contents)
-	encoder, err := d.encoder()
-	if err != nil || len(contents) == 0 {
+	if _, err := d.encoder(); err != nil || len(contents) == 0 {
 		return nil, errors.Join(ErrUnlike, err)
 	}
-	d.encoders.Put(encoder)
 	return d, nil
 }
 
@@ -82,9 +79,6 @@ func historyOf(contents [][]byte) []byte {
 func (d *Dictionary) Memory() int { return len(d.bytes) }
 
 func (d *Dictionary) encoder() (*zstd.Encoder, error) {
-	if encoder, ok := d.encoders.Get().(*zstd.Encoder); ok {
-		return encoder, nil
-	}
 	return zstd.NewWriter(nil, d.encoding, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true))
 }
@@ -95,43 +89,6 @@ func (d *Dictionary) decoder() (*zstd.Decoder, error) {
 	}
 	return zstd.NewReader(nil, d.decoding, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecoderMaxMemory(1<<32))
-}
-
-// worth is by how much an item must shrink to be kept packed: by a quarter, or each reader pays for nothing.
-func worth(plain, packed int) bool { return packed < plain-plain/4 }
-
-// Pack returns an item with the same content that takes less memory; the item itself when it would not, or is packed.
-func (d *Dictionary) Pack(it *Item) Item {
-	if it.by != nil || len(it.data) == 0 {
-		return *it
-	}
-	return d.pack(it, it.data)
-}
-
-// Repack packs an item that may be packed against another dictionary.
-func (d *Dictionary) Repack(it *Item) Item {
-	open := Open(it)
-	defer open.Close()
-	return d.pack(it, open.Data())
-}
-
-// pack returns an item with this content; as it is when that is not worth it.
-func (d *Dictionary) pack(it *Item, data []byte) Item {
-	encoder, err := d.encoder()
-	if err != nil {
-		panic("BUG: a dictionary that encoded before no longer does: " + err.Error())
-	}
-	buffer := buffers.Get().(*[]byte)
-	*buffer = encoder.EncodeAll(data, (*buffer)[:0])
-	d.encoders.Put(encoder)
-	packed := *it
-	if worth(len(data), len(*buffer)) {
-		packed.data, packed.by = bytes.Clone(*buffer), d
-	}
-	if cap(*buffer) <= keepBuffer {
-		buffers.Put(buffer)
-	}
-	return packed
 }
 
 // unpack appends the bytes of an item that was packed against the dictionary.

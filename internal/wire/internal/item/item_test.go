@@ -36,9 +36,9 @@ func TestPackedItemsAreTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, kept := 0, 0
+	p, plain, kept := d.Packer(), 0, 0
 	for _, it := range objects(200, 400) {
-		packed := d.Pack(it)
+		packed := p.Pack(it)
 		plain, kept = plain+it.Memory(), kept+packed.Memory()
 		if !packed.Packed() || packed.Size() != it.Size() || *MarksOf(&packed) != *MarksOf(it) {
 			t.Fatalf("packed: %v, of %d bytes, %d before", packed.Packed(), packed.Size(), it.Size())
@@ -51,7 +51,7 @@ func TestPackedItemsAreTheSame(t *testing.T) {
 			t.Fatalf("opened %q, want %q", open.Data(), it.data)
 		}
 		open.Close()
-		if again := d.Pack(&packed); &again.data[0] != &packed.data[0] {
+		if again := p.Pack(&packed); &again.data[0] != &packed.data[0] {
 			t.Fatal("what is packed was packed again")
 		}
 	}
@@ -70,11 +70,11 @@ func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(rand.Intn(256))
 	}
-	it := New(noise, Marks{})
-	if packed := d.Pack(&it); packed.Packed() || packed.Memory() != len(noise) {
+	p, it := d.Packer(), New(noise, Marks{})
+	if packed := p.Pack(&it); packed.Packed() || packed.Memory() != len(noise) {
 		t.Errorf("noise is kept as %d bytes of %d, packed: %v", packed.Memory(), len(noise), packed.Packed())
 	}
-	if nothing := d.Pack(new(Item)); nothing.Packed() {
+	if nothing := p.Pack(new(Item)); nothing.Packed() {
 		t.Error("no object is packed")
 	}
 	if _, err := NewDictionary(nil); !errors.Is(err, ErrUnlike) {
@@ -91,8 +91,9 @@ func TestDictionariesAreShared(t *testing.T) {
 	var all sync.WaitGroup
 	for from := 0; from < 400; from += 100 {
 		all.Go(func() {
+			p := d.Packer()
 			for _, it := range objects(from, from+100) {
-				packed := d.Pack(it)
+				packed := p.Pack(it)
 				open := Open(&packed)
 				if !bytes.Equal(open.Data(), it.data) {
 					t.Errorf("opened %q, want %q", open.Data(), it.data)
@@ -112,8 +113,9 @@ func BenchmarkPack(b *testing.B) {
 	it := object(1000)
 	b.SetBytes(int64(it.Size()))
 	b.ReportAllocs()
+	p := d.Packer()
 	for b.Loop() {
-		d.Pack(&it)
+		p.Pack(&it)
 	}
 }
 
@@ -123,7 +125,7 @@ func BenchmarkOpen(b *testing.B) {
 		b.Fatal(err)
 	}
 	it := object(1000)
-	packed := d.Pack(&it)
+	packed := d.Packer().Pack(&it)
 	b.SetBytes(int64(it.Size()))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -141,7 +143,7 @@ func FuzzPack(f *testing.F) {
 	f.Add(object(1).data)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		it := New(data, Marks{})
-		packed := d.Pack(&it)
+		packed := d.Packer().Pack(&it)
 		if got := Append(nil, &packed); !bytes.Equal(got, data) {
 			t.Errorf("%q came back as %q", data, got)
 		}
