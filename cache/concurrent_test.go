@@ -124,7 +124,7 @@ func TestConcurrentReaders(t *testing.T) {
 }
 
 func testConcurrentReaders(t *testing.T, options Options) {
-	const changes, watchers, listers = 4000, 24, 4
+	const changes, watchers, listers = 2500, 16, 4
 	g := newGenerator(t)
 	l := NewLane(options)
 	l.indexer.terms = eagerTerms

@@ -184,9 +184,9 @@ func TestPackingBesideEverybody(t *testing.T) {
 	o := podOptions
 	o.Packing = Packing{From: 1}
 	l := NewLane(o)
-	l.Replace(1, shape, fillOf(l, 1, 300))
+	l.Replace(1, shape, fillOf(l, 1, 100))
 	w := watch(t, l, selecting(t, "", "app=app", ""), AfterRV(1))
-	const last = 5000
+	const last = 1500
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	until := func(work func()) {
@@ -234,7 +234,7 @@ func TestPackingBesideEverybody(t *testing.T) {
 		if rv%10 == 0 && rv != last {
 			kind = Delete
 		}
-		apply(t, l, kind, podNumber(int(rv)%300, rv))
+		apply(t, l, kind, podNumber(int(rv)%100, rv))
 	}
 	all.Wait()
 	l.verifying = true
