@@ -13,6 +13,9 @@ const (
 	// dictionaryHistory is how many bytes of samples a dictionary has at the most. Of pods of 15 kB it holds four,
 	// whole: twice as much makes them 1 % smaller, half as much 2 % larger.
 	dictionaryHistory = 64 << 10
+	// longestSample is how many bytes of a sample its tables are made of: as many as a block of zstd has. The library
+	// panics at samples that are twice as long.
+	longestSample = 128 << 10
 	// dictionaryID is in each packed item. An item names its dictionary by a pointer, so that all have the same.
 	dictionaryID = 1
 	// level is what items are packed at. The one below makes pods a seventh larger in two thirds of the time, the one
@@ -51,15 +54,29 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 // there is nothing to make tables of, and the history is the dictionary.
 func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
-	made, err := zstd.BuildDict(zstd.BuildDictOptions{
-		ID: dictionaryID, Contents: contents, History: history, Offsets: [3]int{1, 4, 8}, Level: level,
-	})
+	for i := range contents {
+		contents[i] = contents[i][:min(len(contents[i]), longestSample)]
+	}
+	made, err := tablesOf(contents, history)
 	if err != nil {
 		return &Dictionary{
 			bytes: history, encoding: zstd.WithEncoderDictRaw(dictionaryID, history), decoding: zstd.WithDecoderDictRaw(dictionaryID, history),
 		}
 	}
 	return &Dictionary{bytes: made, encoding: zstd.WithEncoderDict(made), decoding: zstd.WithDecoderDicts(made)}
+}
+
+// tablesOf makes tables for contents. The library has panicked at samples that it did not expect; what users write into
+// objects must not end the process.
+func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("%w: %v", ErrUnlike, why)
+		}
+	}()
+	return zstd.BuildDict(zstd.BuildDictOptions{
+		ID: dictionaryID, Contents: contents, History: history, Offsets: [3]int{1, 4, 8}, Level: level,
+	})
 }
 
 // historyOf is as many of the samples as there is room for, by chance: neighbours are too much alike. The chances are

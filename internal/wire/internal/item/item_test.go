@@ -82,6 +82,35 @@ func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 	}
 }
 
+// TestLargeItems makes dictionaries of objects of any size that etcd takes, and packs them.
+func TestLargeItems(t *testing.T) {
+	for _, size := range []int{60 << 10, 120 << 10, 130 << 10, 200 << 10, 300 << 10, 1 << 20, 3 << 19} {
+		for name, content := range map[string]func(*rand.Rand) byte{
+			"noise": func(r *rand.Rand) byte { return byte(r.Intn(256)) }, "base64": func(r *rand.Rand) byte { return 'A' + byte(r.Intn(64)) },
+			"text": func(r *rand.Rand) byte { return "some text "[r.Intn(10)] },
+		} {
+			random := rand.New(rand.NewSource(int64(size)))
+			var items []*Item
+			for range 8 {
+				data := make([]byte, size)
+				for i := range data {
+					data[i] = content(random)
+				}
+				items = append(items, new(New(data, Marks{})))
+			}
+			d, err := NewDictionary(items)
+			if err != nil {
+				t.Errorf("%d bytes of %s: %v", size, name, err)
+				continue
+			}
+			packed := d.Packer().Pack(items[0])
+			if got := Append(nil, &packed); !bytes.Equal(got, items[0].data) {
+				t.Errorf("%d bytes of %s are not the same when they were packed", size, name)
+			}
+		}
+	}
+}
+
 // TestDictionariesAreShared packs and reads on many goroutines, which the race detector looks at.
 func TestDictionariesAreShared(t *testing.T) {
 	d, err := NewDictionary(objects(0, 100))
