@@ -1,0 +1,86 @@
+package facade
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+)
+
+const (
+	// selfSignedFor is how long a self-signed pair is good.
+	selfSignedFor = 365 * 24 * time.Hour
+	// renewBefore is how long before its end one is made anew at the next start.
+	renewBefore = 24 * time.Hour
+	// clocksDiffer is by how much a client's clock may be behind.
+	clocksDiffer = time.Hour
+)
+
+// ensureSelfSigned keeps a pair that still serves, so that clients who trust it need not learn a new one at each start.
+func ensureSelfSigned(certFile, keyFile string, address net.IP) error {
+	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err == nil && serves(pair.Leaf, address) {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	cert, key, err := newSelfSigned([]net.IP{address, net.IPv4(127, 0, 0, 1), net.IPv6loopback}, []string{"localhost", "listfacade"})
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(certFile), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(keyFile, key, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(certFile, cert, 0o644)
+}
+
+func serves(cert *x509.Certificate, address net.IP) bool {
+	return cert != nil && time.Until(cert.NotAfter) > renewBefore && cert.VerifyHostname(address.String()) == nil
+}
+
+// newSelfSigned makes a certificate, followed by its authority's, and its key, as PEM. The authority's own key is
+// forgotten. The keys are of P-256: a server signs with one of RSA in each handshake, which takes twenty times as long.
+func newSelfSigned(addresses []net.IP, names []string) (certs, key []byte, err error) {
+	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	from := time.Now().Add(-clocksDiffer)
+	authority, err := certutil.NewSelfSignedCACert(certutil.Config{CommonName: "listfacade-ca", NotBefore: from}, authorityKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		Subject: pkix.Name{CommonName: "listfacade"}, NotBefore: from, NotAfter: from.Add(selfSignedFor),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, IPAddresses: addresses, DNSNames: names,
+	}, authority, own.Public(), authorityKey)
+	if err != nil {
+		return nil, nil, err
+	}
+	certs, err = certutil.EncodeCertificates(&x509.Certificate{Raw: leaf}, authority)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err = keyutil.MarshalPrivateKeyToPEM(own)
+	return certs, key, err
+}
