@@ -55,7 +55,7 @@ const (
 // plain.
 func TestCompressedBodies(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
-	c := &compressed{run: suite.StartFacade(t, suite.Cluster(t)), path: suite.Collection(suite.ConfigMaps, s.Namespace)}
+	c := &compressed{run: suite.StartFacade(t, suite.Cluster(t), suite.Unpacked), path: suite.Collection(suite.ConfigMaps, s.Namespace)}
 	c.write(t, s)
 	for name, query := range map[string]string{"a list": asList, "a streaming list": asStream} {
 		want := c.ask(t, query, "identity")
