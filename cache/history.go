@@ -110,12 +110,14 @@ func (h *history) recharge(seq int64) {
 
 // trim drops full segments without an event that is to be kept. The next look of a reader that stands in one finds it
 // expired.
-func (h *history) trim(now time.Time) {
+func (h *history) trim(now time.Time) { h.trimTo(h.keep, now) }
+
+func (h *history) trimTo(keep retention, now time.Time) {
 	w := h.held.Load()
 	drop, end := 0, h.end.Load()
 	for drop < len(w.segments) {
 		seg, behind := w.segments[drop], end-w.first-int64(drop+1)*segmentSize
-		if behind < 0 || h.keep.keeps(now.Sub(seg.newest), behind, h.bytes.Load()) {
+		if behind < 0 || keep.keeps(now.Sub(seg.newest), behind, h.bytes.Load()) {
 			break
 		}
 		h.bytes.Add(-seg.bytes.Swap(dropped))

@@ -72,6 +72,28 @@ func TestHistoryFloor(t *testing.T) {
 	})
 }
 
+// TestHistoryIsShortened: what is asked back is all above the floor, once.
+func TestHistoryIsShortened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newTestLane(t, Options{HistoryWindow: time.Hour}, 100)
+		for rv := RV(101); rv <= 100+6*segmentSize; rv++ {
+			apply(t, l, Upsert, pod("a/a", rv, "", ""))
+			pass(time.Second)
+		}
+		before := l.Stats()
+		equal(t, "oldest", before.Oldest, RV(100))
+		freed := l.Shorten()
+		after := l.Stats()
+		// The last 75 s and 100 events are in two segments.
+		equal(t, "oldest when it was shortened", after.Oldest, RV(100+4*segmentSize))
+		equal(t, "bytes", after.HistoryBytes, before.HistoryBytes-freed)
+		equal(t, "bytes of a second time", l.Shorten(), int64(0))
+		equal(t, "events", len(drained(watch(t, l, selecting(t, "", "", ""), AfterRV(after.Oldest)))), 2*segmentSize)
+		_, err := l.Watch(WatchOptions{Predicate: selecting(t, "", "", ""), Start: AfterRV(after.Oldest - 1)})
+		wantExpired(t, err, ExpiredError{Requested: after.Oldest - 1, Oldest: after.Oldest})
+	})
+}
+
 // TestHistoryFloorIsBounded: when many events come in no time, kube-apiserver does not hold them all either.
 func TestHistoryFloorIsBounded(t *testing.T) {
 	equal(t, "events of 75 s that are kept whatever comes", watchCacheFloor.most, int64(102_400))

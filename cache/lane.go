@@ -92,6 +92,7 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	last := l.state.Load()
 	l.publish(s)
 	l.counters.saved.Store(s.saved())
+	l.counters.filling.Store(0)
 	l.counters.relists.Add(1)
 	if last != nil {
 		last.epoch.finish(last, &ExpiredError{Oldest: rv})
@@ -175,6 +176,22 @@ func (l *Lane) Trim() {
 	}
 }
 
+// Shorten drops all of history but what kube-apiserver itself would keep, and returns how many bytes that were. Clients
+// whose place is lost by that are told as by every Trim.
+func (l *Lane) Shorten() (bytes int64) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	s := l.state.Load()
+	if s == nil {
+		return 0
+	}
+	h := s.epoch.history
+	before := h.bytes.Load()
+	h.trimTo(h.keep.least(), time.Now())
+	l.verifyIfAsked()
+	return max(before-h.bytes.Load(), 0)
+}
+
 // progress makes s, of the same content, the State.
 func (l *Lane) progress(s *State) {
 	l.publish(s)
@@ -196,6 +213,7 @@ func (l *Lane) close() {
 	}
 	close(l.closed)
 	l.shown.Store(nil)
+	l.counters.filling.Store(0)
 	if s := l.state.Swap(nil); s != nil {
 		s.epoch.finish(s, io.EOF)
 	}

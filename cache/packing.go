@@ -50,14 +50,28 @@ type Filling struct {
 	loose []*Object // that wait for a dictionary
 	bytes int64     // of them
 	by    *wire.Packer
+	taken int64 // of memory, by all objects
 }
 
 // Fill returns what the objects of one list are to be shown to as they come, so that they never stand in memory as they
 // came all together.
-func (l *Lane) Fill() *Filling { return &Filling{lane: l} }
+func (l *Lane) Fill() *Filling {
+	l.counters.filling.Store(0)
+	return &Filling{lane: l}
+}
 
-// Add packs an object that nobody else reads yet, if the lane packs and the list is large enough.
+// Memory returns how many bytes of memory the objects take.
+func (f *Filling) Memory() int64 { return f.taken }
+
+// Add packs an object that nobody else reads yet, if the lane packs and the list is large enough, and counts what it
+// takes.
 func (f *Filling) Add(o *Object) {
+	f.taken += int64(o.memory())
+	f.pack(o)
+	f.lane.counters.filling.Store(f.taken)
+}
+
+func (f *Filling) pack(o *Object) {
 	from := f.lane.options.Packing.From
 	if from == 0 {
 		return
@@ -66,7 +80,7 @@ func (f *Filling) Add(o *Object) {
 		f.by = d.Packer()
 	}
 	if f.by != nil {
-		f.lane.exchange(o, f.by.Pack(o.Item()))
+		f.taken -= f.lane.exchange(o, f.by.Pack(o.Item()))
 		return
 	}
 	f.loose = append(f.loose, o)
@@ -76,7 +90,7 @@ func (f *Filling) Add(o *Object) {
 	if d := f.lane.learn(f.loose); d != nil {
 		f.by = d.Packer()
 		for _, o := range f.loose {
-			f.lane.exchange(o, f.by.Pack(o.Item()))
+			f.taken -= f.lane.exchange(o, f.by.Pack(o.Item()))
 		}
 	}
 	f.loose, f.bytes = nil, 0

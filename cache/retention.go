@@ -24,6 +24,9 @@ type floor struct {
 // watchCacheFloor has the numbers of kube-apiserver: 75 s are the time between two bookmarks and a quarter of it.
 var watchCacheFloor = floor{age: 75 * time.Second, most: 100 << 10, fewest: 100}
 
+// least is what is kept when nothing more than the floor is to be.
+func (r *retention) least() retention { return retention{floor: r.floor} }
+
 // keeps reports whether an event of an age is kept that has so many others behind it, when all events have so many
 // bytes.
 func (r *retention) keeps(age time.Duration, behind, bytes int64) bool {

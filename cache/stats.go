@@ -12,6 +12,7 @@ type Stats struct {
 	OwnIndexes   int   // those of them that the lane has built by itself
 	IndexBytes   int64 // of all, beside the objects
 	HistoryBytes int64 // kept alive by history only
+	FillBytes    int64 // of memory that the objects of a list take that is on its way
 	Oldest       RV    // the smallest RV that can be watched from or read
 	Feeds        int64
 	Watchers     int64
@@ -25,18 +26,23 @@ type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
+	filling                   atomic.Int64 // bytes of a list that is on its way
 	indexed                   atomic.Uint64
 }
+
+// Memory returns about how many bytes the lane takes, with the list that is on its way.
+func (s *Stats) Memory() int64 { return s.ObjectMemory + s.IndexBytes + s.HistoryBytes + s.FillBytes }
 
 // Stats returns the lane's numbers. It is cheap enough for every scrape.
 func (l *Lane) Stats() Stats {
 	stats := Stats{
-		Feeds:    l.counters.feeds.Load(),
-		Watchers: l.counters.watchers.Load(),
-		Applied:  l.counters.applied.Load(),
-		Relists:  l.counters.relists.Load(),
-		Expired:  l.counters.expired.Load(),
-		Indexed:  l.counters.indexed.Load(),
+		Feeds:     l.counters.feeds.Load(),
+		Watchers:  l.counters.watchers.Load(),
+		Applied:   l.counters.applied.Load(),
+		Relists:   l.counters.relists.Load(),
+		Expired:   l.counters.expired.Load(),
+		FillBytes: l.counters.filling.Load(),
+		Indexed:   l.counters.indexed.Load(),
 	}
 	if s := l.state.Load(); s != nil {
 		stats.RV = s.rv

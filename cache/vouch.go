@@ -41,4 +41,5 @@ func (l *Lane) expect(is bool) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.expecting = is
+	l.counters.filling.Store(0)
 }

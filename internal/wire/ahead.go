@@ -81,7 +81,7 @@ func (l *listWriter) textOf(dst []byte, r Run) formText {
 // EventsAhead is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial. It is
 // made if there is none; nil when the run is better sent event by event.
 func EventsAhead(forms *Forms, shape Shape, form Form, r Run, now time.Time) *Deflated {
-	if forms == nil || forms.budget == 0 || r.Page.Forms() == nil || form.Kind == Row || r.isShort() {
+	if forms == nil || !forms.keeps() || r.Page.Forms() == nil || form.Kind == Row || r.isShort() {
 		return nil
 	}
 	key, s := keyOf(form, inStream, r), r.Page.Forms().on(forms)

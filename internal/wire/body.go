@@ -36,7 +36,7 @@ func NewBody(w io.Writer, o BodyOptions) *Body {
 	b := &Body{member: &member{w: w, allowed: AcceptsGzip(o.AcceptEncoding), announce: o.Announce}}
 	if o.Filter != nil {
 		b.filter = o.Filter(b.member)
-	} else if b.member.allowed && o.Forms != nil && o.Forms.budget > 0 {
+	} else if b.member.allowed && o.Forms != nil && o.Forms.keeps() {
 		b.forms = o.Forms
 	}
 	return b

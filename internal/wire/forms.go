@@ -15,6 +15,7 @@ import (
 // were used later and all together exceed the budget. Safe for concurrent use; who finds a form takes no lock.
 type Forms struct {
 	budget int64
+	bound  atomic.Int64 // what is kept at most at the moment: the budget, or less where memory is short
 	began  time.Time
 	seed   maphash.Seed
 	counts struct{ found, made, evicted atomic.Int64 }
@@ -27,8 +28,35 @@ type Forms struct {
 
 // NewForms keeps forms of at most so many bytes; with a budget of 0 it keeps none, and nothing is compressed ahead.
 func NewForms(budget int64) *Forms {
-	return &Forms{budget: budget, began: time.Now(), seed: maphash.MakeSeed(), kept: map[*pageForm]struct{}{}}
+	f := &Forms{budget: budget, began: time.Now(), seed: maphash.MakeSeed(), kept: map[*pageForm]struct{}{}}
+	f.bound.Store(budget)
+	return f
 }
+
+// Yield drops forms of so many bytes, if there are as many, those first that were not used for longest, and returns how
+// many it did. From then on there are to be no more than are left, until Recover.
+func (f *Forms) Yield(bytes int64) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.bytes
+	to := max(before-bytes, 0)
+	f.bound.Store(min(to, f.bound.Load()))
+	f.shrink(to)
+	return before - f.bytes
+}
+
+// recovery is how many times Recover is called until forms may take their whole budget again.
+const recovery = 16
+
+// Recover lets forms take a part more of the budget that they were made with.
+func (f *Forms) Recover() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.bound.Store(min(f.budget, f.bound.Load()+max(f.budget/recovery, 1)))
+}
+
+// keeps tells whether forms are kept at the moment.
+func (f *Forms) keeps() bool { return f.bound.Load() > 0 }
 
 // FormsStats are Forms in numbers: what is kept at the moment, and what was found, made and evicted since the start.
 type FormsStats struct {
@@ -220,8 +248,8 @@ func (f *Forms) charge(form *pageForm, size int64) {
 	}
 	form.size = size
 	f.bytes += size
-	if f.bytes > f.budget {
-		f.shrink(f.budget - f.budget/8)
+	if bound := f.bound.Load(); f.bytes > bound {
+		f.shrink(bound - bound/8)
 	}
 }
 

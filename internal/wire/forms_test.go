@@ -107,6 +107,36 @@ func TestFormsDoNotChangeLists(t *testing.T) {
 	}
 }
 
+// What is asked back of forms is let go, what was used last stays, and no more are kept until they recover.
+func TestFormsYield(t *testing.T) {
+	pages := pagesOf(t, 1500, 64, 64, 64, 64)
+	forms, want := wire.NewForms(1<<20), listBody(t, nil, "identity", allOf(pages)...)
+	lists := func() wire.FormsStats {
+		t.Helper()
+		if got := listBody(t, forms, "gzip", allOf(pages)...); !bytes.Equal(got, want) {
+			t.Error("another list is read")
+		}
+		return forms.Stats()
+	}
+	all := lists()
+	freed := forms.Yield(all.Bytes / 2)
+	if left := lists(); freed < all.Bytes/2 || freed == all.Bytes || left.Bytes > all.Bytes/2 {
+		t.Errorf("%d of %d bytes are let go, then %d are kept", freed, all.Bytes, left.Bytes)
+	}
+	if freed := forms.Yield(1 << 20); freed == 0 {
+		t.Error("none is let go")
+	}
+	if none := lists(); none.Bytes != 0 {
+		t.Errorf("%d bytes are kept", none.Bytes)
+	}
+	for range 100 {
+		forms.Recover()
+	}
+	if again := lists(); again.Bytes != all.Bytes {
+		t.Errorf("%d bytes are kept of %d", again.Bytes, all.Bytes)
+	}
+}
+
 // A body that is just too small to be compressed is not, and one byte more is.
 func TestFormsKeepToTheSizeThatIsCompressed(t *testing.T) {
 	pages := pagesOf(t, 1000, 64, 56)

@@ -16,6 +16,10 @@ type Packer = item.Packer
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails when they have nothing in common.
 func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
 
+// OpenBytes is how many bytes of memory items take at the moment that are read and are kept packed, in the whole
+// process.
+func OpenBytes() int64 { return item.OpenBytes() }
+
 // Bookmark is what bookmarks of a kind look like, at any resourceVersion: Shape.WithResourceVersion puts another one
 // in.
 type Bookmark struct {

@@ -1,6 +1,9 @@
 package item
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // Opened is an item whose bytes can be read, from Open to Close. Used by one goroutine.
 type Opened struct {
@@ -15,6 +18,12 @@ const keepBuffer = 256 << 10
 // buffers are those of packed items that are being read.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// opened is how many bytes the buffers have that are being read.
+var opened atomic.Int64
+
+// OpenBytes is how many bytes of memory items take at the moment that are read and are kept packed.
+func OpenBytes() int64 { return opened.Load() }
+
 // Open makes an item's bytes readable. What is packed is unpacked into a buffer, which Close gives back.
 func Open(it *Item) Opened {
 	if it.by == nil {
@@ -22,6 +31,7 @@ func Open(it *Item) Opened {
 	}
 	buffer := buffers.Get().(*[]byte)
 	*buffer = it.by.unpack((*buffer)[:0], it)
+	opened.Add(int64(cap(*buffer)))
 	return Opened{data: *buffer, buffer: buffer, marks: &it.marks}
 }
 
@@ -33,8 +43,11 @@ func (o *Opened) Marks() *Marks { return o.marks }
 
 // Close gives the bytes back: nothing may read them any more.
 func (o *Opened) Close() {
-	if o.buffer != nil && cap(*o.buffer) <= keepBuffer {
-		buffers.Put(o.buffer)
+	if o.buffer != nil {
+		opened.Add(-int64(cap(*o.buffer)))
+		if cap(*o.buffer) <= keepBuffer {
+			buffers.Put(o.buffer)
+		}
 	}
 	*o = Opened{}
 }
