@@ -53,6 +53,8 @@ var rooms = []room{
 	// Whom it tells it declares, so that it knows nothing of decisions.
 	{dir: "internal/rbac"},
 	{dir: "internal/limit"},
+	// What takes memory tells it how much, and lets go of it: it knows none of them.
+	{dir: "internal/budget", never: pure},
 	{dir: "internal/observe"},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
