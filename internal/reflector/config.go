@@ -15,6 +15,8 @@ type Config struct {
 	WindowBytes int64         // and how many bytes of them at most, per lane
 	Packing     cache.Packing // which objects are kept compressed
 	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
+	Memory      Memory        // what lanes may take; nil is any amount
+	PageBytes   int64         // how large a page of a list may be, of which two are held; 0 is 64 MiB
 	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
 	FieldIndexes []string
 	// LabelIndexes are keys of labels, indexed for every resource.

@@ -22,6 +22,8 @@
 //     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded; what is printed of an
 //     object stands beside it only if it names it;
+//   - a lane that does not fit in the memory that there is gives up while it is being filled, and is not filled again
+//     before there is as much as it needs (room.go, docs/adr/0019-memory-has-a-budget.md);
 //   - how far a list is that takes long is told: in the log, and to whoever asks (Progress).
 //
 // Goroutines: Lanes.Run stops idle lanes; whoever calls it owns it. Each Reflector owns the goroutine of its writer,

@@ -41,7 +41,7 @@ type Failure struct {
 	When time.Time
 	// Refused: the lane ended, because the upstream will not let the facade list or watch this resource (404, 405, 406,
 	// and 401 or 403 when they have lasted, were confirmed, or met a lane that had nothing to show) or because the
-	// resource was redefined; requests for it are the upstream's to answer.
+	// resource was redefined; requests for it are the upstream's to answer. Or there is no memory for it.
 	Refused bool
 }
 
@@ -49,6 +49,9 @@ type Failure struct {
 func (f *Failure) Gone() bool {
 	return f.Refused && (upstream.HasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
 }
+
+// NoRoom tells whether the lane ended because there is no memory for it.
+func (f *Failure) NoRoom() bool { return errors.Is(f.Err, ErrNoRoom) }
 
 // isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
 func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }

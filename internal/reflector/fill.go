@@ -13,7 +13,8 @@ type fill struct {
 	objects atomic.Int64              // that have arrived
 	// expected is how many there are, as the upstream told; 0 when it did not.
 	expected atomic.Int64
-	before   filled // what the last listing of the same took; zero if nobody knows
+	pages    atomic.Int64 // bytes of the buffers of its pages
+	before   filled       // what the last listing of the same took; zero if nobody knows
 }
 
 // filled is what a listing took.
@@ -32,7 +33,10 @@ func (f *fill) begin() {
 // expects notes of how many objects the upstream told; the most that it did counts.
 func (f *fill) expects(objects int64) { f.expected.Store(max(objects, f.expected.Load())) }
 
-func (f *fill) end() { f.began.Store(nil) }
+func (f *fill) end() {
+	f.began.Store(nil)
+	f.pages.Store(0)
+}
 
 // listing tells whether the lane is being listed: the upstream has answered what it looks like.
 func (f *fill) listing() bool { return f.began.Load() != nil }
@@ -49,6 +53,15 @@ func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	}
 	return elapsed
 }
+
+// Memory is about how many bytes the lane takes, with the list that fills it.
+func (r *Reflector) Memory() int64 {
+	stats := r.Cache.Stats()
+	return stats.Memory() + r.fill.pages.Load()
+}
+
+// PageBytes is how many bytes the pages take of the list that fills the lane.
+func (r *Reflector) PageBytes() int64 { return r.fill.pages.Load() }
 
 // FilledIn estimates how long it takes until the lane, which has no State yet, has one; 0 when it failed and is not
 // being listed again yet.

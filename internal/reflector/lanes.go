@@ -49,6 +49,8 @@ type Lanes struct {
 	provers    *fresh.Provers
 	versions   *versions
 	fills      *fills
+	rooms      *rooms
+	memory     Memory
 	packing    atomic.Bool    // objects are being packed
 	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
 	background sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
@@ -58,7 +60,10 @@ type Lanes struct {
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
-		fills: &fills{last: map[laneKey]filled{}},
+		fills: &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory,
+	}
+	if l.memory == nil {
+		l.memory = endless{}
 	}
 	l.provers = fresh.NewProvers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
@@ -126,11 +131,24 @@ func (l *Lanes) seekEnd(ctx context.Context) {
 	})
 }
 
-// Get returns the resource's lane in an encoding and starts it when there is none.
+// Keep returns the resource's lane as Get does, and says that it is to be kept for as long as possible.
+func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
+	r, err := l.Get(resource, e)
+	if err == nil {
+		r.kept.Store(true)
+	}
+	return r, err
+}
+
+// Get returns the resource's lane in an encoding and starts it when there is none. It fails with a *NoRoomError where
+// there is no memory for another.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
 		return r, nil
+	}
+	if err := l.rooms.find(key, l.memory); err != nil {
+		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,7 +193,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
 	r.writer.versions = l.versions
-	r.writer.fills = l.fills
+	r.writer.fills, r.writer.rooms, r.writer.memory = l.fills, l.rooms, l.memory
+	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())
 	r.Start(r.writer.run)

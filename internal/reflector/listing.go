@@ -20,8 +20,8 @@ const (
 	// client-go's measure, is 8 MB. Larger ones cost the upstream no less, and it takes a page for as wide as it is large.
 	pageBytes = 8 << 20
 	maxPage   = 5000
-	// heldBytes bounds a page; one that is larger, because the objects in it are others than those before, is asked for
-	// in smaller pages.
+	// heldBytes bounds a page where the Config does not; one that is larger, because the objects in it are others than
+	// those before, is asked for in smaller pages.
 	heldBytes = 64 << 20
 	// rowsPage is how many rows without their objects a page holds: of pods, 2 MB. Many pages of rows would cost the
 	// upstream more than what is in them.
@@ -34,8 +34,10 @@ type listing struct {
 	client        *upstream.Client
 	resource      upstream.Resource
 	reader        wire.PageReader
-	from          cache.RV // the list is of this version or a later one
-	version       string   // of the list; empty before its first page
+	from          cache.RV          // the list is of this version or a later one
+	held          int64             // bytes of a page at most, but for one that is a single object
+	grew          func(bytes int64) // is told how many bytes the buffers of pages have grown by
+	version       string            // of the list; empty before its first page
 	rows, objects series
 }
 
@@ -55,9 +57,9 @@ type page struct {
 	head    wire.ListHead // of the objects
 }
 
-func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV) *listing {
+func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV, held int64, grew func(int64)) *listing {
 	return &listing{
-		client: client, resource: resource, reader: pages.Reader, from: from,
+		client: client, resource: resource, reader: pages.Reader, from: from, held: held, grew: grew,
 		rows: series{ask: pages.Rows, limit: rowsPage, done: pages.Rows == nil}, objects: series{ask: &pages.Objects, limit: firstPage},
 	}
 }
@@ -79,10 +81,12 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spare <-chan *by
 			return ctx.Err()
 		}
 		var err error
+		before := p.objects.Cap()
 		if p.head, err = l.next(ctx, &l.objects, p.objects); err != nil {
 			return err
 		}
-		l.objects.limit = limitFor(l.objects.limit, p.objects.Len())
+		l.grew(int64(p.objects.Cap() - before))
+		l.objects.limit = l.limitFor(p.objects.Len())
 		select {
 		case pages <- p:
 		case <-ctx.Done():
@@ -92,16 +96,18 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spare <-chan *by
 	return nil
 }
 
-// limitFor is how many objects the next page holds, when the last one held so many in so many bytes.
-func limitFor(objects, size int) int { return min(max(pageBytes*objects/max(size, 1), 1), maxPage) }
+// limitFor is how many objects the next page holds, when the last one had so many bytes.
+func (l *listing) limitFor(size int) int {
+	return min(max(int(min(pageBytes, l.held/2))*l.objects.limit/max(size, 1), 1), maxPage)
+}
 
 // next asks for the next page of a series. One that is too large is asked for in parts.
 func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire.ListHead, error) {
 	var oversize *upstream.OversizeError
-	err := l.get(ctx, s, into, heldBytes)
+	err := l.get(ctx, s, into, l.held)
 	for errors.As(err, &oversize) && s.limit > 1 {
 		s.limit = max(s.limit/8, 1)
-		err = l.get(ctx, s, into, heldBytes)
+		err = l.get(ctx, s, into, l.held)
 	}
 	if errors.As(err, &oversize) {
 		err = l.get(ctx, s, into, pageLimit) // one object

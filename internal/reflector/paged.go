@@ -53,8 +53,9 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 // list reads one listing and publishes it. It counts as asked for when the version was that it begins at.
 func (w *writer) list(ctx context.Context) error {
 	r := w.reflector
+	r.fill.pages.Store(0)
 	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
-	l := newListing(w.client, r.Resource, pages, w.discovered.rv)
+	l := newListing(w.client, r.Resource, pages, w.discovered.rv, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
 	if err := w.firstRows(ctx, l); err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (w *writer) adder(
 		filling.Add(o)
 		objects[o.Key()] = o
 		w.reflector.fill.objects.Store(int64(len(objects)))
-		return nil
+		return w.fits(filling.Memory())
 	}
 }
 

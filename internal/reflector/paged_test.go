@@ -271,7 +271,7 @@ func TestPagesGrowAndShrink(t *testing.T) {
 	for _, c := range []struct{ objects, size, want int }{
 		{100, 1_500_000, 559}, {100, 100_000, maxPage}, {100, 64 << 20, 12}, {1, 64 << 20, 1}, {100, 0, maxPage},
 	} {
-		if got := limitFor(c.objects, c.size); got != c.want {
+		if got := (&listing{held: heldBytes, objects: series{limit: c.objects}}).limitFor(c.size); got != c.want {
 			t.Errorf("after %d objects in %d bytes: %d, want %d", c.objects, c.size, got, c.want)
 		}
 	}

@@ -25,6 +25,7 @@ type Reflector struct {
 	fill   fill
 	writer *writer
 	prover *fresh.Prover
+	kept   atomic.Bool  // to be dropped after all others
 	used   atomic.Int64 // when the last request came, in nanoseconds after the lane was made
 }
 
@@ -106,11 +107,11 @@ func (r *Reflector) idleFor() time.Duration {
 const refusedFor = 5 * time.Second
 
 // overdue tells whether the lane ended, and whether it is time to try again: at once if the resource is known to have
-// changed.
+// changed. When there may be memory for a lane its room knows.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {
 		return false
 	}
-	return r.Resource != now || errors.Is(f.Err, errRedefined) || time.Since(f.When) > refusedFor
+	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoRoom) || time.Since(f.When) > refusedFor
 }

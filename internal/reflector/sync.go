@@ -115,6 +115,9 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 			delete(objects, o.Key())
 		case st.kind == stepChange:
 			filling.Add(o)
+			if err := w.fits(filling.Memory()); err != nil {
+				return err
+			}
 			objects[o.Key()] = o
 			w.reflector.fill.objects.Store(int64(len(objects)))
 			if o.Key() > highest { // initial events come in the order of their keys; later ones buy no time

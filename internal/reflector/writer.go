@@ -25,10 +25,14 @@ type writer struct {
 	log       *zap.Logger
 	versions  *versions
 	fills     *fills
-	streaming bool // the upstream knows streaming lists; learned from its refusal
-	snapshots bool // the upstream answers pages of a list from memory
-	pagedFrom int  // how many objects are filled page by page, at least
-	unpaged   bool // the lane is filled by a streaming list all the same, because pages did not do
+	rooms     *rooms
+	memory    Memory
+	pageBytes int64 // of a list, at most
+	looked    int64 // how many bytes of a list there were when it was last looked whether it fits
+	streaming bool  // the upstream knows streaming lists; learned from its refusal
+	snapshots bool  // the upstream answers pages of a list from memory
+	pagedFrom int   // how many objects are filled page by page, at least
+	unpaged   bool  // the lane is filled by a streaming list all the same, because pages did not do
 
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
 	discovered discovered
@@ -62,7 +66,7 @@ func (w *writer) run(ctx context.Context) {
 		}
 		w.reflector.hearsNothing(time.Now())
 		if errors.Is(err, errOver) {
-			w.log.Warn("requests are passed through until the lane is asked for again", zap.Error(err))
+			w.log.Warn(whatFollows(err), zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
@@ -79,6 +83,14 @@ func (w *writer) run(ctx context.Context) {
 		}
 		pause.sleep(ctx, retryAfter(err))
 	}
+}
+
+// whatFollows says what becomes of requests for a lane that ended with an error.
+func whatFollows(err error) string {
+	if errors.Is(err, ErrNoRoom) {
+		return "cheap requests are passed through and others refused until there is memory for the lane"
+	}
+	return "requests are passed through until the lane is asked for again"
 }
 
 // epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails. It tells the
