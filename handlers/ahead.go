@@ -12,6 +12,8 @@ const (
 	aheadOfOne = 4 << 20
 	// aheadOverall bounds them over all answers. What finds no room is copied as it comes.
 	aheadOverall = 128 << 20
+	// aheadShare is how much of the memory they may take.
+	aheadShare = 0.05
 )
 
 // aheadBody is a body whose beginning was read already.

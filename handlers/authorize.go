@@ -63,6 +63,10 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, nil
 	}
 	lane, err := g.lanes.Get(q.resource, q.media.encoding())
+	var full *reflector.NoRoomError
+	if errors.As(err, &full) {
+		return nil, roomless(q, full.After)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +74,9 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, err
 	}
 	if failure := lane.Failure(); failure != nil && failure.Refused {
+		if failure.NoRoom() {
+			return nil, roomless(q, 0)
+		}
 		if failure.Gone() {
 			g.catalog.Forget(q.GVR)
 		}

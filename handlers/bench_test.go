@@ -65,7 +65,7 @@ func (f *benched) newHandler(b *testing.B) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil }, func() observe.FormsStats { return observe.FormsStats{} })
+	metrics := observe.NewMetrics(observe.Sources{})
 	lanes := reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan struct{})

@@ -73,6 +73,15 @@ func unready(q *Request, why error) error {
 	return why
 }
 
+// roomless answers for a resource that there is no memory for, as for a lane that has nothing to show. There may be
+// some after a time.
+func roomless(q *Request, after time.Duration) error {
+	if q.malformed != nil || q.verb() == verbGet || q.passesUnready() {
+		return forwardFor(observe.NoRoom)
+	}
+	return &notReadyError{cause: reflector.ErrNoRoom, after: after}
+}
+
 // isReady tells whether a lane has something to show.
 func isReady(lane *reflector.Reflector) bool {
 	_, err := lane.Cache.State()

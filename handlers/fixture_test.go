@@ -93,8 +93,12 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := observe.NewMetrics(func() []observe.LaneStats { return nil }, func() observe.FormsStats { return observe.FormsStats{} })
-	f.lanes = reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
+	metrics := observe.NewMetrics(observe.Sources{})
+	var wanted Config
+	for _, set := range configure {
+		set(&wanted)
+	}
+	f.lanes = reflector.NewLanes(client, reflector.Config{Memory: wanted.Memory}, metrics, zap.NewNop())
 	ctx, stop := context.WithCancel(t.Context())
 	ready, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); f.lanes.Run(ctx, func() { close(ready) }) }()

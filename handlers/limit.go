@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 )
@@ -28,6 +29,7 @@ type limiter struct {
 	ahead    *semaphore.Weighted // bytes of answers that were read before their clients took them
 	timeout  time.Duration       // of a request that has one
 	shares   shares              // of callers
+	memory   *budget.Budget      // nil: any amount
 }
 
 func newLimiter(draining context.Context, timeout time.Duration) *limiter {

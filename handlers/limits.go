@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -93,13 +94,38 @@ func (l *limiter) enter(ctx context.Context, q *Request) (leave func(), err erro
 	if leave, err = l.shares.watches.Join(q.Caller.Share()); err != nil {
 		return nil, tooMany(0)
 	}
-	return leave, nil
+	return l.alsoMemory(budget.Watches, watchMemory, leave)
 }
 
-// charge takes the caller's share of the bytes that are on their way, before they are; leave is for when they were
-// sent, and may be called again.
+// charge takes the caller's share of the bytes that are on their way, before they are, and the memory that it takes to
+// send them; leave is for when they were sent, and may be called again.
 func (l *limiter) charge(ctx context.Context, q *Request, bytes int64) (leave func(), err error) {
-	return l.seats(ctx, q, l.shares.bytes, 1+bytes/bytesPerSeat)
+	leave, err = l.seats(ctx, q, l.shares.bytes, 1+bytes/bytesPerSeat)
+	if err != nil || bytes < largeAnswer {
+		return leave, err
+	}
+	return l.alsoMemory(budget.Answers, answerMemory, leave)
+}
+
+const (
+	// largeAnswer is how many bytes an answer has at least that is refused where memory is short. What is smaller is
+	// hardly more than its request.
+	largeAnswer = 256 << 10
+	// answerMemory is what a large answer takes while it is sent, however large it is, since it is written piece by piece:
+	// 0.4 MB of objects of 200 kB, and more of larger ones.
+	answerMemory = 1 << 20
+	// watchMemory is what an open watch takes at most, with its part in a connection.
+	watchMemory = 40 << 10
+)
+
+// alsoMemory takes memory for what has been let in otherwise; leave gives back both, and is called where there is none.
+func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) (func(), error) {
+	give, ok := l.memory.Take(purpose, bytes)
+	if !ok {
+		leave()
+		return nil, tooMany(0)
+	}
+	return func() { give(); leave() }, nil
 }
 
 // seats waits for seats of the caller's. leave may be called again.

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -50,6 +51,8 @@ type Config struct {
 	BookmarkInterval time.Duration
 	// Limits are how much callers may have under way.
 	Limits Limits
+	// Memory is what large answers and watches take theirs of; nil is any amount.
+	Memory *budget.Budget
 	// WriteTimeout is how long a client may take to accept one piece of an answer.
 	WriteTimeout time.Duration
 	// Draining ends when the server begins to shut down: watches end.
@@ -99,5 +102,7 @@ func New(c Config) http.Handler {
 		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
 	}
 	s.limiter.shares = newShares(c.Limits)
+	s.limiter.memory = c.Memory
+	s.limiter.ahead = semaphore.NewWeighted(c.Memory.Share(aheadShare, aheadOverall))
 	return s.routes()
 }

@@ -70,6 +70,10 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`bytes` that events may keep alive, for each resource; those of the last 75 seconds may take more")
 	f.Var(&c.Packing, "pack",
 		"`on or off`: keep objects of large resources compressed, a tenth of the memory for a little time at each read")
+	f.Var(&c.MemoryBudget, "memory-budget",
+		"`quantity` of memory that the process may take, as in 2Gi; near it lists are no longer kept compressed, then history is cut, "+
+			"then the resource goes that was read least recently, then large lists are refused; auto is GOMEMLIMIT, else nine tenths "+
+			"of the cgroup's limit; 0 is any amount")
 	f.Int64Var(&c.FormsMemory, "forms-memory", c.FormsMemory,
 		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,

@@ -43,6 +43,11 @@ type Config struct {
 	HistoryBytes  int64
 	// Packing says which objects are kept compressed.
 	Packing Packing
+	// MemoryBudget is how much memory the process may take. Run finds out how much there is where it is OwnMemory, which
+	// New takes for any amount.
+	MemoryBudget MemoryBudget
+	// MemoryMarks are where something is done about it. They have no flag.
+	MemoryMarks MemoryMarks
 	// FormsMemory, not below 0, bounds the bytes of what is compressed ahead, of all resources together (wire.Forms).
 	FormsMemory int64
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
@@ -70,6 +75,7 @@ func Defaults() Config {
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
+		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 	}
 }

@@ -6,9 +6,10 @@
 // the listener. On the way down, when the context ends or a part fails: readiness says no and watches end; requests
 // finish, at most for Config.ShutdownGrace; lanes stop; then idle connections to the upstream are closed.
 //
-// Serve owns a goroutine for each of these: the lanes, the preload, the reading of the serving certificate, the HTTP
-// server, and the one that waits for the end and drains. Connections are the HTTP server's.
+// Serve owns a goroutine for each of these: the lanes, the memory budget, the preload, the reading of the serving
+// certificate, the HTTP server, and the one that waits for the end and drains. Connections are the HTTP server's.
 //
-// It never reads flags or the environment, but for a service account's when it is told no kubeconfig; it never retries
-// what a part gave up, and it keeps no state between two facades of one process.
+// It never reads flags or the environment, but for a service account's when it is told no kubeconfig; Run finds out how
+// much memory there is, and tells the collector, which belongs to the whole process. It never retries what a part gave
+// up, and it keeps no state between two facades of one process.
 package facade

@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -26,6 +27,7 @@ type Facade struct {
 	discoverer *http.Client // of the catalog; a client of its own
 	catalog    *upstream.Catalog
 	forms      *wire.Forms
+	memory     *budget.Budget
 	lanes      *reflector.Lanes
 	metrics    *observe.Metrics
 	preload    *preload
@@ -55,10 +57,13 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f := &Facade{config: c, log: log, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
-	f.metrics = observe.NewMetrics(f.Lanes, func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) })
+	f.memory = newMemory(f, c)
+	f.metrics = observe.NewMetrics(observe.Sources{
+		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
+	})
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
-		PagedFrom: c.PagedFrom,
+		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage),
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{
@@ -78,7 +83,7 @@ func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
-		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms,
+		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),

@@ -16,7 +16,7 @@ func (f *Facade) Lanes() []observe.LaneStats {
 			ObjectMemory: s.ObjectMemory,
 			Indexes:      s.Indexes, OwnIndexes: s.OwnIndexes, IndexBytes: s.IndexBytes, Indexed: s.Indexed,
 			Filled: progress.Objects, Expected: progress.Expected,
-			HistoryBytes: s.HistoryBytes, Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
+			HistoryBytes: s.HistoryBytes, FillBytes: s.FillBytes + lane.PageBytes(), Feeds: int(s.Feeds), Watchers: int(s.Watchers), Applied: s.Applied, Expired: s.Expired,
 		})
 	}
 	return all

@@ -119,7 +119,7 @@ func (p *preload) keep(resource upstream.Resource, name string) (filling []*refl
 		if !reflector.Offers(resource, encoding) {
 			continue
 		}
-		lane, err := p.lanes.Get(resource, encoding)
+		lane, err := p.lanes.Keep(resource, encoding)
 		if err != nil {
 			errs = append(errs, err)
 			continue

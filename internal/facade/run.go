@@ -20,6 +20,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	LogLibraries(log)
 	boundGarbage()
+	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer func() { _ = log.Sync() }() // stderr may not be syncable
 	config, err := RESTConfig(c)
 	if err != nil {

@@ -15,7 +15,7 @@ type LaneStats struct {
 	ObjectMemory             int64
 	Indexes, OwnIndexes      int // in all, and those that the lane has built by itself
 	IndexBytes               int64
-	HistoryBytes             int64
+	HistoryBytes, FillBytes  int64
 	Feeds, Watchers          int
 	Applied, Expired         uint64 // since the lane started
 	Indexed                  uint64 // indexes built by itself since then
@@ -63,6 +63,8 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 	c.add(counter, "built_indexes_total", "Indexes that the lane has built because they were asked for, since it started.",
 		func(s LaneStats) float64 { return float64(s.Indexed) })
 	c.add(gauge, "history_bytes", "Bytes that only the history keeps.", func(s LaneStats) float64 { return float64(s.HistoryBytes) })
+	c.add(gauge, "fill_bytes", "Bytes of memory that the objects take that have arrived of the list that fills the lane.",
+		func(s LaneStats) float64 { return float64(s.FillBytes) })
 	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
 	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })
 	c.add(counter, "applied_events_total", "Upstream events applied since the lane started.",

@@ -24,8 +24,15 @@ type Metrics struct {
 	access         accessMetrics
 }
 
-// NewMetrics registers the metrics; lanes and forms are read by the collector at each scrape.
-func NewMetrics(lanes LaneSource, forms FormsSource) *Metrics {
+// Sources are what is read at each scrape.
+type Sources struct {
+	Lanes  LaneSource
+	Forms  FormsSource
+	Memory MemorySource
+}
+
+// NewMetrics registers the metrics. What has no source has none.
+func NewMetrics(sources Sources) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry()}
 	m.requests = counter("requests_total", "Requests answered, by who answered: cache, upstream or facade.",
 		"verb", "group", "version", "resource", "code", "source")
@@ -47,8 +54,21 @@ func NewMetrics(lanes LaneSource, forms FormsSource) *Metrics {
 	m.access = newAccessMetrics()
 	m.registry.MustRegister(m.access.all()...)
 	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
-		m.questions, m.watchEvents, newLaneCollector(lanes), newFormsCollector(forms), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.questions, m.watchEvents, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	sources.register(m.registry)
 	return m
+}
+
+func (s Sources) register(in *prometheus.Registry) {
+	if s.Lanes != nil {
+		in.MustRegister(newLaneCollector(s.Lanes))
+	}
+	if s.Forms != nil {
+		in.MustRegister(newFormsCollector(s.Forms))
+	}
+	if s.Memory != nil {
+		in.MustRegister(newMemoryCollector(s.Memory))
+	}
 }
 
 func counter(name, help string, labels ...string) *prometheus.CounterVec {

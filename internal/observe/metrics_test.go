@@ -16,9 +16,18 @@ import (
 
 // filled is every metric with at least one series.
 func filled() *Metrics {
-	m := NewMetrics(func() []LaneStats {
-		return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7}}
-	}, func() FormsStats { return FormsStats{Bytes: 1} })
+	m := NewMetrics(Sources{
+		Lanes: func() []LaneStats {
+			return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7}}
+		},
+		Forms: func() FormsStats { return FormsStats{Bytes: 1} },
+		Memory: func() MemoryStats {
+			return MemoryStats{
+				Accounted: map[string]int64{"lanes": 1}, Relieved: map[string]int64{"forms": 1}, RelievedOf: map[string]int64{"forms": 1},
+				Refused: map[string]int64{"answers": 1},
+			}
+		},
+	})
 	m.Done(&Event{Method: "GET", Scope: "cluster", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Discovered: true, Source: FromCache, Code: 200, Bytes: 5})
 	m.Done(&Event{Method: "GET", Scope: "resource", Verb: "get", Version: "v1", Resource: "nonsense", Source: FromUpstream, Reason: Undiscovered, Code: 404, Took: time.Second})
 	m.Done(&Event{Method: "GET", Verb: "get", Source: FromFacade, Code: 200}) // health
@@ -47,6 +56,7 @@ listfacade_lane_applied_events_total counter encoding,group,resource,version
 listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_expired_watches_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
+listfacade_lane_fill_bytes gauge encoding,group,resource,version
 listfacade_lane_fill_expected_objects gauge encoding,group,resource,version
 listfacade_lane_fill_objects gauge encoding,group,resource,version
 listfacade_lane_history_bytes gauge encoding,group,resource,version
@@ -60,6 +70,13 @@ listfacade_lane_resource_version gauge encoding,group,resource,version
 listfacade_lane_stale_seconds gauge encoding,group,resource,version
 listfacade_lane_synced gauge encoding,group,resource,version
 listfacade_lane_watchers gauge encoding,group,resource,version
+listfacade_memory_accounted_bytes gauge account
+listfacade_memory_budget_bytes gauge 
+listfacade_memory_mapped_bytes gauge 
+listfacade_memory_refused_total counter account
+listfacade_memory_relieved_bytes_total counter step
+listfacade_memory_relieved_total counter step
+listfacade_memory_used_bytes gauge 
 listfacade_request_duration_seconds histogram source,verb
 listfacade_requests_total counter code,group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb

@@ -64,6 +64,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	}
 	if settings.Smallest() {
 		c.FormsMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
+		c.MemoryBudget, c.MemoryMarks.History = 1<<40, 0 // cut every second
 	}
 	for _, change := range changes {
 		change(&c)
