@@ -56,7 +56,7 @@ var podSized = strings.Repeat("x", 15<<10)
 
 func (f *benched) newHandler(b *testing.B) http.Handler {
 	b.Helper()
-	client, err := upstream.NewClient(f.Config())
+	client, err := upstream.NewClient(f.Config(), upstream.Hop{})
 	if err != nil {
 		b.Fatal(err)
 	}

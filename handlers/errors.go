@@ -56,7 +56,14 @@ var errNotServed = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Message: "listfacade does not hold this, and passes on only what is asked with a bearer token: ask kube-apiserver",
 }}
 
-// errLargeReview is a review of oneself with more bytes than any has.
+// errLoop is a request that comes back: nobody answers it.
+var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
+	Status: metav1.StatusFailure, Code: http.StatusLoopDetected,
+	Message: "this request has come through this listfacade before, or through too many: the kube-apiserver of its kubeconfig is " +
+		"the listfacade itself, or one that reads from it",
+}}
+
+// errLargeReview is a review with more bytes than any has.
 var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
 // errNoRoute is a path below one of kube-apiserver's APIs that none of its routes has (semantics 8.4).

@@ -83,7 +83,7 @@ func newFacade(t *testing.T, configure ...func(*Config)) *facade {
 func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)) *facade {
 	t.Helper()
 	f := &facade{FakeUpstream: testkit.NewFakeUpstream(t, kind), allow: func(auth.Attributes) bool { return true }, broken: make(chan struct{})}
-	client, err := upstream.NewClient(f.Config())
+	client, err := upstream.NewClient(f.Config(), upstream.Hop{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	return o
 }
 
-// boundBody bounds how long a request's body is waited for. Nobody here reads one, but of reviews of oneself; net/http
+// boundBody bounds how long a request's body is waited for. Nobody here reads one, but of reviews; net/http
 // does, over HTTP/1, before it sends an answer or takes the next request, unless the connection ends with the answer.
 func (o *reply) boundBody() {
 	if o.r.ContentLength == 0 {

@@ -57,7 +57,7 @@ type Request struct {
 	arrived time.Time     // before anything was asked on its behalf
 	upgrade bool          // a watch over a websocket
 	token   string        // the caller's, where it was what proved the caller; it lives as long as the request
-	body    []byte        // of a review of oneself; nothing else has one
+	body    []byte        // of a review; nothing else has one
 	// undiscovered says why discovery could not be asked about the resource.
 	undiscovered error
 	// reason says why the cache is not asked; empty when it may be.

@@ -30,12 +30,16 @@ type resolver struct {
 	uncached map[schema.GroupResource]bool
 	timeout  time.Duration
 	passAs   PassThroughAs
+	hop      upstream.Hop
 }
 
 // resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	if err := withinBounds(r.RequestURI, r.URL); err != nil {
 		return nil, err
+	}
+	if about != aboutHealth && v.hop.Sees(r.Header) {
+		return nil, errLoop // before anybody is authenticated: the question would come back, too
 	}
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header, arrived: e.Began,
@@ -120,7 +124,7 @@ func (q *Request) allowsMethod() bool {
 		return true
 	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath)
-	case isSelfReview(q):
+	case isReview(q):
 		return true
 	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == verbProxy:
 		return false

@@ -58,7 +58,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	out.atEnd(leave)
-	if isSelfReview(q) {
+	if isReview(q) {
 		if err := q.readReview(r.Body); err != nil {
 			return err
 		}

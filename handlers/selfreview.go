@@ -18,9 +18,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// A review of oneself is a POST that writes nothing: kubectl auth whoami and kubectl auth can-i send them. They are
-// passed on in the caller's name where that can be; who has no token is answered here, since the facade knows who he is
-// and may ask what he may do.
+// A review is a POST that writes nothing: kubectl auth whoami and kubectl auth can-i send those of oneself, servers
+// that delegate, as a facade behind this one, those of others. They are passed on in the caller's name where that can
+// be; who has no token is answered about himself here, since the facade knows who he is and may ask what he may do.
 
 // SelfReviewer asks what a caller may do, in the caller's own words.
 type SelfReviewer interface {
@@ -32,8 +32,8 @@ const (
 	canI   = "selfsubjectaccessreviews"
 )
 
-// isSelfReview tells a review of oneself.
-func isSelfReview(q *Request) bool {
+// isReview tells a review, of oneself or of others.
+func isReview(q *Request) bool {
 	return q.method == http.MethodPost && upstream.IsQuestion(q.url.Path)
 }
 
@@ -53,7 +53,7 @@ func (q *Request) readReview(from io.Reader) error {
 // answersReview tells whether a review is answered here rather than passed on.
 func answersReview(q *Request) bool {
 	byName := q.Caller.Way == auth.ByCertificate || q.Caller.Way == auth.ByFrontProxy
-	return byName && isSelfReview(q) && q.info.APIVersion == "v1" && (q.info.Resource == whoAmI || q.info.Resource == canI)
+	return byName && isReview(q) && q.info.APIVersion == "v1" && (q.info.Resource == whoAmI || q.info.Resource == canI)
 }
 
 // reviewCodecs read and write reviews.

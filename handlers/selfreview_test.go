@@ -6,18 +6,18 @@ import (
 	"testing"
 )
 
-// A review of oneself is what the upstream is sent as one, and nothing else: every other POST is refused here.
-func TestIsSelfReview(t *testing.T) {
+// A review is what the upstream is sent as one, and nothing else: every other POST is refused here.
+func TestIsReview(t *testing.T) {
 	const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	for path, want := range map[string]bool{
 		reviews: true, "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews": true, "/apis/authentication.k8s.io/v1/selfsubjectreviews": true,
-		reviews + "/": false, reviews + "/a": false, "/apis/authorization.k8s.io/v1/subjectaccessreviews": false,
+		reviews + "/": false, reviews + "/a": false, "/apis/authorization.k8s.io/v1/subjectaccessreviews": true,
 		"/apis/authorization.k8s.io/v1/namespaces/a/selfsubjectaccessreviews": false, "/api/v1/selfsubjectreviews": false,
-		"/apis/authentication.k8s.io/v1/tokenreviews": false,
+		"/apis/authentication.k8s.io/v1/tokenreviews": true, "/apis/authorization.k8s.io/v1/namespaces/a/localsubjectaccessreviews": false,
 	} {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodGet} {
 			q := &Request{method: method, url: &url.URL{Path: path}}
-			if got := isSelfReview(q); got != (want && method == http.MethodPost) {
+			if got := isReview(q); got != (want && method == http.MethodPost) {
 				t.Errorf("%s %s: %t", method, path, got)
 			}
 		}

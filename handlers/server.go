@@ -24,6 +24,7 @@ type Config struct {
 	Documents     *upstream.Documents
 	Fields        *upstream.Fields
 	Upstream      *upstream.PassThrough
+	Hop           upstream.Hop // names this facade to itself
 	Authenticator Authenticator
 	Authorizer    Authorizer
 	// SelfReviewer answers reviews of oneself; nil where every caller acts as the kubeconfig's user.
@@ -89,7 +90,7 @@ type times struct {
 // New makes the handler of everything that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs},
+		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		limiter:   newLimiter(c.Draining, c.RequestTimeout),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},

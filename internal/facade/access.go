@@ -34,6 +34,7 @@ type access struct {
 type surroundings struct {
 	config  *rest.Config     // how the upstream is reached that is read
 	client  *upstream.Client // of that upstream
+	hop     upstream.Hop
 	pods    rbac.PodExists
 	metrics *observe.Metrics
 	log     *zap.Logger
@@ -47,11 +48,11 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	}
 	a := &access{reviewable: &reviewable{log: s.log.Named("reviews")}}
 	a.parts = append(a.parts, a.reviewable.run)
-	authentication, err := a.reviewer(c.Authentication.Kubeconfig, s.config)
+	authentication, err := a.reviewer(c.Authentication.Kubeconfig, s)
 	if err != nil {
 		return nil, fmt.Errorf("reach who reviews tokens: %w", err)
 	}
-	authorization, err := a.reviewer(c.Authorization.Kubeconfig, s.config)
+	authorization, err := a.reviewer(c.Authorization.Kubeconfig, s)
 	if err != nil {
 		return nil, fmt.Errorf("reach who reviews rights: %w", err)
 	}
@@ -65,14 +66,15 @@ func newAccess(c Config, s surroundings) (*access, error) {
 }
 
 // reviewer is a client of its own, of the kubeconfig's upstream if there is one.
-func (a *access) reviewer(kubeconfig string, config *rest.Config) (*upstream.Reviewer, error) {
+func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer, error) {
+	config := s.config
 	if kubeconfig != "" {
 		var err error
 		if config, err = RESTConfig(Config{Kubeconfig: kubeconfig}); err != nil {
 			return nil, err
 		}
 	}
-	reviewer, err := upstream.NewReviewer(config)
+	reviewer, err := upstream.NewReviewer(config, s.hop)
 	if err == nil {
 		a.clients = append(a.clients, reviewer)
 	}
@@ -114,7 +116,8 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 
 // authorize follows, besides, what tells that rights may have changed and that identities are no more.
 func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
-	objects, err := metadata.NewForConfig(s.config)
+	config := s.hop.Config(s.config)
+	objects, err := metadata.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
@@ -122,7 +125,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 	if err != nil {
 		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
-	roles, err := rbacclient.NewForConfig(s.config)
+	roles, err := rbacclient.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}

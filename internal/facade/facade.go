@@ -24,6 +24,7 @@ type Facade struct {
 	config     Config
 	log        *zap.Logger
 	client     *upstream.Client
+	hop        upstream.Hop
 	discoverer *http.Client // of the catalog; a client of its own
 	catalog    *upstream.Catalog
 	forms      *wire.Forms
@@ -41,11 +42,12 @@ type Facade struct {
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
 // Validate refuses makes no promises.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
-	client, err := upstream.NewClient(config)
+	hop := upstream.NewHop()
+	client, err := upstream.NewClient(config, hop)
 	if err != nil {
 		return nil, err
 	}
-	forDiscovery := upstream.ForDiscovery(config)
+	forDiscovery := upstream.ForDiscovery(config, hop)
 	discoverer, err := rest.HTTPClientFor(forDiscovery)
 	if err != nil {
 		return nil, fmt.Errorf("prepare discovery's client: %w", err)
@@ -54,7 +56,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
-	f := &Facade{config: c, log: log, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
+	f := &Facade{config: c, log: log, hop: hop, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
 	f.memory = newMemory(f, c)
@@ -67,7 +69,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{
-		config: config, client: client, pods: pods{f.lanes}.exist, metrics: f.metrics, log: log,
+		config: config, client: client, hop: hop, pods: pods{f.lanes}.exist, metrics: f.metrics, log: log,
 	}); err != nil {
 		return nil, err
 	}
@@ -83,7 +85,7 @@ func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
-		Upstream: upstream.NewPassThrough(f.client), Forms: f.forms, Memory: f.memory,
+		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),

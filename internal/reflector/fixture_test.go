@@ -87,7 +87,7 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 	t.Helper()
 	r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
 	var err error
-	if r.client, err = upstream.NewClient(r.Config()); err != nil {
+	if r.client, err = upstream.NewClient(r.Config(), upstream.Hop{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.client.CloseIdle)

@@ -13,8 +13,8 @@ const discoveryLimit = 64 << 20
 
 // ForDiscovery returns a configuration for client-go's discovery, which reads an answer to its end, whatever that is:
 // answers fail when they exceed 64 MiB.
-func ForDiscovery(config *rest.Config) *rest.Config {
-	bounded := rest.CopyConfig(config)
+func ForDiscovery(config *rest.Config, hop Hop) *rest.Config {
+	bounded := hop.Config(config)
 	bounded.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return boundTransport{next: next, limit: discoveryLimit}
 	})

@@ -35,11 +35,12 @@ type Client struct {
 	http      *http.Client
 	anonymous http.RoundTripper // for the credentials of others: it has none, and connections of its own
 	outage    *outage
+	hop       Hop
 }
 
-// NewClient makes a client of the upstream that config names. The transport asks for identity encoding: a compressed
-// watch would cost the upstream CPU for each event and the facade the same again.
-func NewClient(config *rest.Config) (*Client, error) {
+// NewClient makes a client of the upstream that config names, for the facade that hop names. The transport asks for
+// identity encoding: a compressed watch would cost the upstream CPU for each event and the facade the same again.
+func NewClient(config *rest.Config, hop Hop) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
 	config.Timeout = 0 // each request has a context; a client-wide timeout would end every watch
@@ -57,7 +58,7 @@ func NewClient(config *rest.Config) (*Client, error) {
 	}
 	clock := &outage{}
 	return &Client{
-		base: base, outage: clock, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock},
+		base: base, outage: clock, hop: hop, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock},
 		http: &http.Client{
 			Transport: listeningTransport{RoundTripper: transport, outage: clock},
 			// A redirect would carry the facade's credentials to wherever the answer points.
@@ -105,7 +106,8 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 		return nil, fmt.Errorf("address the upstream: %w", err)
 	}
 	request.Header.Set("Accept", accept)
-	request.Header.Set("User-Agent", "listfacade")
+	request.Header.Set("User-Agent", UserAgent)
+	c.hop.sign(request.Header, nil)
 	return request, nil
 }
 

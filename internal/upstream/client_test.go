@@ -10,7 +10,7 @@ import (
 )
 
 func TestClientKeepsTheDefaultClientAsItIs(t *testing.T) {
-	client, err := NewClient(testkit.NewFakeUpstream(t, configMaps).Config())
+	client, err := NewClient(testkit.NewFakeUpstream(t, configMaps).Config(), Hop{})
 	if err != nil {
 		t.Fatal(err)
 	}

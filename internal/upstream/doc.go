@@ -7,8 +7,10 @@
 // Fields knows by which fields the upstream selects, where not every release of it does.
 //
 // It promises:
-//   - nothing upstream is ever changed: it sends GETs, access reviews, its own and those of internal/auth, and what
-//     clients ask about themselves (question.go);
+//   - nothing upstream is ever changed: it sends GETs, reviews, its own and those of internal/auth, and the reviews
+//     that clients send (question.go);
+//   - what it asks names the facade, and those that it came through (hop.go), so that an upstream which is the facade
+//     itself is noticed;
 //   - how long the upstream has answered nobody is one clock for all who ask it through a Client (outage.go);
 //   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
 //   - no request leaves for a place other than the one upstream, or in another name than its Speaker's; the bearer

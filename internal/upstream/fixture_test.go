@@ -28,7 +28,7 @@ func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) 
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
 		var err error
-		if r.client, err = NewClient(r.Config()); err != nil {
+		if r.client, err = NewClient(r.Config(), Hop{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(r.client.CloseIdle)

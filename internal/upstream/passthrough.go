@@ -45,7 +45,7 @@ func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: c
 type BodyReader func(answer *http.Response) io.ReadCloser
 
 // Serve sends the request on in a speaker's name and copies the answer, whose body is read through what read makes of
-// it; nil reads it as it is. The request is a GET or a HEAD, or the POST of a question about the speaker itself, whose
+// it; nil reads it as it is. The request is a GET or a HEAD, or the POST of a question (question.go), whose
 // body of at most 64 KiB is sent on, too (question.go).
 //
 // It returns an *UnreachableError when there is no answer to copy, a *RefusedError when the answer is about the
@@ -154,6 +154,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Speaker) (*http.Request, error
 	if len(out.Header["User-Agent"]) == 0 {
 		out.Header["User-Agent"] = []string{""} // not Go's own
 	}
+	p.client.hop.sign(out.Header, r.Header)
 	as.sign(out.Header)
 	return out, nil
 }

@@ -8,18 +8,21 @@ import (
 	"strings"
 )
 
-// questions are the groups and resources of which a POST changes nothing: who asks, and what he may do. kubectl's auth
-// commands ask them.
+// questions are the groups and resources of which a POST changes nothing: who somebody is, and what he may do.
+// kubectl's auth commands ask about themselves, and servers that delegate, as a facade behind this one does, about
+// their callers.
 var questions = [][2]string{
 	{"authentication.k8s.io", "selfsubjectreviews"},
+	{"authentication.k8s.io", "tokenreviews"},
 	{"authorization.k8s.io", "selfsubjectaccessreviews"},
 	{"authorization.k8s.io", "selfsubjectrulesreviews"},
+	{"authorization.k8s.io", "subjectaccessreviews"},
 }
 
 // QuestionLimit bounds, in bytes, the body of such a POST; one is a few hundred bytes.
 const QuestionLimit = 64 << 10
 
-// IsQuestion tells whether a POST to a path asks something about who sends it, and changes nothing.
+// IsQuestion tells whether a POST to a path asks who somebody is or what he may do, and changes nothing.
 func IsQuestion(path string) bool {
 	parts := strings.Split(path, "/") // "", apis, group, version, resource
 	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" && slices.Contains(questions, [2]string{parts[2], parts[4]})

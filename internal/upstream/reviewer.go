@@ -27,8 +27,8 @@ type Reviewer struct {
 
 // NewReviewer makes a reviewer that asks with the credentials of config, which may be others than those that objects
 // are read with, of another address of the upstream.
-func NewReviewer(config *rest.Config) (*Reviewer, error) {
-	client, err := NewClient(apart(config))
+func NewReviewer(config *rest.Config, hop Hop) (*Reviewer, error) {
+	client, err := NewClient(apart(config), hop)
 	if err != nil {
 		return nil, err
 	}

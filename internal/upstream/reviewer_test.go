@@ -19,7 +19,7 @@ func inReview(t *testing.T, test func(*testing.T, *rig, *Reviewer)) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		config := r.Config()
 		config.BearerToken = "reviewers"
-		reviewer, err := NewReviewer(config)
+		reviewer, err := NewReviewer(config, Hop{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestSpeakers(t *testing.T) {
 				config := r.Config()
 				config.BearerToken = "facades"
 				var err error
-				if r.client, err = NewClient(config); err != nil {
+				if r.client, err = NewClient(config, Hop{}); err != nil {
 					t.Fatal(err)
 				}
 				defer r.client.CloseIdle()
@@ -254,7 +254,7 @@ func TestNeverSent(t *testing.T) {
 			{Speaker{}, "GET", "/x"}, {WithToken(""), "GET", "/x"},
 			{AsKubeconfig(), "GET", many}, {AsKubeconfig(), "OPTIONS", "*"},
 			{AsKubeconfig(), "POST", "/x"}, {AsKubeconfig(), "DELETE", "/x"}, {AsKubeconfig(), "PUT", "/x"}, {AsKubeconfig(), "PATCH", "/x"},
-			{AsKubeconfig(), "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"},
+			{AsKubeconfig(), "POST", "/apis/authorization.k8s.io/v1/namespaces/a/localsubjectaccessreviews"},
 			{AsKubeconfig(), "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/x"},
 			{AsKubeconfig(), "POST", "/apis/authorization.k8s.io//selfsubjectaccessreviews"},
 			{AsKubeconfig(), "DELETE", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"},

@@ -111,7 +111,6 @@ func Test24NothingButReads(t *testing.T) {
 	way.since()
 	for _, path := range append([]string{
 		"/api/v1/namespaces/oracle/pods/alpha/eviction", "/api/v1/namespaces/oracle/pods/alpha/binding", "/api/v1/namespaces/oracle/serviceaccounts/robot/token",
-		"/apis/authorization.k8s.io/v1/subjectaccessreviews", "/apis/authentication.k8s.io/v1/tokenreviews",
 		"/apis/authorization.k8s.io/v1/namespaces/oracle/localsubjectaccessreviews", "/api/v1/namespaces/oracle/configmaps/named?dryRun=All",
 	}, reads...) {
 		for _, method := range writes {

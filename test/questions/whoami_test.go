@@ -84,7 +84,7 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reviews, err := upstream.NewReviewer(config)
+	reviews, err := upstream.NewReviewer(config, upstream.Hop{})
 	if err != nil {
 		t.Fatal(err)
 	}

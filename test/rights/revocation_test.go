@@ -38,7 +38,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	f := suite.NewFixture(t, suite.Cluster(t))
-	client, err := upstream.NewClient(f.Config)
+	client, err := upstream.NewClient(f.Config, upstream.Hop{})
 	if err != nil {
 		t.Fatal(err)
 	}
