@@ -9,6 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
@@ -63,12 +64,21 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return rv, nil
 }
 
+// fills tells a list by which a facade behind this one fills a lane, or calls it over: all who read there share it, so
+// that a proof is worth more than what it saves here.
+func (q *Request) fills() bool {
+	return q.header.Get("User-Agent") == upstream.UserAgent && !q.namesOne()
+}
+
 // answerTo is what the upstream would have to send for a list. Who continues one reads it to its end, page by page, so
 // for the next page it is all that is left: once the lane is where the first page was, the upstream is spared the rest.
 func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	state, err := lane.Cache.State()
 	if err != nil {
 		return fresh.Answer{}
+	}
+	if q.fills() {
+		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
 	a := fresh.Answer{Objects: state.Count(span), Bytes: int(state.Bytes(span))}

@@ -84,6 +84,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	if q.sendsInitialEvents() {
 		initial = bookmarks.Owed
 	}
+	if stream.bookmarking && life <= fenceLife && !q.sendsInitialEvents() {
+		stream.awaits(ctx, lane, began.Add(life))
+	}
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
 		Start: began, Deadline: began.Add(life), Interval: s.times.bookmarks, InitialEvents: initial,
 		Floor: uint64(floor),
@@ -160,6 +163,7 @@ type watchStream struct {
 	schedule    bookmarks.Schedule
 	bookmarking bool
 	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
+	awaited     awaited
 	stale       func() bool
 	revoked     <-chan struct{} // closed when the right to the watch has ended
 	initial     func()          // called when the initial events were sent, and again
@@ -259,8 +263,11 @@ func (s *watchStream) bookmark() {
 // due is when the next bookmark is to be tried.
 func (s *watchStream) due() (time.Time, bool) {
 	at, ok := s.schedule.Next()
-	if s.stale() && ok {
-		return time.Now().Add(time.Second), s.bookmarking // look again then
+	switch {
+	case s.stale() && ok:
+		at = time.Now().Add(time.Second) // look again then
+	case s.awaited.before(s.watcher.Progress()):
+		at = latest(at, time.Now().Add(awaitedEvery))
 	}
 	return at, ok && s.bookmarking
 }

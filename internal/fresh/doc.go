@@ -11,7 +11,8 @@
 //   - A roll call is one list of the names and versions of all objects of a small resource. If they are the lane's, the
 //     lane's content is that of the list's version, however long it heard nothing (rollcall.go).
 //   - A fence is a second, short watch from where the lane is. It brings what the lane lacks, and ends with a bookmark,
-//     which proves that nothing is missing before it (fence.go).
+//     which proves that nothing is missing before it (fence.go). Where the upstream is a facade, that has its own lane
+//     fenced first (Prover.Advance).
 //
 // It promises:
 //   - a proof is sent after everybody began to wait who takes it for one (groupcommit.go);

@@ -88,16 +88,9 @@ func (p *Prover) proveByFence(ctx context.Context, now reading) (*cache.State, e
 // bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up
 // to date for that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
 func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
-	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) {
-		return ErrUnproven // without bookmarks a fence would prove nothing
+	if _, err := p.fence(ctx); err != nil {
+		return err
 	}
-	if !p.wantFences() {
-		return errOver
-	}
-	probing, cancel := context.WithTimeout(ctx, fenceWait)
-	defer cancel()
-	// If it fails the bookmark proves less, and is looked at.
-	_, _ = p.membership.own.current(probing, p.membership.source)
 	if _, err := p.lane.WaitFor(ctx, rv, fenceWait); err == nil {
 		return nil
 	}
@@ -107,6 +100,31 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	until := time.Now().Add(fencePause)
 	p.fences.notBefore.Store(&until)
 	return ErrUnproven
+}
+
+// fence lets fences be opened, and probes the resource itself. Its version is 0 when that fails: the bookmark proves
+// less then, and is looked at.
+func (p *Prover) fence(ctx context.Context) (cache.RV, error) {
+	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) {
+		return 0, ErrUnproven // without bookmarks a fence would prove nothing
+	}
+	if !p.wantFences() {
+		return 0, errOver
+	}
+	ctx, cancel := context.WithTimeout(ctx, fenceWait)
+	defer cancel()
+	now, _ := p.membership.own.current(ctx, p.membership.source)
+	return now.rv, nil
+}
+
+// Advance lets the lane itself be brought, by a fence, to what the upstream has now, and returns that version. It does
+// not wait for the fence. It is for who is told by a bookmark how far the lane is, as the fence of a facade behind this
+// one: what readers are shown may lie above that (cache.Lane.Vouch). ErrUnproven means that it cannot be brought there.
+func (p *Prover) Advance(ctx context.Context) (cache.RV, error) {
+	if p.distrusted.Load() {
+		return 0, ErrUnproven
+	}
+	return p.fence(ctx)
 }
 
 // isPast tells whether a moment is over; that of nil is.

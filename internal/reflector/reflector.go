@@ -87,6 +87,11 @@ func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer)
 	return r.prover.Reach(ctx, rv, answer)
 }
 
+// Advance lets the lane be brought to what the upstream has now, which takes up to two seconds if it is quiet, and
+// returns that version. It waits for a probe, and no longer; fresh.ErrUnproven means that the lane cannot be brought
+// there. ctx is the watch's whose bookmark is to say so.
+func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.prover.Advance(ctx) }
+
 // Fence implements fresh.Filler.
 func (r *Reflector) Fence(ctx context.Context) { r.writer.fence(ctx) }
 
