@@ -104,7 +104,11 @@ type conformance struct {
 }
 
 func newConformance(t *testing.T, seed uint64) *conformance {
-	return &conformance{oracle: newOracle(t), seed: seed, slots: make(chan struct{}, conformanceStreams), codes: map[int]int{}}
+	return conformanceOf(newOracle(t), seed)
+}
+
+func conformanceOf(oracle *testkit.Oracle, seed uint64) *conformance {
+	return &conformance{oracle: oracle, seed: seed, slots: make(chan struct{}, conformanceStreams), codes: map[int]int{}}
 }
 
 func (c *conformance) ask(t *testing.T, number int, q testkit.Question) {

@@ -20,11 +20,10 @@ import (
 )
 
 // workloadCluster is where workloads run: a cluster without controllers, so that nobody but scripts writes what they
-// watch, and one facade.
+// watch, and facades: one, and the last of three in a row.
 type workloadCluster struct {
 	*suite.Fixture
-	run    *suite.Facade
-	oracle *testkit.Oracle
+	facades []*suite.Facade
 }
 
 func newWorkloadCluster(t *testing.T) *workloadCluster {
@@ -34,19 +33,20 @@ func newWorkloadCluster(t *testing.T) *workloadCluster {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
-	run := suite.StartFacade(t, own, func(c *facade.Config) {
+	chain := suite.StartChain(t, own, 3, func(c *facade.Config) {
 		c.BookmarkInterval = 100 * time.Millisecond
 		// A lane's window begins with it, in either encoding: no watch asks for what was before.
 		c.Preload, c.PreloadEncodings = []string{"configmaps", "pods", "events", "nodes", "namespaces"}, []string{"json", "protobuf"}
 	})
-	c := &workloadCluster{Fixture: suite.NewFixture(t, own), run: run}
-	c.oracle = c.Oracle(t, c.run)
-	return c
+	return &workloadCluster{Fixture: suite.NewFixture(t, own), facades: []*suite.Facade{chain[0], chain[2]}}
 }
 
-// slot has custom resources of its own in a workload cluster. One workload at a time runs in it.
+// slot has custom resources of its own in a workload cluster, and one of its facades. One workload at a time runs in
+// it.
 type slot struct {
 	*workloadCluster
+	server  *suite.Facade
+	oracle  *testkit.Oracle
 	group   string
 	defined map[string]definition // by resource
 }
@@ -56,7 +56,11 @@ type definition struct{ column, unselectable, version, note bool }
 
 func (c *workloadCluster) newSlot(t *testing.T, number int) *slot {
 	t.Helper()
-	s := &slot{workloadCluster: c, group: fmt.Sprintf("slot%d.example.com", number), defined: map[string]definition{}}
+	s := &slot{
+		workloadCluster: c, server: c.facades[number%len(c.facades)], group: fmt.Sprintf("slot%d.example.com", number),
+		defined: map[string]definition{},
+	}
+	s.oracle = s.Oracle(t, s.server)
 	for _, resource := range []string{"gadgets", "rings"} {
 		s.define(t, resource, definition{})
 	}

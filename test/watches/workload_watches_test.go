@@ -102,8 +102,8 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 }
 
 // cached tells why the facade's own cache does not have a version: a list may be the upstream's answer.
-func (c *workloadCluster) cached(gvr schema.GroupVersionResource, version uint64) error {
-	for _, lane := range c.run.Lanes() {
+func (s *slot) cached(gvr schema.GroupVersionResource, version uint64) error {
+	for _, lane := range s.server.Lanes() {
 		switch {
 		case lane.Group != gvr.Group || lane.Version != gvr.Version || lane.Resource != gvr.Resource:
 			continue

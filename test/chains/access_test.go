@@ -1,0 +1,131 @@
+package chains
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestCallersBehind: the last of three facades knows its callers and what they may do as kube-apiserver does, although
+// it can ask nobody but the facade before it; what is passed on reaches kube-apiserver in the caller's own name.
+func TestCallersBehind(t *testing.T) {
+	cluster := suite.Cluster(t)
+	s := suite.NewFixture(t, cluster)
+	s.Put(t, suite.ConfigMaps, "there", "t=a", "1")
+	token := facadeToken(t, cluster, s)
+	last := suite.StartDelegating(t, cluster)
+	for range 2 {
+		config := cluster.ConfigWithToken(token)
+		config.Host, config.CAFile = last.URL, last.Config.CAFile
+		last = suite.LaunchDelegating(t, testkit.WriteKubeconfig(t, config))
+		last.AwaitReady(t)
+	}
+	callers := map[string]*rest.Config{
+		"token": cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "robot", testkit.TokenOptions{})), "facade's token": cluster.ConfigWithToken(token),
+		"bad token": cluster.ConfigWithToken("nobody's"),
+	}
+	for _, user := range []string{"admin", "alice", "reader"} {
+		config, err := cluster.Config(user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers[user] = config
+	}
+	for name, config := range callers {
+		t.Run(name, func(t *testing.T) {
+			oracle := last.As(t, config)
+			for _, path := range []string{
+				suite.Collection(suite.ConfigMaps, s.Namespace), suite.Collection(suite.ConfigMaps, s.Namespace) + "/there",
+				"/api/v1/namespaces/team-a/pods", suite.Collection(suite.Namespaces, ""), "/apis/apps/v1/deployments", "/version",
+			} {
+				oracle.Compare(t, testkit.Question{Path: path})
+			}
+			if config.BearerToken != "" { // who has a certificate is answered 501 by the first facade already
+				oracle.Compare(t, testkit.Question{Path: fmt.Sprintf("/api/v1/namespaces/%s/secrets", s.Namespace)})
+			}
+		})
+	}
+}
+
+// facadeToken is one of a service account with the rights of a facade.
+func facadeToken(t *testing.T, cluster *testkit.Cluster, s *suite.Fixture) string {
+	t.Helper()
+	token := cluster.Token(t, s.Namespace, "facade", testkit.TokenOptions{})
+	clients, err := kubernetes.NewForConfig(s.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, role := range []string{"system:auth-delegator", "read-all-but-secrets"} {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: s.Namespace + "-" + role[len(role)-7:]},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.Namespace, Name: "facade"}},
+		}
+		if _, err := clients.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kubeSystem := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: s.Namespace, Namespace: "kube-system"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "extension-apiserver-authentication-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: s.Namespace, Name: "facade"}},
+	}
+	if _, err := clients.RbacV1().RoleBindings("kube-system").Create(t.Context(), kubeSystem, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// TestLoop: a facade whose upstream is itself says so, and answers what is asked of it.
+func TestLoop(t *testing.T) {
+	address := suite.FreeAddress(t)
+	f := suite.NewFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+address), at(t, address))
+	f.Listen(t)
+	asker, err := testkit.NewAsker(f.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/api/v1/pods", "/api/v1/nodes/a", "/version", "/openapi/v2", "/apis/none", "/api/v1/namespaces/a/pods/b/log"} {
+		answer := asker.MustAsk(t, testkit.Question{Path: path})
+		if answer.Code < http.StatusInternalServerError {
+			t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
+		}
+	}
+	testkit.Eventually(t, suite.Within, "the log says what is wrong", func() error {
+		for _, entry := range f.Logs.All() {
+			if cause, ok := entry.ContextMap()["error"].(string); ok && loops(cause) {
+				return nil
+			}
+		}
+		return fmt.Errorf("it says %v", f.Logs.All())
+	})
+}
+
+func loops(cause string) bool {
+	return strings.Contains(cause, "is this listfacade itself")
+}
+
+func at(t *testing.T, address string) func(*facade.Config) {
+	t.Helper()
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *facade.Config) { c.Port = number }
+}

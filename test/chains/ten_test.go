@@ -1,0 +1,156 @@
+package chains
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	replicas = 10
+	// many objects are more than kube-apiserver is asked for rather than that somebody waits for a fence.
+	many = 520
+)
+
+const acceptProtobuf = "application/vnd.kubernetes.protobuf"
+
+// TestTenReplicas: whatever ten facades behind one read, kube-apiserver is asked for by that one alone, once; and what
+// they read is what was written before, of a resource with few objects and of one with many, in both encodings.
+func TestTenReplicas(t *testing.T) {
+	s := suite.NewFixture(t, suite.Cluster(t))
+	s.DefineGadgets(t)
+	fill(t, s)
+	tally := suite.NewTally(t, suite.Cluster(t))
+	first := suite.LaunchFacade(t, tally.Kubeconfig)
+	first.AwaitReady(t)
+	cases := []suite.Asked{{Resource: "configmaps"}, {Resource: "configmaps", Protobuf: true}, {Resource: "gadgets.watch.example.com"}}
+	questions := map[suite.Asked]testkit.Question{
+		cases[0]: {Path: suite.Collection(suite.ConfigMaps, s.Namespace), Header: suite.Accepting(suite.AcceptJSON)},
+		cases[1]: {Path: suite.Collection(suite.ConfigMaps, s.Namespace), Header: suite.Accepting(acceptProtobuf)},
+		cases[2]: {Path: suite.Collection(suite.Gadgets, s.Namespace), Header: suite.Accepting(suite.AcceptJSON)},
+	}
+	for _, what := range cases {
+		same(t, s, []*suite.Facade{first}, questions[what])
+		what.Way = suite.Watch
+		testkit.Eventually(t, suite.Within, "the first facade watches", func() error {
+			if n := tally.Asked(what); n != 1 {
+				return fmt.Errorf("%s: %d times", what, n)
+			}
+			return nil
+		})
+	}
+	behind := startBehind(t, first)
+	for _, what := range cases {
+		what.Way = suite.List
+		begun := tally.Asked(what)
+		same(t, s, behind, questions[what])
+		if got := tally.Asked(what); got != begun {
+			t.Errorf("%s: %d times, with the first facade alone %d", what, got, begun)
+		}
+		if what.Way = suite.Watch; tally.Asked(what) != 1 {
+			t.Errorf("%s: %d times", what, tally.Asked(what))
+		}
+	}
+	for _, what := range cases {
+		price(t, s, tally, behind, what, questions[what])
+	}
+}
+
+// fill makes many config maps, and few gadgets.
+func fill(t *testing.T, s *suite.Fixture) {
+	t.Helper()
+	for i := range 3 {
+		s.Put(t, suite.Gadgets, fmt.Sprintf("g%d", i), "t=a", "1")
+	}
+	group, ctx := errgroup.WithContext(t.Context())
+	group.SetLimit(8)
+	for i := range many {
+		group.Go(func() error {
+			o := suite.NewObject(suite.ConfigMaps, fmt.Sprintf("c%d", i), "t=a", "1")
+			_, err := s.In(suite.ConfigMaps).Create(ctx, o, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// same compares what kube-apiserver and each of the facades answer.
+func same(t *testing.T, s *suite.Fixture, facades []*suite.Facade, q testkit.Question) {
+	t.Helper()
+	var asking sync.WaitGroup
+	for _, f := range facades {
+		oracle := s.Oracle(t, f)
+		asking.Go(func() {
+			if _, diff := oracle.Difference(t, q); diff != "" {
+				t.Errorf("%s\n%s", q, diff)
+			}
+		})
+	}
+	asking.Wait()
+}
+
+func startBehind(t *testing.T, first *suite.Facade) []*suite.Facade {
+	t.Helper()
+	all := make([]*suite.Facade, replicas)
+	for i := range all {
+		all[i] = suite.StartBehind(t, first)
+	}
+	return all
+}
+
+// price lets all replicas be asked at the same time for what is most recent, after a write to another resource, which
+// is the dearest to prove. What is asked of kube-apiserver is proofs that all share, and of few objects now and then
+// the list itself, which is cheaper.
+func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.Facade, what suite.Asked, q testkit.Question) {
+	t.Helper()
+	const rounds = 2
+	other := suite.Gadgets
+	if what.Resource != "configmaps" {
+		other = suite.ConfigMaps
+	}
+	before := counts(tally, what)
+	for round := range rounds {
+		s.Put(t, other, "another", "", fmt.Sprint(round))
+		var asking sync.WaitGroup
+		for _, f := range behind {
+			oracle := s.Oracle(t, f)
+			asking.Go(func() {
+				answer, err := oracle.Facade.Ask(context.WithoutCancel(t.Context()), q)
+				if err != nil || answer.Code != http.StatusOK {
+					t.Errorf("%s: %+v, %v", what, answer, err)
+				}
+			})
+		}
+		asking.Wait()
+	}
+	after := counts(tally, what)
+	lists, proofs := after[suite.List]-before[suite.List], after[suite.Other]-before[suite.Other]
+	t.Logf("%s: %d consistent reads at %d replicas cost kube-apiserver %d lists and %d proofs", what, rounds*replicas, replicas, lists, proofs)
+	if lists > rounds*replicas/2 || what.Resource == "configmaps" && lists > 0 || proofs > 3*rounds*replicas {
+		t.Errorf("%s: %d lists and %d proofs for %d reads", what, lists, proofs, rounds*replicas)
+	}
+	if after[suite.Watch] != before[suite.Watch] {
+		t.Errorf("%s: another watch was opened", what)
+	}
+}
+
+// counts is how often a resource was asked for in each way, whatever the encoding.
+func counts(tally *suite.Tally, what suite.Asked) map[suite.Way]int {
+	all := map[suite.Way]int{}
+	for _, way := range []suite.Way{suite.List, suite.Watch, suite.Other} {
+		for _, protobuf := range []bool{false, true} {
+			all[way] += tally.Asked(suite.Asked{Way: way, Resource: what.Resource, Protobuf: protobuf})
+		}
+	}
+	return all
+}
