@@ -34,6 +34,11 @@ func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
 		"kubeconfig `file` of the kube-apiserver to read; in a cluster, the service account is used when empty")
 	f.StringVar(&c.Context, "context", c.Context, "`name` of the kubeconfig's context to use")
+	f.StringSliceVar(&c.WarmFrom, "warm-from", c.WarmFrom,
+		"`URLs` of other listfacades of the same cluster: what they have cached is read from them at the start, with the "+
+			"kubeconfig's credentials, and from kube-apiserver only what changed since")
+	f.StringVar(&c.WarmFromCAFile, "warm-from-ca-file", c.WarmFromCAFile,
+		"`file` of the authorities that vouch for --warm-from; those of the kubeconfig when empty")
 }
 
 func servingFlags(c *facade.Config, f *pflag.FlagSet) {

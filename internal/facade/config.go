@@ -13,6 +13,10 @@ type Config struct {
 	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is
 	// the one to use of it; empty for its current one.
 	Kubeconfig, Context string
+	// WarmFrom are https URLs of facades of the same cluster, from which resources are read at the start; they are shown
+	// the kubeconfig's credentials. WarmFromCAFile vouches for them; empty for the authorities of the kubeconfig.
+	WarmFrom       []string
+	WarmFromCAFile string
 
 	Authentication Authentication
 	Authorization  Authorization

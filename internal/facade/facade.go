@@ -25,6 +25,7 @@ type Facade struct {
 	log        *zap.Logger
 	client     *upstream.Client
 	hop        upstream.Hop
+	peers      []*upstream.Client
 	discoverer *http.Client // of the catalog; a client of its own
 	catalog    *upstream.Catalog
 	forms      *wire.Forms
@@ -57,6 +58,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
 	f := &Facade{config: c, log: log, hop: hop, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
+	if f.peers, err = newPeers(c, config, hop); err != nil {
+		return nil, err
+	}
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
 	f.memory = newMemory(f, c)
@@ -65,7 +69,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	})
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
-		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage),
+		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers,
 	}, f.metrics, log)
 	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{

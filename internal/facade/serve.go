@@ -70,6 +70,9 @@ func (f *Facade) finish(ctx context.Context) {
 // CloseIdle closes the connections to the upstream on which nothing is under way.
 func (f *Facade) CloseIdle() {
 	f.client.CloseIdle()
+	for _, peer := range f.peers {
+		peer.CloseIdle()
+	}
 	f.access.closeIdle()
 	utilnet.CloseIdleConnectionsFor(f.discoverer.Transport)
 }

@@ -32,6 +32,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("--preload-encodings %q: json or protobuf", name)
 		}
 	}
+	if err := c.validateWarm(); err != nil {
+		return err
+	}
 	if err := c.validateAccess(); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ func TestValidateAccepts(t *testing.T) {
 		"the last port":                func(c *Config) { c.Port = 65535 },
 		"a pair":                       func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
 		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
+		"a peer":                       func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
 		"json":                         func(c *Config) { c.LogFormat = "json" },
 		"both encodings":               func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
 	} {
@@ -35,6 +36,10 @@ func TestValidateRefuses(t *testing.T) {
 		want string
 	}{
 		"an encoding that is none": {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
+		"an unprotected peer":      {func(c *Config) { c.WarmFrom = []string{"http://a"} }, `--warm-from "http://a"`},
+		"a peer that is no URL":    {func(c *Config) { c.WarmFrom = []string{"https://a", "b:6443"} }, `--warm-from "b:6443"`},
+		"a peer with a password":   {func(c *Config) { c.WarmFrom = []string{"https://a:b@c"} }, "--warm-from"},
+		"an authority of nobody":   {func(c *Config) { c.WarmFromCAFile = "ca.crt" }, "--warm-from-ca-file ca.crt"},
 		"every address":            {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true }, "--bind-address 0.0.0.0: with --anonymous-acts-as-kubeconfig"},
 		"every IPv6 address":       {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv6unspecified, true }, "--bind-address ::"},
 		"a machine's address": {func(c *Config) {

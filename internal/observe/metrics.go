@@ -20,6 +20,7 @@ type Metrics struct {
 	contradictions *prometheus.CounterVec
 	reconnects     *prometheus.CounterVec
 	questions      *prometheus.CounterVec
+	fills          *prometheus.CounterVec
 	watchEvents    *prometheus.CounterVec
 	access         accessMetrics
 }
@@ -49,12 +50,13 @@ func NewMetrics(sources Sources) *Metrics {
 		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
+	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream or peer.", "source")
 	m.watchEvents = counter("watch_events_total", "Events sent to watchers, bookmarks included, counted when a watch ends.",
 		"group", "resource")
 	m.access = newAccessMetrics()
 	m.registry.MustRegister(m.access.all()...)
 	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
-		m.questions, m.watchEvents, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.questions, m.fills, m.watchEvents, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	sources.register(m.registry)
 	return m
 }
@@ -123,6 +125,9 @@ func (m *Metrics) Relisted(group, resource string) { m.relists.WithLabelValues(g
 func (m *Metrics) Reconnected(group, resource string) {
 	m.reconnects.WithLabelValues(group, resource).Inc()
 }
+
+// Filled counts a lane that was filled.
+func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() }
 
 // Questioned counts a question that proves the cache fresh.
 func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }

@@ -39,6 +39,7 @@ func filled() *Metrics {
 	m.Contradicted("apps", "deployments")
 	m.Reconnected("apps", "deployments")
 	m.Questioned("probe")
+	m.Filled("peer")
 	return m
 }
 
@@ -59,6 +60,7 @@ listfacade_lane_feeds gauge encoding,group,resource,version
 listfacade_lane_fill_bytes gauge encoding,group,resource,version
 listfacade_lane_fill_expected_objects gauge encoding,group,resource,version
 listfacade_lane_fill_objects gauge encoding,group,resource,version
+listfacade_lane_fills_total counter source
 listfacade_lane_history_bytes gauge encoding,group,resource,version
 listfacade_lane_index_bytes gauge encoding,group,resource,version
 listfacade_lane_indexes gauge encoding,group,resource,version

@@ -24,6 +24,8 @@ type Config struct {
 	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page, where pages of rows
 	// tell how many there are; 0 is 50.
 	PagedFrom int
+	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
+	Peers []*upstream.Client
 }
 
 // options are the cache's for one resource. Of the fields to index those count that its kind is selected by.

@@ -7,6 +7,8 @@
 //   - each lane costs the upstream one list and one watch, however many clients read from it; the list comes page by
 //     page, the objects as they cost the upstream least, two pages in memory at most
 //     (docs/adr/0017-lanes-are-filled-by-pages.md);
+//   - where there are peers, the first list of a lane is one of theirs, if the upstream confirms that it has been at
+//     its version, and the watch is the upstream's all the same (warm.go, docs/adr/0020-facades-read-facades.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane

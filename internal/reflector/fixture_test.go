@@ -69,6 +69,9 @@ func (r *rig) Relisted(string, string) { r.relisted.Add(1) }
 // Reconnected implements Metrics.
 func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
 
+// Filled implements Metrics.
+func (r *rig) Filled(string) {}
+
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}
 

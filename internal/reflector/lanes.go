@@ -24,6 +24,7 @@ type Metrics interface {
 	Contradicted(group, resource string) // a lane had other objects than the upstream at one resourceVersion
 	Relisted(group, resource string)     // a lane lost the upstream's window and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
+	Filled(source string)                // a lane was filled, by "upstream" or "peer"
 	fresh.Metrics
 }
 
@@ -51,6 +52,7 @@ type Lanes struct {
 	fills      *fills
 	rooms      *rooms
 	memory     Memory
+	peers      *peers
 	packing    atomic.Bool    // objects are being packed
 	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
 	background sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
@@ -60,7 +62,7 @@ type Lanes struct {
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
-		fills: &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory,
+		fills: &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client),
 	}
 	if l.memory == nil {
 		l.memory = endless{}
@@ -193,7 +195,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
 	r.writer.versions = l.versions
-	r.writer.fills, r.writer.rooms, r.writer.memory = l.fills, l.rooms, l.memory
+	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())

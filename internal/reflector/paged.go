@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -53,9 +54,7 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 // list reads one listing and publishes it. It counts as asked for when the version was that it begins at.
 func (w *writer) list(ctx context.Context) error {
 	r := w.reflector
-	r.fill.pages.Store(0)
-	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
-	l := newListing(w.client, r.Resource, pages, w.discovered.rv, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
+	l := w.listing(w.client, w.discovered.rv)
 	if err := w.firstRows(ctx, l); err != nil {
 		return err
 	}
@@ -95,6 +94,14 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 		return errFew
 	}
 	return nil
+}
+
+// listing is a list that fills the lane, of a version or a later one, and counts what its pages take.
+func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
+	r := w.reflector
+	r.fill.pages.Store(0)
+	pages := r.Encoding.Pages(w.description(), w.asks[0], pathsOf(r.Kind()))
+	return newListing(from, r.Resource, pages, at, w.pageBytes, func(bytes int64) { r.fill.pages.Add(bytes) })
 }
 
 func (w *writer) takeRows(l *listing, body []byte) error {

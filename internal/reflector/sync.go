@@ -29,11 +29,18 @@ const (
 // upstream has its state at hand, and client-go's reflectors begin to complain then.
 const initialWait = 10 * time.Second
 
-// sync fills the lane with the upstream's state of now and publishes it as a new epoch. It returns the watch that goes
-// on from there, or nil when none is open yet.
+// sync fills the lane with the upstream's state of now, or a peer's, and publishes it as a new epoch. It returns the
+// watch that goes on from there, or nil when none is open yet.
 func (w *writer) sync(ctx context.Context) (*stream, error) {
+	if open := w.warm(ctx); open != nil {
+		w.metrics.Filled("peer")
+		return open, nil
+	}
 	for {
 		open, err := w.syncOnce(ctx)
+		if err == nil {
+			w.metrics.Filled("upstream")
+		}
 		if upstream.HasCode(err, http.StatusNotAcceptable) && len(w.asks) > 1 {
 			w.log.Info("the upstream does not send this resource as it was asked to; it is asked in another way",
 				zap.String("refused", w.asks[0].Accept), zap.String("next", w.asks[1].Accept))

@@ -27,6 +27,7 @@ type writer struct {
 	fills     *fills
 	rooms     *rooms
 	memory    Memory
+	peers     *peers
 	pageBytes int64 // of a list, at most
 	looked    int64 // how many bytes of a list there were when it was last looked whether it fits
 	streaming bool  // the upstream knows streaming lists; learned from its refusal

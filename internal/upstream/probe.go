@@ -15,6 +15,10 @@ const nowhere = "listfacade.probe"
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
 	target := r.Nothing()
 	target.Query.Set("limit", "1")
+	return c.ask(ctx, target)
+}
+
+func (c *Client) ask(ctx context.Context, target Target) ([]byte, http.Header, error) {
 	return c.getWithHeader(ctx, target, MediaJSON, maxErrorBody)
 }
 
@@ -49,6 +53,21 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	if err != nil {
 		return EmptyList{}, err
 	}
+	return readEmptyList(body, header)
+}
+
+// CachedEmptyList asks for one of whatever age: the version is that of the answering server's cache.
+func (c *Client) CachedEmptyList(ctx context.Context, r Resource) (EmptyList, error) {
+	target := r.Nothing()
+	target.Query.Set("resourceVersion", "0")
+	body, header, err := c.ask(ctx, target)
+	if err != nil {
+		return EmptyList{}, err
+	}
+	return readEmptyList(body, header)
+}
+
+func readEmptyList(body []byte, header http.Header) (EmptyList, error) {
 	version, err := jsonwire.ListVersion(body)
 	if err != nil {
 		return EmptyList{}, err

@@ -1,0 +1,120 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire/jsonwire"
+)
+
+const (
+	// peerWait is how long a peer may take to say how far its lane is: a moment, unless it has to fill it first, which
+	// takes it no less than it would take this facade.
+	peerWait = 5 * time.Second
+	// warmWait is how long a lane may take to be filled from a peer; then it is filled from the upstream.
+	warmWait = time.Minute
+	// peerPause is how long a peer is left alone that did not do: what is started at the same time does not wait for it
+	// lane by lane.
+	peerPause = 30 * time.Second
+)
+
+// peer is another facade of the same cluster, from which lanes are filled when they start.
+type peer struct {
+	client   *upstream.Client
+	versions *versions
+
+	mu    sync.Mutex // guards until
+	until time.Time  // until when it is left alone
+}
+
+// peers are tried one after the other. Safe for concurrent use.
+type peers struct {
+	all      []*peer
+	upstream *upstream.Client
+
+	mu  sync.Mutex // guards uid; held while the upstream is asked for it, which all would
+	uid string     // of the upstream's cluster; empty until it was asked
+}
+
+func newPeers(clients []*upstream.Client, of *upstream.Client) *peers {
+	p := &peers{upstream: of}
+	for _, client := range clients {
+		p.all = append(p.all, &peer{client: client, versions: newVersions(client)})
+	}
+	return p
+}
+
+// usable are those that are not left alone.
+func (p *peers) usable() []*peer {
+	var usable []*peer
+	for _, one := range p.all {
+		one.mu.Lock()
+		if time.Now().After(one.until) {
+			usable = append(usable, one)
+		}
+		one.mu.Unlock()
+	}
+	return usable
+}
+
+// fails leaves a peer alone for a while. It says so once in that while.
+func (p *peer) fails(log *zap.Logger, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if time.Now().Before(p.until) {
+		return
+	}
+	p.until = time.Now().Add(peerPause)
+	log.Warn("lanes are not filled from this peer for now, but from the upstream", zap.String("peer", p.client.Host()),
+		zap.Duration("for", peerPause), zap.Error(err))
+}
+
+// cluster is the UID of the upstream's cluster. The error is not kept.
+func (p *peers) cluster(ctx context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var err error
+	if p.uid == "" {
+		p.uid, err = p.upstream.ClusterUID(ctx)
+	}
+	return p.uid, err
+}
+
+// What is wrong with a peer.
+var (
+	errOtherCluster = errors.New("the peer reads another cluster")
+	errOtherVersion = errors.New("the peer's kube-apiserver is of another version, or one of the two does not say which")
+	errOtherLists   = errors.New("the peer's lists are of another kind")
+)
+
+// agrees tells why the peer's lane of a resource is not what the upstream would fill a lane with, as far as it can be
+// told before it is read, or the version that the lane is at. version and style are the upstream's.
+func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string, style jsonwire.Style) (cache.RV, error) {
+	ctx, cancel := context.WithTimeout(ctx, peerWait)
+	defer cancel()
+	own, err := p.client.ClusterUID(ctx)
+	switch {
+	case err != nil:
+		return 0, err
+	case own != uid:
+		return 0, fmt.Errorf("%w: %s, not %s", errOtherCluster, own, uid)
+	}
+	if told := p.versions.since(ctx, time.Now().Add(-versionAge)); told == "" || told != version {
+		return 0, fmt.Errorf("%w: %q, not %q", errOtherVersion, told, version)
+	}
+	list, err := p.client.CachedEmptyList(ctx, r)
+	switch {
+	case err != nil:
+		return 0, err
+	case list.Style != style:
+		return 0, errOtherLists
+	}
+	return cache.ParseRV(list.ResourceVersion)
+}

@@ -1,0 +1,85 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// warm fills a lane that has never shown anything from a peer, and opens its watch at the upstream
+// (docs/adr/0020-facades-read-facades.md). nil: no peer did, and the upstream has to be asked for a list. Events are
+// always the upstream's: those that one of its transactions deletes have one version, and nobody tells whether the peer
+// was told of all of them.
+func (w *writer) warm(ctx context.Context) *stream {
+	if _, err := w.reflector.Cache.State(); err == nil || w.reflector.Resource.ReadFromEtcd() {
+		return nil // what was shown and is not trusted any more may have come to the peer in the same way
+	}
+	for _, p := range w.peers.usable() {
+		open, err := w.warmFrom(ctx, p)
+		if err == nil {
+			return open
+		}
+		if ctx.Err() != nil || errors.Is(err, ErrNoRoom) { // which is no peer's fault
+			return nil
+		}
+		p.fails(w.log, err)
+	}
+	return nil
+}
+
+// warmFrom reads the peer's lane as a list of one version, and publishes it once the upstream has confirmed what it
+// would of a lane whose watch is resumed: that it has been at that version, and that the resource is what it was.
+func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
+	reading, cancel := context.WithTimeout(ctx, warmWait)
+	defer cancel()
+	rv, objects, err := w.readPeer(reading, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.learnMarks(reading); err != nil {
+		return nil, err
+	}
+	if err := w.verify(reading, rv); err != nil {
+		return nil, err
+	}
+	open, err := w.listWatch.Load().watch(ctx, watchQuery(rv), 300+rand.IntN(300))
+	if err != nil {
+		return nil, err
+	}
+	// Nothing says that the list holds all that was written before now: what readers are shown is proven as ever.
+	if err := w.publish(rv, objects); err != nil {
+		open.close()
+		return nil, err
+	}
+	return open, nil
+}
+
+// readPeer reads the peer's lane.
+func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*cache.Object, error) {
+	r := w.reflector
+	uid, err := w.peers.cluster(ctx)
+	if err != nil {
+		return 0, nil, fmt.Errorf("ask which cluster the upstream is: %w", err)
+	}
+	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), w.discovered.style)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := w.listing(p.client, from)
+	if err := w.firstRows(ctx, l); err != nil && !errors.Is(err, errFew) {
+		return 0, nil, err
+	}
+	objects, err := w.read(ctx, l)
+	if err != nil {
+		return 0, nil, err
+	}
+	rv, err := cache.ParseRV(l.version)
+	if err != nil {
+		return 0, nil, fmt.Errorf("read a list: %w", err)
+	}
+	return rv, objects, nil
+}
