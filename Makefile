@@ -84,6 +84,10 @@ fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 bench: cluster ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
 	go run ./bench $(BENCH)
 
+.PHONY: bench-million
+bench-million: ## how a facade grows from 10,000 over 100,000 to 1,000,000 pods, in front of a simulated kube-apiserver (10 minutes, 5 GB of memory); BENCH has options, as BENCH="-sizes 10000"
+	go run ./bench -sizes 10000,100000,1000000 $(BENCH)
+
 .PHONY: release
 release: ## the binaries of a release and their bills of materials in dist/, built twice and compared (minutes)
 	deploy/release/release.sh "$(VERSION)"

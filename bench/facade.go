@@ -22,14 +22,17 @@ const (
 	facadeName = "listfacade"
 	// readyEvery is how often a starting facade is asked whether it is ready.
 	readyEvery = 20 * time.Millisecond
-	// readyWithin is when waiting for it fails: many times what a small machine needs.
+	// readyWithin is when waiting for it fails, and longer by readyObject for each object that it fills: many times what a
+	// small machine needs.
 	readyWithin = 2 * time.Minute
+	readyObject = time.Millisecond
 )
 
 // facade is a running listfacade.
 type facade struct {
 	server  *server
 	process *exec.Cmd
+	objects int // that it fills, if they are more than usual
 }
 
 // liberal lifts the bounds of what one caller may have begin in a second: one client of the benchmarks asks as much as
@@ -94,7 +97,7 @@ func (f *facade) start(ctx context.Context, config *rest.Config, direct *server)
 
 // await asks until the facade is ready. Its certificate, which clients need, is made by its first start.
 func (f *facade) await(ctx context.Context, config *rest.Config) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	ctx, cancel := context.WithTimeout(ctx, readyWithin+time.Duration(f.objects)*readyObject)
 	defer cancel()
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()

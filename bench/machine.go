@@ -21,9 +21,13 @@ func describe(ctx context.Context, direct *server) (string, error) {
 	if err := json.Unmarshal(a.body, &version); err != nil {
 		return "", fmt.Errorf("read the version of kube-apiserver: %w", err)
 	}
-	return fmt.Sprintf("%d processors (%s), %s/%s; kube-apiserver %s (%s), listfacade %s (%s); "+
-		"nothing pinned, load average %s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH,
-		version.GitVersion, version.GoVersion, commit(ctx), runtime.Version(), loadAverage()), nil
+	return machine(ctx, fmt.Sprintf("kube-apiserver %s (%s), ", version.GitVersion, version.GoVersion)), nil
+}
+
+// machine is one line about the machine, what else runs, and the facade.
+func machine(ctx context.Context, others string) string {
+	return fmt.Sprintf("%d processors (%s), %s/%s; %slistfacade %s (%s); nothing pinned, load average %s",
+		runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, others, commit(ctx), runtime.Version(), loadAverage())
 }
 
 // processor is the model's name, as far as the system tells.

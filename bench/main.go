@@ -7,6 +7,9 @@
 // time and memory as the kernel counts them (internal/proc), because the client works on the same processors and would
 // spoil any clock. Before anything is timed, the answers of both are compared to the byte.
 //
+// With -sizes it measures instead how a facade grows (growth.go): alone, in front of a simulated kube-apiserver
+// (internal/simulated) that has as many pods as no real one would hold on this machine.
+//
 // What is measured is data, in scenarios.go; where results go is internal/report. It fails when an answer is wrong,
 // never because one is slow. Goroutines: those of net/http, and those that ask, watch or write for as long as one
 // measurement lasts; each measurement waits for its own.
@@ -38,6 +41,7 @@ type options struct {
 	out       string // the directory of documents that results are written into; empty: none
 	flags     string // of the facade besides the usual ones, with spaces between
 	profiles  string // where profiles of the facade go; empty: none are taken
+	sizes     sizes  // of simulated upstreams to measure growth over; empty: scenarios are measured
 }
 
 func parse() options {
@@ -52,6 +56,7 @@ func parse() options {
 	flag.StringVar(&o.out, "out", "docs", "write results into benchmarks.md of this `directory`, as JSON and as plots; empty: only print them")
 	flag.StringVar(&o.flags, "flags", "", "`flags` of the facade besides the usual ones, with spaces between, as \"--pack=off\"")
 	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
+	flag.Var(&o.sizes, "sizes", "measure no scenario, but how a facade grows in front of simulated upstreams with these `numbers` of pods, separated by commas")
 	flag.Parse()
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -86,6 +91,9 @@ func dispatch(ctx context.Context) error {
 	if len(os.Args) > 1 && os.Args[1] == floodFrom {
 		return beFlood(os.Stdin, os.Stdout)
 	}
+	if len(os.Args) > 1 && os.Args[1] == simulateUpstream {
+		return beUpstream(os.Args[2:])
+	}
 	o := parse()
 	if o.from != "" {
 		results, err := report.Read(o.from)
@@ -96,6 +104,9 @@ func dispatch(ctx context.Context) error {
 	}
 	if err := o.validate(); err != nil {
 		return err
+	}
+	if len(o.sizes) > 0 {
+		return grow(ctx, o, os.Stdout)
 	}
 	chosen, err := choose(scenarios(o.pods), o.only)
 	if err != nil {

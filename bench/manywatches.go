@@ -18,6 +18,7 @@ type manyWatches struct {
 	protocol protocol
 	streams  int // on a connection; 1 over HTTP/1.1
 	openers  int
+	hear     func(io.Reader) error // reads a watch to its end; nil: what comes is of no interest
 }
 
 // String names it.
@@ -54,7 +55,7 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 				if err != nil {
 					return err
 				}
-				group.Go(func() error { return s.sink(ctx, client, response, q) })
+				group.Go(func() error { return s.sink(ctx, client, response, q, m.hear) })
 			}
 			return nil
 		})
@@ -69,14 +70,22 @@ func (m manyWatches) open(ctx context.Context, group *errgroup.Group, s *server,
 }
 
 // sink reads a watch until the context ends.
-func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question) error {
+func (s *server) sink(ctx context.Context, client *http.Client, response *http.Response, q question, hear func(io.Reader) error) error {
 	defer client.CloseIdleConnections()
 	defer response.Body.Close()
-	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{response.Body}, make([]byte, 4<<10))
+	if hear == nil {
+		hear = ignore
+	}
+	err := hear(response.Body)
 	if ctx.Err() != nil {
 		return nil
 	}
 	return &answerError{server: s.name, question: q.String(), what: fmt.Sprintf("ended: %v", err)}
+}
+
+func ignore(body io.Reader) error {
+	_, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{body}, make([]byte, 4<<10))
+	return err
 }
 
 // watchesOf makes of a watch of all pods one of each pod.

@@ -59,3 +59,10 @@ func (s Spec) All() iter.Seq[*corev1.Pod] {
 		}
 	}
 }
+
+// Example is one pod of the i-th of the applications, the same whatever pods and applications there are besides. It is
+// the caller's.
+func (s Spec) Example(i int) *corev1.Pod {
+	r := rand.New(rand.NewPCG(s.Seed, uint64(i)+1))
+	return newApplication(r, s.Namespace(i), i).pod(r, s.Node(r.IntN(s.Nodes)))
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/report"
+	"github.com/listfacade/listfacade/bench/internal/simulated"
+)
+
+// sizes are numbers of pods, ascending. It implements flag.Value.
+type sizes []int
+
+// String implements flag.Value.
+func (s *sizes) String() string {
+	var words []string
+	for _, n := range *s {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ",")
+}
+
+// Set implements flag.Value.
+func (s *sizes) Set(text string) error {
+	*s = nil
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < growthWatches {
+			return fmt.Errorf("%q is no number from %d on", word, growthWatches)
+		}
+		*s = append(*s, n)
+	}
+	slices.Sort(*s)
+	return nil
+}
+
+// grow measures a facade in front of simulated upstreams of several sizes, one after the other, and reports.
+func grow(ctx context.Context, o options, w io.Writer) error {
+	began := time.Now()
+	dir, err := os.MkdirTemp("", "listfacade-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // nothing in it is of use afterwards
+	if err := buildFacade(ctx, dir); err != nil {
+		return err
+	}
+	results := report.Growth{Machine: machine(ctx, ""), Command: command(os.Args[1:])}
+	for _, n := range o.sizes {
+		size, err := growTo(ctx, dir, o, n)
+		results.Took = time.Since(began)
+		if err != nil {
+			return errors.Join(fmt.Errorf("%d pods: %w", n, err), results.Markdown(w)) // what was measured is worth to be seen
+		}
+		results.Sizes = append(results.Sizes, size)
+	}
+	if err := results.Markdown(w); err != nil || o.out == "" {
+		return err
+	}
+	return results.Publish(o.out)
+}
+
+// growing is one size that is being measured.
+type growing struct {
+	pods     *simulated.Pods
+	upstream *upstream
+	facade   *server
+	report.Grown
+}
+
+// growTo measures one size.
+func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, error) {
+	g := &growing{Grown: report.Grown{Objects: n}}
+	var err error
+	if g.pods, err = simulated.NewPods(n); err != nil {
+		return g.Grown, err
+	}
+	u, err := startUpstream(ctx, dir, n)
+	if err != nil {
+		return g.Grown, err
+	}
+	defer u.stop()
+	g.upstream = u
+	flags := slices.Concat(liberal, []string{"--anonymous-acts-as-kubeconfig", "--preload", "pods"}, strings.Fields(o.flags))
+	f, cost, err := startAlone(ctx, dir, u, n, flags...)
+	if err != nil {
+		return g.Grown, err
+	}
+	defer f.stop()
+	g.facade, g.Fill, g.FillCPU, g.UpstreamCPU = f.server, cost.took, cost.cpu, cost.behind
+	for _, step := range []func(context.Context) error{g.memory, g.questions, g.watches} {
+		if err := step(ctx); err != nil {
+			return g.Grown, err
+		}
+	}
+	if o.profiles != "" {
+		err = f.server.heapProfile(ctx, filepath.Join(o.profiles, fmt.Sprintf("heap-%d.pprof", n)))
+	}
+	return g.Grown, err
+}
+
+// memory takes what the facade holds after it was filled, and what is left of it after a collection.
+func (g *growing) memory(ctx context.Context) error {
+	filled, err := g.facade.process.Memory()
+	if err != nil {
+		return err
+	}
+	g.Peak, g.Filled = filled.Peak, filled.Resident
+	l, err := g.facade.collect(ctx)
+	if err != nil {
+		return err
+	}
+	settled, err := g.facade.settled(ctx)
+	g.Live, g.Resident = l.heap, settled.Resident
+	say("%d pods: filled in %s, CPU %s, peak %s, resident %s, live %s", g.Objects, report.Duration(g.Fill), report.Duration(g.FillCPU),
+		report.Size(g.Peak), report.Size(g.Resident), report.Size(g.Live))
+	return err
+}
+
+// heapProfile writes what is live in a server into a file.
+func (s *server) heapProfile(ctx context.Context, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the directory of profiles: %w", err)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("make a file for a profile: %w", err)
+	}
+	defer file.Close()
+	_, err = s.get(ctx, question{name: "heap", path: "/debug/pprof/heap?gc=1", accept: "*/*", encoding: "identity", protocol: http1}, file)
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/report"
+)
+
+const (
+	// growthTargets are asked about by each question: as many namespaces, nodes, pods or pages, at equal distances.
+	growthTargets = 20
+	// growthAnswers are timed of each question, after one of each target.
+	growthAnswers = 400
+)
+
+// growthRead is a question about one of several targets.
+type growthRead struct {
+	title string
+	ask   []question
+}
+
+// questions asks for what should cost the same however many pods there are.
+func (g *growing) questions(ctx context.Context) error {
+	pages, err := g.pagesOf(ctx)
+	if err != nil {
+		return err
+	}
+	reads := []growthRead{{title: "LIST a namespace (400 pods), JSON gzip"}, {title: "LIST a node (100 pods), JSON"}, {title: "GET a pod"}}
+	for i := range growthTargets {
+		pod := i * (g.Objects / growthTargets)
+		namespace, name := g.pods.Name(pod)
+		list := "/api/v1/namespaces/" + namespace + "/pods"
+		for read, q := range []question{
+			{path: list + "?resourceVersion=0", encoding: "gzip"},
+			{path: "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + g.pods.Node(pod), encoding: "identity"},
+			{path: list + "/" + name + "?resourceVersion=0", encoding: "identity"},
+		} {
+			q.protocol = http2
+			reads[read].ask = append(reads[read].ask, q)
+		}
+	}
+	for _, read := range append(reads, growthRead{title: "A page of 500 of all pods, JSON gzip", ask: pages}) {
+		one, err := g.time(ctx, read)
+		if err != nil {
+			return err
+		}
+		g.Reads = append(g.Reads, one)
+	}
+	return nil
+}
+
+// continuePattern finds the token of the next page in the head of a list.
+var continuePattern = regexp.MustCompile(`"continue":"([^"]+)"`)
+
+// pagesOf are the first pages of a list of all pods.
+func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
+	first, err := g.facade.dated(ctx, question{path: "/api/v1/pods?limit=500&resourceVersion=" + currentVersion, encoding: "gzip", protocol: http2})
+	if err != nil {
+		return nil, err
+	}
+	pages := []question{first}
+	for len(pages) < growthTargets {
+		plain := pages[len(pages)-1]
+		plain.encoding = "identity"
+		a, err := g.facade.read(ctx, plain)
+		if err != nil {
+			return nil, err
+		}
+		token := continuePattern.FindSubmatch(a.body[:min(len(a.body), 4<<10)])
+		if token == nil {
+			return nil, &answerError{server: g.facade.name, question: plain.String(), what: "no page follows"}
+		}
+		pages = append(pages, question{path: "/api/v1/pods?limit=500&continue=" + string(token[1]), encoding: "gzip", protocol: http2})
+	}
+	return pages, nil
+}
+
+// time asks about each target once, and then again and again.
+func (g *growing) time(ctx context.Context, read growthRead) (report.GrownRead, error) {
+	result := report.GrownRead{Title: read.title}
+	callers, err := g.facade.callers(ctx, 1, http2)
+	if err != nil {
+		return result, err
+	}
+	defer dismiss(callers)
+	first, _, err := g.round(ctx, callers[0], read.ask, len(read.ask))
+	if err != nil {
+		return result, err
+	}
+	again, cpu, err := g.round(ctx, callers[0], read.ask, growthAnswers)
+	if err != nil {
+		return result, err
+	}
+	result.First, result.P50, result.P99 = median(walls(first)), median(walls(again)), quantile(walls(again), 0.99)
+	result.CPU, result.Bytes = cpu/growthAnswers, again[0].bytes
+	say("%d pods: %s: %s, first %s, CPU %s", g.Objects, read.title, report.Duration(result.P50), report.Duration(result.First),
+		report.Duration(result.CPU))
+	return result, nil
+}
+
+// round asks so many questions, and returns what the facade took of processors.
+func (g *growing) round(ctx context.Context, c caller, ask []question, n int) (samples []sample, cpu time.Duration, err error) {
+	before, err := g.facade.process.CPU()
+	if err != nil {
+		return nil, 0, err
+	}
+	for i := range n {
+		_, one, err := c.fetch(ctx, ask[i%len(ask)], io.Discard)
+		if err != nil {
+			return nil, 0, fmt.Errorf("the answer %d of %d: %w", i+1, n, err)
+		}
+		samples = append(samples, one)
+	}
+	after, err := g.facade.process.CPU()
+	return samples, after - before, err
+}
+
+func walls(samples []sample) []time.Duration {
+	all := make([]time.Duration, len(samples))
+	for i, one := range samples {
+		all[i] = one.wall
+	}
+	return all
+}

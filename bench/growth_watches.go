@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/bench/internal/report"
+	"github.com/listfacade/listfacade/bench/internal/simulated"
+)
+
+const (
+	// growthWatches are open, 100 to a connection.
+	growthWatches = 10_000
+	// growthArrive is how long after the last change every event must have arrived.
+	growthArrive = 60 * time.Second
+)
+
+// Changes while watches are open: of pods one after the other, each of which one watch is about, and of one pod that
+// all of them are about.
+var (
+	growthOne = simulated.Updates{Count: 3000, Every: 5 * time.Millisecond, Among: growthWatches}
+	growthAll = simulated.Updates{Count: 5, Every: 3 * time.Second, Among: 1}
+)
+
+// watches opens watches and changes pods.
+func (g *growing) watches(ctx context.Context) error {
+	one, err := g.watch(ctx, "one pod each", growthOne, 1)
+	if err != nil {
+		return err
+	}
+	all, err := g.watch(ctx, "one pod, the same", growthAll, growthWatches)
+	if err != nil {
+		return err
+	}
+	g.Watches = []report.GrownWatches{one, all}
+	return nil
+}
+
+// watch opens watches of the pods that change, each change of which so many hear.
+func (g *growing) watch(ctx context.Context, title string, updates simulated.Updates, hear int) (result report.GrownWatches, err error) {
+	result = report.GrownWatches{Title: fmt.Sprintf("%d watches of %s", growthWatches, title), Watches: growthWatches, Changes: updates.Count}
+	e := &ears{heard: map[int64][]time.Duration{}}
+	m := manyWatches{watches: growthWatches, protocol: http2, streams: 100, openers: openers, hear: e.hear}
+	before, err := g.facade.usage(ctx)
+	if err != nil {
+		return result, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	group, watching := errgroup.WithContext(watching)
+	measure := func() error {
+		q, err := g.facade.watchFrom(watching, "/api/v1/pods")
+		if err != nil {
+			return err
+		}
+		if _, err = m.open(watching, group, g.facade, watchesOf(q, g.changing(updates))); err != nil {
+			return err
+		}
+		open, err := g.facade.usage(watching)
+		if err != nil {
+			return err
+		}
+		each := open.minus(before).over(growthWatches)
+		result.Live, result.Resident = each.live, each.resident
+		result.CPU, err = g.change(watching, e, updates, hear)
+		return err
+	}
+	err = measure()
+	stop()
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return result, err
+	}
+	delays := e.last()
+	result.P50, result.P99 = median(delays), quantile(delays, 0.99)
+	say("%d pods: %s: %s, p99 %s, CPU %s a change; %s each", g.Objects, result.Title, report.Duration(result.P50), report.Duration(result.P99),
+		report.Duration(result.CPU), report.Size(result.Live))
+	return result, nil
+}
+
+// changing are the paths of the pods that change.
+func (g *growing) changing(updates simulated.Updates) []string {
+	paths := make([]string, updates.Among)
+	for n := range paths {
+		namespace, name := g.pods.Name(updates.Pod(n, g.Objects))
+		paths[n] = "/api/v1/namespaces/" + namespace + "/pods/" + name
+	}
+	return paths
+}
+
+// change changes pods, waits until all events have arrived and returns what the facade took of processors for a change.
+func (g *growing) change(ctx context.Context, e *ears, updates simulated.Updates, hear int) (time.Duration, error) {
+	before, err := g.facade.process.CPU()
+	if err != nil {
+		return 0, err
+	}
+	if err := g.upstream.update(ctx, updates); err != nil {
+		return 0, err
+	}
+	if err := e.await(ctx, updates.Count*hear); err != nil {
+		return 0, err
+	}
+	after, err := g.facade.process.CPU()
+	return (after - before) / time.Duration(updates.Count), err
+}
+
+// ears are the readers of many watches. Safe for concurrent use.
+type ears struct {
+	mu    sync.Mutex // guards the rest
+	heard map[int64][]time.Duration
+	count int
+}
+
+// hear reads one watch to its end. What an event says of when it was sent stands within the first bytes of a frame.
+func (e *ears) hear(body io.Reader) error {
+	lines := bufio.NewReaderSize(body, 4<<10)
+	var stamp int64
+	for begins := true; ; {
+		chunk, err := lines.ReadSlice('\n')
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return err
+		}
+		if begins {
+			if stamp, err = stampOf(chunk); err != nil {
+				return err
+			}
+		}
+		if begins = chunk[len(chunk)-1] == '\n'; begins && stamp != 0 {
+			e.note(stamp, time.Now())
+		}
+	}
+}
+
+// stampOf is when an event was sent, in nanoseconds; 0 for a bookmark.
+func stampOf(frame []byte) (int64, error) {
+	_, rest, ok := bytes.Cut(frame, []byte(stampBefore))
+	if !ok {
+		if bytes.HasPrefix(frame, []byte(`{"type":"BOOKMARK"`)) {
+			return 0, nil
+		}
+		return 0, fmt.Errorf("unexpected event %.200q", frame)
+	}
+	digits, _, _ := bytes.Cut(rest, []byte(`"`))
+	return strconv.ParseInt(string(digits), 10, 64)
+}
+
+func (e *ears) note(stamp int64, at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.heard[stamp] = append(e.heard[stamp], at.Sub(time.Unix(0, stamp)))
+	e.count++
+}
+
+// await waits until so many events were heard.
+func (e *ears) await(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, growthArrive)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		e.mu.Lock()
+		count := e.count
+		e.mu.Unlock()
+		switch {
+		case count == n:
+			return nil
+		case count > n:
+			return fmt.Errorf("%d events arrived, not %d", count, n)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d events arrived: %w", count, n, context.Cause(ctx))
+		}
+	}
+}
+
+// last is how long each change took until the last heard of it.
+func (e *ears) last() []time.Duration {
+	var all []time.Duration
+	for _, delays := range e.heard {
+		all = append(all, slices.Max(delays))
+	}
+	return all
+}

@@ -1,0 +1,177 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/listfacade/listfacade/bench/internal/plot"
+)
+
+// Growth is what a facade takes in front of upstreams of several sizes.
+type Growth struct {
+	Machine string        `json:"machine"`
+	Command string        `json:"command"` // that repeats the run
+	Took    time.Duration `json:"took"`    // in nanoseconds, as all times here
+	Sizes   []Grown       `json:"sizes"`   // ascending
+}
+
+// Grown is what it takes in front of one of them. Memory is in bytes.
+type Grown struct {
+	Objects     int            `json:"objects"`
+	Fill        time.Duration  `json:"fill"` // from the facade's start until it is ready
+	FillCPU     time.Duration  `json:"fillCPU"`
+	UpstreamCPU time.Duration  `json:"upstreamCPU"` // while it was filled
+	Peak        int64          `json:"peak"`        // resident, the most while it was filled
+	Filled      int64          `json:"filled"`      // resident when it was ready
+	Resident    int64          `json:"resident"`    // after a collection
+	Live        int64          `json:"live"`        // heap after a collection
+	Reads       []GrownRead    `json:"reads"`
+	Watches     []GrownWatches `json:"watches"`
+}
+
+// GrownRead is one question that was asked again and again.
+type GrownRead struct {
+	Title string        `json:"title"`
+	First time.Duration `json:"first"` // when it was asked for the first time, the median over its targets
+	P50   time.Duration `json:"p50"`
+	P99   time.Duration `json:"p99"`
+	CPU   time.Duration `json:"cpu"` // the facade's for an answer
+	Bytes int64         `json:"bytes"`
+}
+
+// GrownWatches are watches that were open at the same time.
+type GrownWatches struct {
+	Title    string        `json:"title"`
+	Watches  int           `json:"watches"`
+	Changes  int           `json:"changes"`
+	Live     int64         `json:"live"` // heap and stacks of each
+	Resident int64         `json:"resident"`
+	P50      time.Duration `json:"p50"` // from a change until the last watch that is about it has it
+	P99      time.Duration `json:"p99"`
+	CPU      time.Duration `json:"cpu"` // the facade's for a change
+}
+
+// GrowthFile is the name of the JSON.
+const GrowthFile = "million.json"
+
+// Publish writes the results as JSON and as plots below a directory of documents.
+func (g Growth) Publish(dir string) error {
+	dir = filepath.Join(dir, assets)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make a directory for results: %w", err)
+	}
+	data, err := json.MarshalIndent(g, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	files := map[string][]byte{GrowthFile: append(data, '\n'), "growth-memory.svg": g.memory().SVG(), "growth-time.svg": g.times().SVG()}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+			return fmt.Errorf("write results: %w", err)
+		}
+	}
+	return nil
+}
+
+// row is one figure of every size.
+type grownRow struct {
+	name  string
+	value func(Grown) string
+}
+
+// Markdown writes the results as a table with a column for each size.
+func (g Growth) Markdown(w io.Writer) error {
+	if len(g.Sizes) == 0 {
+		return nil
+	}
+	head, lines := []string{"objects"}, [][]string{}
+	for _, size := range g.Sizes {
+		head = append(head, strconv.Itoa(size.Objects))
+	}
+	for _, row := range g.Sizes[0].rows() {
+		line := []string{row.name}
+		for _, size := range g.Sizes {
+			line = append(line, row.value(size))
+		}
+		lines = append(lines, line)
+	}
+	_, err := fmt.Fprintf(w, "%s\n\nMeasured in %s by\n\n    %s\n\n%s", wrap(g.Machine), Duration(g.Took), g.Command, grid(head, lines))
+	return err
+}
+
+// rows are all figures that a size has.
+func (s Grown) rows() []grownRow {
+	rows := []grownRow{
+		{"filled: time", func(s Grown) string { return Duration(s.Fill) }},
+		{"filled: CPU of the facade", func(s Grown) string { return Duration(s.FillCPU) }},
+		{"filled: CPU of the facade, for each object", func(s Grown) string { return Duration(s.FillCPU / time.Duration(s.Objects)) }},
+		{"resident, the most while it was filled", func(s Grown) string { return Size(s.Peak) }},
+		{"resident, after a collection", func(s Grown) string { return Size(s.Resident) }},
+		{"live heap", func(s Grown) string { return Size(s.Live) }},
+		{"live heap, for each object", func(s Grown) string { return Size(s.Live / int64(s.Objects)) }},
+	}
+	for i, read := range s.Reads {
+		rows = append(rows,
+			grownRow{read.Title + ": time, first / p50 / p99", func(s Grown) string {
+				return strings.Join([]string{Duration(s.Reads[i].First), Duration(s.Reads[i].P50), Duration(s.Reads[i].P99)}, " / ")
+			}},
+			grownRow{read.Title + ": CPU", func(s Grown) string { return Duration(s.Reads[i].CPU) }})
+	}
+	for i, watches := range s.Watches {
+		rows = append(rows,
+			grownRow{watches.Title + ": changed until told, p50 / p99", func(s Grown) string {
+				return Duration(s.Watches[i].P50) + " / " + Duration(s.Watches[i].P99)
+			}},
+			grownRow{watches.Title + ": CPU of a change", func(s Grown) string { return Duration(s.Watches[i].CPU) }},
+			grownRow{watches.Title + ", each: heap and stacks", func(s Grown) string { return Size(s.Watches[i].Live) }})
+	}
+	return rows
+}
+
+// memory are the curves of what is held.
+func (g Growth) memory() plot.Curves {
+	return g.curves("Memory over objects, both logarithmic", func(v float64) string { return Size(int64(v)) }, []grownLine{
+		{"resident, the most while it was filled", func(s Grown) float64 { return float64(s.Peak) }},
+		{"resident, after a collection", func(s Grown) float64 { return float64(s.Resident) }},
+		{"live heap", func(s Grown) float64 { return float64(s.Live) }},
+	})
+}
+
+// times are the curves of how long something takes.
+func (g Growth) times() plot.Curves {
+	var lines []grownLine
+	for i, read := range g.Sizes[0].Reads {
+		lines = append(lines, grownLine{read.Title, func(s Grown) float64 { return float64(s.Reads[i].P50) }})
+	}
+	for i, watches := range g.Sizes[0].Watches {
+		lines = append(lines, grownLine{"an event to " + watches.Title, func(s Grown) float64 { return float64(s.Watches[i].P50) }})
+	}
+	return g.curves("Time over objects (medians), both logarithmic", func(v float64) string { return Duration(time.Duration(v)) }, lines)
+}
+
+// grownLine is one figure that is drawn.
+type grownLine struct {
+	name  string
+	value func(Grown) float64
+}
+
+func (g Growth) curves(title string, label func(float64) string, lines []grownLine) plot.Curves {
+	c := plot.Curves{Title: title, LabelY: label, LabelX: func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }}
+	for _, size := range g.Sizes {
+		c.X = append(c.X, float64(size.Objects))
+	}
+	for _, line := range lines {
+		one := plot.Line{Name: line.name}
+		for _, size := range g.Sizes {
+			one.Values = append(one.Values, line.value(size))
+		}
+		c.Lines = append(c.Lines, one)
+	}
+	return c
+}

@@ -1,0 +1,80 @@
+package simulated
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// scratch are the buffers of answers.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// list answers with a page of all pods.
+func (s *Server) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	limit, _ := strconv.Atoi(query.Get("limit"))
+	if limit <= 0 {
+		refuse(w, http.StatusNotAcceptable, "NotAcceptable") // nobody needs all of them at once
+		return
+	}
+	number, version, _ := strings.Cut(query.Get("continue"), ".")
+	from, _ := strconv.Atoi(number)
+	if query.Get("resourceVersionMatch") == "Exact" {
+		version = query.Get("resourceVersion")
+	}
+	to := min(from+limit, s.pods.Len())
+	states, now := s.store.states(from, max(from, to))
+	if version != "" && version != strconv.FormatUint(now, 10) {
+		refuse(w, http.StatusGone, "Expired") // only the present is kept
+		return
+	}
+	b := scratch.Get().(*[]byte)
+	defer scratch.Put(b)
+	if wantsTable(r) {
+		*b = s.appendTable((*b)[:0], from, states, now)
+	} else {
+		*b = s.appendList((*b)[:0], from, states, now)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(*b)
+}
+
+func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
+
+// appendMeta appends the metadata of a page that ends before a pod.
+func (s *Server) appendMeta(b []byte, to int, version uint64) []byte {
+	b = fmt.Appendf(b, `"metadata":{"resourceVersion":"%d"`, version)
+	if left := s.pods.Len() - to; left > 0 {
+		b = fmt.Appendf(b, `,"continue":"%d.%d","remainingItemCount":%d`, to, version, left)
+	}
+	return append(b, '}')
+}
+
+func (s *Server) appendList(b []byte, from int, states []state, version uint64) []byte {
+	b = s.appendMeta(append(b, `{"kind":"PodList","apiVersion":"v1",`...), from+len(states), version)
+	b = append(b, `,"items":[`...)
+	for i, state := range states {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = s.pods.appendPod(b, from+i, state)
+	}
+	return append(b, "]}\n"...)
+}
+
+// appendTable appends rows without their objects.
+func (s *Server) appendTable(b []byte, from int, states []state, version uint64) []byte {
+	b = s.appendMeta(append(b, tableBegin...), from+len(states), version)
+	b = append(append(append(b, `,"columnDefinitions":`...), columns...), `,"rows":[`...)
+	now := time.Now()
+	for i := range states {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(s.pods.appendRow(b, from+i, now), "null}"...)
+	}
+	return append(b, "]}\n"...)
+}

@@ -1,0 +1,182 @@
+package simulated
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/listfacade/listfacade/bench/internal/dataset"
+)
+
+// How pods are spread.
+const (
+	perNamespace = 400
+	perNode      = 100
+	applications = 6 // of each namespace
+	spread       = 20 * 24 * time.Hour
+)
+
+// firstVersion is the resourceVersion of the first pod. Every further pod has one more.
+const firstVersion = 1_000_000
+
+// typeMeta is how a pod begins, but in a list.
+const typeMeta = `{"kind":"Pod","apiVersion":"v1",`
+
+// Pods are so many pods, numbered from 0 in the order in which they are listed. Immutable; safe for concurrent use.
+type Pods struct {
+	count     int
+	nodes     []string
+	templates []*template // those of a namespace stand together
+}
+
+// NewPods prepares so many pods, 1000 or more. It takes a millisecond for each 100.
+func NewPods(count int) (*Pods, error) {
+	namespaces := (count + perNamespace - 1) / perNamespace
+	spec := dataset.Spec{Pods: count, Namespaces: namespaces, Nodes: (count + perNode - 1) / perNode, Applications: applications * namespaces, Seed: 1}
+	templates, err := templatesOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pods{count: count, templates: templates}
+	for i := range spec.Nodes {
+		p.nodes = append(p.nodes, spec.Node(i))
+	}
+	return p, nil
+}
+
+// Len is how many there are.
+func (p *Pods) Len() int { return p.count }
+
+// Name is the namespace and the name of a pod.
+func (p *Pods) Name(i int) (namespace, name string) {
+	t := p.template(i)
+	return t.namespace, t.prefix + string(appendSuffix(nil, i))
+}
+
+// Node is the name of the node that a pod runs on. Neighbours in a list are on different ones.
+func (p *Pods) Node(i int) string { return p.nodes[i%len(p.nodes)] }
+
+func (p *Pods) template(i int) *template {
+	within := i % perNamespace
+	return p.templates[i/perNamespace*applications+within*applications/perNamespace]
+}
+
+// state is what changes of a pod.
+type state struct {
+	version uint64
+	stamp   int64
+}
+
+// appendPod appends the text of a pod, as it stands in a list: without its type.
+func (p *Pods) appendPod(b []byte, i int, s state) []byte {
+	t := p.template(i)
+	seed := mix(uint64(i))
+	b = append(b, '{')
+	for _, piece := range t.pieces {
+		b = append(b, piece.text...)
+		b = p.appendPart(b, i, seed, piece.hole, s)
+	}
+	return append(b, t.tail...)
+}
+
+func (p *Pods) appendPart(b []byte, i int, seed uint64, h hole, s state) []byte {
+	switch h.part {
+	case partName:
+		return appendSuffix(append(b, p.template(i).prefix...), i)
+	case partUID:
+		high, low := mix(seed+1), mix(seed+2)
+		b = append(appendHex(b, high>>32, 8), '-')
+		b = append(appendHex(b, high>>16, 4), "-4"...)
+		b = append(appendHex(b, high, 3), "-9"...)
+		b = append(appendHex(b, low>>48, 3), '-')
+		return appendHex(b, low, 12)
+	case partVersion:
+		return strconv.AppendUint(b, s.version, 10)
+	case partStamp:
+		return strconv.AppendInt(b, s.stamp, 10)
+	case partNode:
+		return append(b, p.Node(i)...)
+	case partIP:
+		return appendAddress(append(b, "10."...), i)
+	case partHostIP:
+		node := i % len(p.nodes)
+		return fmt.Appendf(b, "172.%d.%d.%d", 16+node>>16, node>>8&255, node&255)
+	case partVolume:
+		return appendLetters(b, mix(seed+3)%suffixes)
+	case partLink:
+		return appendHex(b, mix(seed+4), 8)
+	case partContainer:
+		for n := range uint64(4) {
+			b = appendHex(b, mix(seed+16*uint64(h.number+1)+n), 16)
+		}
+		return b
+	case partTime:
+		return time.Unix(h.moment-earlier(i), 0).UTC().AppendFormat(b, time.RFC3339)
+	}
+	return b
+}
+
+// appendRow appends the cells of a pod's row, with the ages that they have now.
+func (p *Pods) appendRow(b []byte, i int, now time.Time) []byte {
+	t := p.template(i)
+	age := func(moment int64) string { return duration.HumanDuration(now.Sub(time.Unix(moment-earlier(i), 0))) }
+	restarts := strconv.Itoa(int(t.restarts))
+	if t.restarts > 0 {
+		restarts += " (" + age(t.restarted) + " ago)"
+	}
+	b = append(append(append(b, `{"cells":["`...), t.prefix...), appendSuffix(nil, i)...)
+	b = fmt.Appendf(b, `","2/2","Running","%s","%s","`, restarts, age(t.created))
+	b = appendAddress(append(b, "10."...), i)
+	return fmt.Appendf(b, `","%s","\u003cnone\u003e","\u003cnone\u003e"],"object":`, p.Node(i))
+}
+
+// earlier is by how many seconds a pod is older than the one that its template was made of.
+func earlier(i int) int64 { return int64(mix(uint64(i)+7) % uint64(spread/time.Second)) }
+
+// letters are those of generated names, in order.
+const letters = "2456789bcdfghjklmnpqrstvwxz"
+
+const suffixes = 27 * 27 * 27 * 27 * 27
+
+// appendSuffix appends the end of a pod's name. Those of one application are in the order of their pods.
+func appendSuffix(b []byte, i int) []byte {
+	const step = suffixes / perNamespace
+	return appendLetters(b, uint64(i%perNamespace)*step+mix(uint64(i)+5)%step)
+}
+
+func appendLetters(b []byte, n uint64) []byte {
+	var text [5]byte
+	for at := len(text) - 1; at >= 0; at-- {
+		text[at], n = letters[n%27], n/27
+	}
+	return append(b, text[:]...)
+}
+
+// appendAddress appends the last three bytes of a pod's address.
+func appendAddress(b []byte, i int) []byte {
+	b = append(strconv.AppendInt(b, int64(64+i>>16), 10), '.')
+	b = append(strconv.AppendInt(b, int64(i>>8&255), 10), '.')
+	return strconv.AppendInt(b, int64(i&255), 10)
+}
+
+// appendHex appends the last digits of a number.
+func appendHex(b []byte, n uint64, digits int) []byte {
+	var raw [8]byte
+	for at := range raw {
+		raw[at] = byte(n >> (56 - 8*at))
+	}
+	var text [16]byte
+	hex.Encode(text[:], raw[:])
+	return append(b, text[16-digits:]...)
+}
+
+// mix spreads numbers: equal ones alike, neighbours far apart. It is the finalizer of splitmix64.
+func mix(n uint64) uint64 {
+	n += 0x9e3779b97f4a7c15
+	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
+	n = (n ^ n>>27) * 0x94d049bb133111eb
+	return n ^ n>>31
+}

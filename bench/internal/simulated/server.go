@@ -1,0 +1,119 @@
+package simulated
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// Server is the kube-apiserver. It implements http.Handler.
+type Server struct {
+	pods  *Pods
+	store *store
+}
+
+// NewServer serves pods, at first as they are from the beginning.
+func NewServer(pods *Pods) *Server { return &Server{pods: pods, store: newStore(pods.Len())} }
+
+// Paths that are answered.
+const (
+	podsPath    = "/api/v1/pods"
+	reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+)
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPost && r.URL.Path == reviewsPath:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"spec":{},"status":{"allowed":true}}`+"\n")
+	case r.Method == http.MethodPost && r.URL.Path == UpdatesPath:
+		s.update(w, r)
+	case r.Method != http.MethodGet:
+		refuse(w, http.StatusMethodNotAllowed, "MethodNotAllowed")
+	case r.URL.Query().Get("watch") != "" && strings.HasSuffix(r.URL.Path, "/pods"):
+		s.watch(w, r)
+	case nothing(r):
+		s.nothing(w, r)
+	case r.URL.Path == podsPath:
+		s.list(w, r)
+	default:
+		s.document(w, r.URL.Path)
+	}
+}
+
+// nothing tells whether a question is about a name that no object has.
+func nothing(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name=")
+}
+
+// nothing answers with a list without objects, of pods or of events.
+func (s *Server) nothing(w http.ResponseWriter, r *http.Request) {
+	kind := "PodList"
+	if strings.HasSuffix(r.URL.Path, "/events") {
+		kind = "EventList"
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = fmt.Fprintf(w, `{"kind":%q,"apiVersion":"v1","metadata":{"resourceVersion":"%d"},"items":[]}`+"\n", kind, s.store.now())
+}
+
+// documents are what the server says of itself.
+var documents = map[string]string{
+	"/version": `{"major":"1","minor":"37","emulationMajor":"1","emulationMinor":"37","gitVersion":"v1.37.1"}`,
+	"/livez":   "ok",
+	"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
+	"/apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+	"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod",` +
+		`"verbs":["get","list","watch"]}]}`,
+	"/apis/apiregistration.k8s.io/v1/apiservices": `{"kind":"APIServiceList","apiVersion":"apiregistration.k8s.io/v1","metadata":{},"items":[` +
+		`{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":"onstart"}},"spec":{"group":"","version":"v1"}}]}`,
+}
+
+func (s *Server) document(w http.ResponseWriter, path string) {
+	text, ok := documents[path]
+	if !ok {
+		refuse(w, http.StatusNotFound, "NotFound")
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, text+"\n")
+}
+
+// refuse answers with a Status.
+func refuse(w http.ResponseWriter, code int, reason string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"simulated","reason":%q,"code":%d}`+"\n", reason, code)
+}
+
+// Serve serves so many pods on a port of its own until its standard input ends: no longer than the process that started
+// it. When the pods are prepared it writes its address as the first line.
+func Serve(pods int, certFile, keyFile string) error {
+	all, err := NewPods(pods)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	server := &http.Server{Handler: NewServer(all), ReadHeaderTimeout: 10 * time.Second}
+	if _, err := fmt.Fprintln(os.Stdout, listener.Addr()); err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+		_ = server.Shutdown(context.Background())
+	}()
+	if err := server.ServeTLS(listener, certFile, keyFile); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("simulate a kube-apiserver: %w", err)
+	}
+	return nil
+}

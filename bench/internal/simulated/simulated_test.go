@@ -1,0 +1,240 @@
+package simulated
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const manyPods = 1200
+
+// get asks and fails unless the answer has a status.
+func get(t *testing.T, s http.Handler, path, accept string, status int) []byte {
+	t.Helper()
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Accept", accept)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	if w.Code != status {
+		t.Fatalf("%s: %d %.300s", path, w.Code, w.Body)
+	}
+	return w.Body.Bytes()
+}
+
+func server(t *testing.T) *Server {
+	t.Helper()
+	pods, err := NewPods(manyPods)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewServer(pods)
+}
+
+// pages reads a list to its end.
+func pages(t *testing.T, s http.Handler, limit int, accept string, page func(body []byte) (next string)) {
+	t.Helper()
+	path := fmt.Sprintf("/api/v1/pods?limit=%d", limit)
+	for next := page(get(t, s, path, accept, http.StatusOK)); next != ""; {
+		next = page(get(t, s, path+"&continue="+next, accept, http.StatusOK))
+	}
+}
+
+func listed(t *testing.T, s http.Handler) []corev1.Pod {
+	t.Helper()
+	var all []corev1.Pod
+	pages(t, s, 700, "application/json", func(body []byte) string {
+		var list corev1.PodList
+		if err := json.Unmarshal(body, &list); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, list.Items...)
+		if left := list.RemainingItemCount; left != nil && int(*left)+len(all) != manyPods {
+			t.Errorf("%d are said to be left after %d", *left, len(all))
+		}
+		return list.Continue
+	})
+	return all
+}
+
+func TestPodsAreDistinctAndInOrder(t *testing.T) {
+	all := listed(t, server(t))
+	if len(all) != manyPods {
+		t.Fatalf("%d pods", len(all))
+	}
+	key := func(p corev1.Pod) string { return p.Namespace + "/" + p.Name }
+	if !slices.IsSortedFunc(all, func(a, b corev1.Pod) int { return strings.Compare(key(a), key(b)) }) {
+		t.Error("they are not in the order of their keys")
+	}
+	for what, of := range map[string]func(corev1.Pod) string{
+		"name": key, "uid": func(p corev1.Pod) string { return string(p.UID) }, "address": func(p corev1.Pod) string { return p.Status.PodIP },
+		"version": func(p corev1.Pod) string { return p.ResourceVersion }, "container": func(p corev1.Pod) string { return p.Status.ContainerStatuses[0].ContainerID },
+	} {
+		seen := map[string]bool{}
+		for _, pod := range all {
+			seen[of(pod)] = true
+		}
+		if len(seen) != manyPods {
+			t.Errorf("%d different ones by %s", len(seen), what)
+		}
+	}
+	nodes := map[string]int{}
+	for _, pod := range all {
+		nodes[pod.Spec.NodeName]++
+	}
+	for node, n := range nodes {
+		if n != perNode {
+			t.Errorf("%d pods on %s", n, node)
+		}
+	}
+}
+
+// Nothing of the pod that the template was made of is left in others, and every pod is written as kube-apiserver does.
+func TestPodsAreWholeAndTheirOwn(t *testing.T) {
+	s := server(t)
+	size := 0
+	for i := range manyPods {
+		text := s.pods.appendPod(nil, i, state{version: 5, stamp: 6})
+		size += len(text)
+		var pod corev1.Pod
+		if err := json.Unmarshal(text, &pod); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		if again, err := json.Marshal(pod); err != nil || !bytes.Equal(again, text) {
+			t.Fatalf("it is written otherwise (%v):\n%s\n%s", err, text, again)
+		}
+		namespace, name := s.pods.Name(i)
+		if pod.Namespace != namespace || pod.Name != name || pod.Spec.NodeName != s.pods.Node(i) || pod.ResourceVersion != "5" ||
+			pod.Annotations[StampKey] != "6" || pod.Status.PodIPs[0].IP != pod.Status.PodIP || !strings.HasPrefix(name, pod.GenerateName) {
+			t.Fatalf("pod %d is %s", i, text)
+		}
+		for _, mark := range []string{versionMark, stampMark} {
+			if bytes.Contains(text, []byte(mark)) {
+				t.Fatalf("%s is left in %s", mark, text)
+			}
+		}
+	}
+	if size /= manyPods; size < 14_000 || size > 16_500 {
+		t.Errorf("a pod has %d bytes of JSON, not about 15 kB", size)
+	}
+}
+
+func TestRowsStandBesidePods(t *testing.T) {
+	s := server(t)
+	all := listed(t, s)
+	n := 0
+	pages(t, s, 2000, "application/json;as=Table;v=v1;g=meta.k8s.io", func(body []byte) string {
+		var table metav1.Table
+		if err := json.Unmarshal(body, &table); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range table.Rows {
+			pod := all[n]
+			if len(row.Cells) != len(table.ColumnDefinitions) || row.Cells[0] != pod.Name || row.Cells[5] != pod.Status.PodIP || row.Cells[6] != pod.Spec.NodeName {
+				t.Fatalf("row %d is %v, of %s", n, row.Cells, pod.Name)
+			}
+			n++
+		}
+		return table.Continue
+	})
+	if n != manyPods {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestChangesAreWatched(t *testing.T) {
+	s := server(t)
+	web := httptest.NewServer(s)
+	defer web.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s/api/v1/pods?watch=1&timeoutSeconds=60&resourceVersion=%d", web.URL, s.store.now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	response, err := web.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	updates, err := web.Client().Post(web.URL+UpdatesPath, "application/json", strings.NewReader(`{"Count":30,"Every":1000000,"Among":10}`))
+	if err != nil || updates.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", updates, err)
+	}
+	updates.Body.Close()
+	frames, version, changed := json.NewDecoder(response.Body), s.store.now()-30, map[string]int{}
+	for range 30 {
+		var frame struct {
+			Type   string
+			Object struct {
+				Rows []struct {
+					Cells  []string
+					Object corev1.Pod
+				}
+			}
+		}
+		if err := frames.Decode(&frame); err != nil {
+			t.Fatal(err)
+		}
+		version++
+		row := frame.Object.Rows[0]
+		if row.Object.ResourceVersion != fmt.Sprint(version) || row.Cells[0] != row.Object.Name || row.Object.Annotations[StampKey] == "0" || row.Object.Kind != "Pod" {
+			t.Fatalf("an event is %+v", frame)
+		}
+		changed[row.Object.Namespace+"/"+row.Object.Name]++
+	}
+	for n := range 10 {
+		namespace, name := s.pods.Name(Updates{Among: 10}.Pod(n, manyPods))
+		if changed[namespace+"/"+name] != 3 {
+			t.Errorf("%s/%s changed %d times: %v", namespace, name, changed[namespace+"/"+name], changed)
+		}
+	}
+}
+
+// A list does not go on at another version than it began.
+func TestPagesAreOfOneVersion(t *testing.T) {
+	s := server(t)
+	var list corev1.PodList
+	if err := json.Unmarshal(get(t, s, "/api/v1/pods?limit=5", "application/json", http.StatusOK), &list); err != nil {
+		t.Fatal(err)
+	}
+	s.store.update(1)
+	get(t, s, "/api/v1/pods?limit=5&continue="+list.Continue, "application/json", http.StatusGone)
+	get(t, s, "/api/v1/pods?limit=5&resourceVersionMatch=Exact&resourceVersion="+list.ResourceVersion, "application/json", http.StatusGone)
+}
+
+func BenchmarkList(b *testing.B) {
+	pods, err := NewPods(manyPods)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := NewServer(pods)
+	for b.Loop() {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/pods?limit=500", nil)
+		s.ServeHTTP(&discarded{header: http.Header{}}, r)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/500, "ns/pod")
+}
+
+// discarded takes an answer and keeps nothing of it.
+type discarded struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (d *discarded) Header() http.Header { return d.header }
+
+// Write implements http.ResponseWriter.
+func (d *discarded) Write(p []byte) (int, error) { return io.Discard.Write(p) }
+
+// WriteHeader implements http.ResponseWriter.
+func (d *discarded) WriteHeader(int) {}

@@ -1,0 +1,117 @@
+package simulated
+
+import (
+	_ "embed"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// columns are those that kube-apiserver prints of pods.
+//
+//go:embed columns.json
+var columns string
+
+const tableBegin = `{"kind":"Table","apiVersion":"meta.k8s.io/v1",`
+
+const (
+	// bookmarkEvery is the distance of bookmarks.
+	bookmarkEvery = 30 * time.Second
+	// fence is the longest that a watch may last which is told the version at once.
+	fence = 5
+)
+
+// watch answers a watch until its time is over or the client leaves. One with initial events is of no pods.
+func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	version, _ := strconv.ParseUint(query.Get("resourceVersion"), 10, 64)
+	seconds, _ := strconv.Atoi(query.Get("timeoutSeconds"))
+	end, marks := time.NewTimer(time.Duration(max(seconds, 1))*time.Second), time.NewTicker(bookmarkEvery)
+	defer end.Stop()
+	defer marks.Stop()
+	w.Header().Set("Content-Type", "application/json")
+	f := frames{pods: s.pods, columns: columns, table: wantsTable(r)}
+	var b []byte
+	switch initial := query.Get("sendInitialEvents") != ""; {
+	case initial && nothing(r):
+		b = f.bookmark(b, s.store.now(), initial)
+		version = s.store.now()
+	case initial:
+		refuse(w, http.StatusUnprocessableEntity, "Invalid")
+		return
+	case seconds <= fence:
+		version = s.store.now()
+		b = f.bookmark(b, version, initial)
+	}
+	for {
+		var changed <-chan struct{}
+		if !nothing(r) {
+			var events []event
+			events, changed = s.store.after(version)
+			for _, e := range events {
+				b, version = f.event(b, e), e.state.version
+			}
+		}
+		if _, err := w.Write(b); err != nil {
+			return
+		}
+		_ = http.NewResponseController(w).Flush()
+		b = b[:0]
+		select {
+		case <-changed:
+		case <-marks.C:
+			b = f.bookmark(b, version, false)
+		case <-end.C:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// frames writes what one watch is sent.
+type frames struct {
+	pods    *Pods
+	table   bool
+	columns string // of the next frame; null after the first
+}
+
+func (f *frames) event(b []byte, e event) []byte {
+	b = append(b, `{"type":"MODIFIED","object":`...)
+	if f.table {
+		b = f.pods.appendRow(f.row(b, e.state.version), e.pod, time.Now())
+	}
+	b = append(b, typeMeta...)
+	at := len(b) - 1 // the bracket comes with the pod
+	b = f.pods.appendPod(b[:at], e.pod, e.state)
+	b[at] = ','
+	return f.end(b)
+}
+
+// row begins a Table with one row.
+func (f *frames) row(b []byte, version uint64) []byte {
+	b = fmt.Appendf(append(b, tableBegin...), `"metadata":{"resourceVersion":"%d"},"columnDefinitions":%s,"rows":[`, version, f.columns)
+	f.columns = "null"
+	return b
+}
+
+func (f *frames) end(b []byte) []byte {
+	if f.table {
+		b = append(b, "}]}"...)
+	}
+	return append(b, "}\n"...)
+}
+
+func (f *frames) bookmark(b []byte, version uint64, initial bool) []byte {
+	b = append(b, `{"type":"BOOKMARK","object":`...)
+	if f.table {
+		b = append(f.row(b, version), `{"cells":["","0/0","","0","\u003cunknown\u003e","\u003cnone\u003e","\u003cnone\u003e","\u003cnone\u003e",`+
+			`"\u003cnone\u003e"],"object":`...)
+	}
+	b = fmt.Appendf(append(b, typeMeta...), `"metadata":{"resourceVersion":"%d"`, version)
+	if initial {
+		b = append(b, `,"annotations":{"k8s.io/initial-events-end":"true"}`...)
+	}
+	return f.end(append(b, `},"spec":{"containers":null},"status":{}}`...))
+}
