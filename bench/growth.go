@@ -96,15 +96,18 @@ func growTo(ctx context.Context, dir string, o options, n int) (report.Grown, er
 	}
 	defer f.stop()
 	g.facade, g.Fill, g.FillCPU, g.UpstreamCPU = f.server, cost.took, cost.cpu, cost.behind
-	for _, step := range []func(context.Context) error{g.memory, g.questions, g.watches} {
+	steps := []func(context.Context) error{g.memory, g.questions, g.watches}
+	if o.profiles != "" {
+		steps = slices.Insert(steps, 1, func(ctx context.Context) error {
+			return f.server.heapProfile(ctx, filepath.Join(o.profiles, fmt.Sprintf("heap-%d.pprof", n)))
+		})
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return g.Grown, err
 		}
 	}
-	if o.profiles != "" {
-		err = f.server.heapProfile(ctx, filepath.Join(o.profiles, fmt.Sprintf("heap-%d.pprof", n)))
-	}
-	return g.Grown, err
+	return g.Grown, nil
 }
 
 // memory takes what the facade holds after it was filled, and what is left of it after a collection.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/url"
 	"regexp"
 	"time"
 
@@ -74,7 +75,7 @@ func (g *growing) pagesOf(ctx context.Context) ([]question, error) {
 		if token == nil {
 			return nil, &answerError{server: g.facade.name, question: plain.String(), what: "no page follows"}
 		}
-		pages = append(pages, question{path: "/api/v1/pods?limit=500&continue=" + string(token[1]), encoding: "gzip", protocol: http2})
+		pages = append(pages, question{path: "/api/v1/pods?limit=500&continue=" + url.QueryEscape(string(token[1])), encoding: "gzip", protocol: http2})
 	}
 	return pages, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/listfacade/listfacade/bench/internal/report"
@@ -52,17 +53,19 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	if l.question, err = s.facade.dated(ctx, l.question); err != nil {
 		return err
 	}
+	targets := []*target{{server: s.direct, visit: l.visit(), mayFail: l.herd}, {server: s.facade, visit: l.visit()}}
 	say("%s: comparing the answers", set)
-	n := 0
-	n, err = s.record(ctx, set, l)
-	if err != nil {
+	if kept := s.options.pods.Pods <= keptPods; kept {
+		n, err := s.record(ctx, set, l)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = s.files.answers.Remove(set) }() // else all goes at the end
+		targets = append(targets, &target{server: s.files.server, visit: l.sends(set, n)})
+	} else if err := s.agree(ctx, l.question); err != nil {
 		return err
 	}
-	defer func() { _ = s.files.answers.Remove(set) }() // else all goes at the end
 	say("%s: measuring", set)
-	targets := []*target{
-		{server: s.direct, visit: l.visit(), mayFail: l.herd}, {server: s.facade, visit: l.visit()}, {server: s.files.server, visit: l.sends(set, n)},
-	}
 	for _, t := range targets {
 		if t.callers, err = t.server.callers(ctx, max(1, l.clients), l.question.protocol); err != nil {
 			return err
@@ -72,8 +75,13 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 	if err := s.rounds(ctx, targets, l); err != nil {
 		return err
 	}
-	idle := idling(targets[2].blocks)
-	r.Direct, r.Facade, r.Files = figures(targets[0].blocks), figures(targets[1].blocks), figures(targets[2].blocks)
+	r.Direct, r.Facade = figures(targets[0].blocks), figures(targets[1].blocks)
+	var idle float64
+	if len(targets) > 2 {
+		r.Files, idle = figures(targets[2].blocks), idling(targets[2].blocks)
+	} else if idle, err = s.idles(ctx); err != nil {
+		return err
+	}
 	r.Facade.Behind = behind(targets[1].blocks, idle)
 	return nil
 }
@@ -81,12 +89,13 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 // rounds fills the blocks. One block of each before that is the warm-up, except for herds: those who read from
 // kube-apiserver would take too long.
 func (s *stage) rounds(ctx context.Context, targets []*target, l load) error {
-	direct, facade, files := targets[0], targets[1], targets[2]
 	rounds := s.options.rounds
 	if l.rounds > 0 {
 		rounds = min(rounds, l.rounds)
 	}
-	order := []*target{direct, facade, files, files, facade, direct}
+	back := slices.Clone(targets)
+	slices.Reverse(back)
+	order := slices.Concat(targets, back)
 	if l.once {
 		order = order[:len(order)-1]
 	}

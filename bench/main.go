@@ -32,23 +32,25 @@ import (
 // options are those of a run. The defaults are those of docs/benchmarks.md.
 type options struct {
 	pods      dataset.Spec
-	rounds    int    // of each load, at most; a round has two blocks of every server
-	eventRate        // of the pods whose changes two watches look at
-	watches   int    // opened on each server at the same time
-	only      string // names or parts of names of scenarios; empty: all
-	list      bool   // print the scenarios, and measure nothing
-	from      string // a file of results to write down again, instead of measuring
-	out       string // the directory of documents that results are written into; empty: none
-	flags     string // of the facade besides the usual ones, with spaces between
-	profiles  string // where profiles of the facade go; empty: none are taken
-	sizes     sizes  // of simulated upstreams to measure growth over; empty: scenarios are measured
+	rounds    int           // of each load, at most; a round has two blocks of every server
+	eventRate               // of the pods whose changes two watches look at
+	soak      time.Duration // for which the scenario of that name goes on
+	watches   int           // opened on each server at the same time
+	only      string        // names or parts of names of scenarios; empty: all
+	list      bool          // print the scenarios, and measure nothing
+	from      string        // a file of results to write down again, instead of measuring
+	out       string        // the directory of documents that results are written into; empty: none
+	flags     string        // of the facade besides the usual ones, with spaces between
+	profiles  string        // where profiles of the facade go; empty: none are taken
+	sizes     sizes         // of simulated upstreams to measure growth over; empty: scenarios are measured
 }
 
 func parse() options {
 	o := options{pods: dataset.D1, eventRate: eventRate{eventEvery: 10 * time.Millisecond}}
-	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "how many pods there are")
+	flag.IntVar(&o.pods.Pods, "pods", o.pods.Pods, "how many pods there are; of more than usual, in as many more namespaces and applications, on as many more nodes")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often loads are measured, at most; a round has the order kube-apiserver, facade, file server, and back")
 	flag.DurationVar(&o.eventsFor, "events-for", 30*time.Second, "how long 100 pods a second are patched to see how late a watch hears of it")
+	flag.DurationVar(&o.soak, "for", 15*time.Minute, "how long the scenario soak goes on")
 	flag.IntVar(&o.watches, "watches", 1000, "how many watches are opened on each server to see how much memory they take")
 	flag.StringVar(&o.only, "only", o.only, "measure scenarios with these `words` in their names, separated by commas; not written into documents unless -out is there")
 	flag.BoolVar(&o.list, "list", false, "print the scenarios and how long each takes, and measure nothing")
@@ -58,6 +60,7 @@ func parse() options {
 	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
 	flag.Var(&o.sizes, "sizes", "measure no scenario, but how a facade grows in front of simulated upstreams with these `numbers` of pods, separated by commas")
 	flag.Parse()
+	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	if o.only != "" && !given["out"] {

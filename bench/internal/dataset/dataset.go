@@ -22,6 +22,14 @@ type Spec struct {
 // on a node, and about 100 with RareLabel.
 var D1 = Spec{Pods: 20_000, Namespaces: 50, Nodes: 500, Applications: 300, Seed: 1}
 
+// Like has, when it has more pods than another one, as many more namespaces, nodes and applications.
+func (s Spec) Like(other Spec) Spec {
+	if times := s.Pods / other.Pods; times > 1 {
+		s.Namespaces, s.Nodes, s.Applications = times*other.Namespaces, times*other.Nodes, times*other.Applications
+	}
+	return s
+}
+
 // RareLabel is set to RareValue on one of RareOneIn pods, wherever they are.
 const (
 	RareLabel = "rollout.example.com/track"

@@ -100,3 +100,24 @@ func TestFieldSet(t *testing.T) {
 		t.Errorf("no JSON: %s", statusSet("10.0.0.1"))
 	}
 }
+
+func TestMorePodsAreOfMoreApplications(t *testing.T) {
+	large, small := D1, D1
+	large.Pods, small.Pods = 5*D1.Pods, 2000
+	if got := large.Like(D1); got != (Spec{Pods: 100_000, Namespaces: 250, Nodes: 2500, Applications: 1500, Seed: D1.Seed}) {
+		t.Errorf("many: %+v", got)
+	}
+	if got := small.Like(D1); got != small {
+		t.Errorf("few: %+v", got)
+	}
+}
+
+// An application's example is the same among few applications and among many.
+func TestExamples(t *testing.T) {
+	large := D1
+	large.Pods = 5 * D1.Pods
+	a, b, c := D1.Example(7), large.Example(7), D1.Example(8)
+	if a.Name != b.Name || a.UID != b.UID || a.Name == c.Name || a.UID == c.UID {
+		t.Errorf("%s, %s, %s", a.Name, b.Name, c.Name)
+	}
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"net/http"
+	"time"
+)
+
+// keptPods is of how many pods a list may be to be kept in memory: more are compared as they arrive, and no file server
+// is measured beside them.
+const keptPods = 50_000
+
+// digest is what is kept of an answer that is too large to be kept.
+type digest struct {
+	header http.Header
+	head   []byte // of the list, without what servers may say differently
+	items  uint64 // a hash of what follows
+	size   int64  // after decompression
+}
+
+// digestHead is how much of an answer is read to find its head.
+const digestHead = 64 << 10
+
+// digest reads an answer in JSON.
+func (s *server) digest(ctx context.Context, q question, seed maphash.Seed) (d digest, err error) {
+	response, err := s.open(ctx, q)
+	if err != nil {
+		return d, err
+	}
+	defer response.Body.Close()
+	d.header = response.Header
+	body := plain(response.Body, response.Header.Get("Content-Encoding"))
+	begin := make([]byte, digestHead)
+	n, err := io.ReadFull(body, begin)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return d, fmt.Errorf("%s: %s: %w", s.name, q, err)
+	}
+	var hash maphash.Hash
+	hash.SetSeed(seed)
+	head, items := cutHead(begin[:n])
+	d.head = head
+	_, _ = hash.Write(items) // a hash takes everything
+	rest, err := io.CopyBuffer(&hash, body, make([]byte, 1<<20))
+	if err != nil {
+		return d, fmt.Errorf("%s: %s: %w", s.name, q, err)
+	}
+	d.items, d.size = hash.Sum64(), int64(n)+rest
+	return d, nil
+}
+
+// agree fails unless both servers give the same answer to a question, to the byte.
+func (s *stage) agree(ctx context.Context, q question) error {
+	if q.accept == protobufType {
+		return errors.New("lists in protobuf of so many pods are not compared")
+	}
+	seed := maphash.MakeSeed()
+	var difference string
+	for range answerTries {
+		want, err := s.direct.digest(ctx, q, seed)
+		if err != nil {
+			return err
+		}
+		got, err := s.facade.digest(ctx, q, seed)
+		if err != nil {
+			return err
+		}
+		if difference = want.differs(got); difference == "" {
+			return nil
+		}
+	}
+	return &answerError{server: s.facade.name, question: q.String(), what: difference}
+}
+
+// differs says how another answer differs.
+func (d digest) differs(got digest) string {
+	for _, name := range []string{"Content-Type", "Content-Encoding"} {
+		if w, g := d.header.Get(name), got.header.Get(name); w != g {
+			return fmt.Sprintf("%s is %q, not %q", name, g, w)
+		}
+	}
+	switch {
+	case !bytes.Equal(d.head, got.head):
+		return fmt.Sprintf("the list is %q, not %q", got.head, d.head)
+	case d.items != got.items:
+		return fmt.Sprintf("the items differ: %d bytes, not %d", got.size, d.size)
+	}
+	return ""
+}
+
+// idleFor is how long kube-apiserver is looked at when nobody asks.
+const idleFor = 5 * time.Second
+
+// idles is the share of a processor that kube-apiserver needs while nobody asks.
+func (s *stage) idles(ctx context.Context) (float64, error) {
+	before, err := s.direct.process.CPU()
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	select {
+	case <-time.After(idleFor):
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	after, err := s.direct.process.CPU()
+	return float64(after-before) / float64(time.Since(began)), err
+}

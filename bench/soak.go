@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/listfacade/listfacade/bench/internal/dataset"
+	"github.com/listfacade/listfacade/bench/internal/proc"
+	"github.com/listfacade/listfacade/bench/internal/report"
+)
+
+const (
+	// soakEvery is how often a pod changes, through kube-apiserver.
+	soakEvery = 20 * time.Millisecond
+	// soakNodes are the nodes whose pods change, and soakNamespaces those that informers look at.
+	soakNodes      = 20
+	soakNamespaces = 3
+	// soakWatches are open on the facade at most.
+	soakWatches = 1500
+	// soakLists is how often everything is listed, and a node, a page and a namespace are.
+	soakLists = 5 * time.Second
+)
+
+// soak is a facade that is used in all ways at once while pods change.
+type soak struct {
+	*stage
+	pods      []string // the paths of those that change
+	near, far *ears    // watches of the facade and of kube-apiserver
+	informers []*namespaceInformer
+	lists     atomic.Int64
+	mu        sync.Mutex // guards failures
+	failures  []error
+}
+
+// measureSoak adds what is left of both servers after a while of everything, and how late watches heard of changes.
+func measureSoak(ctx context.Context, s *stage, t *table) error {
+	k := &soak{stage: s, near: newEars(), far: newEars()}
+	for i := range soakNodes {
+		of, err := names(ctx, s.direct, nodeOf(s.options.pods, i))
+		if err != nil {
+			return err
+		}
+		k.pods = append(k.pods, of...)
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	group, watching := errgroup.WithContext(watching)
+	if err := k.attend(watching, group); err != nil {
+		return errors.Join(err, group.Wait())
+	}
+	before, err := s.spent()
+	if err != nil {
+		return err
+	}
+	say("soaking for %s with %d pods that change", s.options.soak, len(k.pods))
+	began := time.Now()
+	sent, err := k.work(watching)
+	took := time.Since(began)
+	after, spentErr := s.spent()
+	if err = errors.Join(err, spentErr); err == nil {
+		err = k.arrived(watching, sent)
+	}
+	if err == nil {
+		err = k.informed(watching)
+	}
+	stop()
+	if err := errors.Join(err, group.Wait()); err != nil {
+		return err
+	}
+	pages, err := s.samePages(ctx)
+	if err != nil {
+		return err
+	}
+	k.add(t, after.minus(before), took, sent)
+	t.add("lists compared after it, page by page: pages with another content", "", fmt.Sprintf("0 of %d", pages), "")
+	return nil
+}
+
+// nodeOf is a list of a node's pods.
+func nodeOf(pods dataset.Spec, i int) string {
+	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(i)
+}
+
+// work changes pods and lists for as long as it is wanted, and returns how many changes there were.
+func (k *soak) work(ctx context.Context) (sent int, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	listing, done := context.WithCancel(ctx)
+	group.Go(func() error {
+		defer done()
+		var err error
+		sent, err = patch(ctx, k.direct, k.pods, eventRate{eventsFor: k.options.soak, eventEvery: soakEvery})
+		return err
+	})
+	for _, path := range []string{
+		"/api/v1/pods?resourceVersion=0", "/api/v1/pods?limit=500", nodePath(k.options.pods),
+		"/api/v1/namespaces/" + k.options.pods.Namespace(7) + "/pods?resourceVersion=0",
+	} {
+		group.Go(func() error { return k.list(listing, question{path: path, encoding: "gzip", protocol: http2}) })
+	}
+	return sent, group.Wait()
+}
+
+// list asks a question again and again until the context ends. What fails is noted.
+func (k *soak) list(ctx context.Context, q question) error {
+	callers, err := k.facade.callers(ctx, 1, q.protocol)
+	if err != nil {
+		return err
+	}
+	defer dismiss(callers)
+	tick := time.NewTicker(soakLists)
+	defer tick.Stop()
+	for {
+		_, _, err := callers[0].fetch(ctx, q, io.Discard)
+		if ctx.Err() != nil {
+			return nil
+		}
+		k.lists.Add(1)
+		if err != nil {
+			k.mu.Lock()
+			k.failures = append(k.failures, err)
+			k.mu.Unlock()
+			say("soak: %v", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// arrived waits until watches of both servers have heard everything.
+func (k *soak) arrived(ctx context.Context, sent int) error {
+	return errors.Join(k.near.await(ctx, sent), k.far.await(ctx, sent))
+}
+
+// spending is what both servers have taken so far, and hold.
+type spending struct {
+	direct, facade             time.Duration
+	directMemory, facadeMemory proc.Memory
+}
+
+func (s *stage) spent() (all spending, err error) {
+	if all.facade, all.direct, err = s.cpu(s.facade); err != nil {
+		return all, err
+	}
+	if all.directMemory, err = s.direct.process.Memory(); err != nil {
+		return all, err
+	}
+	all.facadeMemory, err = s.facade.process.Memory()
+	return all, err
+}
+
+// minus is what was taken since; memory stays what it is.
+func (s spending) minus(before spending) spending {
+	s.direct, s.facade = s.direct-before.direct, s.facade-before.facade
+	return s
+}
+
+func (k *soak) add(t *table, spent spending, took time.Duration, sent int) {
+	name := fmt.Sprintf("soak of %s, %d changes, %d watches: ", took.Round(time.Second), sent, k.watched())
+	t.add(name+"processor time, of kube-apiserver with the writes", report.Duration(spent.direct), report.Duration(spent.facade), "")
+	t.addBytes(name+"resident memory at the end", spent.directMemory.Resident, spent.facadeMemory.Resident)
+	t.addBytes(name+"resident memory, the most since the start", spent.directMemory.Peak, spent.facadeMemory.Peak)
+	t.addTimes(name+"UPDATE sent until a watch of its node has it", k.far.last(), k.near.last())
+	t.add(name+"lists that failed", "", fmt.Sprintf("%d of %d", len(k.failures), k.lists.Load()), "")
+}
