@@ -15,7 +15,7 @@ const (
 	// growthTargets are asked about by each question: as many namespaces, nodes, pods or pages, at equal distances.
 	growthTargets = 20
 	// growthAnswers are timed of each question, after one of each target.
-	growthAnswers = 400
+	growthAnswers = 1000
 )
 
 // growthRead is a question about one of several targets.

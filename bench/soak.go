@@ -41,7 +41,14 @@ type soak struct {
 
 // measureSoak adds what is left of both servers after a while of everything, and how late watches heard of changes.
 func measureSoak(ctx context.Context, s *stage, t *table) error {
-	k := &soak{stage: s, near: newEars(), far: newEars()}
+	f, err := s.crowded(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	own := *s
+	own.facade = f.server
+	k := &soak{stage: &own, near: newEars(), far: newEars()}
 	for i := range soakNodes {
 		of, err := names(ctx, s.direct, nodeOf(s.options.pods, i))
 		if err != nil {
@@ -55,7 +62,7 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	if err := k.attend(watching, group); err != nil {
 		return errors.Join(err, group.Wait())
 	}
-	before, err := s.spent()
+	before, err := k.spent()
 	if err != nil {
 		return err
 	}
@@ -63,7 +70,7 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	began := time.Now()
 	sent, err := k.work(watching)
 	took := time.Since(began)
-	after, spentErr := s.spent()
+	after, spentErr := k.spent()
 	if err = errors.Join(err, spentErr); err == nil {
 		err = k.arrived(watching, sent)
 	}
@@ -74,7 +81,7 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return err
 	}
-	pages, err := s.samePages(ctx)
+	pages, err := k.samePages(ctx)
 	if err != nil {
 		return err
 	}
