@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,19 +54,26 @@ func grow(ctx context.Context, o options, w io.Writer) error {
 	if err := buildFacade(ctx, dir); err != nil {
 		return err
 	}
-	results := report.Growth{Machine: machine(ctx, ""), Command: command(os.Args[1:])}
+	results := report.Growth{Machine: hardware() + "; " + runtime.Version(), Command: command(os.Args[1:])}
 	for _, n := range o.sizes {
+		before := loadAverage()
 		size, err := growTo(ctx, dir, o, n)
+		size.Load, size.Facade = before+" / "+loadAverage(), commit(ctx)
 		results.Took = time.Since(began)
 		if err != nil {
 			return errors.Join(fmt.Errorf("%d pods: %w", n, err), results.Markdown(w)) // what was measured is worth to be seen
 		}
 		results.Sizes = append(results.Sizes, size)
 	}
-	if err := results.Markdown(w); err != nil || o.out == "" {
+	if o.out == "" {
+		return results.Markdown(w)
+	}
+	earlier, err := report.ReadGrowth(o.out)
+	if err != nil {
 		return err
 	}
-	return results.Publish(o.out)
+	results = results.With(earlier)
+	return errors.Join(results.Markdown(w), results.Publish(o.out))
 }
 
 // growing is one size that is being measured.

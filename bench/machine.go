@@ -26,8 +26,13 @@ func describe(ctx context.Context, direct *server) (string, error) {
 
 // machine is one line about the machine, what else runs, and the facade.
 func machine(ctx context.Context, others string) string {
-	return fmt.Sprintf("%d processors (%s), %s/%s; %slistfacade %s (%s); nothing pinned, load average %s",
-		runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH, others, commit(ctx), runtime.Version(), loadAverage())
+	return fmt.Sprintf("%s; %slistfacade %s (%s); nothing pinned, load average %s",
+		hardware(), others, commit(ctx), runtime.Version(), loadAverage())
+}
+
+// hardware is what it runs on.
+func hardware() string {
+	return fmt.Sprintf("%d processors (%s), %s/%s", runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH)
 }
 
 // processor is the model's name, as far as the system tells.

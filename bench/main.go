@@ -58,7 +58,7 @@ func parse() options {
 	flag.StringVar(&o.out, "out", "docs", "write results into benchmarks.md of this `directory`, as JSON and as plots; empty: only print them")
 	flag.StringVar(&o.flags, "flags", "", "`flags` of the facade besides the usual ones, with spaces between, as \"--pack=off\"")
 	flag.StringVar(&o.profiles, "profiles", o.profiles, "at the end, write profiles of the facade's processor time and allocations into this `directory`")
-	flag.Var(&o.sizes, "sizes", "measure no scenario, but how a facade grows in front of simulated upstreams with these `numbers` of pods, separated by commas")
+	flag.Var(&o.sizes, "sizes", "measure no scenario, but how a facade grows in front of simulated upstreams with these `numbers` of pods, separated by commas; others that were measured before stay in the documents")
 	flag.Parse()
 	o.pods = o.pods.Like(dataset.D1)
 	given := map[string]bool{}

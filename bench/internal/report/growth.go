@@ -2,10 +2,13 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +27,9 @@ type Growth struct {
 // Grown is what it takes in front of one of them. Memory is in bytes.
 type Grown struct {
 	Objects     int            `json:"objects"`
-	Fill        time.Duration  `json:"fill"` // from the facade's start until it is ready
+	Facade      string         `json:"facade"` // the commit that it was built from
+	Load        string         `json:"load"`   // average of a minute, when it began to be measured and at the end
+	Fill        time.Duration  `json:"fill"`   // from the facade's start until it is ready
 	FillCPU     time.Duration  `json:"fillCPU"`
 	UpstreamCPU time.Duration  `json:"upstreamCPU"` // while it was filled
 	Peak        int64          `json:"peak"`        // resident, the most while it was filled
@@ -60,6 +65,33 @@ type GrownWatches struct {
 // GrowthFile is the name of the JSON.
 const GrowthFile = "million.json"
 
+// ReadGrowth reads what Publish wrote below a directory of documents; nothing if that never was.
+func ReadGrowth(dir string) (g Growth, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, assets, GrowthFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return g, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &g)
+	}
+	if err != nil {
+		return g, fmt.Errorf("read results: %w", err)
+	}
+	return g, nil
+}
+
+// With adds the sizes of another run that this one did not measure.
+func (g Growth) With(other Growth) Growth {
+	g.Sizes = slices.Clone(g.Sizes)
+	for _, size := range other.Sizes {
+		if !slices.ContainsFunc(g.Sizes, func(s Grown) bool { return s.Objects == size.Objects }) {
+			g.Sizes = append(g.Sizes, size)
+		}
+	}
+	slices.SortFunc(g.Sizes, func(a, b Grown) int { return a.Objects - b.Objects })
+	return g
+}
+
 // Publish writes the results as JSON and as plots below a directory of documents.
 func (g Growth) Publish(dir string) error {
 	dir = filepath.Join(dir, assets)
@@ -79,7 +111,7 @@ func (g Growth) Publish(dir string) error {
 	return nil
 }
 
-// row is one figure of every size.
+// grownRow is one figure of every size.
 type grownRow struct {
 	name  string
 	value func(Grown) string
@@ -108,6 +140,8 @@ func (g Growth) Markdown(w io.Writer) error {
 // rows are all figures that a size has.
 func (s Grown) rows() []grownRow {
 	rows := []grownRow{
+		{"facade of", func(s Grown) string { return s.Facade }},
+		{"load average, before / after", func(s Grown) string { return s.Load }},
 		{"filled: time", func(s Grown) string { return Duration(s.Fill) }},
 		{"filled: CPU of the facade", func(s Grown) string { return Duration(s.FillCPU) }},
 		{"filled: CPU of the facade, for each object", func(s Grown) string { return Duration(s.FillCPU / time.Duration(s.Objects)) }},

@@ -54,3 +54,22 @@ func TestNothingGrown(t *testing.T) {
 		t.Errorf("%v, %q", err, b.String())
 	}
 }
+
+// A size that is measured anew takes the place of what was found before; the others stay.
+func TestGrowthIsAddedTo(t *testing.T) {
+	dir := t.TempDir()
+	if g, err := ReadGrowth(dir); err != nil || len(g.Sizes) != 0 {
+		t.Fatalf("before anything was written: %v, %v", g, err)
+	}
+	if err := growth().Publish(dir); err != nil {
+		t.Fatal(err)
+	}
+	earlier, err := ReadGrowth(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := Growth{Sizes: []Grown{{Objects: 1000, Live: 7}}}.With(earlier)
+	if len(g.Sizes) != 2 || g.Sizes[0].Objects != 10 || g.Sizes[0].Live != 15_000 || g.Sizes[1].Live != 7 {
+		t.Errorf("%+v", g.Sizes)
+	}
+}
