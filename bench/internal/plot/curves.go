@@ -25,7 +25,7 @@ type Line struct {
 const (
 	curvesHeight = 460
 	curvesLeft   = 80
-	curvesRight  = 330 // of which most is for the lines' names
+	curvesRight  = 370 // of which most is for the lines' names
 	curvesTop    = 50
 	curvesBottom = 40
 )
