@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Curves is a picture of lines over numbers, both axes logarithmic.
@@ -25,7 +26,9 @@ type Line struct {
 const (
 	curvesHeight = 460
 	curvesLeft   = 80
-	curvesRight  = 370 // of which most is for the lines' names
+	curvesRight  = 420 // of which most is for the lines' names, the rest for their last values
+	curvesNames  = 350
+	labelHeight  = 11
 	curvesTop    = 50
 	curvesBottom = 40
 )
@@ -52,9 +55,10 @@ func (c Curves) SVG() []byte {
 	for i, line := range c.Lines {
 		names += 24
 		c.line(&b, i, line, x, y)
-		fmt.Fprintf(&b, `<path class="l c%d" d="M%d %dh24"/>`+"\n", i, width-curvesRight+margin, names-4)
-		write(&b, "", width-curvesRight+margin+30, names, line.Name)
+		fmt.Fprintf(&b, `<path class="l c%d" d="M%d %dh24"/>`+"\n", i, width-curvesNames+margin, names-4)
+		write(&b, "", width-curvesNames+margin+30, names, line.Name)
 	}
+	c.lastValues(&b, y)
 	b.WriteString("</svg>\n")
 	return b.Bytes()
 }
@@ -88,7 +92,7 @@ func (c Curves) axes(b *bytes.Buffer, x, y axis) {
 	}
 }
 
-// line draws a curve with its values.
+// line draws a curve.
 func (c Curves) line(b *bytes.Buffer, i int, line Line, x, y axis) {
 	var path bytes.Buffer
 	for at, value := range line.Values {
@@ -99,9 +103,24 @@ func (c Curves) line(b *bytes.Buffer, i int, line Line, x, y axis) {
 		if path.Len() == 0 {
 			command = "M"
 		}
-		px, py := x.pixel(c.X[at]), y.pixel(value)
-		fmt.Fprintf(&path, "%s%.1f %.1f", command, px, py)
-		write(b, "value", int(px)+4, int(py)-4, c.LabelY(value))
+		fmt.Fprintf(&path, "%s%.1f %.1f", command, x.pixel(c.X[at]), y.pixel(value))
 	}
 	fmt.Fprintf(b, `<path class="l c%d" d="%s"/>`+"\n", i, path.String())
+}
+
+// lastValues writes the lines' last values behind them, no two upon each other.
+func (c Curves) lastValues(b *bytes.Buffer, y axis) {
+	var values []float64
+	for _, line := range c.Lines {
+		if n := len(line.Values); n > 0 && line.Values[n-1] > 0 {
+			values = append(values, line.Values[n-1])
+		}
+	}
+	slices.Sort(values)
+	lowest := curvesHeight
+	for _, value := range values {
+		at := min(int(y.pixel(value))+labelHeight/2, lowest-labelHeight)
+		write(b, "value", width-curvesRight+4, at, c.LabelY(value))
+		lowest = at
+	}
 }

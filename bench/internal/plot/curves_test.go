@@ -62,6 +62,25 @@ func TestCurvesAreLogarithmicBothWays(t *testing.T) {
 	}
 }
 
+// Values that are nearly the same are written one above the other.
+func TestLastValuesCanBeRead(t *testing.T) {
+	c := Curves{X: []float64{1, 10}, LabelX: label, LabelY: label, Lines: []Line{
+		{Values: []float64{5, 7.01}}, {Values: []float64{5, 7.02}}, {Values: []float64{5, 7.03}}, {Values: []float64{5, 0}},
+	}}
+	last := 10_000
+	for _, value := range []string{"7.01", "7.02", "7.03"} {
+		match := regexp.MustCompile(`y="([0-9]+)">` + value + `<`).FindSubmatch(c.SVG())
+		if match == nil {
+			t.Fatalf("no %s", value)
+		}
+		y, err := strconv.Atoi(string(match[1]))
+		if err != nil || last-y < labelHeight {
+			t.Errorf("%s is at %d, below it the next at %d (%v)", value, y, last, err)
+		}
+		last = y
+	}
+}
+
 func TestNoCurvesAreStillAPicture(t *testing.T) {
 	for name, c := range map[string]Curves{"nothing": {}, "no values": {X: []float64{1}, Lines: []Line{{Values: []float64{0}}}}, "one": {X: []float64{10}, Lines: []Line{{Values: []float64{1}}}}} {
 		c.LabelX, c.LabelY = label, label
