@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"runtime/debug"
 	"strconv"
 )
 
@@ -19,7 +17,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	LogLibraries(log)
-	boundGarbage()
+	defer boundGarbage()()
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer func() { _ = log.Sync() }() // stderr may not be syncable
 	config, err := RESTConfig(c)
@@ -35,18 +33,6 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	return f.Serve(ctx, listener)
-}
-
-// garbage is how much of the live memory, in percent, may be added before it is collected: half of Go's own measure.
-// What is live are bytes without pointers for the most part, which cost a collection nothing
-// (docs/adr/0015-less-garbage-is-let-lie.md).
-const garbage = 50
-
-// boundGarbage sets it, unless whoever starts the process has said how much.
-func boundGarbage() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(garbage)
-	}
 }
 
 // Listen takes the address that the Config names.
