@@ -73,6 +73,8 @@ type Budget struct {
 	collected time.Time   // when garbage was collected for us
 	seen      uint64      // how many collections there were in the round before
 	above     []time.Time // since when each step is needed; zero when it is not
+	leaving   int64       // bytes that dear steps let go, and who reads them may still hold
+	leftBy    time.Time   // when nobody does any more
 }
 
 // New makes a Budget of which nothing is taken.
@@ -88,8 +90,13 @@ func New(o Options) *Budget {
 	return b
 }
 
-// every is the time between two rounds.
-const every = time.Second
+const (
+	// every is the time between two rounds.
+	every = time.Second
+	// leavingFor is for how long what a dear step has let go may be held by who reads it: as long as a request may take.
+	// It is live for as long, and to let go of more for its sake would let go of everything.
+	leavingFor = time.Minute
+)
 
 // Run keeps to the limit until the context ends.
 func (b *Budget) Run(ctx context.Context) {
@@ -133,7 +140,7 @@ func (b *Budget) Share(of float64, most int64) int64 {
 // for it.
 func (b *Budget) Fits(bytes int64) bool {
 	switch {
-	case b == nil || b.has(b.options.FillAbove, bytes):
+	case b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0:
 		return true
 	case bytes > b.share(b.options.FillAbove):
 		return false // whatever is let go
@@ -142,13 +149,19 @@ func (b *Budget) Fits(bytes int64) bool {
 	defer b.relieving.Unlock()
 	b.collect()
 	for _, step := range b.options.Room {
-		excess := b.used() + bytes - b.share(b.options.FillAbove)
+		excess := b.excess(bytes)
 		if excess <= 0 {
 			return true
 		}
 		b.take(step, excess)
 	}
-	return b.has(b.options.FillAbove, bytes)
+	return b.excess(bytes) <= 0
+}
+
+// excess is by how much a lane that takes so many bytes more is too large. Answers under way do not count: they pass,
+// and are refused where there are too many.
+func (b *Budget) excess(bytes int64) int64 {
+	return b.used() - b.taken[Answers].Load() + bytes - b.share(b.options.FillAbove)
 }
 
 // has tells whether so many bytes more are within a share of the limit.
@@ -163,7 +176,7 @@ func (b *Budget) used() int64 {
 	for p := range purposes {
 		taken += b.taken[p].Load()
 	}
-	return b.meter.used(b.options.Accounts, taken, b.options.Runtime)
+	return b.meter.used(b.options.Accounts, taken, b.taken[Watches].Load()/2, b.options.Runtime)
 }
 
 // relieve has a round of steps; false when there was one a moment ago, or is one under way.
@@ -197,7 +210,10 @@ func (b *Budget) round() {
 		}
 		switch {
 		case used > b.share(step.Above):
-			b.take(step, used-b.share(step.Above-margin))
+			freed := b.take(step, used-b.share(step.Above-margin))
+			if step.Dear {
+				b.leaving, b.leftBy = b.left()+freed, time.Now().Add(leavingFor)
+			}
 		case step.Ease != nil:
 			step.Ease()
 		}
@@ -208,10 +224,11 @@ func (b *Budget) round() {
 // lasting is what is used of what stays; 0 when there was as little a round ago that the step was not needed.
 func (b *Budget) lasting(step int) int64 {
 	above := b.share(b.options.Steps[step].Above)
-	if b.used()-b.taken[Answers].Load() > above {
+	stays := func() int64 { return b.used() - b.taken[Answers].Load() - b.left() }
+	if stays() > above {
 		b.collect()
 	}
-	used := b.used() - b.taken[Answers].Load()
+	used := stays()
 	since := b.above[step]
 	switch {
 	case used <= above:
@@ -224,6 +241,14 @@ func (b *Budget) lasting(step int) int64 {
 		return 0
 	}
 	return used
+}
+
+// left is what dear steps have let go and may still be held.
+func (b *Budget) left() int64 {
+	if time.Now().After(b.leftBy) {
+		return 0
+	}
+	return b.leaving
 }
 
 // look has what is live known anew where it matters: it is above the first mark, and there was no collection since the
@@ -245,9 +270,10 @@ func (b *Budget) collect() {
 	b.collected = time.Now()
 }
 
-func (b *Budget) take(step Step, bytes int64) {
-	if freed := step.Free(bytes); freed > 0 {
+func (b *Budget) take(step Step, bytes int64) (freed int64) {
+	if freed = step.Free(bytes); freed > 0 {
 		b.tally.note(step.Name, freed)
 		b.meter.forget()
 	}
+	return freed
 }

@@ -262,7 +262,7 @@ func TestWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"forms": 1 << 40})
 		b := m.budget(0)
-		give, ok := b.Take(Watches, 1<<40)
+		give, ok := b.Take(Answers, 1<<40)
 		run(t, b, 3*every)
 		if !ok || !b.Fits(1<<50) || len(m.steps) > 0 || b.Share(0.1, 77) != 77 || b.Stats().Used != 2<<40 {
 			t.Errorf("%v %v %+v", ok, m.steps, b.Stats())
@@ -310,4 +310,43 @@ func TestReadRuntime(t *testing.T) {
 	if r.Live <= 0 || r.Mapped <= 0 || r.Live > 4*r.Mapped {
 		t.Errorf("%+v", r)
 	}
+}
+
+// Answers under way and what watches do not need keep no lane from being filled.
+func TestFitsBesideWhatPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(map[string]int64{"lanes": 200})
+		b := m.budget(1000)
+		if _, ok := b.Take(Answers, 400); !ok || !b.Fits(300) || b.Fits(600) {
+			t.Error("answers under way count as lanes do")
+		}
+		if _, ok := b.Take(Watches, 200); !ok {
+			t.Error("there is memory for watches")
+		}
+		m.collect()
+		if used := b.Stats().Used; used != 200+400+100 {
+			t.Errorf("%d are used", used)
+		}
+	})
+}
+
+// What a dear step has let go is live for as long as somebody reads it: nothing more is let go for its sake.
+func TestWhatLeavesIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMachine(map[string]int64{"lanes": 900})
+		b := m.budget(1000)
+		b.options.Steps[2].Dear = true
+		free := b.options.Steps[2].Free
+		b.options.Steps[2].Free = func(bytes int64) int64 {
+			freed := free(bytes)
+			m.do(func() { m.other += freed })
+			return freed
+		}
+		if run(t, b, 30*every); len(m.steps) != 1 {
+			t.Errorf("%d lanes went", len(m.steps))
+		}
+		if run(t, b, 2*leavingFor); len(m.steps) < 2 {
+			t.Error("no lane goes although nobody let go of the first")
+		}
+	})
 }

@@ -44,15 +44,16 @@ type meter struct {
 }
 
 // used is what is live, with what accounts say has come and gone since the last collection. taken is the account that
-// changes with each who asks.
-func (m *meter) used(accounts []Account, taken int64, read func() Runtime) int64 {
+// changes with each who asks, and surplus how much of it may be more than is taken in the end: most watches take half
+// of what they may.
+func (m *meter) used(accounts []Account, taken, surplus int64, read func() Runtime) int64 {
 	accounted := m.count(accounts) + taken
 	now := read()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.begun || m.collections != now.Collections {
 		// What was taken and is not used yet is not live: it counts all the same.
-		m.begun, m.collections, m.uncounted = true, now.Collections, max(now.Live-accounted, 0)
+		m.begun, m.collections, m.uncounted = true, now.Collections, max(now.Live-accounted, -surplus)
 	}
 	return accounted + m.uncounted
 }

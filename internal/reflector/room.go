@@ -75,13 +75,15 @@ func (r *rooms) note(key laneKey, bytes int64) {
 // must not be asked with a lock of Lanes held.
 func (r *rooms) find(key laneKey, memory Memory) error {
 	lacked, left := r.left(key)
-	if lacked.bytes == 0 || left <= 0 && memory.Fits(lacked.bytes) {
+	if left <= 0 && (lacked.bytes < lookEvery || memory.Fits(lacked.bytes)) {
 		return nil
 	}
-	if left <= 0 { // it is not looked again for each who asks
-		left = noRoomAtFirst
+	if left <= 0 {
+		// It is not looked again for each who asks: room may have been made in vain. What it needs was an estimate, of
+		// objects that were not compressed yet: in the end it is tried.
+		left = min(2*max(lacked.pause, noRoomAtFirst), noRoomAtMost)
 		r.mu.Lock()
-		r.of[key] = lack{bytes: lacked.bytes, pause: max(lacked.pause, noRoomAtFirst), until: time.Now().Add(left)}
+		r.of[key] = lack{bytes: lacked.bytes / 2, pause: left, until: time.Now().Add(left)}
 		r.mu.Unlock()
 	}
 	return &NoRoomError{Resource: key.gvr.GroupResource().String(), After: left}
@@ -137,12 +139,16 @@ func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
+// tiny is how many lanes it would take at least to have what is wanted for one of them to be spared: many clients would
+// list again for nothing.
+const tiny = 64
+
 func (l *Lanes) drop(bytes int64, may func(*Reflector) bool) (freed int64) {
 	for _, r := range byWarmth(l.All()) {
 		if freed >= bytes {
 			break
 		}
-		if memory := r.Memory(); memory > 0 && may(r) && l.removeForMemory(r, memory) {
+		if memory := r.Memory(); memory > bytes/tiny && may(r) && l.removeForMemory(r, memory) {
 			freed += memory
 		}
 	}

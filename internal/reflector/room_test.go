@@ -75,8 +75,31 @@ func TestLaneThatDoesNotFit(t *testing.T) {
 			t.Errorf("it needs %d, and was listed %d times", asked, r.Asked(testkit.AskStreaming))
 		}
 		memory.left.Store(1 << 30)
-		elapse(noRoomAtFirst)
+		elapse(2 * noRoomAtFirst)
 		r.synced(t)
+	})
+}
+
+// What a lane needs was an estimate: it is tried in the end although there never is as much memory, and a small one is
+// tried at once.
+func TestEstimatesDoNotLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rooms, key, memory := newRooms(), laneKey{gvr: configMaps.GVR}, &someMemory{}
+		memory.left.Store(100 << 20)
+		rooms.note(key, 900<<20)
+		began := time.Now()
+		for rooms.find(key, memory) != nil && time.Since(began) < time.Hour {
+			<-time.After(time.Second)
+		}
+		if took := time.Since(began); took < 4*noRoomAtFirst || took > 10*time.Minute {
+			t.Errorf("it is tried after %s", took)
+		}
+		memory.left.Store(-1)
+		rooms.note(key, lookEvery-1)
+		<-time.After(noRoomAtMost)
+		if err := rooms.find(key, memory); err != nil {
+			t.Errorf("a small one: %v", err)
+		}
 	})
 }
 
