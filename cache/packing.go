@@ -98,7 +98,7 @@ func (f *Filling) pack(o *Object) {
 
 // learn makes the lane's dictionary of some of these objects; nil when they have nothing in common.
 func (l *Lane) learn(objects []*Object) *learned {
-	step := max(1, len(objects)/sampled)
+	step := max(1, (len(objects)+sampled-1)/sampled)
 	samples := make([]*wire.Item, 0, sampled+1)
 	for i := 0; i < len(objects); i += step {
 		samples = append(samples, objects[i].Item())
@@ -168,7 +168,7 @@ func (l *Lane) pack(s *State, now time.Time) {
 
 // sample returns some of the objects, from all over the State.
 func (s *State) sample() []*Object {
-	step := max(1, s.Len()/sampled)
+	step := max(1, (s.Len()+sampled-1)/sampled)
 	var samples []*Object
 	i := 0
 	for o := range s.Objects(Span{}) {

@@ -1,6 +1,7 @@
 package item
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -16,6 +17,8 @@ const (
 	// longestSample is how many bytes of a sample its tables are made of: as many as a block of zstd has. The library
 	// panics at samples that are twice as long.
 	longestSample = 128 << 10
+	// mostSamples is about how many bytes a dictionary is made of: they are held unpacked meanwhile.
+	mostSamples = 8 << 20
 	// dictionaryID is in each packed item. An item names its dictionary by a pointer, so that all have the same.
 	dictionaryID = 1
 	// level is what items are packed at. The one below makes pods a seventh larger in two thirds of the time, the one
@@ -39,9 +42,14 @@ type Dictionary struct {
 
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails with ErrUnlike.
 func NewDictionary(samples []*Item) (*Dictionary, error) {
-	contents := make([][]byte, 0, len(samples))
+	contents, total := make([][]byte, 0, len(samples)), 0
 	for _, sample := range samples {
-		contents = append(contents, Append(nil, sample))
+		open := Open(sample)
+		contents = append(contents, bytes.Clone(open.Data()[:min(len(open.Data()), longestSample)]))
+		open.Close()
+		if total += len(contents[len(contents)-1]); total > mostSamples {
+			break
+		}
 	}
 	d := dictionaryOf(contents)
 	if _, err := d.encoder(); err != nil || len(contents) == 0 {
@@ -54,9 +62,6 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 // there is nothing to make tables of, and the history is the dictionary.
 func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
-	for i := range contents {
-		contents[i] = contents[i][:min(len(contents[i]), longestSample)]
-	}
 	made, err := tablesOf(contents, history)
 	if err != nil {
 		return &Dictionary{

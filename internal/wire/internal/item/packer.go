@@ -46,13 +46,24 @@ func (p *Packer) Repack(it *Item) Item {
 
 // pack returns an item with this content; as it is when that is not worth it.
 func (p *Packer) pack(it *Item, data []byte) Item {
-	p.buffer = p.encoder.EncodeAll(data, p.buffer[:0])
 	packed := *it
-	if worth(len(data), len(p.buffer)) {
+	if p.encode(data) && worth(len(data), len(p.buffer)) {
 		packed.data, packed.by = bytes.Clone(p.buffer), p.dictionary
 	}
 	if cap(p.buffer) > keepBuffer {
 		p.buffer = nil
 	}
 	return packed
+}
+
+// encode tells whether the buffer has the data now. The library panics where it finds itself in error; what users write
+// into objects must not end the process.
+func (p *Packer) encode(data []byte) (done bool) {
+	defer func() {
+		if recover() != nil {
+			*p = *p.dictionary.Packer()
+		}
+	}()
+	p.buffer = p.encoder.EncodeAll(data, p.buffer[:0])
+	return true
 }
