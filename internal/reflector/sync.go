@@ -32,9 +32,11 @@ const initialWait = 10 * time.Second
 // sync fills the lane with the upstream's state of now, or a peer's, and publishes it as a new epoch. It returns the
 // watch that goes on from there, or nil when none is open yet.
 func (w *writer) sync(ctx context.Context) (*stream, error) {
-	if open := w.warm(ctx); open != nil {
-		w.metrics.Filled("peer")
-		return open, nil
+	if open, err := w.warm(ctx); open != nil || err != nil {
+		if err == nil {
+			w.metrics.Filled("peer")
+		}
+		return open, err
 	}
 	for {
 		open, err := w.syncOnce(ctx)
