@@ -1,6 +1,7 @@
 package facade
 
 import (
+	"math"
 	"runtime/debug"
 	"testing"
 )
@@ -19,10 +20,16 @@ func TestGarbage(t *testing.T) {
 }
 
 func TestGarbagePercent(t *testing.T) {
+	if got := leastOf(math.MaxInt64); got != leastGarbage {
+		t.Errorf("without a limit at least %d bytes may be added, want %d", got, leastGarbage)
+	}
+	if got := garbagePercent(32<<20, leastOf(128<<20)); got != mostGarbage {
+		t.Errorf("near a limit %d %% may be added, want %d", got, mostGarbage)
+	}
 	for live, want := range map[uint64]int{
 		0: highestPercent, 1 << 20: highestPercent, 16 << 20: 300, 48 << 20: 100, 96 << 20: mostGarbage, 1 << 40: mostGarbage,
 	} {
-		if got := garbagePercent(live); got != want {
+		if got := garbagePercent(live, leastGarbage); got != want {
 			t.Errorf("of %d bytes %d %% may be added, want %d", live, got, want)
 		}
 	}

@@ -17,8 +17,8 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	LogLibraries(log)
-	defer boundGarbage()()
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
+	defer boundGarbage()()
 	defer func() { _ = log.Sync() }() // stderr may not be syncable
 	config, err := RESTConfig(c)
 	if err != nil {
