@@ -56,7 +56,7 @@ func Test21HeadersOfOneHop(t *testing.T) {
 		}
 		for _, p := range all {
 			for name := range p.Header {
-				if !slices.Contains([]string{"Accept", "Accept-Encoding", "User-Agent", "Authorization", "Audit-Id"}, name) {
+				if !slices.Contains([]string{"Accept", "Accept-Encoding", "User-Agent", "Authorization", "Audit-Id", "Via"}, name) {
 					t.Errorf("%v: %s goes along: %q", header, name, p.Header[name])
 				}
 			}
