@@ -23,6 +23,8 @@ func TestFeedsAreFoundByTheRarest(t *testing.T) {
 		objects = append(objects, labelled(o, selectors.Label{Key: "tier", Value: tier}))
 	}
 	l := newTestLane(t, Options{}, 2000, objects...)
+	e := l.state.Load().epoch
+	e.sampled.Store(&sample{seq: e.newest.Load().seq, objects: objects}) // and not what chance makes of it
 	for _, c := range []struct{ namespace, labels, fields, want string }{
 		{"", "", "", "nothing"},
 		{"", "app!=x", "", "nothing"},
