@@ -6,22 +6,16 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packer packs items against a dictionary. It takes some 2 MB, so whoever packs one after the other keeps it, and only
-// for as long. Used by one goroutine at a time.
+// Packer packs items against a dictionary. It takes some 2 MB, and as much again once it has seen an item that hardly
+// shrinks, so whoever packs one after the other keeps it, and only for as long. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
-	encoder    *zstd.Encoder
-	buffer     []byte
+	encoders   [denseLiterals + 1]*zstd.Encoder // made when they are needed
+	buffers    [denseLiterals + 1][]byte
 }
 
 // Packer makes one.
-func (d *Dictionary) Packer() *Packer {
-	encoder, err := d.encoder()
-	if err != nil {
-		panic("BUG: a dictionary that encoded before no longer does: " + err.Error())
-	}
-	return &Packer{dictionary: d, encoder: encoder}
-}
+func (d *Dictionary) Packer() *Packer { return &Packer{dictionary: d} }
 
 // Of tells whether it packs against a dictionary; nil packs against none.
 func (p *Packer) Of(d *Dictionary) bool { return p != nil && p.dictionary == d }
@@ -46,24 +40,49 @@ func (p *Packer) Repack(it *Item) Item {
 
 // pack returns an item with this content; as it is when that is not worth it.
 func (p *Packer) pack(it *Item, data []byte) Item {
-	packed := *it
-	if p.encode(data) && worth(len(data), len(p.buffer)) {
-		packed.data, packed.by = bytes.Clone(p.buffer), p.dictionary
+	result := *it
+	if packed := p.smallest(data); worth(len(data), len(packed)) {
+		result.data, result.by = bytes.Clone(packed), p.dictionary
 	}
-	if cap(p.buffer) > keepBuffer {
-		p.buffer = nil
+	for i := range p.buffers {
+		if cap(p.buffers[i]) > keepBuffer {
+			p.buffers[i] = nil
+		}
 	}
-	return packed
+	return result
 }
 
-// encode tells whether the buffer has the data now. The library panics where it finds itself in error; what users write
-// into objects must not end the process.
-func (p *Packer) encode(data []byte) (done bool) {
+// alike is how many times smaller an item gets that has hardly anything of its own: to write that in fewer bits would
+// cost each reader more than it saves.
+const alike = 8
+
+// smallest returns the data packed, until it is called again; the data itself when that fails.
+func (p *Packer) smallest(data []byte) []byte {
+	plain := p.encode(data, plainLiterals)
+	if len(plain) <= len(data)/alike {
+		return plain
+	}
+	if dense := p.encode(data, denseLiterals); worth(len(plain), len(dense)) {
+		return dense
+	}
+	return plain
+}
+
+// encode returns the data packed, until it is called again; the data itself when that fails. The library panics where
+// it finds itself in error; what users write into objects must not end the process.
+func (p *Packer) encode(data []byte, l literals) (packed []byte) {
 	defer func() {
 		if recover() != nil {
-			*p = *p.dictionary.Packer()
+			p.encoders[l], packed = nil, data
 		}
 	}()
-	p.buffer = p.encoder.EncodeAll(data, p.buffer[:0])
-	return true
+	if p.encoders[l] == nil {
+		encoder, err := p.dictionary.encoder(l)
+		if err != nil { // not of a dictionary that NewDictionary made
+			return data
+		}
+		p.encoders[l] = encoder
+	}
+	p.buffers[l] = p.encoders[l].EncodeAll(data, p.buffers[l][:0])
+	return p.buffers[l]
 }
