@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// mostGarbage is how much of the live memory, in percent, may be added before it is collected: half of Go's own
+	// mostGarbage is how much of the live memory, in percent, may be added before it is collected: a quarter of Go's own
 	// measure. What is live are bytes without pointers for the most part, which cost a collection nothing
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
-	mostGarbage = 50
+	mostGarbage = 25
 	// leastGarbage is how many bytes may be added all the same. A facade with little in its lanes would collect several
 	// times a second while many ask it, and its watches would wait for that.
 	leastGarbage = 48 << 20
@@ -27,10 +27,35 @@ const (
 
 // garbage says how much may lie, by what is live. Used by one goroutine.
 type garbage struct {
-	live    []metrics.Sample
+	samples []metrics.Sample
 	least   uint64 // bytes that may lie however little is live
 	percent int
+	quiet   quiet
 }
+
+// What is read of the runtime: what the last collection found live, all that was ever added, and what the heap has,
+// garbage and free memory that was not given back included.
+const (
+	liveBytes = iota
+	addedBytes
+	heapBytes
+	freeBytes
+)
+
+func newGarbage() *garbage {
+	return &garbage{
+		samples: []metrics.Sample{
+			liveBytes:  {Name: "/gc/heap/live:bytes"},
+			addedBytes: {Name: "/gc/heap/allocs:bytes"},
+			heapBytes:  {Name: "/memory/classes/heap/objects:bytes"},
+			freeBytes:  {Name: "/memory/classes/heap/free:bytes"},
+		},
+		least: leastOf(debug.SetMemoryLimit(-1)),
+	}
+}
+
+// read returns one of the samples.
+func (g *garbage) read(which int) uint64 { return g.samples[which].Value.Uint64() }
 
 // boundGarbage bounds it until stop, unless whoever starts the process has said how much. The limit of memory has to be
 // set by then.
@@ -38,15 +63,15 @@ func boundGarbage() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	g := &garbage{live: []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, least: leastOf(debug.SetMemoryLimit(-1))}
-	g.adjust()
+	g := newGarbage()
+	g.look()
 	done, look := make(chan struct{}), time.NewTicker(garbageEvery)
 	var looking sync.WaitGroup
 	looking.Go(func() {
 		for {
 			select {
 			case <-look.C:
-				g.adjust()
+				g.look()
 			case <-done:
 				return
 			}
@@ -59,10 +84,18 @@ func boundGarbage() (stop func()) {
 	}
 }
 
+// look tells the collector what may lie, and gives back to the kernel what is not used.
+func (g *garbage) look() {
+	metrics.Read(g.samples)
+	g.adjust()
+	if live := g.read(liveBytes); g.quiet.idle(g.read(addedBytes), g.read(heapBytes)+g.read(freeBytes)-min(live, g.read(heapBytes))) {
+		debug.FreeOSMemory()
+	}
+}
+
 // adjust tells the collector. That stops the process for a moment, so it is not done for little.
 func (g *garbage) adjust() {
-	metrics.Read(g.live)
-	percent := garbagePercent(g.live[0].Value.Uint64(), g.least)
+	percent := garbagePercent(g.read(liveBytes), g.least)
 	if changed := percent - g.percent; changed*changed*100 <= g.percent*g.percent {
 		return
 	}

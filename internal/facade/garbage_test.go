@@ -27,10 +27,44 @@ func TestGarbagePercent(t *testing.T) {
 		t.Errorf("near a limit %d %% may be added, want %d", got, mostGarbage)
 	}
 	for live, want := range map[uint64]int{
-		0: highestPercent, 1 << 20: highestPercent, 16 << 20: 300, 48 << 20: 100, 96 << 20: mostGarbage, 1 << 40: mostGarbage,
+		0: highestPercent, 1 << 20: highestPercent, 16 << 20: 300, 48 << 20: 100, 96 << 20: 50, 192 << 20: mostGarbage, 1 << 40: mostGarbage,
 	} {
 		if got := garbagePercent(live, leastGarbage); got != want {
 			t.Errorf("of %d bytes %d %% may be added, want %d", live, got, want)
+		}
+	}
+}
+
+// TestQuiet: what lies unused is given back once, when little was added for a while, and again after the next burst.
+func TestQuiet(t *testing.T) {
+	const unused = 64 << 20
+	var q quiet
+	added, given := uint64(1<<30), 0
+	looks := func(n int, more, unused uint64) {
+		for range n {
+			if added += more; q.idle(added, unused) {
+				given++
+			}
+		}
+	}
+	for _, step := range []struct {
+		what         string
+		looks        int
+		more, unused uint64
+		given        int
+	}{
+		{"busy", 20, unused / 8, unused, 0},
+		{"hardly quiet", quietFor - 1, 1 << 10, unused, 0},
+		{"busy again", 1, unused / 8, unused, 0},
+		{"quiet", quietFor, 1 << 10, unused, 1},
+		{"still quiet", 20, 1 << 10, unused, 1},
+		{"a burst", 1, unused, unused, 1},
+		{"quiet after it", quietFor, 1 << 10, unused, 2},
+		{"a burst that leaves little", 1, unused, 1 << 20, 2},
+		{"quiet after that", quietFor, 1 << 10, 1 << 20, 2},
+	} {
+		if looks(step.looks, step.more, step.unused); given != step.given {
+			t.Errorf("%s: given back %d times, want %d", step.what, given, step.given)
 		}
 	}
 }
