@@ -18,7 +18,9 @@ const (
 	// panics at samples that are twice as long.
 	longestSample = 128 << 10
 	// mostSamples is about how many bytes a dictionary is made of: they are held unpacked meanwhile.
-	mostSamples = 8 << 20
+	mostSamples = 4 << 20
+	// window is how far back in bytes an encoder looks, and about what it holds: nearly all objects are smaller.
+	window = 256 << 10
 	// dictionaryID is in each packed item. An item names its dictionary by a pointer, so that all have the same.
 	dictionaryID = 1
 	// level is what items are packed at. The one below makes pods a seventh larger in two thirds of the time, the one
@@ -111,7 +113,7 @@ const (
 func (d *Dictionary) encoder(l literals) (*zstd.Encoder, error) {
 	return zstd.NewWriter(nil, d.encoding, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1),
 		zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true), zstd.WithLowerEncoderMem(true),
-		zstd.WithNoEntropyCompression(l == plainLiterals))
+		zstd.WithWindowSize(window), zstd.WithNoEntropyCompression(l == plainLiterals))
 }
 
 func (d *Dictionary) decoder() (*zstd.Decoder, error) {

@@ -6,7 +6,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packer packs items against a dictionary. It takes some 2 MB, and as much again once it has seen an item that hardly
+// Packer packs items against a dictionary. It takes some 3 MB, and as much again once it has seen an item that hardly
 // shrinks, so whoever packs one after the other keeps it, and only for as long. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
