@@ -170,8 +170,7 @@ func (c *Client) GetInto(ctx context.Context, t Target, accept string, limit int
 		return err
 	}
 	defer response.Body.Close()
-	into.Reset()
-	if _, err := into.ReadFrom(io.LimitReader(response.Body, limit+1)); err != nil {
+	if err := readInto(into, response.Body, limit); err != nil {
 		return fmt.Errorf("read %s from the upstream: %w", t.Path, err)
 	}
 	if int64(into.Len()) > limit {
