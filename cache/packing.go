@@ -49,6 +49,7 @@ type Filling struct {
 	lane  *Lane
 	loose []*Object // that wait for a dictionary
 	bytes int64     // of them
+	tries int       // to make one, in vain
 	by    *wire.Packer
 	taken int64 // of memory, by all objects
 }
@@ -84,9 +85,11 @@ func (f *Filling) pack(o *Object) {
 		return
 	}
 	f.loose = append(f.loose, o)
-	if f.bytes += int64(o.Size()); f.bytes < from {
+	// Objects that have nothing in common do not get it by being more: each try is about twice as many later.
+	if f.bytes += int64(o.Size()); f.bytes < from<<f.tries {
 		return
 	}
+	f.tries++
 	if d := f.lane.learn(f.loose); d != nil {
 		f.by = d.Packer()
 		for _, o := range f.loose {
