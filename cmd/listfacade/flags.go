@@ -78,7 +78,7 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.Var(&c.MemoryBudget, "memory-budget",
 		"`quantity` of memory that the process may take, as in 2Gi; near it lists are no longer kept compressed, then history is cut, "+
 			"then the resource goes that was read least recently, then large lists are refused; auto is GOMEMLIMIT, else nine tenths "+
-			"of the cgroup's limit; 0 is any amount")
+			"of the cgroup's limit and all but 32Mi of it at most; 0 is any amount")
 	f.Int64Var(&c.FormsMemory, "forms-memory", c.FormsMemory,
 		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,

@@ -19,7 +19,8 @@ import (
 // flag it is a quantity, as in 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT where it is set, else nine tenths of the cgroup's limit, else any number.
+// OwnMemory is GOMEMLIMIT where it is set, else nine tenths of the cgroup's limit and at most all but 32 MiB of it,
+// else any number.
 const OwnMemory MemoryBudget = -1
 
 // smallestMemory is the least that a facade can work with: what it takes when it caches nothing is some 30 MB.
@@ -54,9 +55,19 @@ func (m *MemoryBudget) String() string {
 // Type implements pflag.Value.
 func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
-// kernelShare is how much of what the kernel lets the process have it takes itself. The rest is for what the kernel
-// counts and Go does not, such as sockets' buffers and the program, and for what comes between two looks.
-const kernelShare = 0.9
+// kernelShare is how much of what the kernel lets the process have it takes itself, and kernelRest how many bytes it
+// leaves at least. They are for what the kernel counts and Go does not, such as sockets' buffers and the program, and
+// for what is added while garbage is being collected: Go's limit is one that it comes back to, and on a busy machine
+// some 10 MiB were seen beyond it.
+const (
+	kernelShare = 0.9
+	kernelRest  = 32 << 20
+)
+
+// within is how much memory to take of what the kernel lets the process have: half of it in any case.
+func within(limit int64) MemoryBudget {
+	return MemoryBudget(max(min(int64(kernelShare*float64(limit)), limit-kernelRest), limit/2))
+}
 
 // resolve finds out how much memory there is, and says who told.
 func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
@@ -67,7 +78,7 @@ func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
 		return MemoryBudget(limit), "GOMEMLIMIT"
 	}
 	if limit := budget.CgroupLimit(os.DirFS("/")); limit > 0 {
-		return MemoryBudget(kernelShare * float64(limit)), "the cgroup"
+		return within(limit), "the cgroup"
 	}
 	return 0, "nothing that limits it"
 }

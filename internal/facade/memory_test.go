@@ -44,3 +44,12 @@ func TestMemoryBudgetIsFound(t *testing.T) {
 		}
 	}
 }
+
+// TestWithin: of what the kernel allows a tenth is left to it, and 32 MiB, and no more than half.
+func TestWithin(t *testing.T) {
+	for limit, want := range map[int64]MemoryBudget{10 << 30: 9 << 30, 320 << 20: 288 << 20, 128 << 20: 96 << 20, 40 << 20: 20 << 20} {
+		if got := within(limit); got != want {
+			t.Errorf("of %d MiB %d are taken, want %d", limit>>20, got>>20, want>>20)
+		}
+	}
+}

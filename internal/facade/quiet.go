@@ -9,9 +9,9 @@ const (
 	worthReturning = 16 << 20
 )
 
-// quiet finds out that a process does little. After it was filled, or read by many, half as much memory as it needs lies
-// unused, and Go would keep it for minutes, and some of it for good: it waits for garbage, of which there is none. The
-// zero value is ready to be used.
+// quiet finds out that a process does little. After it was filled, or read by many, half as much memory as it needs
+// lies unused, and Go would keep it for minutes, and some of it for good: it waits for garbage, of which there is none.
+// The zero value is ready to be used.
 type quiet struct {
 	added uint64 // by the last look
 	looks int    // in a row, before which little was added

@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// memoryLimit is what the kernel lets the facade have, and nine tenths of it its budget. When it caches nothing it
-	// takes a third.
-	memoryLimit = 112 << 20
+	// memoryLimit is what the kernel lets the facade have, and all but 32 MiB of it its budget. When it caches nothing it
+	// takes a quarter.
+	memoryLimit, memoryBudget = 128 << 20, 96 << 20
 	// Each of two kinds has so many objects of so many bytes: 20 MB in each of two encodings. One lane fits, and perhaps
 	// a second, and never all four.
 	largeObjects, largeObject = 100, 200 << 10
@@ -123,7 +123,7 @@ func startLimited(t *testing.T, limit hardLimit) limited {
 		"--kubeconfig", suite.FacadeKubeconfig(t, suite.Cluster(t)), "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig",
 	}
 	if limit.group == "" {
-		args = append(args, "--memory-budget", strconv.Itoa(memoryLimit*9/10))
+		args = append(args, "--memory-budget", strconv.Itoa(memoryBudget))
 	}
 	line := limit.command(program, args...)
 	process := exec.Command(line[0], line[1:]...)
