@@ -101,6 +101,12 @@ func (s *Schedule) Take(now time.Time, rv uint64) (form Form, send bool) {
 	return Plain, rv > s.floor
 }
 
+// Last tells whether a watch that ends now owes one more plain bookmark at rv, the resourceVersion up to which every
+// matching event has been written (I4). It does not while initial events are: their end is no earlier for that.
+func (s *Schedule) Last(rv uint64) (send bool) {
+	return s.phase != endOwed && rv > s.floor
+}
+
 // settle plans the next bookmark of a watch that owes no particular one.
 func (s *Schedule) settle(now time.Time) {
 	s.phase = steady

@@ -141,3 +141,24 @@ func TestInitialEventsMayTakeLongerThanTheWatch(t *testing.T) {
 		t.Errorf("Take = %v, %v; initial-events-end is owed however late", form, send)
 	}
 }
+
+// TestLast: a watch that ends early owes a bookmark at what is new since it began, but none before its initial events.
+func TestLast(t *testing.T) {
+	start := time.Now()
+	s := bookmarks.NewSchedule(bookmarks.Options{Start: start, Floor: 7})
+	for rv, want := range map[uint64]bool{6: false, 7: false, 8: true} {
+		if got := s.Last(rv); got != want {
+			t.Errorf("at %d: %t", rv, got)
+		}
+	}
+	s = bookmarks.NewSchedule(bookmarks.Options{Start: start, InitialEvents: bookmarks.Owed})
+	if s.Last(8) {
+		t.Error("while initial events are owed")
+	}
+	if _, send := s.Take(start, 8); !send || s.Last(8) || !s.Last(9) {
+		t.Errorf("after initial events at 8: sent %t, at 8 %t, at 9 %t", send, s.Last(8), s.Last(9))
+	}
+	if (&bookmarks.Schedule{}).Last(1) {
+		t.Error("the zero Schedule owes one")
+	}
+}
