@@ -88,6 +88,9 @@ var (
 // errTimeUp is a request whose time was over before its first byte.
 var errTimeUp = errors.New("the request's time is over")
 
+// errLeft refuses every request: the server has shut down, and waits for those that are under way.
+var errLeft = errors.New("the server has shut down")
+
 // errDraining refuses what would only begin to end: the server shuts down.
 var errDraining = errors.New("the server is shutting down")
 
@@ -232,6 +235,9 @@ func (o *reply) writeError(err error) {
 		return
 	case errors.Is(err, errNoPath):
 		http.NotFound(o.w, o.r)
+		return
+	case errors.Is(err, errLeft):
+		writeLeft(o.w)
 		return
 	case errors.Is(err, errNoDocument):
 		o.w.WriteHeader(http.StatusNotFound)

@@ -18,7 +18,7 @@ type forwardedWatch struct {
 	hold  func() *auth.Lease
 	lease *auth.Lease // nil until the upstream has let the watch begin
 	end   func()
-	stops []func() bool
+	stops []func()
 	over  chan struct{}
 }
 
@@ -29,9 +29,10 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	f := &forwardedWatch{
 		ctx: ctx, hold: func() *auth.Lease { return s.gate.authorizer.Hold(held) }, end: end, over: make(chan struct{}),
 	}
-	f.stops = append(f.stops, context.AfterFunc(s.draining, end))
+	f.stops = append(f.stops, s.parting.follow(end))
 	if q.Caller.Way != auth.ByKubeconfig {
-		f.stops = append(f.stops, time.AfterFunc(s.capped(q, maxLife), end).Stop)
+		ended := time.AfterFunc(s.capped(q, maxLife), end)
+		f.stops = append(f.stops, func() { ended.Stop() })
 	}
 	return f
 }

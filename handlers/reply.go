@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,6 +55,17 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	o.boundBody()
 	return o
 }
+
+// probes are the beginnings of paths that are answered to the very end.
+var probes = []string{"/readyz", "/livez", "/healthz", "/metrics"}
+
+// isProbe tells whether somebody asks how the server does.
+func (o *reply) isProbe() bool {
+	return slices.ContainsFunc(probes, func(probe string) bool { return strings.HasPrefix(o.r.URL.Path, probe) })
+}
+
+// isMultiplexed tells whether the connection has other answers under way at the same time.
+func (o *reply) isMultiplexed() bool { return o.r.ProtoMajor == 2 }
 
 // boundBody bounds how long a request's body is waited for. Nobody here reads one, but of reviews; net/http
 // does, over HTTP/1, before it sends an answer or takes the next request, unless the connection ends with the answer.

@@ -37,6 +37,9 @@ func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 
 // travel is the way from station to station.
 func (s *Server) travel(out *reply, r *http.Request, about subject, answer answer) error {
+	if err := s.door.enter(out); err != nil {
+		return err
+	}
 	q, err := s.resolver.resolve(r, about, out.event)
 	if err != nil {
 		return err

@@ -56,8 +56,15 @@ type Config struct {
 	Memory *budget.Budget
 	// WriteTimeout is how long a client may take to accept one piece of an answer.
 	WriteTimeout time.Duration
-	// Draining ends when the server begins to shut down: watches end.
-	Draining context.Context
+	// Draining ends when the server begins to shut down: watches end, all of them within WatchTermination, and none
+	// begins.
+	Draining         context.Context
+	WatchTermination time.Duration
+	// Leaving ends when every request but for health and metrics is refused, because the server has shut down; nil:
+	// none is.
+	Leaving context.Context
+	// GoawayChance is how likely, from 0 to 1, an answer asks an HTTP/2 client to come back on another connection.
+	GoawayChance float64
 }
 
 // Server answers requests. It holds the stations of their road, and no lane.
@@ -74,12 +81,13 @@ type Server struct {
 	profiles      http.Handler
 	checks        []Check
 
-	forms    *wire.Forms
-	times    times
-	turns    *semaphore.Weighted // of becoming YAML
-	draining context.Context
-	sink     observe.Sink
-	log      *zap.Logger
+	forms   *wire.Forms
+	times   times
+	turns   *semaphore.Weighted // of becoming YAML
+	parting *parting
+	door    door
+	sink    observe.Sink
+	log     *zap.Logger
 }
 
 // times are how long things may take or last; see Config.
@@ -98,9 +106,11 @@ func New(c Config) http.Handler {
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
-		forms:    c.Forms,
-		turns:    semaphore.NewWeighted(yamlAtOnce),
-		draining: c.Draining, sink: c.Sink, log: observe.Few(c.Log),
+		forms:   c.Forms,
+		turns:   semaphore.NewWeighted(yamlAtOnce),
+		parting: newParting(c.Draining, c.WatchTermination),
+		door:    door{leaving: c.Leaving, goaway: c.GoawayChance},
+		sink:    c.Sink, log: observe.Few(c.Log),
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory

@@ -28,8 +28,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	out.atEnd(cancel)
-	stop := context.AfterFunc(s.draining, cancel)
-	out.atEnd(func() { stop() })
+	out.atEnd(s.parting.follow(cancel))
 	if life < 0 {
 		return out.nothing(q, lane.Encoding) // over before it began, which is not an error
 	}
@@ -72,7 +71,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	stream := &watchStream{
 		events: newEvents(q, lane, state.Shape(), func() error { return lease.Check(ctx) }), watcher: watcher, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
-		fromEtcd: q.resource.ReadFromEtcd(), revoked: lease.Ended(),
+		fromEtcd: q.resource.ReadFromEtcd(), revoked: lease.Ended(), parting: s.parting,
 	}
 	if err != nil {
 		return stream, nil
@@ -167,6 +166,7 @@ type watchStream struct {
 	stale       func() bool
 	revoked     <-chan struct{} // closed when the right to the watch has ended
 	initial     func()          // called when the initial events were sent, and again
+	parting     *parting
 }
 
 func (s *watchStream) close() {
@@ -206,7 +206,7 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 		}
 		s.initial()
 		if !s.wait(ctx, more) {
-			return s.events.flush()
+			return s.part()
 		}
 	}
 }
@@ -288,6 +288,30 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 	case <-s.revoked:
 		return false
 	case <-ctx.Done():
+		return false
+	}
+}
+
+// part ends the stream. Where the server shuts down a last bookmark goes before the end, so that the client goes on
+// from there elsewhere, where fewer events are left to be sent again, and nothing has to be listed.
+func (s *watchStream) part() error {
+	if !s.parting.has() || !s.bookmarking || s.stale() || s.isRevoked() {
+		return s.events.flush()
+	}
+	if err := s.drain(); err != nil {
+		return err
+	}
+	if rv := s.watcher.Progress(); s.watcher.Err() == nil && s.schedule.Last(uint64(rv)) {
+		s.events.bookmark(rv, bookmarks.Plain)
+	}
+	return s.events.flush()
+}
+
+func (s *watchStream) isRevoked() bool {
+	select {
+	case <-s.revoked:
+		return true
+	default:
 		return false
 	}
 }

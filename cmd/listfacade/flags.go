@@ -55,8 +55,21 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 		"shortest life of a watch without timeoutSeconds; the longest is twice that")
 	f.DurationVar(&c.WriteTimeout, "write-timeout", c.WriteTimeout,
 		"how long a client may take to accept one piece of an answer")
+	shutdownFlags(c, f)
+}
+
+func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
+	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
+		"how long to serve on after SIGTERM, when /readyz says no already, so that a load balancer can tell")
+	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
+		"over what time watches end after that, each with a last bookmark; 0 ends all of them at once")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
-		"how long requests may go on after SIGTERM")
+		"how long requests may go on after that")
+	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
+		"answer new requests with 429 and Retry-After meanwhile, instead of closing the port")
+	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
+		"`probability` of asking an HTTP/2 client to come back on another connection, by which clients spread over replicas; "+
+			"0 to 0.02, 0.001 is where to begin")
 }
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {

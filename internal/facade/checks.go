@@ -28,7 +28,7 @@ func (f *Facade) checks() []handlers.Check {
 			}
 			return nil
 		}, Progress: f.preload.progress},
-		{Name: "shutdown", Probes: ready, Healthy: f.draining.Err},
+		{Name: "shutdown", Probes: ready, Healthy: f.shutdown.asked.Err},
 	}
 	if f.access.reviewable != nil {
 		checks = append(checks, handlers.Check{Name: "authorization", Probes: ready, Healthy: f.access.reviewable.healthy})

@@ -32,8 +32,14 @@ type Config struct {
 	// RequestTimeout, MinWatch and WriteTimeout are above 0: what a request may take that is no watch, the shortest
 	// life of a watch that names none, what a client may take to accept a piece of an answer.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
-	// ShutdownGrace is how long requests may go on after the end was asked for; with 0 they are cut off.
-	ShutdownGrace time.Duration
+	// ShutdownDelay is how long the process serves on, but is not ready, after the end was asked for. WatchTermination is
+	// over what time it ends watches then, and ShutdownGrace how long requests may go on after that; with 0 they are cut
+	// off.
+	ShutdownDelay, WatchTermination, ShutdownGrace time.Duration
+	// SendRetryAfter refuses new requests while those under way go on, instead of closing the address.
+	SendRetryAfter bool
+	// GoawayChance is how likely, from 0 to 0.02, an HTTP/2 client is asked to come back on another connection.
+	GoawayChance float64
 
 	// Preload and Uncached are resources as in deployments.apps.
 	Preload, Uncached []string

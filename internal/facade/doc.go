@@ -3,8 +3,9 @@
 //
 // It promises that New starts nothing, that Serve returns when everything that it started has ended, and this order. On
 // the way up: the reading of the upstream, so that nobody is served before a lane can be opened; then the preload and
-// the listener. On the way down, when the context ends or a part fails: readiness says no and watches end; requests
-// finish, at most for Config.ShutdownGrace; lanes stop; then idle connections to the upstream and to peers are closed.
+// the listener. On the way down, when the context ends: readiness says no, and all is served for Config.ShutdownDelay;
+// watches end, one by one over Config.WatchTermination; requests finish, at most for Config.ShutdownGrace more; lanes
+// stop; then idle connections to the upstream and to peers are closed. When a part fails, the same without the delay.
 //
 // Serve owns a goroutine for each of these: the lanes, the memory budget, the preload, the reading of the serving
 // certificate, the HTTP server, and the one that waits for the end and drains. Connections are the HTTP server's. Run

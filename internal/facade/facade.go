@@ -36,8 +36,7 @@ type Facade struct {
 	access     *access
 	pair       *servingPair
 	server     *http.Server
-	draining   context.Context // ends when Serve begins to drain
-	drain      context.CancelFunc
+	shutdown   *shutdown
 }
 
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
@@ -62,7 +61,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		return nil, err
 	}
 	f.forms = wire.NewForms(c.FormsMemory)
-	f.draining, f.drain = context.WithCancel(context.WithoutCancel(ctx))
+	f.shutdown = newShutdown(ctx)
 	f.memory = newMemory(f, c)
 	f.metrics = observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
@@ -87,15 +86,15 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 // newHandler is what serves: the only place that knows what handlers want.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
-	return handlers.New(handlers.Config{
+	return f.shutdown.count(handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
-		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.draining,
-	})
+		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
+	}))
 }
 
 // limits are those of callers who are told apart.

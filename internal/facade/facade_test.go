@@ -124,7 +124,7 @@ func drains(t *testing.T, version int) {
 	f.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			close(began)
-			<-f.draining.Done()
+			<-f.shutdown.draining.Done()
 			_, _ = w.Write(make([]byte, 1<<20))
 			ready.ServeHTTP(w, r)
 		})

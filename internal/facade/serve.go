@@ -17,7 +17,8 @@ import (
 // Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It
 // returns why it ended if it was not the context, and closes the listener. A facade serves once.
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
-	defer f.drain()
+	defer f.shutdown.end()
+	asked := ctx
 	lanesCtx, stopLanes := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLanes()
 	group, ctx := errgroup.WithContext(ctx)
@@ -34,7 +35,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { return f.answer(listener) })
 	group.Go(func() error {
 		<-ctx.Done()
-		f.finish(ctx)
+		f.finish(ctx, asked.Err() != nil)
 		stopLanes()
 		return nil
 	})
@@ -53,18 +54,6 @@ func (f *Facade) answer(listener net.Listener) error {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
-}
-
-// finish says that the end is near, ends watches, and lets other requests finish for as long as they may.
-func (f *Facade) finish(ctx context.Context) {
-	f.log.Info("draining")
-	f.drain()
-	shutdown, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.config.ShutdownGrace)
-	defer cancel()
-	if err := f.server.Shutdown(shutdown); err != nil {
-		f.log.Warn("requests were cut off at the end of the grace period", zap.Error(err))
-		_ = f.server.Close()
-	}
 }
 
 // CloseIdle closes the connections to the upstream on which nothing is under way.

@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// mostGoaway is kube-apiserver's: one request in fifty.
+const mostGoaway = 0.02
+
 // Validate refuses what cannot be meant, by the flag's name.
 func (c Config) Validate() error {
 	switch {
@@ -24,6 +27,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--log-format %q: console or json", c.LogFormat)
 	case c.HistoryBytes <= 0:
 		return fmt.Errorf("--history-bytes %d must be above 0", c.HistoryBytes)
+	case c.GoawayChance < 0 || c.GoawayChance > mostGoaway:
+		return fmt.Errorf("--goaway-chance %v must be from 0 to %v", c.GoawayChance, mostGoaway)
 	case c.FormsMemory < 0:
 		return fmt.Errorf("--forms-memory %d is below 0", c.FormsMemory)
 	}
@@ -84,6 +89,14 @@ func (c Config) validateDurations() error {
 	} {
 		if d.value <= 0 {
 			return fmt.Errorf("--%s %s must be above 0", d.flag, d.value)
+		}
+	}
+	for flag, value := range map[string]time.Duration{
+		"shutdown-delay-duration": c.ShutdownDelay, "shutdown-watch-termination-grace-period": c.WatchTermination,
+		"shutdown-grace-period": c.ShutdownGrace,
+	} {
+		if value < 0 {
+			return fmt.Errorf("--%s %s is below 0", flag, value)
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ func TestValidateAccepts(t *testing.T) {
 		"a pair":                       func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
 		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
 		"a peer":                       func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
+		"an end by and by":             func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
 		"json":                         func(c *Config) { c.LogFormat = "json" },
 		"both encodings":               func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
 	} {
@@ -56,6 +57,8 @@ func TestValidateRefuses(t *testing.T) {
 		"a certificate alone":        {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
 		"a key alone":                {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
 		"a log for nobody":           {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
+		"too many goodbyes":          {func(c *Config) { c.GoawayChance = 0.021 }, "--goaway-chance 0.021 must be from 0 to 0.02"},
+		"an end before it":           {func(c *Config) { c.ShutdownDelay = -1 }, "--shutdown-delay-duration -1ns"},
 		"no bytes of history":        {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
 		"fewer bytes than none":      {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
 		"no time for requests":       {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
