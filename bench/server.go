@@ -89,6 +89,7 @@ func (q question) String() string {
 // answerError says that a server did not do what it was asked.
 type answerError struct {
 	server, question, what string
+	code                   int // of HTTP; 0 when it is not about that
 }
 
 // Error implements error.
@@ -118,7 +119,9 @@ func (s *server) ask(ctx context.Context, client *http.Client, q question) (*htt
 	if response.StatusCode != http.StatusOK || response.Proto != string(q.protocol) {
 		defer response.Body.Close()
 		text, _ := io.ReadAll(io.LimitReader(response.Body, 500)) // what there is of an explanation
-		return nil, &answerError{server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text)}
+		return nil, &answerError{
+			server: s.name, question: q.String(), what: fmt.Sprintf("%s %s: %s", response.Proto, response.Status, text), code: response.StatusCode,
+		}
 	}
 	return response, nil
 }

@@ -77,6 +77,14 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 	if err == nil {
 		err = k.informed(watching)
 	}
+	var memory []account
+	var heap live
+	if err == nil {
+		memory, err = k.facade.accounts(watching)
+	}
+	if err == nil {
+		heap, err = k.facade.collect(watching)
+	}
 	stop()
 	if err := errors.Join(err, group.Wait()); err != nil {
 		return err
@@ -86,6 +94,8 @@ func measureSoak(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	k.add(t, after.minus(before), took, sent)
+	t.add("live heap of the facade then, after a collection", "", report.Size(heap.heap), "")
+	t.add("what takes memory in the facade then, as it counts", "", spell(memory), "")
 	t.add("lists compared after it, page by page: pages with another content", "", fmt.Sprintf("0 of %d", pages), "")
 	return nil
 }

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -92,9 +94,25 @@ func (s *server) openWatches(ctx context.Context, group *errgroup.Group, o optio
 	return nil
 }
 
+// openPatiently comes again, as client-go does, while it is told that there is too much to do.
+func (s *server) openPatiently(ctx context.Context, q question) (*http.Response, error) {
+	for {
+		response, err := s.open(ctx, q)
+		var refused *answerError
+		if !errors.As(err, &refused) || refused.code != http.StatusTooManyRequests {
+			return response, err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
 // hold keeps a watch open until the context ends. opened is called when it is.
 func (s *server) hold(ctx context.Context, q question, opened func()) error {
-	response, err := s.open(ctx, q)
+	response, err := s.openPatiently(ctx, q)
 	if err != nil {
 		return err
 	}
