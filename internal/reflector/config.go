@@ -1,8 +1,11 @@
 package reflector
 
 import (
+	"cmp"
 	"slices"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -24,12 +27,41 @@ type Config struct {
 	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page, where pages of rows
 	// tell how many there are; 0 is 50.
 	PagedFrom int
+	// Resources are those for which something is different.
+	Resources map[schema.GroupResource]Resource
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
 }
 
+// Resource is what is different for one resource; zero is as for all.
+type Resource struct {
+	Window      time.Duration
+	WindowBytes int64
+	// FieldIndexes and LabelIndexes come on top of those for all.
+	FieldIndexes, LabelIndexes []string
+	// Memory is how many bytes each of its lanes may take; 0 is as many as there are.
+	Memory int64
+}
+
+// of returns what one resource's lanes are made with.
+func (c Config) of(gr schema.GroupResource) Config {
+	own := c.Resources[gr]
+	c.Window, c.WindowBytes = cmp.Or(own.Window, c.Window), cmp.Or(own.WindowBytes, c.WindowBytes)
+	c.FieldIndexes = slices.Concat(c.FieldIndexes, own.FieldIndexes)
+	c.LabelIndexes = union(c.LabelIndexes, own.LabelIndexes)
+	return c
+}
+
+// union has every string of both once.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
 func (c Config) options(r upstream.Resource) cache.Options {
+	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{
 		Scope: scopeOf(r), HistoryWindow: c.Window, HistoryBytes: c.WindowBytes, ReadFromEtcd: r.ReadFromEtcd(),
 		Packing: c.Packing,

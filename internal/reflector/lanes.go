@@ -97,6 +97,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		select {
 		case <-janitor.C:
 			l.stopIdle()
+			l.stopLarge()
 			l.trim()
 		case <-packing.C:
 			l.pack()
@@ -196,6 +197,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		zap.String("encoding", e.Name())))
 	r.writer.versions = l.versions
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
+	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())

@@ -109,6 +109,10 @@ func (w *writer) fits(bytes int64) error {
 		return nil
 	}
 	w.looked = bytes
+	if w.most > 0 && bytes > w.most {
+		w.rooms.note(w.reflector.key(), bytes)
+		return fmt.Errorf("%w: it may take %d MiB", ErrNoRoom, w.most>>20)
+	}
 	if w.memory.Fits(0) {
 		return nil
 	}
@@ -119,6 +123,16 @@ func (w *writer) fits(bytes int64) error {
 	}
 	w.rooms.note(w.reflector.key(), int64(needs))
 	return fmt.Errorf("%w: %d MiB were filled of about %d; --memory-budget bounds what all lanes take", ErrNoRoom, bytes>>20, int64(needs)>>20)
+}
+
+// stopLarge stops lanes that have grown beyond what their resource may take.
+func (l *Lanes) stopLarge() {
+	for _, r := range l.All() {
+		most := l.config.Resources[r.Resource.GVR.GroupResource()].Memory
+		if memory := r.Memory(); most > 0 && memory > most {
+			l.removeForMemory(r, memory)
+		}
+	}
 }
 
 // unread is for how long nobody has read a lane that is let go for another.

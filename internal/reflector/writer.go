@@ -29,6 +29,7 @@ type writer struct {
 	memory    Memory
 	peers     *peers
 	pageBytes int64 // of a list, at most
+	most      int64 // bytes that the lane may take; 0 is any number
 	looked    int64 // how many bytes of a list there were when it was last looked whether it fits
 	streaming bool  // the upstream knows streaming lists; learned from its refusal
 	snapshots bool  // the upstream answers pages of a list from memory
