@@ -30,6 +30,13 @@ func flagsOf(c *facade.Config) []flagGroup {
 	}
 }
 
+func configFlags(file *string) flagGroup {
+	flags := pflag.NewFlagSet("Configuration", pflag.ContinueOnError)
+	flags.StringVar(file, "config", "",
+		"`file` with a key for each of the other flags, and what is different for single resources; what flags say goes first")
+	return flagGroup{title: "Configuration", flags: flags}
+}
+
 func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
 		"kubeconfig `file` of the kube-apiserver to read; in a cluster, the service account is used when empty")

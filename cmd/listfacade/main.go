@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -28,6 +29,7 @@ func main() {
 
 func command() *cobra.Command {
 	config := facade.Defaults()
+	settings, file := flagsOf(&config), ""
 	root := &cobra.Command{
 		Use:   "listfacade",
 		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
@@ -36,9 +38,16 @@ func command() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return facade.Run(cmd.Context(), config) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if file != "" {
+				if err := readConfig(file, settings, &config); err != nil {
+					return err
+				}
+			}
+			return facade.Run(cmd.Context(), config)
+		},
 	}
-	groups := flagsOf(&config)
+	groups := slices.Insert(settings, 0, configFlags(&file))
 	for _, group := range groups {
 		root.Flags().AddFlagSet(group.flags)
 	}

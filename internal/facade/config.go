@@ -4,6 +4,8 @@ import (
 	"net"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
 )
@@ -51,6 +53,8 @@ type Config struct {
 	// kube-apiserver would keep (cache.Options).
 	HistoryWindow time.Duration
 	HistoryBytes  int64
+	// Resources are those for which something is different. They have no flag, but stand in a configuration file.
+	Resources map[schema.GroupResource]Resource
 	// Packing says which objects are kept compressed.
 	Packing Packing
 	// MemoryBudget is how much memory the process may take. Run finds out how much there is where it is OwnMemory, which

@@ -68,9 +68,9 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	})
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
-		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers,
+		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, Resources: c.laneResources(),
 	}, f.metrics, log)
-	f.preload = &preload{names: c.Preload, in: encodingsOf(c.PreloadEncodings), catalog: f.catalog, lanes: f.lanes, log: log}
+	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{
 		config: config, client: client, hop: hop, pods: pods{f.lanes}.exist, metrics: f.metrics, log: log,
 	}); err != nil {
@@ -92,7 +92,7 @@ func (f *Facade) newHandler() http.Handler {
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
-		Uncached: groupResources(c.Uncached), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
+		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
 	}))
 }

@@ -18,13 +18,18 @@ import (
 
 // preload reads discovery and keeps the named resources cached, however long the upstream takes to come up.
 type preload struct {
-	names   []string
-	in      []wire.Encoding
+	wanted  []wanted
 	catalog *upstream.Catalog
 	lanes   *reflector.Lanes
 	log     *zap.Logger
 	synced  atomic.Bool
 	filling atomic.Pointer[[]*reflector.Reflector] // that were not synced when it was last looked
+}
+
+// wanted is a resource to cache from the start, by a name as in deployments.apps, and in which encodings.
+type wanted struct {
+	name string
+	in   []wire.Encoding
 }
 
 const preloadEvery = time.Second
@@ -61,8 +66,8 @@ func (p *preload) once(ctx context.Context) error {
 	var errs []error
 	var filling []*reflector.Reflector
 	defer func() { p.filling.Store(&filling) }()
-	for _, name := range p.names {
-		gvr, err := p.catalog.Match(name)
+	for _, w := range p.wanted {
+		gvr, err := p.catalog.Match(w.name)
 		if err != nil {
 			errs = append(errs, err)
 			_ = p.catalog.Refresh(ctx) // a CRD may be on its way; its own error comes back the next time
@@ -73,7 +78,7 @@ func (p *preload) once(ctx context.Context) error {
 			errs = append(errs, err)
 			continue
 		}
-		unsynced, failed := p.keep(resource, name)
+		unsynced, failed := p.keep(resource, w)
 		filling, errs = append(filling, unsynced...), append(errs, failed...)
 	}
 	return errors.Join(errs...)
@@ -114,8 +119,8 @@ func (p *preload) progress() string {
 }
 
 // keep asks for the resource's lanes, in each of the encodings that it has, and returns those that are not synced.
-func (p *preload) keep(resource upstream.Resource, name string) (filling []*reflector.Reflector, errs []error) {
-	for _, encoding := range p.in {
+func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflector.Reflector, errs []error) {
+	for _, encoding := range w.in {
 		if !reflector.Offers(resource, encoding) {
 			continue
 		}
@@ -126,7 +131,7 @@ func (p *preload) keep(resource upstream.Resource, name string) (filling []*refl
 		}
 		if _, err := lane.Cache.State(); err != nil {
 			filling = append(filling, lane)
-			errs = append(errs, fmt.Errorf("%s in %s is not synced", name, encoding.Name()))
+			errs = append(errs, fmt.Errorf("%s in %s is not synced", w.name, encoding.Name()))
 		}
 	}
 	return filling, errs

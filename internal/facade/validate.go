@@ -37,6 +37,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("--preload-encodings %q: json or protobuf", name)
 		}
 	}
+	if err := c.validateResources(); err != nil {
+		return err
+	}
 	if err := c.validateWarm(); err != nil {
 		return err
 	}

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/listfacade/listfacade/internal/facade"
+)
+
+// configType is what a configuration file says that it is.
+var configType = metav1.TypeMeta{APIVersion: "config.listfacade/v1alpha1", Kind: "ListFacadeConfiguration"}
+
+// resourceConfig is what a configuration file says of one resource.
+type resourceConfig struct {
+	Resource      string             `json:"resource"`
+	Cached        *bool              `json:"cached"`
+	Preload       []string           `json:"preload"`
+	Index         []string           `json:"index"`
+	LabelIndex    []string           `json:"labelIndex"`
+	HistoryWindow metav1.Duration    `json:"historyWindow"`
+	HistoryBytes  *resource.Quantity `json:"historyBytes"`
+	MemoryBudget  *resource.Quantity `json:"memoryBudget"`
+}
+
+// readConfig reads a configuration file: a key for each flag, in camel case, of the flag's type, and what is different
+// for single resources. Flags that were given on the command line stay. It is strict: what it does not know, or what is
+// there twice, is an error.
+func readConfig(path string, groups []flagGroup, c *facade.Config) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	if err := takeConfig(text, groups, c); err != nil {
+		return fmt.Errorf("--config %s: %w", path, err)
+	}
+	return nil
+}
+
+func takeConfig(text []byte, groups []flagGroup, c *facade.Config) error {
+	object, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return err
+	}
+	keys := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object, &keys); err != nil {
+		return errors.New("it is no object")
+	}
+	var is metav1.TypeMeta
+	if err := json.Unmarshal(object, &is); err != nil || is != configType {
+		return fmt.Errorf("it must begin with apiVersion: %s and kind: %s", configType.APIVersion, configType.Kind)
+	}
+	if err := takeResources(keys["resources"], c); err != nil {
+		return err
+	}
+	for _, key := range []string{"apiVersion", "kind", "resources"} {
+		delete(keys, key)
+	}
+	return setFlags(keys, groups)
+}
+
+// setFlags sets the flags that the keys are about, in the order of keys, so that the first error is always the same.
+func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
+	flags := map[string]*pflag.Flag{}
+	for _, group := range groups {
+		group.flags.VisitAll(func(f *pflag.Flag) { flags[camelCase(f.Name)] = f })
+	}
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		f := flags[key]
+		if f == nil {
+			return fmt.Errorf("%s: there is no such key; they are called as flags are, as in %s", key, camelCase("secure-port"))
+		}
+		if f.Changed {
+			continue // the command line
+		}
+		if err := setFlag(f, keys[key]); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// camelCase is a flag's name as a key.
+func camelCase(name string) string {
+	words := strings.Split(name, "-")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// setFlag gives a flag a value in JSON.
+func setFlag(f *pflag.Flag, raw json.RawMessage) error {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		var texts []string
+		if err := json.Unmarshal(raw, &texts); err != nil || texts == nil {
+			return errors.New("it must be a list of strings")
+		}
+		return list.Replace(texts)
+	}
+	text, err := scalar(f.Value.Type(), raw)
+	if err != nil {
+		return err
+	}
+	return f.Value.Set(text)
+}
+
+// scalar is a value as it would stand on the command line.
+func scalar(kind string, raw json.RawMessage) (string, error) {
+	var text string
+	isText := json.Unmarshal(raw, &text) == nil && raw[0] == '"'
+	isBool, isNumber := raw[0] == 't' || raw[0] == 'f', raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	switch kind {
+	case "bool":
+		if isBool {
+			return string(raw), nil
+		}
+		return "", errors.New("it must be true or false")
+	case "int", "int64", "float64":
+		if isNumber {
+			return string(raw), nil
+		}
+		return "", errors.New("it must be a number")
+	case "on|off":
+		if isBool { // which is what YAML makes of on and off
+			return map[bool]string{true: "on", false: "off"}[raw[0] == 't'], nil
+		}
+	case "auto|quantity":
+		if isNumber {
+			return string(raw), nil
+		}
+	}
+	if !isText {
+		return "", errors.New("it must be a string")
+	}
+	return text, nil
+}
+
+// takeResources reads what is different for single resources.
+func takeResources(raw json.RawMessage, c *facade.Config) error {
+	if raw == nil {
+		return nil
+	}
+	var all []resourceConfig
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&all); err != nil {
+		return fmt.Errorf("resources: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	c.Resources = map[schema.GroupResource]facade.Resource{}
+	for i, r := range all {
+		name := schema.ParseGroupResource(r.Resource)
+		if _, twice := c.Resources[name]; twice || r.Resource == "" {
+			return fmt.Errorf("resources[%d]: each must have a resource of its own, as in deployments.apps", i)
+		}
+		own := facade.Resource{
+			Preload: r.Preload, Uncached: r.Cached != nil && !*r.Cached, FieldIndexes: r.Index, LabelIndexes: r.LabelIndex,
+			HistoryWindow: r.HistoryWindow.Duration,
+		}
+		if r.HistoryBytes != nil {
+			own.HistoryBytes = r.HistoryBytes.Value()
+		}
+		if r.MemoryBudget != nil {
+			own.MemoryBudget = r.MemoryBudget.Value()
+		}
+		c.Resources[name] = own
+	}
+	return nil
+}

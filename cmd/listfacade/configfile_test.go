@@ -1,0 +1,145 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/facade"
+)
+
+const head = "apiVersion: config.listfacade/v1alpha1\nkind: ListFacadeConfiguration\n"
+
+// configured is what a command line and a configuration file make of the defaults.
+func configured(t *testing.T, text string, args ...string) (facade.Config, error) {
+	t.Helper()
+	c := facade.Defaults()
+	groups := flagsOf(&c)
+	all := pflag.NewFlagSet("", pflag.ContinueOnError)
+	for _, group := range groups {
+		all.AddFlagSet(group.flags)
+	}
+	if err := all.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := readConfig(path, groups, &c)
+	return c, err
+}
+
+// TestConfigFile: a file says what flags say, by their names; what the command line says stands above it.
+func TestConfigFile(t *testing.T) {
+	want := facade.Defaults()
+	want.Kubeconfig, want.Port, want.GoawayChance = "a.conf", 7443, 0.01
+	want.Preload, want.ShutdownDelay, want.SendRetryAfter = []string{"pods", "nodes"}, 5*time.Second, true
+	want.MemoryBudget, want.Packing = 2<<30, facade.Packing{}
+	want.Resources = map[schema.GroupResource]facade.Resource{
+		{Resource: "pods"}: {
+			Preload: []string{"json", "protobuf"}, LabelIndexes: []string{"app"}, FieldIndexes: []string{"status.phase"},
+			HistoryWindow: time.Hour, HistoryBytes: 1 << 30, MemoryBudget: 4 << 30,
+		},
+		{Group: "example.com", Resource: "secretthings"}: {Uncached: true},
+	}
+	got, err := configured(t, head+`
+kubeconfig: a.conf
+securePort: 6444
+goawayChance: 0.01
+preload: [pods, nodes]
+shutdownDelayDuration: 5s
+shutdownSendRetryAfter: true
+memoryBudget: 2Gi
+pack: off
+resources:
+- resource: pods
+  preload: [json, protobuf]
+  index: [status.phase]
+  labelIndex: [app]
+  historyWindow: 1h
+  historyBytes: 1Gi
+  memoryBudget: 4Gi
+- resource: secretthings.example.com
+  cached: false
+`, "--secure-port=7443")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if err := got.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestEveryFlagIsAKey: none is left out, of whatever type it is.
+func TestEveryFlagIsAKey(t *testing.T) {
+	c := facade.Defaults()
+	for _, group := range flagsOf(&c) {
+		group.flags.VisitAll(func(f *pflag.Flag) {
+			value := otherThan(f)
+			switch f.Value.Type() {
+			case "stringSlice":
+				value = "[" + value + "]"
+			case "string", "ip", "duration":
+				value = `"` + value + `"`
+			}
+			got, err := configured(t, head+camelCase(f.Name)+": "+value+"\n")
+			if err != nil {
+				t.Errorf("--%s: %v", f.Name, err)
+			} else if cmp.Equal(facade.Defaults(), got) {
+				t.Errorf("%s changes nothing", camelCase(f.Name))
+			}
+		})
+	}
+}
+
+// TestConfigFileRefuses: what is not meant is an error that names the file and the key.
+func TestConfigFileRefuses(t *testing.T) {
+	for name, test := range map[string]struct{ text, want string }{
+		"nothing":                 {"", "it must begin with apiVersion: config.listfacade/v1alpha1"},
+		"no object":               {"- a", "it is no object"},
+		"another kind":            {"apiVersion: v1\nkind: Config\n", "it must begin with"},
+		"no YAML":                 {head + "a: [", "yaml"},
+		"a key that is none":      {head + "sekurePort: 1\n", "sekurePort: there is no such key"},
+		"a key in other letters":  {head + "secureport: 1\n", "secureport: there is no such key"},
+		"a key twice":             {head + "pack: on\npack: off\n", `key "pack" already set`},
+		"a number for a text":     {head + "context: 5\n", "context: it must be a string"},
+		"a text for a number":     {head + "securePort: \"5\"\n", "securePort: it must be a number"},
+		"a text for a choice":     {head + "profiling: \"yes\"\n", "profiling: it must be true or false"},
+		"one for many":            {head + "preload: pods\n", "preload: it must be a list of strings"},
+		"nothing for many":        {head + "preload:\n", "preload: it must be a list of strings"},
+		"numbers for many":        {head + "preload: [1]\n", "preload: it must be a list of strings"},
+		"no duration":             {head + "requestTimeout: 5\n", "requestTimeout: it must be a string"},
+		"a duration without unit": {head + "requestTimeout: \"5\"\n", "requestTimeout: time: missing unit"},
+		"no text":                 {head + "context:\n", "context: it must be a string"},
+		"a resource without name": {head + "resources: [{cached: false}]\n", "resources[0]: each must have a resource"},
+		"a resource twice":        {head + "resources: [{resource: a}, {resource: a}]\n", "resources[1]: each must have"},
+		"a setting that is none":  {head + "resources: [{resource: a, cache: false}]\n", `resources: unknown field "cache"`},
+		"resources that are one":  {head + "resources: {resource: a}\n", "resources:"},
+		"a quantity that is none": {head + "resources: [{resource: a, memoryBudget: much}]\n", "resources:"},
+	} {
+		_, err := configured(t, test.text)
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.yaml") {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// FuzzConfigFile: whatever stands in a file, it is taken or refused.
+func FuzzConfigFile(f *testing.F) {
+	f.Add([]byte(head + "pack: off\nresources: [{resource: pods, cached: false, memoryBudget: 1Gi}]\n"))
+	f.Add([]byte(head + "preload: [a]\nsecurePort: 0x10\nlogLevel: !!binary aGk=\n"))
+	f.Fuzz(func(_ *testing.T, text []byte) {
+		c := facade.Defaults()
+		_ = takeConfig(text, flagsOf(&c), &c)
+	})
+}
