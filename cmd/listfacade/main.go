@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"slices"
@@ -30,6 +31,16 @@ func main() {
 func command() *cobra.Command {
 	config := facade.Defaults()
 	settings, file := flagsOf(&config), ""
+	configured := func(run func(context.Context, io.Writer) error) func(*cobra.Command, []string) error {
+		return func(cmd *cobra.Command, _ []string) error {
+			if file != "" {
+				if err := readConfig(file, settings, &config); err != nil {
+					return err
+				}
+			}
+			return run(cmd.Context(), cmd.OutOrStdout())
+		}
+	}
 	root := &cobra.Command{
 		Use:   "listfacade",
 		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
@@ -38,19 +49,18 @@ func command() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if file != "" {
-				if err := readConfig(file, settings, &config); err != nil {
-					return err
-				}
-			}
-			return facade.Run(cmd.Context(), config)
-		},
+		RunE:          configured(func(ctx context.Context, _ io.Writer) error { return facade.Run(ctx, config) }),
+	}
+	check := &cobra.Command{
+		Use: "check", Short: "Tell what the flags, the kubeconfig and its rights would do, and serve nothing", Args: cobra.NoArgs,
+		RunE: configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, config, out) }),
 	}
 	groups := slices.Insert(settings, 0, configFlags(&file))
 	for _, group := range groups {
 		root.Flags().AddFlagSet(group.flags)
+		check.Flags().AddFlagSet(group.flags)
 	}
+	root.AddCommand(check)
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd.OutOrStderr(), groups) })
 	root.AddCommand(&cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,

@@ -1,0 +1,94 @@
+package rights
+
+import (
+	"errors"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestCheck: what a configuration, a kubeconfig and its rights would do is told before anything is served.
+func TestCheck(t *testing.T) {
+	cluster := suite.Cluster(t)
+	reader := suite.FacadeKubeconfig(t, cluster)
+	nobody := testkit.WriteKubeconfig(t, cluster.ConfigOf(t, "nobody-at-all"))
+	unknown := testkit.WriteKubeconfig(t, rest.AnonymousClientConfig(cluster.ConfigOf(t, "nobody")))
+	alone := func(c *facade.Config) { c.Authentication.AnonymousActsAsKubeconfig = true }
+	caching := func(c *facade.Config) {
+		c.Preload, c.PreloadEncodings = []string{"namespaces"}, []string{"json", "protobuf"}
+	}
+	for name, test := range map[string]struct {
+		kubeconfig string
+		set        []func(*facade.Config)
+		says       []string // beginnings of lines, in their order, as expressions
+		fails      bool
+	}{
+		"a reader alone": {
+			reader, []func(*facade.Config){alone, caching}, []string{
+				"ok    configuration: ", "note  callers: not authenticated", "ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at https://",
+				"ok    identity: \\S+, of .*system:authenticated", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
+				"note  certificate: a self-signed pair", "(note|ok  )  memory: ",
+			}, false,
+		},
+		"nobody": {
+			nobody, []func(*facade.Config){caching}, []string{
+				"ok    identity: nobody-at-all, ", "FAIL  right to create tokenreviews: .*no token is known",
+				"FAIL  right to create subjectaccessreviews: .*nobody may read anything", "FAIL  right to get configmaps: .*no client certificate is known",
+				"FAIL  resource namespaces: the kubeconfig's user may not list and watch all of it",
+			}, true,
+		},
+		"somebody unknown": {unknown, nil, []string{"FAIL  "}, true},
+		"no such file":     {filepath.Join(t.TempDir(), "none"), nil, []string{"FAIL  upstream: read --kubeconfig .*none"}, true},
+		"what cannot be meant": {
+			reader, []func(*facade.Config){func(c *facade.Config) { c.Port = -1 }}, []string{"FAIL  configuration: --secure-port -1"}, true,
+		},
+		"names that are none": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Preload = []string{"potatoes"} }},
+			[]string{"FAIL  resource potatoes: "}, true,
+		},
+		"both ways": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) {
+				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "configmaps"}: {Preload: []string{"json"}}}
+				c.Uncached = append(c.Uncached, "configmaps")
+			}},
+			[]string{"FAIL  resource configmaps: it is to be cached from the start, and never"}, true,
+		},
+		"no pair": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
+			[]string{"FAIL  certificate: "}, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := facade.Defaults()
+			c.Kubeconfig, c.BindAddress, c.CertDir = test.kubeconfig, net.IPv4(127, 0, 0, 1), filepath.Join(t.TempDir(), "made")
+			for _, set := range test.set {
+				set(&c)
+			}
+			var out strings.Builder
+			if err := facade.Check(t.Context(), c, &out); errors.Is(err, facade.ErrCheck) != test.fails || err != nil && !test.fails {
+				t.Errorf("%v", err)
+			}
+			if strings.Contains(out.String(), "FAIL") != test.fails {
+				t.Error("what it says and how it ends differ")
+			}
+			rest := out.String()
+			for _, line := range test.says {
+				at := regexp.MustCompile("(?m)^" + line).FindStringIndex(rest)
+				if at == nil {
+					t.Errorf("it does not say %q, there:\n%s", line, &out)
+					break
+				}
+				rest = rest[at[1]:]
+			}
+		})
+	}
+}
