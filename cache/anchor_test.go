@@ -93,7 +93,7 @@ func TestEveryMatchIsOffered(t *testing.T) {
 		}
 		for _, d := range e.feeds.byPredicate {
 			_, concerned := event.meaning(d.predicate)
-			if got := d.tail.filled.Load(); got > 1 || (got == 1) != concerned {
+			if got := d.tail.Load().filled.Load(); got > 1 || (got == 1) != concerned {
 				t.Errorf("%s at %v got %d events; concerned: %v", d.predicate, &d.anchor, got, concerned)
 			}
 		}
@@ -196,7 +196,7 @@ func TestFewFeedsAreAskedAtOnce(t *testing.T) {
 				more = e.follow(e.newest.Load())
 				now := 0
 				for _, w := range watchers {
-					now += int(w.feed.tail.filled.Load())
+					now += int(w.feed.tail.Load().filled.Load())
 				}
 				if now-asked > askedAtOnce {
 					t.Fatalf("%d feeds were asked at once", now-asked)

@@ -12,12 +12,12 @@ type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
 	follower  *follower
-	filings   []filing    // in the postings of its anchor; guarded by feeds.mu
-	asked     int64       // the position behind the last event that it was asked about; guarded by feeds.mu
-	watchers  int         // guarded by feeds.mu
-	tail      *feedChunk  // guarded by feeds.mu
-	signalled bool        // its watchers are to be woken; guarded by feeds.mu
-	shared    atomic.Bool // it has several watchers
+	filings   []filing                  // in the postings of its anchor; guarded by feeds.mu
+	asked     int64                     // the position behind the last event that it was asked about; guarded by feeds.mu
+	watchers  int                       // guarded by feeds.mu
+	tail      atomic.Pointer[feedChunk] // stored under feeds.mu
+	signalled bool                      // its watchers are to be woken; guarded by feeds.mu
+	shared    atomic.Bool               // it has several watchers
 	grown     signal
 }
 
@@ -32,6 +32,7 @@ const feedChunkSize = 44
 
 // feedChunk is a piece of a feed. The dispatcher fills it, then links the next.
 type feedChunk struct {
+	base    int64 // how many entries came before
 	entries [feedChunkSize]occurrence
 	filled  atomic.Int32 // stored after the entry is in place
 	next    atomic.Pointer[feedChunk]
@@ -65,17 +66,24 @@ func (e *entry) meaning(p *selectors.Predicate) (t EventType, concerned bool) {
 }
 
 func (f *feed) append(o occurrence) {
-	filled := f.tail.filled.Load()
+	tail := f.tail.Load()
+	filled := tail.filled.Load()
 	if filled < feedChunkSize {
-		f.tail.entries[filled] = o
-		f.tail.filled.Store(filled + 1)
+		tail.entries[filled] = o
+		tail.filled.Store(filled + 1)
 		return
 	}
-	c := new(feedChunk)
+	c := &feedChunk{base: tail.base + feedChunkSize}
 	c.entries[0] = o
 	c.filled.Store(1)
-	f.tail.next.Store(c)
-	f.tail = c
+	tail.next.Store(c)
+	f.tail.Store(c)
+}
+
+// offered is how many entries the feed has had. It may be called at any time.
+func (f *feed) offered() int64 {
+	tail := f.tail.Load()
+	return tail.base + int64(tail.filled.Load())
 }
 
 // feedCursor is a place in a feed.
@@ -86,8 +94,12 @@ type feedCursor struct {
 
 // end returns the cursor behind the feed's last entry, under feeds.mu.
 func (f *feed) end() feedCursor {
-	return feedCursor{f.tail, f.tail.filled.Load()}
+	tail := f.tail.Load()
+	return feedCursor{tail, tail.filled.Load()}
 }
+
+// passed is how many entries of the feed lie before the cursor.
+func (c *feedCursor) passed() int64 { return c.chunk.base + int64(c.index) }
 
 func (c *feedCursor) next() (occurrence, bool) {
 	if !c.pending() {

@@ -11,7 +11,7 @@ import (
 type feeds struct {
 	open *atomic.Int64 // how many feeds there are, over all epochs of the lane
 
-	mu          sync.Mutex // guards everything below, and the tail and the number of watchers of each feed
+	mu          sync.Mutex // guards everything below, and the number of watchers of each feed
 	byPredicate map[string]*feed
 	anchors     anchors
 	found       follower // brings events to the feeds that have an anchor
@@ -51,7 +51,8 @@ func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	if j, ok = f.share(key); j.feed != nil || !ok {
 		return j, ok
 	}
-	d := &feed{predicate: p, anchor: e.sample().anchor(p), tail: new(feedChunk)}
+	d := &feed{predicate: p, anchor: e.sample().anchor(p)}
+	d.tail.Store(new(feedChunk))
 	d.follower = f.of(&d.anchor)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -57,6 +57,9 @@ func (s *State) watch(o WatchOptions) (*Watcher, error) {
 		return nil, nil
 	}
 	w.feed, w.place, w.joined = j.feed, j.end, j.seq
+	w.passed.Store(w.place.passed())
+	w.replay.Store(max(w.joined-w.seq, 0))
+	w.told.Store(uint64(max(w.position(), w.skip)))
 	s.epoch.counters.watchers.Add(1)
 	return w, nil
 }

@@ -211,3 +211,33 @@ func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
 		t.Errorf("progress %d although the event at 12 was returned", got)
 	}
 }
+
+// TestBehind: others see how far a watch is and what it has still to be told, whether it comes from history or from
+// the feed.
+func TestBehind(t *testing.T) {
+	l := newTestLane(t, podOptions, 10)
+	for rv := RV(11); rv < 14; rv++ {
+		apply(t, l, Upsert, pod("a/a", rv, "", ""))
+	}
+	w := watch(t, l, selecting(t, "a", "", ""), AfterRV(10))
+	state := func(behind int64, position uint64) {
+		t.Helper()
+		if w.Behind() != behind || w.Position() != position {
+			t.Errorf("%d behind at %d, want %d at %d", w.Behind(), w.Position(), behind, position)
+		}
+	}
+	state(3, 10)
+	w.Next()
+	state(2, 11)
+	drained(w)
+	state(0, 13)
+	for rv := RV(14); rv < 14+3*feedChunkSize; rv++ {
+		apply(t, l, Upsert, pod("a/a", rv, "", ""))
+	}
+	state(3*feedChunkSize, 13)
+	w.Next()
+	state(3*feedChunkSize-1, 14)
+	apply(t, l, Upsert, pod("b/a", 999, "", ""))
+	drained(w)
+	state(0, 999)
+}

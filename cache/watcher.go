@@ -37,6 +37,11 @@ type Watcher struct {
 	progress RV
 	err      error
 	closed   atomic.Bool
+
+	// What others may ask for while the watch goes on (Position, Behind).
+	told   atomic.Uint64 // the RV that the watcher has got to
+	replay atomic.Int64  // events of history that it has still to look at by itself
+	passed atomic.Int64  // entries of its feed that it has looked at
 }
 
 // Next returns the next event. It does not block: false says that there is none now, or that the watch has ended
@@ -56,7 +61,19 @@ func (w *Watcher) Next() (Event, bool) {
 		// A feed may have an event that is not declared complete yet: what was returned counts too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
+	w.told.Store(uint64(w.position()))
 	return event, ok
+}
+
+// Position returns the RV of the last event that Next returned, or, where it had nothing left, the RV that this was
+// true at. It is safe for concurrent use.
+func (w *Watcher) Position() uint64 { return w.told.Load() }
+
+// Behind returns about how many events Next has not returned yet that are there, initial events not counted. Those of
+// history from before the watch began count whether they are selected or not. It is safe for concurrent use.
+func (w *Watcher) Behind() int64 {
+	passed := w.passed.Load() // before those that were offered, which grow
+	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
 
 // NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
@@ -108,6 +125,7 @@ func (w *Watcher) nextReplayed() (Event, bool) {
 			return w.lose()
 		}
 		w.seq++
+		w.replay.Store(w.joined - w.seq)
 		if t, ok := e.meaning(w.predicate); ok && e.rv > w.skip {
 			return w.event(t, seq, e), true
 		}
@@ -121,6 +139,7 @@ func (w *Watcher) nextFed() (Event, bool) {
 		if !ok {
 			return Event{}, false
 		}
+		w.passed.Store(w.place.passed())
 		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed, or history had it already
 			continue
 		}
