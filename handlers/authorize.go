@@ -3,7 +3,6 @@ package handlers
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/limit"
@@ -34,7 +33,7 @@ type gate struct {
 // authorize asks whether the request is allowed. Who acts as the user of the facade's kubeconfig is denied by the
 // upstream itself, which is asked in the same name and words the refusal.
 func (g *gate) authorize(ctx context.Context, q *Request) error {
-	defer q.Event.Waited(observe.Authorizing, time.Now())
+	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
 	var denied *auth.DeniedError
 	switch {

@@ -30,7 +30,7 @@ func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector)
 	if q.malformed != nil && lane.Kind() != nil {
 		return nil // a refusal needs no more of the lane
 	}
-	defer q.Event.Waited(observe.Syncing, time.Now())
+	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
 	crowd := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
 	if q.isCheap() {
 		if leave, err := g.crowd.Join(crowd + " cheap"); err == nil { // else the upstream answers at once

@@ -39,14 +39,14 @@ type benched struct {
 	roots   *x509.CertPool
 }
 
-func newBenched(b *testing.B) *benched {
+func newBenched(b *testing.B, configure ...func(*Config)) *benched {
 	b.Helper()
 	kind := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
 	f := &benched{FakeUpstream: testkit.NewFakeUpstream(b, kind)}
 	for i := range 100 {
 		f.Put(fmt.Sprint("ns/", i), podSized)
 	}
-	f.handler = f.newHandler(b)
+	f.handler = f.newHandler(b, configure...)
 	f.serve(b)
 	return f
 }
@@ -54,7 +54,7 @@ func newBenched(b *testing.B) *benched {
 // podSized is what makes an object as large as a pod.
 var podSized = strings.Repeat("x", 15<<10)
 
-func (f *benched) newHandler(b *testing.B) http.Handler {
+func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Handler {
 	b.Helper()
 	client, err := upstream.NewClient(f.Config(), upstream.Hop{})
 	if err != nil {
@@ -75,11 +75,15 @@ func (f *benched) newHandler(b *testing.B) http.Handler {
 	granted := reviewer(func() (int, []byte, error) {
 		return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
 	})
-	return New(Config{
+	config := Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
 		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
-	})
+	}
+	for _, set := range configure {
+		set(&config)
+	}
+	return New(config)
 }
 
 func (f *benched) serve(b *testing.B) {

@@ -11,6 +11,7 @@ import (
 // body prepares a 200 answer, indented if asked for, compressed if it is large, in pieces. Nothing is sent before the
 // first Write.
 func (o *reply) body(m media, e wire.Encoding) *wire.Body {
+	o.progress.Answering()
 	header := o.header()
 	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Forms: o.forms, Announce: func() {
 		header.Set("Content-Encoding", "gzip")

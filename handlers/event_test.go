@@ -31,7 +31,7 @@ func TestEvents(t *testing.T) {
 			e.Plan, e.Looked, e.Returned = "Any", 3, 3
 		}),
 		"/api/v1/configmaps?resourceVersion=0&labelSelector=a": with(core("list"), func(e *observe.Event) {
-			e.Plan, e.Looked = "Any", 3
+			e.Plan, e.Looked, e.Selector = "Any", 3, "label a exists"
 		}),
 		"/api/v1/configmaps?limit=2": with(core("list"), func(e *observe.Event) {
 			e.Plan, e.Looked, e.Returned = "MostRecent", 2, 2

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/bookmarks"
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -33,6 +34,8 @@ type events struct {
 	frames *bytes.Buffer  // nil when there are none
 	alone  *cache.Frame   // which is sent as it is unless others join it; nil when there is none
 	sent   int
+
+	progress *observe.Progress // is told what was sent
 	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
 	mayGo func() error
 }
@@ -40,7 +43,9 @@ type events struct {
 // newEvents prepares a watch's events; they need a sink to be sent.
 func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, mayGo func() error) *events {
 	form := q.media.form(wire.Whole)
-	return &events{mayGo: mayGo, shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark()}
+	return &events{
+		mayGo: mayGo, shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark(), progress: q.Event.Progress,
+	}
 }
 
 // bodySink sends frames as the body of an answer.
@@ -130,7 +135,9 @@ func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) erro
 		return err
 	}
 	e.sent += count
-	return sink.sendAhead(ahead)
+	err := sink.sendAhead(ahead)
+	e.progress.Sent(e.sent)
+	return err
 }
 
 // flushAt is how many bytes of events are collected before they are sent although more are there.
@@ -217,6 +224,7 @@ func (e *events) flush() error {
 	if e.buffered() == 0 {
 		return e.sink.settle()
 	}
+	defer func() { e.progress.Sent(e.sent) }()
 	if err := e.mayGo(); err != nil {
 		return err
 	}

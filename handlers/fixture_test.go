@@ -57,7 +57,9 @@ type eventRecorder struct {
 func (r *eventRecorder) Done(e *observe.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.all = append(r.all, *e)
+	kept := *e
+	kept.Progress = nil // which holds all of the answer
+	r.all = append(r.all, kept)
 }
 
 // last is the Event of the request that ended last. A client may have its answer a moment before.

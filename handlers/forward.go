@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -54,7 +53,8 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 		return s.orForward(ctx, out, q, lane, s.cache(ctx, out, q, lane))
 	}
 	q.Event.Source = observe.FromUpstream
-	defer q.Event.Waited(observe.Asking, time.Now())
+	out.progress.Answering()
+	defer q.Event.Waited(observe.Asking, q.Event.Waiting(observe.Asking))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	read := upstream.BodyReader(place.read)

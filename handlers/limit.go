@@ -60,7 +60,7 @@ func (l *limiter) place(ctx context.Context, q *Request, cached int64) (*place, 
 	case large:
 		places, seats = l.lists, seatsFor(max(cached, l.sizes.of(q)))
 	}
-	defer q.Event.Waited(observe.Queueing, time.Now())
+	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
 	leave, err := places.Take(waiting, q.resourceName(), seats)

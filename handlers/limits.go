@@ -133,7 +133,7 @@ func (l *limiter) seats(ctx context.Context, q *Request, places *limit.Places, s
 	if places == nil {
 		return func() {}, nil
 	}
-	defer q.Event.Waited(observe.Queueing, time.Now())
+	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
 	leave, err = places.Take(waiting, q.Caller.Share(), seats)

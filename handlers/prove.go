@@ -20,7 +20,7 @@ const freshWait = 3 * time.Second
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, answer fresh.Answer,
 ) (*cache.State, error) {
-	defer q.Event.Waited(observe.Proving, time.Now())
+	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	state, err := s.ready(lane)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV,
 
 // now is the upstream's version of now, for a watch of what comes after it.
 func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, error) {
-	defer q.Event.Waited(observe.Proving, time.Now())
+	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	rv, err := lane.Now(ctx)
 	if err != nil {
 		return 0, forwardFor(observe.Unproven)

@@ -31,6 +31,8 @@ type reply struct {
 	forms   *wire.Forms         // of pages in compressed lists
 	out     timedWriter
 
+	progress observe.Progress // of event, as others see it
+
 	rest func() error // of an answer that runs long: what is done when the road lies behind it; nil when it is whole
 	ends []func()     // to be called when the answer is over, the last first
 }
@@ -51,6 +53,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 			Source: observe.FromFacade, Began: time.Now(),
 		},
 	}
+	o.progress.Follow(o.event)
 	o.out = timedWriter{reply: o, control: http.NewResponseController(o.w)}
 	o.boundBody()
 	return o
@@ -107,7 +110,7 @@ func (o *reply) leaveTo(first int) {
 func (o *reply) finish() *observe.Event {
 	_ = o.out.end()
 	e := o.event
-	e.Code, e.Bytes, e.Took = o.w.Status(), int64(o.w.BytesWritten()), time.Since(e.Began)
+	e.Code, e.Bytes, e.Took = o.w.Status(), max(int64(o.w.BytesWritten()), o.progress.Bytes()), time.Since(e.Began)
 	return e
 }
 

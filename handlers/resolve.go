@@ -71,6 +71,7 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	}
 	q.Attributes = attributesOf(q)
 	q.Attributes.PassedThrough = v.passedThrough(q)
+	q.Event.Selector = shapeOf(q.Attributes)
 }
 
 // describe writes down what the path says.
@@ -143,7 +144,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
 	q.Namespace, q.Name, q.byPath = q.info.Namespace, q.info.Name, viaWatchPath(q.info)
-	began := time.Now()
+	began := q.Event.Waiting(observe.Discovering)
 	resource, known, err := v.catalog.Lookup(ctx, q.GVR)
 	q.Event.Waited(observe.Discovering, began)
 	q.Event.Discovered = known

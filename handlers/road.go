@@ -22,7 +22,8 @@ func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
 		out.turns, out.forms = s.turns, s.forms
-		defer func() { s.sink.Done(out.finish()) }()
+		s.inflight.Enter(&out.progress)
+		defer func() { s.inflight.Leave(&out.progress); s.sink.Done(out.finish()) }()
 		defer s.recover(out)
 		defer out.leave()
 		err := s.travel(out, r, about, answer)
@@ -50,6 +51,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	if err := s.authenticate(out, q, r); err != nil {
 		return err
 	}
+	out.progress.Known()
 	switch {
 	case !q.allowsMethod():
 		return errMethod

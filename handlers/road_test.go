@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
 )
@@ -115,8 +116,9 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	handler := New(Config{
 		Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
+		Inflight: new(observe.Inflight), Clients: accounting.NewClients(nil),
 	})
-	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/healthz", "/livez/ping"} {
+	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/debug/clients", "/debug/requests", "/debug/watches", "/healthz", "/livez/ping"} {
 		for _, deny = range []bool{false, true} {
 			asked = nil
 			w := httptest.NewRecorder()

@@ -26,6 +26,13 @@ func (s *Server) routes() http.Handler {
 		r.Handle("/"+probe, health)
 		r.Handle("/"+probe+"/{check}", health)
 	}
+	if s.clients != nil {
+		r.Handle("/debug/clients", s.road(aboutFacade, s.topClients))
+	}
+	if s.inflight != nil {
+		r.Handle("/debug/requests", s.road(aboutFacade, s.openRequests))
+		r.Handle("/debug/watches", s.road(aboutFacade, s.openWatches))
+	}
 	if s.profiles != nil {
 		profiles := s.road(aboutFacade, serve(s.profiles))
 		r.Handle(profilesPath, profiles) // which redirects to what is below it

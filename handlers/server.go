@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
@@ -31,10 +32,14 @@ type Config struct {
 	SelfReviewer SelfReviewer
 	Forms        *wire.Forms  // keeps what pages look like in compressed lists
 	Sink         observe.Sink // is told of each request when it is over
-	Metrics      http.Handler // answers /metrics
-	Profiles     http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
-	Log          *zap.Logger
-	Checks       []Check
+	// Inflight shows requests while they are under way; nil does not, and leaves /debug/requests and /debug/watches to the
+	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
+	Inflight *observe.Inflight
+	Clients  *accounting.Clients
+	Metrics  http.Handler // answers /metrics
+	Profiles http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
+	Log      *zap.Logger
+	Checks   []Check
 
 	// Uncached resources are always passed through.
 	Uncached map[schema.GroupResource]bool
@@ -87,7 +92,10 @@ type Server struct {
 	parting *parting
 	door    door
 	sink    observe.Sink
-	log     *zap.Logger
+
+	inflight *observe.Inflight
+	clients  *accounting.Clients
+	log      *zap.Logger
 }
 
 // times are how long things may take or last; see Config.
@@ -110,7 +118,7 @@ func New(c Config) http.Handler {
 		turns:   semaphore.NewWeighted(yamlAtOnce),
 		parting: newParting(c.Draining, c.WatchTermination),
 		door:    door{leaving: c.Leaving, goaway: c.GoawayChance},
-		sink:    c.Sink, log: observe.Few(c.Log),
+		sink:    c.Sink, inflight: c.Inflight, clients: c.Clients, log: observe.Few(c.Log),
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/websocket"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -42,7 +43,7 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 			_, _ = io.Copy(io.Discard, conn)
 			gone()
 		}()
-		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing})
+		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing, progress: &o.progress})
 		_ = conn.Close()
 		<-heard
 	}})
@@ -84,6 +85,8 @@ type socketSink struct {
 	conn    *websocket.Conn
 	timeout time.Duration
 	framing wire.Framing
+
+	progress *observe.Progress
 }
 
 func (s *socketSink) begin() error { return nil }
@@ -101,8 +104,23 @@ func (s *socketSink) send(frames []byte) error {
 
 // message sends a string as text, bytes as they are.
 func (s *socketSink) message(content any) error {
-	if err := s.conn.SetWriteDeadline(time.Now().Add(s.timeout)); err != nil {
+	now := time.Now()
+	if err := s.conn.SetWriteDeadline(now.Add(s.timeout)); err != nil {
 		return err
 	}
-	return websocket.Message.Send(s.conn, content)
+	s.progress.Writes(now)
+	err := websocket.Message.Send(s.conn, content)
+	s.progress.Wrote(lengthOf(content))
+	return err
+}
+
+// lengthOf is how many bytes a message has.
+func lengthOf(content any) int {
+	switch content := content.(type) {
+	case string:
+		return len(content)
+	case []byte:
+		return len(content)
+	}
+	return 0
 }

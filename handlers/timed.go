@@ -26,7 +26,9 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	defer t.guard.accepted()
-	return t.reply.w.Write(p)
+	n, err := t.reply.w.Write(p)
+	t.reply.progress.Wrote(n)
+	return n, err
 }
 
 // Flush sends what was written, before something is waited for: no deadline stands meanwhile.
@@ -35,6 +37,7 @@ func (t *timedWriter) Flush() error {
 		return err
 	}
 	err := t.control.Flush()
+	t.reply.progress.Wrote(0)
 	t.guard.accepted()
 	if err != nil || t.stands.IsZero() {
 		return err
@@ -45,16 +48,19 @@ func (t *timedWriter) Flush() error {
 
 // begin says until when what is written next must be accepted.
 func (t *timedWriter) begin() error {
-	if !t.reply.until.IsZero() {
-		return t.arm()
+	now := time.Now()
+	if t.reply.until.IsZero() {
+		t.guard.watch(t, now.Add(t.reply.timeout))
+	} else if err := t.arm(now); err != nil {
+		return err
 	}
-	t.guard.watch(t, time.Now().Add(t.reply.timeout))
+	t.reply.progress.Writes(now)
 	return nil
 }
 
 // arm sees to it that a deadline stands that leaves a piece its time, and an eighth of it more at most.
-func (t *timedWriter) arm() error {
-	due := time.Now().Add(t.reply.timeout)
+func (t *timedWriter) arm(now time.Time) error {
+	due := now.Add(t.reply.timeout)
 	late := due.Add(t.reply.timeout / 8)
 	if until := t.reply.until; !until.IsZero() {
 		due, late = earlier(due, until), earlier(late, until)
@@ -69,7 +75,7 @@ func (t *timedWriter) arm() error {
 // end gives what net/http still has to send a deadline, which stands until the connection's next request.
 func (t *timedWriter) end() error {
 	t.guard.end()
-	return t.arm()
+	return t.arm(time.Now())
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -45,6 +45,11 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	event := q.Event // nothing of what stays holds the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
 	stream.initial = sent
+	if stream.watcher != nil {
+		out.progress.Watching(stream.watcher)
+	} else {
+		out.progress.Answering()
+	}
 	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
 	out.atEnd(func() { end.Stop() })
 	if q.upgrade {
@@ -205,7 +210,10 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 			return err
 		}
 		s.initial()
-		if !s.wait(ctx, more) {
+		s.events.progress.Rests()
+		goesOn := s.wait(ctx, more)
+		s.events.progress.Wakes()
+		if !goesOn {
 			return s.part()
 		}
 	}

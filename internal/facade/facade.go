@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/accounting"
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -32,6 +33,8 @@ type Facade struct {
 	memory     *budget.Budget
 	lanes      *reflector.Lanes
 	metrics    *observe.Metrics
+	inflight   *observe.Inflight
+	clients    *accounting.Clients
 	preload    *preload
 	access     *access
 	pair       *servingPair
@@ -66,6 +69,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.metrics = observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
 	})
+	f.inflight = new(observe.Inflight)
+	f.clients = accounting.NewClients(f.inflight)
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, Resources: c.laneResources(),
@@ -90,7 +95,8 @@ func (f *Facade) newHandler() http.Handler {
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
-		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, observe.NewRequestLog(f.log)},
+		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log)},
+		Inflight: f.inflight, Clients: f.clients,
 		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,

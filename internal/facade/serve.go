@@ -29,6 +29,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	})
 	<-lanesReady
 	group.Go(func() error { f.memory.Run(lanesCtx); return nil })
+	group.Go(func() error { f.clients.Run(lanesCtx); return nil })
 	group.Go(func() error { f.preload.run(ctx); return nil })
 	group.Go(func() error { f.access.run(lanesCtx); return nil })
 	group.Go(func() error { f.pair.run(ctx); return nil })

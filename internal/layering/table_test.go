@@ -56,6 +56,8 @@ var rooms = []room{
 	// What takes memory tells it how much, and lets go of it: it knows none of them.
 	{dir: "internal/budget", never: pure},
 	{dir: "internal/observe"},
+	// It is a sink of Events.
+	{dir: "internal/accounting", ours: []string{"internal/observe"}, never: pure},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
 	// Suites on a real cluster: test files, and a doc.go that says what they ask.

@@ -6,5 +6,7 @@
 // no client can grow the number of series.
 //
 // The package starts no goroutine and imports nothing else of this module. An Event belongs to the goroutine of its
-// request until the request is over; then the sinks read it, one after the other, and keep nothing of it.
+// request until the request is over; then the sinks read it, one after the other, and keep nothing of it. Meanwhile
+// others see the request's Progress, which is in the Inflight of its server, and of the Event what Progress says is
+// settled: operators are shown what is open, and what it takes is counted before it ends.
 package observe

@@ -45,6 +45,8 @@ type Event struct {
 	Subresource              string
 	Scope                    string // resource (one object), namespace or cluster, as in kube-apiserver's metrics
 	Namespace, Name          string
+	// Selector is the shape of the selectors: what they ask of which fields and labels, without the values.
+	Selector string
 	// Discovered: the upstream's discovery knows the resource, so that its name may become a label.
 	Discovered bool
 
@@ -59,10 +61,28 @@ type Event struct {
 	Began time.Time
 	Took  time.Duration
 	Waits [steps]time.Duration
+
+	// Progress is what others see of the request while it is under way; nil where nobody looks.
+	Progress *Progress
 }
 
-// Waited adds the time since a step began.
-func (e *Event) Waited(step Step, since time.Time) { e.Waits[step] += time.Since(since) }
+// Waiting begins a step, and returns when.
+func (e *Event) Waiting(step Step) time.Time {
+	now := time.Now()
+	if e.Progress != nil {
+		e.Progress.pauses(pauseOf(step), now)
+	}
+	return now
+}
+
+// Waited adds the time since a step began, and ends it.
+func (e *Event) Waited(step Step, since time.Time) {
+	waited := time.Since(since)
+	e.Waits[step] += waited
+	if e.Progress != nil {
+		e.Progress.resumes(waited)
+	}
+}
 
 // Sink is told of each request when it is over. It must not keep the Event, and must be safe for concurrent use.
 type Sink interface {

@@ -13,6 +13,7 @@ var foreignFlags = map[string]string{
 	"key":                             "kubectl create secret tls",
 	"server-side":                     "kubectl apply",
 	"certificate-authority":           "kubectl",
+	"raw":                             "kubectl",
 	"server":                          "kubectl",
 	"watch":                           "kubectl get",
 	"etcd-compaction-interval":        "kube-apiserver",

@@ -1,0 +1,234 @@
+package accounting
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// What is over is counted, by each kind of cost.
+func TestDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClients(nil)
+		e := event("amy", "kubectl/v1.37", 5000)
+		e.Looked, e.Returned, e.Selector = 7, 3, "label app in"
+		e.Waits[observe.Proving] = 400 * time.Microsecond
+		c.Done(e)
+		c.Done(e)
+		watch := event("bob", "node", 100)
+		watch.Verb, watch.Returned, watch.Source = "watch", 9, observe.FromUpstream
+		c.Done(watch)
+		key := Key{
+			User: "amy", UserAgent: "kubectl/v1.37", Verb: "list", Version: "v1", Resource: "pods", Scope: "cluster", Selector: "label app in",
+			Mode: "Any", Source: "cache",
+		}
+		other := key
+		other.User, other.UserAgent, other.Verb, other.Selector, other.Source = "bob", "node", "watch", "", "upstream"
+		for by, want := range map[By][]Client{
+			Bytes:     {{Key: key, Estimate: 10000}, {Key: other, Estimate: 100}},
+			CPU:       {{Key: key, Estimate: 1_200_000}, {Key: other, Estimate: 1_000_000}},
+			Objects:   {{Key: key, Estimate: 14}},
+			Forwarded: {{Key: other, Estimate: 1}},
+			Events:    {{Key: other, Estimate: 9}},
+		} {
+			got := c.Top(by, time.Minute, 10)
+			if diff := cmp.Diff(want, got.Clients); diff != "" {
+				t.Errorf("%s: %s", by, diff)
+			}
+			if got.By != by.String() || got.Keys != len(want) || got.Unlisted != 0 {
+				t.Errorf("%s: %+v", by, got)
+			}
+		}
+		if got := c.Top(Bytes, time.Minute, 1); len(got.Clients) != 1 || got.Total != 10100 || got.Keys != 2 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A window holds whole minutes and the one under way; what is older is gone, and so is what the ring cannot hold.
+func TestWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClients(nil)
+		for range 20 {
+			c.Done(event("amy", "a", 1))
+			time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		}
+		for window, want := range map[time.Duration]int64{
+			time.Second: 1, time.Minute: 1, 61 * time.Second: 2, 5 * time.Minute: 5, MaxWindow: 15, time.Hour: 15,
+		} {
+			got := c.Top(Bytes, window, 10)
+			if got.Total != want || len(got.Clients) != 1 || got.Clients[0].Estimate != want {
+				t.Errorf("%s: %+v, want %d", window, got, want)
+			}
+		}
+		time.Sleep(MaxWindow + time.Minute) //nolint:forbidigo // virtual time
+		if got := c.Top(Bytes, MaxWindow, 10); got.Total != 0 || len(got.Clients) != 0 {
+			t.Errorf("after a pause: %+v", got)
+		}
+	})
+}
+
+// What is under way is counted while it is, and once.
+func TestUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inflight := new(observe.Inflight)
+		c := NewClients(inflight)
+		e := event("amy", "informer", 0)
+		e.Verb, e.Took = "watch", 0
+		var p observe.Progress
+		p.Follow(e)
+		inflight.Enter(&p)
+		send := func(bytes, events int) {
+			p.Wakes()
+			p.Writes(time.Now())
+			p.Wrote(bytes)
+			p.Sent(events)
+			p.Rests()
+		}
+		total := func(by By, want int64) {
+			t.Helper()
+			if got := c.Top(by, time.Minute, 10).Total; got != want {
+				t.Errorf("%s: %d, want %d", by, got, want)
+			}
+		}
+		p.Rests()
+		send(1000, 1)
+		total(Bytes, 0) // whose it is, is not known yet
+		p.Known()
+		p.Answering()
+		total(Bytes, 1000)
+		total(Bytes, 1000)
+		send(1000, 4)
+		total(Events, 4)
+		total(Bytes, 2000)
+		time.Sleep(time.Hour) //nolint:forbidigo // virtual time
+		total(CPU, 0)         // it rested
+		send(500, 5)
+		inflight.Leave(&p)
+		e.Took, e.Bytes, e.Returned = time.Hour, 2500, 5
+		c.Done(e)
+		total(Bytes, 500)
+		total(Events, 1)
+		total(CPU, 0)
+	})
+}
+
+// Run counts without being asked.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inflight := new(observe.Inflight)
+		c := NewClients(inflight)
+		var p observe.Progress
+		p.Follow(event("amy", "informer", 0))
+		inflight.Enter(&p)
+		p.Answering()
+		p.Writes(time.Now())
+		p.Wrote(1000)
+		go c.Run(t.Context())
+		time.Sleep(collectEvery + time.Second) //nolint:forbidigo // virtual time
+		inflight.Leave(&p)
+		if got := c.Top(Bytes, time.Minute, 1).Total; got != 1000 {
+			t.Errorf("%d bytes", got)
+		}
+	})
+}
+
+// hostile sends requests, each with long texts of its own.
+func hostile(c *Clients, requests int) {
+	long := strings.Repeat("x", 4096)
+	for i := range requests {
+		e := event("mallory", fmt.Sprint(i, "\x1b[2J\xff", long), 1000)
+		e.Selector, e.Resource, e.Discovered, e.Looked = fmt.Sprint("label ", i, long), fmt.Sprint("r", i, long), false, 1
+		c.Done(e)
+	}
+}
+
+// TestHostileTexts: who makes up texts takes no memory, hides nobody, and is found.
+func TestHostileTexts(t *testing.T) {
+	c := NewClients(nil)
+	for range 50 {
+		c.Done(event("amy", "kubectl", 1000))
+	}
+	hostile(c, 5_000) // what there is to be filled is full
+	before := heap()
+	hostile(c, 30_000)
+	if grown := int64(heap()) - int64(before); grown > 2<<20 {
+		t.Errorf("%d bytes more", grown)
+	}
+	top := c.Top(Bytes, time.Minute, 1000)
+	first := top.Clients[0]
+	if first.User != "mallory" || first.UserAgent != Others || first.Selector != Others || first.Resource != Others || first.Estimate < top.Total/2 {
+		t.Errorf("the first is %+v of %d", first, top.Total)
+	}
+	found := false
+	for _, client := range top.Clients {
+		found = found || client.User == "amy" && client.Estimate >= 50_000
+		text := fmt.Sprintf("%+v", client.Key)
+		if len(text) > 2000 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			t.Errorf("%.200q", text)
+		}
+	}
+	if !found {
+		t.Error("others are not found any more")
+	}
+	var text strings.Builder
+	if err := top.WriteText(&text); err != nil || len(text.String()) > 1<<20 {
+		t.Errorf("%d bytes of text, %v", text.Len(), err)
+	}
+}
+
+// TestManyUsers: users cannot be made up, and may be many; memory has a bound all the same.
+func TestManyUsers(t *testing.T) {
+	c := NewClients(nil)
+	for i := range 20_000 {
+		c.Done(event(fmt.Sprint("system:node:", i), "kubelet", 10))
+	}
+	got := c.Top(Bytes, time.Minute, 10_000)
+	if len(got.Clients) > 2*mostKeys || got.Total != 200_000 || got.Unlisted == 0 {
+		t.Errorf("%d clients of %d, unlisted %d", len(got.Clients), got.Total, got.Unlisted)
+	}
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// The text says what it is, in units that are read at a glance.
+func TestWriteText(t *testing.T) {
+	r := Ranking{
+		By: "bytes", From: time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC), To: time.Date(2030, 1, 2, 3, 9, 30, 0, time.UTC), Total: 40 << 30,
+		Keys: 300, Unlisted: 5,
+		Clients: []Client{{Key: Key{User: "amy", UserAgent: "x/1 (y)", Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Scope: "cluster", Source: "cache"}, Estimate: 20 << 30, Error: 7}},
+	}
+	const want = `bytes, 03:04:00 to 03:09:30 (5m30s): 40Gi in all; 300 clients known, 1 listed
+Each took between ESTIMATE - ERROR and ESTIMATE; who is not known took 5 at most.
+ESTIMATE   ERROR   SHARE   USER   USER-AGENT   VERB   RESOURCE           VERSION   SCOPE     SELECTOR   MODE     SOURCE
+20Gi       7       50%     amy    x/1 (y)      list   deployments.apps   v1        cluster   <none>     <none>   cache
+`
+	var text strings.Builder
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+	r.By = "cpu"
+	for n, want := range map[int64]string{1_234_567_890: "1.23s", 45_678: "45.7µs", 12: "12ns", 0: "0s"} {
+		if got := r.amount(n); got != want {
+			t.Errorf("%d ns is %s, not %s", n, got, want)
+		}
+	}
+}

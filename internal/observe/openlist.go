@@ -1,0 +1,65 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// OpenList is a part of what is under way.
+type OpenList struct {
+	Total int    `json:"total"` // how many there are, of which Items may be a part
+	Items []Open `json:"items"`
+}
+
+// What requests and watches are sorted by, the highest first; the first of each is what hurts most.
+var (
+	RequestOrders = []string{"age", "bytes"}
+	WatchOrders   = []string{"lag", "events", "bytes", "age"}
+)
+
+// candidate is a request under way and what it is sorted by.
+type candidate struct {
+	of    *Progress
+	first int64
+	then  int64
+}
+
+// Requests returns what is under way and no watch, by one of RequestOrders; at most so many.
+func (i *Inflight) Requests(by string, most int) OpenList { return i.list(false, by, most) }
+
+// Watches returns the watches under way, by one of WatchOrders; at most so many.
+func (i *Inflight) Watches(by string, most int) OpenList { return i.list(true, by, most) }
+
+func (i *Inflight) list(watches bool, by string, most int) OpenList {
+	var all []candidate
+	for _, p := range i.All() {
+		if p.isWatch() == watches {
+			all = append(all, p.candidate(by))
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.then, a.then))
+	})
+	list := OpenList{Total: len(all), Items: make([]Open, 0, min(most, len(all)))}
+	for _, c := range all[:min(most, len(all))] {
+		list.Items = append(list.Items, c.of.open())
+	}
+	return list
+}
+
+// candidate says where a request stands in an order.
+func (p *Progress) candidate(by string) candidate {
+	age := time.Since(p.event.Began)
+	c := candidate{of: p, first: int64(age)}
+	switch by {
+	case "bytes":
+		c.first, c.then = p.bytes.Load(), int64(age)
+	case "events":
+		c.first, c.then = p.events.Load(), p.bytes.Load()
+	case "lag":
+		settled := p.settled.Load()
+		c.first, c.then = int64(p.lag(settled, age)), p.bytes.Load()
+	}
+	return c
+}
