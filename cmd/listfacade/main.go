@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/top"
 )
 
 // version is set by the linker.
@@ -69,6 +70,7 @@ func command() *cobra.Command {
 			return err
 		},
 	})
+	root.AddCommand(top.Command())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -15,6 +15,7 @@ var foreignFlags = map[string]string{
 	"certificate-authority":           "kubectl",
 	"raw":                             "kubectl",
 	"server":                          "kubectl",
+	"token":                           "kubectl",
 	"watch":                           "kubectl get",
 	"etcd-compaction-interval":        "kube-apiserver",
 	"etcd-servers-overrides":          "kube-apiserver",

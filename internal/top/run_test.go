@@ -1,0 +1,145 @@
+package top
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/rest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const answer = `{"by":"bytes","unit":"bytes","from":"2030-01-02T03:04:00Z","to":"2030-01-02T03:05:30Z","total":4096,"clients":[` +
+	`{"user":"amy","userAgent":"\u001b[2Jkubectl","verb":"list","version":"v1","resource":"pods","scope":"cluster","source":"cache","estimate":4096,"error":0}],"keys":1,"unlisted":0}`
+
+// server answers like a facade, and counts who asks for what and shows which token.
+func server(t *testing.T, asked *atomic.Int64, code int, body string) *rest.Config {
+	t.Helper()
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == Path && r.URL.RawQuery == "by=cpu&limit=7&output=json&window=1m0s" && r.Header.Get("Authorization") == "Bearer secret" {
+			asked.Add(1)
+		}
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return &rest.Config{Host: s.URL, BearerToken: "secret", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+var options = Options{By: "cpu", Window: time.Minute, Limit: 7, Interval: time.Millisecond, Once: true}
+
+// One table, of what may be shown.
+func TestOnce(t *testing.T) {
+	var asked atomic.Int64
+	var out bytes.Buffer
+	if err := Run(t.Context(), server(t, &asked, http.StatusOK, answer), options, &out); err != nil || asked.Load() != 1 {
+		t.Fatalf("asked %d times: %v", asked.Load(), err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 5 || !strings.HasPrefix(lines[0], "bytes, 03:04:00 to 03:05:30 (1m30s): 4Ki in all") || !strings.HasPrefix(lines[2], "ESTIMATE") ||
+		!strings.HasPrefix(lines[3], "4Ki        0       100%    amy    ?[2Jkubectl   list") {
+		t.Errorf("%s", &out)
+	}
+}
+
+// ended is a writer that ends a context when so much was written.
+type ended struct {
+	bytes.Buffer
+	tables int
+	end    context.CancelFunc
+}
+
+// Write implements io.Writer.
+func (e *ended) Write(p []byte) (int, error) {
+	n, err := e.Buffer.Write(p)
+	if strings.Count(e.String(), "ESTIMATE   ") >= e.tables {
+		e.end()
+	}
+	return n, err
+}
+
+// Tables follow each other until the end, which is no error.
+func TestAgain(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int64
+	out := &ended{tables: 3, end: cancel}
+	again := options
+	again.Once = false
+	if err := Run(ctx, server(t, &asked, http.StatusOK, answer), again, out); err != nil || asked.Load() < 3 {
+		t.Errorf("asked %d times: %v", asked.Load(), err)
+	}
+	if strings.Contains(out.String(), clearScreen) {
+		t.Error("a file is cleared like a screen")
+	}
+}
+
+// What is wrong is said, whoever says it.
+func TestErrors(t *testing.T) {
+	var asked atomic.Int64
+	for body, want := range map[string]string{
+		`{"kind":"Status","message":"no: \u001b[2J"}`: `/debug/clients says 403 Forbidden: "no: \x1b[2J"`,
+		"nonsense\x1b": `says 403 Forbidden: "nonsense\x1b"`,
+	} {
+		var out bytes.Buffer
+		err := Run(t.Context(), server(t, &asked, http.StatusForbidden, body), options, &out)
+		if err == nil || !strings.Contains(err.Error(), want) || out.Len() > 0 {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := Run(t.Context(), server(t, &asked, http.StatusOK, "<html>"), options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "may be no listfacade") {
+		t.Errorf("%v", err)
+	}
+	if err := Run(t.Context(), &rest.Config{Host: "https://127.0.0.1:1"}, options, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("%v", err)
+	}
+	wrong := options
+	wrong.Interval = 0
+	if err := Run(t.Context(), &rest.Config{}, wrong, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "--interval") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A table fits into the terminal, whatever is in it.
+func TestFitted(t *testing.T) {
+	if diff := cmp.Diff("ab\nää\n", fitted("abc\nääää\nx\n", 2, 3)); diff != "" {
+		t.Error(diff)
+	}
+	if got := fitted("abc\n", 0, 0); got != "\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The command takes a kubeconfig, and flags as kubectl has them.
+func TestCommand(t *testing.T) {
+	var asked atomic.Int64
+	config := server(t, &asked, http.StatusOK, answer)
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	if err := os.WriteFile(kubeconfig, []byte("apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n"+
+		"users: [{name: u, user: {token: secret}}]\ncontexts: [{name: x, context: {cluster: c, user: u}}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := Command()
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{
+		"--kubeconfig", kubeconfig, "--context", "x", "--server", config.Host, "--insecure-skip-tls-verify", "--by", "cpu", "--window", "1m", "--limit", "7", "--once",
+	})
+	if err := command.ExecuteContext(t.Context()); err != nil || asked.Load() != 1 || !strings.Contains(out.String(), "amy") {
+		t.Errorf("asked %d times: %v\n%s", asked.Load(), err, &out)
+	}
+	command.SetArgs([]string{"--kubeconfig", kubeconfig + "x"})
+	if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "read the kubeconfig") {
+		t.Errorf("%v", err)
+	}
+}
