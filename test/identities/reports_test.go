@@ -1,0 +1,100 @@
+package identities
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+	"github.com/listfacade/listfacade/internal/top"
+)
+
+// reportOf reads a report of a facade's as JSON.
+func reportOf(t *testing.T, asker *testkit.Asker, path string, into any) error {
+	t.Helper()
+	answer := asker.MustAsk(t, testkit.Question{Path: path})
+	if answer.Code != http.StatusOK {
+		return fmt.Errorf("%s: %d %s", path, answer.Code, answer.Body)
+	}
+	return json.Unmarshal(answer.Body, into)
+}
+
+// TestReports: whoever may is told who reads what while they do, by the facade and by its command; everybody else is
+// refused as kube-apiserver refuses them.
+func TestReports(t *testing.T) {
+	cluster := suite.Cluster(t)
+	f := suite.StartDelegating(t, cluster)
+	own := suite.NewFixture(t, cluster)
+	who, err := cluster.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := f.As(t, who).Facade
+	config := f.ConfigOf(who)
+	config.UserAgent = "reader-of-all"
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := client.Resource(suite.ConfigMaps).Namespace(own.Namespace)
+	for range 5 {
+		if _, err := objects.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch, err := objects.Watch(t.Context(), metav1.ListOptions{LabelSelector: "app in (a,b)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
+	for i := range 3 {
+		own.Put(t, suite.ConfigMaps, fmt.Sprint("o", i), "app=a", "x")
+		<-watch.ResultChan()
+	}
+	testkit.Eventually(t, suite.Within, "the events of an open watch are counted", func() error {
+		var ranking accounting.Ranking
+		if err := reportOf(t, admin, "/debug/clients?by=events&output=json", &ranking); err != nil {
+			return err
+		}
+		for _, c := range ranking.Clients {
+			if c.UserAgent == "reader-of-all" && c.Verb == "watch" && c.Estimate == 3 && c.Error == 0 && c.Resource == "configmaps" &&
+				c.Selector == "label app in" && c.Scope == "namespace" && c.User != "" && c.Source == "cache" {
+				return nil
+			}
+		}
+		return fmt.Errorf("%+v", ranking)
+	})
+	var open observe.OpenList
+	if err := reportOf(t, admin, "/debug/watches?output=json", &open); err != nil || open.Total != 1 || open.Items[0].Namespace != own.Namespace ||
+		open.Items[0].LabelSelector != "app in (a,b)" || open.Items[0].At == 0 || open.Items[0].LagEvents != 0 {
+		t.Errorf("%v %+v", err, open)
+	}
+	var table bytes.Buffer
+	o := top.Options{By: "objects", Window: time.Minute, Limit: 10, Interval: time.Second, Once: true}
+	if err := top.Run(t.Context(), f.ConfigOf(who), o, &table); err != nil || !strings.Contains(table.String(), "reader-of-all") {
+		t.Errorf("%v\n%s", err, &table)
+	}
+	alice, err := cluster.Config("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := f.As(t, alice)
+	for _, path := range []string{"/debug/clients?by=nonsense", "/debug/requests", "/debug/watches"} {
+		if got := refused.Compare(t, testkit.Question{Path: path}); got.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", path, got.Code)
+		}
+	}
+	if err := top.Run(t.Context(), f.ConfigOf(alice), o, &table); err == nil || !strings.Contains(err.Error(), "cannot get path") {
+		t.Errorf("alice is told %v", err)
+	}
+}
