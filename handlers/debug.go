@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -131,7 +132,7 @@ func (p *parameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report answers with what make returns, which is called when nothing is wrong with the query.
+// report answers with what of returns, which is called when nothing is wrong with the query.
 func (o *reply) report(q *Request, p parameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {
@@ -147,5 +148,10 @@ func (o *reply) report(q *Request, p parameters, of func() report) error {
 		return json.NewEncoder(o.pieces()).Encode(of())
 	}
 	header.Set("Content-Type", "text/plain; charset=utf-8")
-	return of().WriteText(o.pieces())
+	var text bytes.Buffer // a table is written cell by cell
+	if err := of().WriteText(&text); err != nil {
+		return err
+	}
+	_, err = o.pieces().Write(text.Bytes())
+	return err
 }

@@ -227,3 +227,62 @@ func TestNoReports(t *testing.T) {
 		}
 	})
 }
+
+// What a watch sends over a websocket is counted like any other.
+func TestOpenSocketIsReported(t *testing.T) {
+	reporting(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test/api/v1/configmaps?watch=1&resourceVersion=0", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = http.Header{
+			"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"dGhlIHNhbXBsZSBub25jZQ=="},
+			"Origin": {"http://facade.test"},
+		}
+		response, err := f.client.Do(request)
+		if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+			t.Fatal(response, err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, response.Body) }()
+		synctest.Wait()
+		list := told[observe.OpenList](t, f, "/debug/watches?output=json")
+		if list.Total != 1 || list.Items[0].Events != 1 || list.Items[0].Bytes < 100 || list.Items[0].State != "idle" {
+			t.Errorf("%+v", list)
+		}
+		sent := list.Items[0].Bytes
+		_ = response.Body.Close()
+		synctest.Wait()
+		ranking := told[accounting.Ranking](t, f, "/debug/clients?by=bytes&output=json")
+		for _, client := range ranking.Clients {
+			if client.Verb == "watch" && client.Estimate == sent {
+				return
+			}
+		}
+		t.Errorf("%+v, not %d bytes", ranking, sent)
+	})
+}
+
+// The shape of a selector has no values, an order of its own, and an end.
+func TestShapes(t *testing.T) {
+	reporting(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		f.get(t, "/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.name==a&labelSelector=z,y!=1,x==2,w+notin+(1,2),x=3")
+		f.get(t, "/api/v1/configmaps?resourceVersion=0&labelSelector=a,b,c,d,e,f,g,h")
+		ranking := told[accounting.Ranking](t, f, "/debug/clients?output=json")
+		shapes := map[string]bool{}
+		for _, client := range ranking.Clients {
+			shapes[client.Selector] = true
+		}
+		for _, want := range []string{
+			"field metadata.name =, label w notin, label x =, label y !=, label z exists",
+			"label a exists, label b exists, label c exists, label d exists, label e exists, label f exists, ...",
+		} {
+			if !shapes[want] {
+				t.Errorf("%s is not one of %v", want, shapes)
+			}
+		}
+	})
+}

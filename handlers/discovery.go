@@ -50,7 +50,9 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	if gv, ok := describes(q.url.Path); ok && !s.resolver.catalog.Own(ctx, gv) {
 		return forwardFor(observe.Document) // what another server says to one caller is not said to the next
 	}
+	began := q.Event.Waiting(observe.Asking)
 	document, err := s.documents.Get(ctx, q.url.Path, q.query, q.header)
+	q.Event.Waited(observe.Asking, began)
 	var oversize *upstream.OversizeError
 	if errors.As(err, &oversize) {
 		return forwardFor(observe.Document)
@@ -65,6 +67,7 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 		return forwardFor(observe.OwnWords) // an error or a redirect is not kept; it is the upstream's to say
 	}
 	q.Event.Source = observe.FromCache
+	out.progress.Answering()
 	header := out.header()
 	for _, name := range documentHeaders {
 		if values := document.Header.Values(name); len(values) > 0 {

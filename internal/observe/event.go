@@ -22,7 +22,7 @@ const (
 	Syncing                 // for a lane that is being filled
 	Queueing                // for a place among the requests that are passed through
 	Proving                 // for the proof that the cache is fresh, or for the version that was asked for
-	Asking                  // for the upstream's answer, passed through
+	Asking                  // for the upstream's answer, passed through or kept
 	steps
 )
 
@@ -62,7 +62,8 @@ type Event struct {
 	Took  time.Duration
 	Waits [steps]time.Duration
 
-	// Progress is what others see of the request while it is under way; nil where nobody looks.
+	// Progress is what others see of the request while it is under way; nil where nobody looks. It holds all of the
+	// answer, so who copies an Event leaves it out.
 	Progress *Progress
 }
 

@@ -65,7 +65,7 @@ func (p *Progress) open() Open {
 	age := time.Since(e.Began)
 	o := Open{
 		AuditID: e.AuditID, AgeSeconds: age.Seconds(), Client: e.Client, UserAgent: Printable(e.UserAgent, mostShown),
-		Verb: e.Method, Bytes: p.bytes.Load(),
+		Verb: Printable(e.Method, mostShown), Bytes: p.bytes.Load(),
 	}
 	o.State, o.StateSeconds, o.WaitsFor = p.state(age)
 	if settled < known {
