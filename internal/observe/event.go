@@ -76,12 +76,12 @@ func (e *Event) Waiting(step Step) time.Time {
 	return now
 }
 
-// Waited adds the time since a step began, and ends it.
+// Waited adds the time since a step began, and ends it. Others see what Waiting began.
 func (e *Event) Waited(step Step, since time.Time) {
 	waited := time.Since(since)
 	e.Waits[step] += waited
 	if e.Progress != nil {
-		e.Progress.resumes(waited)
+		e.Progress.resumes(pauseOf(step), waited)
 	}
 }
 

@@ -86,11 +86,13 @@ func (p *Progress) pauses(what int64, now time.Time) {
 	p.pause.Store(packed(what, now.Sub(p.event.Began)))
 }
 
-// resumes ends a pause. What is over is counted before the pause is gone, so that who looks meanwhile takes too much
-// for waiting, and never for work (busy).
-func (p *Progress) resumes(waited time.Duration) {
-	p.paused.Add(int64(waited))
-	p.pause.Store(noPause)
+// resumes ends a pause, if it is the one that there is. What is over is counted before the pause is gone, so that who
+// looks meanwhile takes too much for waiting, and never for work (busy).
+func (p *Progress) resumes(from int64, waited time.Duration) {
+	if what, _ := unpacked(p.pause.Load()); what == from {
+		p.paused.Add(int64(waited))
+		p.pause.Store(noPause)
+	}
 }
 
 // Rests marks that a watch has sent all that there is.
@@ -101,7 +103,7 @@ func (p *Progress) Wakes() {
 	_, since := unpacked(p.pause.Load())
 	now := time.Since(p.event.Began)
 	p.woken.Store(int64(now))
-	p.resumes(now - since)
+	p.resumes(resting, now-since)
 }
 
 // Writes marks that a piece is being sent. It may interrupt a step, as that of asking the upstream does for as long as
