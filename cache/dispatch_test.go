@@ -99,3 +99,24 @@ func TestNobodyStarves(t *testing.T) {
 	}
 	e.dispatching.Store(false)
 }
+
+// TestLag: a lane says how many events its feeds have not been offered yet, and none where there are no feeds.
+func TestLag(t *testing.T) {
+	l := NewLane(Options{})
+	l.verifying = false // it would wait for the dispatcher, which is the test itself
+	l.Replace(1, shape, []*Object{pod("ns/o", 1, "n", "b")})
+	e := current(t, l).epoch
+	e.dispatching.Store(true)
+	apply(t, l, Upsert, pod("ns/p", 2, "n", "a"))
+	equal(t, "without a feed", l.Stats().Lag, int64(0))
+	e.follow(e.newest.Load())
+	all := watch(t, l, selecting(t, "", "", ""), FromNow())
+	for rv := RV(3); rv < 6; rv++ {
+		apply(t, l, Upsert, pod("ns/p", rv, "n", "a"))
+	}
+	equal(t, "before they are offered", l.Stats().Lag, int64(3))
+	e.follow(e.newest.Load())
+	equal(t, "after that", l.Stats().Lag, int64(0))
+	equal(t, "events", len(drained(all)), 3)
+	e.dispatching.Store(false)
+}

@@ -49,6 +49,19 @@ func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 // offering reports whether feeds are left to be asked about an event.
 func (w *follower) offering() bool { return w.at != nil || len(w.postings) > 0 }
 
+// lag returns how many events up to a position feeds have not been offered.
+func (f *feeds) lag(upTo int64) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	lag := int64(0)
+	for _, w := range []*follower{&f.found, &f.rest} {
+		if w.feeds > 0 {
+			lag = max(lag, upTo-w.next)
+		}
+	}
+	return lag
+}
+
 func (w *follower) skip(upTo int64) {
 	w.next, w.event, w.at, w.postings = max(w.next, upTo), nil, nil, w.postings[:0]
 }

@@ -16,6 +16,7 @@ type Stats struct {
 	Oldest       RV    // the smallest RV that can be watched from or read
 	Feeds        int64
 	Watchers     int64
+	Lag          int64  // events that were written and feeds have not been offered yet
 	Applied      uint64 // upstream events taken
 	Relists      uint64 // epochs begun
 	Expired      uint64 // watchers whose place history lost
@@ -58,6 +59,7 @@ func (l *Lane) Stats() Stats {
 		}
 		stats.HistoryBytes = s.epoch.history.bytes.Load()
 		stats.Oldest = s.epoch.history.oldest()
+		stats.Lag = s.epoch.feeds.lag(s.seq)
 	}
 	return stats
 }

@@ -77,7 +77,7 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 	})
 	config := Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	}
 	for _, set := range configure {

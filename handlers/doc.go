@@ -21,8 +21,9 @@
 //     (forwarded_watch.go);
 //   - only reads are served; everything else gets kube-apiserver's 405;
 //   - metav1.Status is built in errors.go and nowhere else;
-//   - each request fills one observe.Event, which the sinks are told of when it is over, and marks in its Progress how
-//     far it is; /debug/clients, /debug/requests and /debug/watches (debug.go) look at both.
+//   - each request fills one observe.Event, which the sinks are told of when it is over, and whoever counts what is
+//     under way (live.go) before; it marks in its Progress how far it is; /debug/clients, /debug/requests and
+//     /debug/watches (debug.go) look at both.
 //
 // Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A
 // watch ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is

@@ -34,6 +34,7 @@ type events struct {
 	frames *bytes.Buffer  // nil when there are none
 	alone  *cache.Frame   // which is sent as it is unless others join it; nil when there is none
 	sent   int
+	meter  *observe.WatchMeter // counts them, as they are before they are compressed
 
 	progress *observe.Progress // is told what was sent
 	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
@@ -135,6 +136,7 @@ func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) erro
 		return err
 	}
 	e.sent += count
+	e.meter.Add(count, ahead.Length())
 	err := sink.sendAhead(ahead)
 	e.progress.Sent(e.sent)
 	return err
@@ -160,9 +162,11 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 		e.write(event.Type.String(), event.Object)
 	case e.buffered() == 0:
 		e.alone = frame
+		e.meter.Add(1, len(frame.Bytes))
 	default:
 		e.join()
 		e.buffer().Write(frame.Bytes)
+		e.meter.Add(1, len(frame.Bytes))
 	}
 }
 
@@ -170,7 +174,13 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 func (e *events) write(eventType string, o *cache.Object) {
 	e.join()
 	frames := e.buffer()
-	frames.Write(e.framer.AppendEvent(frames.AvailableBuffer(), eventType, o.Item()))
+	e.add(frames, e.framer.AppendEvent(frames.AvailableBuffer(), eventType, o.Item()))
+}
+
+// add adds one frame.
+func (e *events) add(to *bytes.Buffer, frame []byte) {
+	to.Write(frame)
+	e.meter.Add(1, len(frame))
 }
 
 // join puts a frame that was alone in front of those that come now.
@@ -188,11 +198,12 @@ func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
 	frames := e.buffer()
 	if form == bookmarks.InitialEventsEnd {
 		item := e.shape.WithResourceVersion(&e.marks.InitialEventsEnd, rv.String())
-		frames.Write(e.framer.AppendInitialEventsEnd(frames.AvailableBuffer(), &item))
+		e.add(frames, e.framer.AppendInitialEventsEnd(frames.AvailableBuffer(), &item))
+		e.meter.InitialEnd()
 		return
 	}
 	item := e.shape.WithResourceVersion(&e.marks.Plain, rv.String())
-	frames.Write(e.framer.AppendBookmark(frames.AvailableBuffer(), &item))
+	e.add(frames, e.framer.AppendBookmark(frames.AvailableBuffer(), &item))
 }
 
 func (e *events) buffered() int {
@@ -222,6 +233,7 @@ func (e *events) buffer() *bytes.Buffer {
 // flush sends what was added.
 func (e *events) flush() error {
 	if e.buffered() == 0 {
+		e.meter.Sent() // what was compressed ahead
 		return e.sink.settle()
 	}
 	defer func() { e.progress.Sent(e.sent) }()
@@ -230,13 +242,18 @@ func (e *events) flush() error {
 	}
 	if alone := e.alone; alone != nil {
 		e.alone = nil
-		return e.sink.send(alone.Bytes)
+		if err := e.sink.send(alone.Bytes); err != nil {
+			return err
+		}
+		e.meter.Sent()
+		return nil
 	}
 	frames := e.frames
 	e.frames = nil
 	if err := e.sink.send(frames.Bytes()); err != nil {
 		return err // HTTP/2 may still be copying what it gave up: the buffer is nobody's any more
 	}
+	e.meter.Sent()
 	if frames.Cap() <= keepBuffer {
 		frames.Reset()
 		frameBuffers.Put(frames)

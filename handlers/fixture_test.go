@@ -111,7 +111,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client, discover), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: everybody{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: everybody{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {

@@ -74,7 +74,9 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 	var b strings.Builder
 	healthy = true
 	for _, check := range checks {
-		if err := check.Healthy(); err != nil {
+		err := check.Healthy()
+		s.live.Checked(check.Name, probe, err)
+		if err != nil {
 			healthy = false
 			s.log.Info("health check failed", zap.String("probe", probe), zap.String("check", check.Name), zap.Error(err))
 			fmt.Fprintf(&b, "[-]%s failed: reason withheld%s\n", check.Name, check.progress())

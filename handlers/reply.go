@@ -29,6 +29,7 @@ type reply struct {
 	until   time.Time           // when the whole answer must be with the client; zero for what runs long
 	turns   *semaphore.Weighted // of becoming YAML
 	forms   *wire.Forms         // of pages in compressed lists
+	entered bool                // Live was told of the request
 	out     timedWriter
 
 	progress observe.Progress // of event, as others see it

@@ -140,6 +140,8 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics
 		// 8.5).
 		q.reason = observe.NotARead
+		q.Event.Discovered = q.info.IsResourceRequest && v.catalog.Names(
+			schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}, q.info.Subresource)
 		return
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}

@@ -24,6 +24,7 @@ func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 		out.turns, out.forms = s.turns, s.forms
 		s.inflight.Enter(&out.progress)
 		defer func() { s.inflight.Leave(&out.progress); s.sink.Done(out.finish()) }()
+		defer s.left(out)
 		defer s.recover(out)
 		defer out.leave()
 		err := s.travel(out, r, about, answer)
@@ -69,6 +70,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		}
 	}
 	s.resolver.discover(ctx, q, r)
+	s.entered(out)
 	lane, err := s.enter(ctx, q)
 	if err == nil {
 		err = answer(ctx, out, q, lane)

@@ -21,6 +21,9 @@ func (s *Server) routes() http.Handler {
 	r := chi.NewRouter()
 	r.MethodNotAllowed(anything) // methods that chi does not know
 	r.Handle("/metrics", s.road(aboutFacade, serve(s.metrics)))
+	if s.slis != nil {
+		r.Handle("/metrics/slis", s.road(aboutFacade, serve(s.slis)))
+	}
 	for _, probe := range []string{"healthz", "livez", "readyz"} {
 		health := s.road(aboutHealth, s.health(probe))
 		r.Handle("/"+probe, health)

@@ -37,6 +37,8 @@ type Config struct {
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
 	Metrics  http.Handler // answers /metrics
+	SLIs     http.Handler // answers /metrics/slis; nil leaves the path to the upstream
+	Live     Live         // is told of requests that are under way; nil is nobody
 	Profiles http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
 	Log      *zap.Logger
 	Checks   []Check
@@ -82,7 +84,8 @@ type Server struct {
 	documents     *upstream.Documents
 	fields        *upstream.Fields
 	upstream      *upstream.PassThrough
-	metrics       http.Handler
+	metrics, slis http.Handler
+	live          Live
 	profiles      http.Handler
 	checks        []Check
 
@@ -110,7 +113,7 @@ func New(c Config) http.Handler {
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		limiter:   newLimiter(c.Draining, c.RequestTimeout),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, profiles: c.Profiles, checks: c.Checks,
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 		},
@@ -119,6 +122,9 @@ func New(c Config) http.Handler {
 		parting: newParting(c.Draining, c.WatchTermination),
 		door:    door{leaving: c.Leaving, goaway: c.GoawayChance},
 		sink:    c.Sink, inflight: c.Inflight, clients: c.Clients, log: observe.Few(c.Log),
+	}
+	if s.live == nil {
+		s.live = nobody{}
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory

@@ -162,7 +162,7 @@ func TestPanic(t *testing.T) {
 
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, limiter: newLimiter(t.Context(), time.Minute), gate: gate{authorizer: allower{}}}
+		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: nobody{}, limiter: newLimiter(t.Context(), time.Minute), gate: gate{authorizer: allower{}}}
 		client := testkit.ServeInMemory(t, s.road(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()

@@ -44,7 +44,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	}
 	event := q.Event // nothing of what stays holds the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
-	stream.initial = sent
+	stream.initial, stream.events.meter = sent, s.live.Watch(event)
 	if stream.watcher != nil {
 		out.progress.Watching(stream.watcher)
 	} else {

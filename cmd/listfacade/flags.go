@@ -111,6 +111,9 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "console or json")
 	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
+	f.BoolVar(&c.SLIMetrics, "expose-sli-metrics", c.SLIMetrics,
+		"add apiserver_request_sli_duration_seconds to /metrics; rules that compute the cluster's availability from it count the "+
+			"facade's requests in")
 	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may get that path")
 }
 

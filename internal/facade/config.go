@@ -75,6 +75,8 @@ type Config struct {
 
 	// LogFormat is console or json; LogLevel is debug, info, warn or error.
 	LogFormat, LogLevel string
+	// SLIMetrics adds the histogram apiserver_request_sli_duration_seconds to the metrics.
+	SLIMetrics bool
 	// Profiling serves /debug/pprof to whoever may connect.
 	Profiling bool
 }

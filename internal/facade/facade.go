@@ -45,8 +45,9 @@ type Facade struct {
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
 // Validate refuses makes no promises.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
-	hop := upstream.NewHop()
-	client, err := upstream.NewClient(config, hop)
+	hop, f := upstream.NewHop(), &Facade{config: c, log: log}
+	f.metrics = f.newMetrics(config)
+	client, err := upstream.NewClient(config, hop, f.metrics)
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +60,13 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if err != nil {
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
-	f := &Facade{config: c, log: log, hop: hop, client: client, discoverer: discoverer, catalog: upstream.NewCatalog(client, discover)}
+	f.hop, f.client, f.discoverer, f.catalog = hop, client, discoverer, upstream.NewCatalog(client, discover)
 	if f.peers, err = newPeers(c, config, hop); err != nil {
 		return nil, err
 	}
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.shutdown = newShutdown(ctx)
 	f.memory = newMemory(f, c)
-	f.metrics = observe.NewMetrics(observe.Sources{
-		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
-	})
 	f.inflight = new(observe.Inflight)
 	f.clients = accounting.NewClients(f.inflight)
 	f.lanes = reflector.NewLanes(client, reflector.Config{
@@ -97,7 +95,7 @@ func (f *Facade) newHandler() http.Handler {
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log)},
 		Inflight: f.inflight, Clients: f.clients,
-		Metrics: f.metrics.Handler(), Profiles: profiles(c), Log: f.log, Checks: f.checks(),
+		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
 	}))

@@ -3,10 +3,13 @@
 //
 // Other packages declare the small interface that they report to; the types here implement them. Labels of metrics come
 // from closed sets (verbs, resources that discovery named, status codes, reasons), never from a client's text, so that
-// no client can grow the number of series.
+// no client can grow the number of series. What means the same as in kube-apiserver has its name, its labels and its
+// buckets, with the component listfacade; the rest begins with listfacade_.
 //
 // The package starts no goroutine and imports nothing else of this module. An Event belongs to the goroutine of its
 // request until the request is over; then the sinks read it, one after the other, and keep nothing of it. Meanwhile
 // others see the request's Progress, which is in the Inflight of its server, and of the Event what Progress says is
 // settled: operators are shown what is open, and what it takes is counted before it ends.
+// Metrics are told of requests that are under way, too: of those that run long nothing else would be known for half an
+// hour.
 package observe

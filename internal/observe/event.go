@@ -47,7 +47,8 @@ type Event struct {
 	Namespace, Name          string
 	// Selector is the shape of the selectors: what they ask of which fields and labels, without the values.
 	Selector string
-	// Discovered: the upstream's discovery knows the resource, so that its name may become a label.
+	// Discovered: the upstream's discovery knows the resource, and the subresource if there is one, so that their names
+	// may become labels.
 	Discovered bool
 
 	Plan     string // what the resourceVersion means: MostRecent, Any, NotOlderThan, Exact ...

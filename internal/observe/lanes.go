@@ -1,11 +1,16 @@
 package observe
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // LaneStats is what one lane tells about itself at a scrape.
 type LaneStats struct {
 	Group, Version, Resource string
-	Encoding                 string // json; a resource may have a lane for each
+	Encoding                 string    // json or protobuf; a resource may have a lane for each
+	Began                    time.Time // when the lane was made
 	Synced                   bool
 	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
 	ResourceVersion          uint64
@@ -17,6 +22,8 @@ type LaneStats struct {
 	IndexBytes               int64
 	HistoryBytes, FillBytes  int64
 	Feeds, Watchers          int
+	Lag                      int64  // events that the lane has and its feeds have not been offered yet
+	Epochs                   uint64 // lists that it was filled from, since the lane started
 	Applied, Expired         uint64 // since the lane started
 	Indexed                  uint64 // indexes built by itself since then
 }
@@ -46,9 +53,8 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 	})
 	c.add(gauge, "stale_seconds", "Seconds since the upstream was heard; 0 while its watch is open and the upstream answers.",
 		func(s LaneStats) float64 { return s.StaleSeconds })
-	c.add(gauge, "resource_version", "The resourceVersion that the lane is complete up to.",
-		func(s LaneStats) float64 { return float64(s.ResourceVersion) })
-	c.add(gauge, "objects", "Objects held.", func(s LaneStats) float64 { return float64(s.Objects) })
+	c.add(gauge, "lag_events", "Events that the lane has and its watches have not been offered yet.",
+		func(s LaneStats) float64 { return float64(s.Lag) })
 	c.add(gauge, "fill_objects", "Objects that have arrived of the list that fills the lane; 0 when it is filled.",
 		func(s LaneStats) float64 { return float64(s.Filled) })
 	c.add(gauge, "fill_expected_objects", "Objects that there are in that list, as far as is known; 0 when it is not.",
@@ -67,10 +73,6 @@ func newLaneCollector(lanes LaneSource) *laneCollector {
 		func(s LaneStats) float64 { return float64(s.FillBytes) })
 	c.add(gauge, "feeds", "Different filters that are watched.", func(s LaneStats) float64 { return float64(s.Feeds) })
 	c.add(gauge, "watchers", "Open watches.", func(s LaneStats) float64 { return float64(s.Watchers) })
-	c.add(counter, "applied_events_total", "Upstream events applied since the lane started.",
-		func(s LaneStats) float64 { return float64(s.Applied) })
-	c.add(counter, "expired_watches_total", "Watches that history lost since the lane started.",
-		func(s LaneStats) float64 { return float64(s.Expired) })
 	return c
 }
 

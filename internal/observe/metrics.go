@@ -2,7 +2,6 @@ package observe
 
 import (
 	"net/http"
-	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -12,38 +11,34 @@ import (
 // Metrics is every metric of one facade, in a registry of its own. Safe for concurrent use.
 type Metrics struct {
 	registry       *prometheus.Registry
-	requests       *prometheus.CounterVec
-	forwarded      *prometheus.CounterVec
-	durations      *prometheus.HistogramVec
-	bytes          *prometheus.CounterVec
+	health         healthMetrics
+	requests       *requestMetrics
+	underway       *underway
+	watches        *watchMetrics
+	reads          readMetrics
+	upstream       upstreamMetrics
 	relists        *prometheus.CounterVec
 	contradictions *prometheus.CounterVec
 	reconnects     *prometheus.CounterVec
 	questions      *prometheus.CounterVec
 	fills          *prometheus.CounterVec
-	watchEvents    *prometheus.CounterVec
 	access         accessMetrics
 }
 
 // Sources are what is read at each scrape.
 type Sources struct {
-	Lanes  LaneSource
-	Forms  FormsSource
-	Memory MemorySource
+	Lanes        LaneSource
+	Forms        FormsSource
+	Memory       MemorySource
+	Certificates CertificateSource
 }
 
 // NewMetrics registers the metrics. What has no source has none.
 func NewMetrics(sources Sources) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry()}
-	m.requests = counter("requests_total", "Requests answered, by who answered: cache, upstream or facade.",
-		"verb", "group", "version", "resource", "code", "source")
-	m.forwarded = counter("forwarded_requests_total", "Requests that the upstream answered, by why the cache did not.",
-		"verb", "group", "version", "resource", "reason")
-	m.durations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "listfacade_request_duration_seconds", Help: "Time to answer a request; watches are not counted.",
-		Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
-	}, []string{"verb", "source"})
-	m.bytes = counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source")
+	m := &Metrics{
+		registry: prometheus.NewRegistry(), health: newHealthMetrics(), requests: newRequestMetrics(), underway: newUnderway(),
+		watches: newWatchMetrics(), reads: newReadMetrics(), upstream: newUpstreamMetrics(), access: newAccessMetrics(),
+	}
 	m.relists = counter("upstream_relists_total", "Times that a lane lost the upstream's window and was listed again.",
 		"group", "resource")
 	m.contradictions = counter("upstream_contradictions_total",
@@ -51,25 +46,69 @@ func NewMetrics(sources Sources) *Metrics {
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream or peer.", "source")
-	m.watchEvents = counter("watch_events_total", "Events sent to watchers, bookmarks included, counted when a watch ends.",
-		"group", "resource")
-	m.access = newAccessMetrics()
-	m.registry.MustRegister(m.access.all()...)
-	m.registry.MustRegister(m.requests, m.forwarded, m.durations, m.bytes, m.relists, m.contradictions, m.reconnects,
-		m.questions, m.fills, m.watchEvents, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, some := range [][]prometheus.Collector{
+		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
+	} {
+		m.registry.MustRegister(some...)
+	}
+	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.begin()
+	sources.Lanes = m.counted(sources.Lanes)
 	sources.register(m.registry)
 	return m
 }
 
+// begin begins counters whose labels are known at 0: what comes into being with a first event has not grown by it.
+func (m *Metrics) begin() {
+	for _, kind := range []string{"probe", "rollcall", "fence"} {
+		m.questions.WithLabelValues(kind)
+	}
+	for _, source := range []string{"upstream", "peer"} {
+		m.fills.WithLabelValues(source)
+	}
+}
+
+// counted begins the counters of each lane's resource in the same way.
+func (m *Metrics) counted(lanes LaneSource) LaneSource {
+	if lanes == nil {
+		return nil
+	}
+	return func() []LaneStats {
+		all := lanes()
+		for _, lane := range all {
+			for _, counter := range []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects} {
+				counter.WithLabelValues(lane.Group, lane.Resource)
+			}
+		}
+		return all
+	}
+}
+
+// Describe implements prometheus.Collector, for both of /metrics and /metrics/slis.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	m.registry.Describe(out)
+	m.health.registry.Describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.registry.Collect(out)
+	m.health.registry.Collect(out)
+}
+
 func (s Sources) register(in *prometheus.Registry) {
 	if s.Lanes != nil {
-		in.MustRegister(newLaneCollector(s.Lanes))
+		in.MustRegister(newLaneCollector(s.Lanes), newWatchCacheCollector(s.Lanes))
 	}
 	if s.Forms != nil {
 		in.MustRegister(newFormsCollector(s.Forms))
 	}
 	if s.Memory != nil {
 		in.MustRegister(newMemoryCollector(s.Memory))
+	}
+	if s.Certificates != nil {
+		in.MustRegister(newCertificateCollector(s.Certificates))
 	}
 }
 
@@ -82,35 +121,17 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Done implements Sink.
-func (m *Metrics) Done(e *Event) {
-	verb, source := verbLabel(e), string(e.Source)
-	var group, version, resource string
-	if e.Discovered {
-		group, version, resource = e.Group, e.Version, e.Resource
-	}
-	m.requests.WithLabelValues(verb, group, version, resource, strconv.Itoa(e.Code), source).Inc()
-	m.bytes.WithLabelValues(verb, source).Add(float64(e.Bytes))
-	if e.Source == FromUpstream {
-		m.forwarded.WithLabelValues(verb, group, version, resource, string(e.Reason)).Inc()
-	}
-	if verb != "watch" {
-		m.durations.WithLabelValues(verb, source).Observe(e.Took.Seconds())
-	} else if e.Source == FromCache {
-		m.watchEvents.WithLabelValues(group, resource).Add(float64(e.Returned))
-	}
+// ExposeSLI adds the histogram that kube-apiserver's service level objectives are computed from. It is for before the
+// first request.
+func (m *Metrics) ExposeSLI() {
+	m.requests.sli = newSLI()
+	m.registry.MustRegister(m.requests.sli)
 }
 
-// verbLabel keeps the reads of objects apart; documents, health, logs and whatever else a path or a method may say are
-// one value: their times and sizes have nothing in common with those of objects.
-func verbLabel(e *Event) string {
-	switch e.Verb {
-	case "get", "list", "watch":
-		if e.Method == http.MethodGet && e.Scope != "" && e.Subresource == "" {
-			return e.Verb
-		}
-	}
-	return "other"
+// Done implements Sink.
+func (m *Metrics) Done(e *Event) {
+	m.requests.done(e)
+	m.reads.done(e)
 }
 
 // Contradicted counts a lane that had other objects than the upstream at the same resourceVersion.

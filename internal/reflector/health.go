@@ -17,6 +17,9 @@ type health struct {
 	changed chan struct{} // closed when the kind or the failure changes; nil while nobody waits
 }
 
+// Began is when the lane was made.
+func (h *health) Began() time.Time { return h.began }
+
 // Failure is why the lane is not filled; nil when nothing is wrong.
 func (h *health) Failure() *Failure { return h.failure.Load() }
 

@@ -124,6 +124,16 @@ func (c *Catalog) HasSubresource(gvr schema.GroupVersionResource, subresource st
 	return content != nil && content.subresources[gvr]
 }
 
+// Names tells, without asking the upstream, whether discovery named a resource, with the subresource if that is not
+// empty.
+func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) bool {
+	if subresource != "" && !c.HasSubresource(gvr, subresource) {
+		return false
+	}
+	_, known := c.known(gvr)
+	return known
+}
+
 // Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is
 // another one now. Whether it is custom will be asked, rather than believed.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {

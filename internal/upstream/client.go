@@ -38,9 +38,17 @@ type Client struct {
 	hop       Hop
 }
 
+// Observer is told of what is asked of the upstream; implementations must be safe for concurrent use.
+type Observer interface {
+	// Asked tells what was asked for, of a few words; the answer's code, 0 where there was none; and how long the upstream
+	// took to begin with it. Of who left before there was one nothing is told.
+	Asked(request string, code int, took time.Duration)
+}
+
 // NewClient makes a client of the upstream that config names, for the facade that hop names. The transport asks for
 // identity encoding: a compressed watch would cost the upstream CPU for each event and the facade the same again.
-func NewClient(config *rest.Config, hop Hop) (*Client, error) {
+// observers are told of each request.
+func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
 	config.Timeout = 0 // each request has a context; a client-wide timeout would end every watch
@@ -58,9 +66,9 @@ func NewClient(config *rest.Config, hop Hop) (*Client, error) {
 	}
 	clock := &outage{}
 	return &Client{
-		base: base, outage: clock, hop: hop, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock},
+		base: base, outage: clock, hop: hop, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock, observers: observers},
 		http: &http.Client{
-			Transport: listeningTransport{RoundTripper: transport, outage: clock},
+			Transport: listeningTransport{RoundTripper: transport, outage: clock, observers: observers},
 			// A redirect would carry the facade's credentials to wherever the answer points.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},

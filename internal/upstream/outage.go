@@ -49,7 +49,8 @@ func (o *outage) unheard(asked time.Time) {
 // listeningTransport tells the clock of each question whether it was answered, whatever the answer.
 type listeningTransport struct {
 	http.RoundTripper
-	outage *outage
+	outage    *outage
+	observers []Observer
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -59,10 +60,19 @@ func (l listeningTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case err == nil:
 		l.outage.heard()
+		l.tell(r, response.StatusCode, time.Since(asked))
 	case r.Context().Err() == nil, gaveUp(r.Context(), asked):
 		l.outage.unheard(asked)
+		l.tell(r, 0, time.Since(asked))
 	}
 	return response, err
+}
+
+// tell tells the observers.
+func (l listeningTransport) tell(r *http.Request, code int, took time.Duration) {
+	for _, observer := range l.observers {
+		observer.Asked(askedFor(r), code, took)
+	}
 }
 
 // gaveUp tells whether who asked gave up because no answer came, rather than left.

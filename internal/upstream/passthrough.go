@@ -137,7 +137,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Speaker) (*http.Request, error
 	u.RawQuery = r.URL.Query().Encode()
 	out := (&http.Request{
 		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
-	}).WithContext(r.Context())
+	}).WithContext(passing(r.Context()))
 	names := forwardedHeaders
 	if len(body) > 0 {
 		names = append(names[:len(names):len(names)], "Content-Type")

@@ -26,9 +26,9 @@ type Reviewer struct {
 }
 
 // NewReviewer makes a reviewer that asks with the credentials of config, which may be others than those that objects
-// are read with, of another address of the upstream.
-func NewReviewer(config *rest.Config, hop Hop) (*Reviewer, error) {
-	client, err := NewClient(apart(config), hop)
+// are read with, of another address of the upstream. observers are told of each question.
+func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer, error) {
+	client, err := NewClient(apart(config), hop, observers...)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,153 @@
+package observe
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// component tells the facade's series under kube-apiserver's names from kube-apiserver's own.
+const component = "listfacade"
+
+// requestMetrics count requests that are over: under kube-apiserver's names what means there what it means here, with
+// its labels and buckets, and under our own who answered, and why.
+type requestMetrics struct {
+	total     *prometheus.CounterVec   // apiserver_request_total
+	durations *prometheus.HistogramVec // apiserver_request_duration_seconds
+	sli       *prometheus.HistogramVec // apiserver_request_sli_duration_seconds; nil unless it is exposed
+	sizes     *prometheus.HistogramVec // apiserver_response_sizes
+
+	answers   *prometheus.CounterVec
+	forwarded *prometheus.CounterVec
+	took      *prometheus.HistogramVec
+	bytes     *prometheus.CounterVec
+
+	mu     sync.RWMutex // guards series
+	series map[requestKey]*requestSeries
+}
+
+// requestSeries are the series that a request counts in; what it does not count in is nil.
+type requestSeries struct {
+	total, answers, forwarded, bytes prometheus.Counter
+	duration, sli, sizes, took       prometheus.Observer
+}
+
+// durationBuckets are those of kube-apiserver's durations; its service level indicator begins with the third.
+var durationBuckets = []float64{
+	0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+}
+
+func newRequestMetrics() *requestMetrics {
+	return &requestMetrics{
+		total: kubeCounter("request_total", "Requests answered, whoever answered them; those that were refused are counted, too.",
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope", "code"),
+		durations: kubeHistogram("request_duration_seconds", "Time to answer a request, or that a watch lasted.", durationBuckets,
+			"verb", "dry_run", "group", "version", "resource", "subresource", "scope"),
+		sizes: kubeHistogram("response_sizes", "Bytes of the bodies of answers to GET and LIST, after compression.",
+			prometheus.ExponentialBuckets(1000, 10, 7), "verb", "group", "version", "resource", "subresource", "scope"),
+		answers: counter("requests_total", "Requests answered, by who answered: cache, upstream or facade.",
+			"verb", "group", "version", "resource", "source"),
+		forwarded: counter("forwarded_requests_total", "Requests that the upstream answered, by why the cache did not.",
+			"verb", "group", "version", "resource", "reason"),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "listfacade_request_duration_seconds", Help: "Time to answer a request, by who answered; watches are not counted.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
+		}, []string{"verb", "source"}),
+		bytes:  counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source"),
+		series: map[requestKey]*requestSeries{},
+	}
+}
+
+// newSLI is the histogram that kube-apiserver's service level objectives are computed from.
+func newSLI() *prometheus.HistogramVec {
+	return kubeHistogram("request_sli_duration_seconds", "Time to answer a request, but for what it waited for a turn.", durationBuckets[2:],
+		"verb", "group", "version", "resource", "subresource", "scope")
+}
+
+func kubeCounter(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "apiserver_" + name, Help: help, ConstLabels: ours}, labels)
+}
+
+func kubeHistogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "apiserver_" + name, Help: help, Buckets: buckets, ConstLabels: ours,
+	}, labels)
+}
+
+// ours is the label by which recording rules and alerts tell components apart.
+var ours = prometheus.Labels{"component": component}
+
+func (r *requestMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes}
+}
+
+// done counts a request. It allocates nothing for a request like one before.
+func (r *requestMetrics) done(e *Event) {
+	s := r.of(keyOf(e))
+	s.total.Inc()
+	s.answers.Inc()
+	seconds := e.Took.Seconds()
+	s.duration.Observe(seconds)
+	s.bytes.Add(float64(e.Bytes))
+	if s.forwarded != nil {
+		s.forwarded.Inc()
+	}
+	if s.sizes != nil {
+		s.sizes.Observe(float64(e.Bytes))
+	}
+	if s.took != nil {
+		s.took.Observe(seconds)
+	}
+	if s.sli != nil {
+		s.sli.Observe((e.Took - e.Waits[Queueing]).Seconds())
+	}
+}
+
+// of is the series of requests that are alike.
+func (r *requestMetrics) of(key requestKey) *requestSeries {
+	r.mu.RLock()
+	s := r.series[key]
+	r.mu.RUnlock()
+	if s != nil {
+		return s
+	}
+	key = key.clone() // the strings are parts of a request's
+	s = r.make(key)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.series[key] = s
+	return s
+}
+
+func (r *requestMetrics) make(k requestKey) *requestSeries {
+	const noDryRun = ""
+	source := string(k.source)
+	s := &requestSeries{
+		total:    r.total.WithLabelValues(k.verb, noDryRun, k.group, k.version, k.resource, k.subresource, k.scope, codeLabel(k.code)),
+		duration: r.durations.WithLabelValues(k.verb, noDryRun, k.group, k.version, k.resource, k.subresource, k.scope),
+		answers:  r.answers.WithLabelValues(k.read, k.group, k.version, k.resource, source),
+		bytes:    r.bytes.WithLabelValues(k.read, source),
+	}
+	if k.verb == verbGet || k.verb == verbList {
+		s.sizes = r.sizes.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
+	}
+	if r.sli != nil {
+		s.sli = r.sli.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
+	}
+	if k.read != readWatch {
+		s.took = r.took.WithLabelValues(k.read, source)
+	}
+	if k.source == FromUpstream {
+		s.forwarded = r.forwarded.WithLabelValues(k.read, k.group, k.version, k.resource, string(k.reason))
+	}
+	return s
+}
+
+// clone has strings of its own.
+func (k requestKey) clone() requestKey {
+	for _, s := range []*string{&k.group, &k.version, &k.resource, &k.subresource} {
+		*s = strings.Clone(*s)
+	}
+	return k
+}

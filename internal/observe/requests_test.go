@@ -1,0 +1,219 @@
+package observe
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// warmGet is a request for one object that the cache answers.
+func warmGet() *Event {
+	return &Event{
+		Method: "GET", Scope: "resource", Verb: "get", Version: "v1", Resource: "pods", Namespace: "ns", Name: "a", Discovered: true,
+		Plan: "Any", Source: FromCache, Code: 200, Bytes: 15 << 10, Looked: 1, Returned: 1, Took: 200 * time.Microsecond,
+	}
+}
+
+// count is what the metrics do for a request that does not run long.
+func count(m *Metrics, e *Event) {
+	m.Entered(e)
+	m.Left(e)
+	m.Done(e)
+}
+
+// BenchmarkDone is what the metrics cost a warm GET.
+func BenchmarkDone(b *testing.B) {
+	m := NewMetrics(Sources{})
+	m.ExposeSLI()
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for e := warmGet(); pb.Next(); {
+			count(m, e)
+		}
+	})
+}
+
+// BenchmarkSent is what the metrics cost an event that a watch sends by itself.
+func BenchmarkSent(b *testing.B) {
+	m := NewMetrics(Sources{})
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for meter := m.Watch(warmGet()); pb.Next(); {
+			meter.Add(1, 15<<10)
+			meter.Sent()
+		}
+	})
+}
+
+// told are the lines of what is told whose names begin in one of these ways.
+func told(t *testing.T, by prometheus.Gatherer, beginnings ...string) []string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(by, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	var lines []string
+	for line := range strings.Lines(w.Body.String()) {
+		if slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(line, beginning) }) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// A request like one before makes no garbage.
+func TestDoneAllocatesNothing(t *testing.T) {
+	m := NewMetrics(Sources{})
+	m.ExposeSLI()
+	e := warmGet()
+	meter := m.Watch(e)
+	if n := testing.AllocsPerRun(100, func() { count(m, e) }); n != 0 {
+		t.Errorf("a request: %v allocations", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { meter.Add(1, 100); meter.Sent() }); n != 0 {
+		t.Errorf("an event: %v allocations", n)
+	}
+}
+
+// What clients make up brings no series about: of each label there are as many values as there are in its closed set.
+func TestNothingMadeUpIsALabel(t *testing.T) {
+	m := NewMetrics(Sources{})
+	flood := func(from, to int) {
+		for i := from; i < to; i++ {
+			made := fmt.Sprint("made-up-", i)
+			for _, e := range []*Event{
+				{Method: "GET", Verb: "list", Scope: "cluster", Group: made, Version: made, Resource: made, Source: FromUpstream, Reason: Undiscovered},
+				{Method: made, Verb: made, Scope: "namespace", Resource: "pods", Subresource: made, Source: FromFacade},
+				{Method: "GET", Verb: made, URI: "/" + made, Source: FromFacade, UserAgent: made, User: made, Name: made, Namespace: made},
+				{Method: "GET", Verb: "watch", Scope: "resource", Resource: made, Subresource: made, Source: FromUpstream, Reason: NotARead, Plan: made},
+				{Method: "GET", Verb: "get", Scope: "resource", Version: "v1", Resource: "pods", Discovered: true, Source: FromUpstream, Reason: NotARead, Code: 600 + i},
+			} {
+				count(m, e)
+				m.Watch(e)
+				m.Asked("passthrough", 600+i, 0)
+			}
+		}
+	}
+	flood(0, 1)
+	before := told(t, m.registry, "apiserver_", "listfacade_")
+	flood(1, 1000)
+	if after := told(t, m.registry, "apiserver_", "listfacade_"); len(before) == 0 || len(after) != len(before) {
+		t.Errorf("%d series became %d", len(before), len(after))
+	}
+}
+
+// Verbs and scopes are those that kube-apiserver has for the same requests; a field selector may name one object of a
+// list.
+func TestVerbsAndScopes(t *testing.T) {
+	for _, c := range []struct {
+		e    Event
+		want string
+	}{
+		{Event{Method: "GET", Verb: "get", Scope: "resource", Namespace: "a", Name: "b"}, "GET resource"},
+		{Event{Method: "HEAD", Verb: "get", Scope: "resource", Namespace: "a", Name: "b"}, "GET resource"},
+		{Event{Method: "GET", Verb: "list", Scope: "cluster"}, "LIST cluster"},
+		{Event{Method: "HEAD", Verb: "list", Scope: "namespace", Namespace: "a"}, "LIST namespace"},
+		{Event{Method: "GET", Verb: "list", Scope: "resource", Namespace: "a", Name: "b"}, "LIST namespace"},
+		{Event{Method: "GET", Verb: "watch", Scope: "resource", Name: "b"}, "WATCH cluster"},
+		{Event{Method: "GET", Verb: "get", Scope: "resource", Subresource: "log"}, "CONNECT resource"},
+		{Event{Method: "GET", Verb: "get", Scope: "resource", Subresource: "status"}, "GET resource"},
+		{Event{Method: "POST", Verb: "create", Scope: "resource", Subresource: "exec"}, "CONNECT resource"},
+		{Event{Method: "DELETE", Verb: "deletecollection", Scope: "cluster"}, "DELETE cluster"},
+		{Event{Method: "GET", Verb: "get"}, "GET "},
+		{Event{Method: "OPTIONS", Verb: ""}, "other "},
+	} {
+		scope := scopeLabel(&c.e)
+		if got := verbLabel(&c.e, scope) + " " + scope; got != c.want {
+			t.Errorf("%s %s of %q: %s, want %s", c.e.Method, c.e.Verb, c.e.Scope+"/"+c.e.Subresource, got, c.want)
+		}
+	}
+}
+
+// The most that was under way is told for a second and the next, and what is under way in any case.
+func TestPeak(t *testing.T) {
+	var p peak
+	at := time.Unix(1<<32-1, 0) // of which the lower half goes round
+	p.enter(at)
+	p.enter(at)
+	p.now.Add(-1)
+	for after, want := range []int64{2, 2, 1, 1} {
+		if got := p.most(at.Add(time.Duration(after) * time.Second)); got != want {
+			t.Errorf("%d seconds after: %d, want %d", after, got, want)
+		}
+	}
+	p.enter(at.Add(5 * time.Second))
+	p.now.Add(-2)
+	if got := p.most(at.Add(6 * time.Second)); got != 2 {
+		t.Errorf("in the next second: %d, want 2", got)
+	}
+}
+
+// An event counts in the first bucket that is large enough.
+func TestSizeBucket(t *testing.T) {
+	for bytes, want := range map[int]int{0: 0, 1: 0, 1024: 0, 1025: 1, 2048: 1, 2049: 2, 128 << 10: 7, 128<<10 + 1: 8, 1 << 30: 8} {
+		if got := sizeBucket(bytes); got != want {
+			t.Errorf("%d bytes: %d, want %d", bytes, got, want)
+		}
+	}
+}
+
+// Counters of a resource never go back when one of its lanes ends or starts again, and gauges are told once for all of
+// its lanes.
+func TestLanesCountTogether(t *testing.T) {
+	var lanes []LaneStats
+	c := newWatchCacheCollector(func() []LaneStats { return lanes })
+	pods := func(encoding string, began int64, applied, rv uint64, bytes int64) LaneStats {
+		return LaneStats{
+			Version: "v1", Resource: "pods", Encoding: encoding, Began: time.Unix(began, 0), Synced: true, Applied: applied, ResourceVersion: rv,
+			Objects: 3, ObjectBytes: bytes,
+		}
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	for _, step := range []struct {
+		lanes    []LaneStats
+		version  string
+		bytes    int
+		received int
+	}{
+		{[]LaneStats{pods("json", 1, 10, 7, 300), pods("protobuf", 1, 5, 6, 100)}, "6", 100, 15},
+		{[]LaneStats{pods("protobuf", 1, 6, 8, 100), pods("json", 1, 10, 9, 300)}, "8", 100, 16},
+		{[]LaneStats{pods("json", 1, 11, 10, 300)}, "10", 300, 17},
+		{[]LaneStats{pods("json", 2, 4, 1_000_000_000_000_011, 300)}, "11", 300, 21}, // another lane, which counts from 0
+	} {
+		lanes = step.lanes
+		got := told(t, registry, "apiserver_resource_size", "apiserver_watch_cache_events", "apiserver_watch_cache_resource")
+		want := []string{
+			fmt.Sprintf(`apiserver_resource_size_estimate_bytes{group="",resource="pods"} %d`, step.bytes),
+			fmt.Sprintf(`apiserver_watch_cache_events_received_total{group="",resource="pods"} %d`, step.received),
+			fmt.Sprintf(`apiserver_watch_cache_resource_version{group="",resource="pods"} %s`, step.version),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// Health is told as the last probe found it, and counted.
+func TestHealthChecks(t *testing.T) {
+	m := NewMetrics(Sources{})
+	m.Checked("ping", "livez", nil)
+	m.Checked("preload", "readyz", fmt.Errorf("not yet"))
+	m.Checked("preload", "readyz", nil)
+	want := []string{
+		`kubernetes_healthcheck{name="ping",type="livez"} 1`,
+		`kubernetes_healthcheck{name="preload",type="readyz"} 1`,
+		`kubernetes_healthchecks_total{name="ping",status="success",type="livez"} 1`,
+		`kubernetes_healthchecks_total{name="preload",status="error",type="readyz"} 1`,
+		`kubernetes_healthchecks_total{name="preload",status="success",type="readyz"} 1`,
+	}
+	if diff := cmp.Diff(want, told(t, m.health.registry, "kubernetes_")); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,114 @@
+package observe
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// watchCacheCollector tells of lanes what kube-apiserver tells of its watch caches, which it has one of for each
+// resource: lanes of one resource count together.
+type watchCacheCollector struct {
+	lanes                                 LaneSource
+	version, objects, bytes               *prometheus.Desc
+	initializations, received, terminated *prometheus.Desc
+	mu                                    sync.Mutex // guards what follows
+	last                                  map[laneID]laneCounts
+	totals                                map[groupResource]laneCounts
+}
+
+type groupResource struct{ group, resource string }
+
+// laneID is one lane, from its start to its end; the next one of the resource counts from 0 again.
+type laneID struct {
+	of                groupResource
+	version, encoding string
+	began             time.Time
+}
+
+// laneCounts are counters of a lane.
+type laneCounts struct{ epochs, received, terminated uint64 }
+
+func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("apiserver_"+name, help, []string{"group", "resource"}, nil)
+	}
+	return &watchCacheCollector{
+		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{},
+		version: desc("watch_cache_resource_version",
+			"The resourceVersion that the cache is complete up to, of several encodings the least; its last 15 digits."),
+		objects:         desc("resource_objects", "Objects that the cache has of a resource."),
+		bytes:           desc("resource_size_estimate_bytes", "Bytes of these objects as the upstream sent them, in protobuf if they are cached so."),
+		initializations: desc("watch_cache_initializations_total", "Times that the cache was filled from a list."),
+		received:        desc("watch_cache_events_received_total", "Events of the upstream that the cache took."),
+		terminated:      desc("terminated_watchers_total", "Watches that read so slowly that history had lost their place."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *watchCacheCollector) Describe(out chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{c.version, c.objects, c.bytes, c.initializations, c.received, c.terminated} {
+		out <- desc
+	}
+}
+
+// versionDigits bounds what is told of a resourceVersion, as kube-apiserver does: a number of more digits would lose
+// the last ones.
+const versionDigits = 1_000_000_000_000_000
+
+// Collect implements prometheus.Collector.
+func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
+	lanes := c.lanes()
+	for of, lane := range together(lanes) {
+		out <- prometheus.MustNewConstMetric(c.version, prometheus.GaugeValue, float64(lane.ResourceVersion%versionDigits), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.objects, prometheus.GaugeValue, float64(lane.Objects), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(lane.ObjectBytes), of.group, of.resource)
+	}
+	for of, sum := range c.add(lanes) {
+		out <- prometheus.MustNewConstMetric(c.initializations, prometheus.CounterValue, float64(sum.epochs), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.received, prometheus.CounterValue, float64(sum.received), of.group, of.resource)
+		out <- prometheus.MustNewConstMetric(c.terminated, prometheus.CounterValue, float64(sum.terminated), of.group, of.resource)
+	}
+}
+
+// together are the gauges of each resource that has a lane which answers.
+func together(lanes []LaneStats) map[groupResource]LaneStats {
+	all := map[groupResource]LaneStats{}
+	for _, lane := range lanes {
+		if !lane.Synced {
+			continue
+		}
+		of := groupResource{lane.Group, lane.Resource}
+		other, several := all[of]
+		if several {
+			if other.Encoding == "protobuf" {
+				lane.ObjectBytes = other.ObjectBytes
+			}
+			lane.ResourceVersion, lane.Objects = min(lane.ResourceVersion, other.ResourceVersion), max(lane.Objects, other.Objects)
+		}
+		all[of] = lane
+	}
+	return all
+}
+
+// add adds what lanes have counted since they were last looked at, so that a counter never goes back when a lane ends;
+// what that one counted after the last look is lost.
+func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := make(map[laneID]laneCounts, len(lanes))
+	for _, lane := range lanes {
+		of := groupResource{lane.Group, lane.Resource}
+		id := laneID{of: of, version: lane.Version, encoding: lane.Encoding, began: lane.Began}
+		counts := laneCounts{epochs: lane.Epochs, received: lane.Applied, terminated: lane.Expired}
+		last, sum := c.last[id], c.totals[of]
+		sum.epochs += counts.epochs - last.epochs
+		sum.received += counts.received - last.received
+		sum.terminated += counts.terminated - last.terminated
+		c.totals[of], now[id] = sum, counts
+	}
+	c.last = now
+	return maps.Clone(c.totals)
+}
