@@ -65,6 +65,8 @@ var rooms = []room{
 	// Suites on a real cluster: test files, and a doc.go that says what they ask.
 	{dir: "test", external: []string{}},
 	{dir: "internal/references"},
+	// A command that writes a file for another program.
+	{dir: "deploy", external: []string{}},
 	// Both servers are asked over HTTP, so the benchmarks need nothing of ours but a cluster.
 	{dir: "bench", ours: []string{"internal/testkit"}},
 }

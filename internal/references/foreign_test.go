@@ -8,6 +8,10 @@ var foreignFlags = map[string]string{
 	"authorization-webhook-version":                "kube-apiserver",
 	"authorization-webhook-cache-authorized-ttl":   "kube-apiserver",
 	"authorization-webhook-cache-unauthorized-ttl": "kube-apiserver",
+	"as":                              "kubectl auth can-i",
+	"cacert":                          "curl",
+	"connect-to":                      "curl",
+	"previous":                        "kubectl logs",
 	"cluster":                         "kubectl",
 	"cert":                            "kubectl create secret tls",
 	"key":                             "kubectl create secret tls",
@@ -19,7 +23,6 @@ var foreignFlags = map[string]string{
 	"watch":                           "kubectl get",
 	"etcd-compaction-interval":        "kube-apiserver",
 	"etcd-servers-overrides":          "kube-apiserver",
-	"goaway-chance":                   "kube-apiserver",
 	"watch-progress-notify-interval":  "etcd",
 	"omit-lockfile-registry-resolved": "npm",
 }
