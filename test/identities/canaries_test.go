@@ -87,10 +87,11 @@ func Test28CredentialsAreNotLogged(t *testing.T) {
 	}
 }
 
-// series are the lines of metrics that are the facade's own.
+// series are the lines of metrics that are the facade's own or have kube-apiserver's names, buckets left out.
 func series(metrics string) (n int) {
 	for line := range strings.Lines(metrics) {
-		if strings.HasPrefix(line, "listfacade_") {
+		own := strings.HasPrefix(line, "listfacade_") || strings.HasPrefix(line, "apiserver_")
+		if own && !strings.Contains(line, "_bucket{") {
 			n++
 		}
 	}

@@ -1,0 +1,239 @@
+package deploy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// monitoringDir is where what watches the facade is, seen from the manifests.
+const monitoringDir = "../monitoring"
+
+// TestMonitoringManifests: what the operator of Prometheus is told fits the Deployment, and the scraper may read what
+// it is told to.
+func TestMonitoringManifests(t *testing.T) {
+	cluster := deployed(t)
+	m := build(t, cluster, monitoringDir)
+	known := manifests{}
+	for _, object := range m.objects {
+		if object.GroupVersionKind().Group != "monitoring.coreos.com" { // whose definitions the cluster has not
+			known.objects = append(known.objects, object)
+		}
+	}
+	if len(m.objects)-len(known.objects) != 2 {
+		t.Fatalf("%d objects, of which the cluster knows %d", len(m.objects), len(known.objects))
+	}
+	for _, object := range known.objects {
+		text, err := yaml.Marshal(object.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kubectl(t, cluster, text, "apply", "--server-side", "--validate=strict", "-f", "-")
+	}
+	var paths []string
+	container := facadeContainer(t, build(t, cluster, "overlays/certificate"))
+	for _, object := range m.objects {
+		if object.GetKind() == "PodMonitor" {
+			paths = scraped(t, object.Object, container.Ports[0].Name)
+		}
+	}
+	role := of[rbacv1.ClusterRole](t, m, "ClusterRole")[0]
+	if diff := cmp.Diff(role.Rules[0].NonResourceURLs, paths); diff != "" {
+		t.Errorf("(-allowed +scraped) %s", diff)
+	}
+	file, err := os.ReadFile(filepath.Join(manifestsDir, monitoringDir, "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of[corev1.ConfigMap](t, m, "ConfigMap")[0].Data["dashboard.json"] != string(file) {
+		t.Error("the ConfigMap has another dashboard")
+	}
+}
+
+// scraped are the paths that a PodMonitor names, of the port, with the certificate of the overlay.
+func scraped(t *testing.T, object map[string]any, port string) (paths []string) {
+	t.Helper()
+	var monitor struct {
+		Spec struct {
+			Selector struct {
+				MatchLabels map[string]string
+			}
+			PodMetricsEndpoints []struct {
+				Port, Path, Scheme string
+				TLSConfig          struct{ ServerName string }
+			}
+		}
+	}
+	text, err := yaml.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &monitor); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"app.kubernetes.io/name": account}, monitor.Spec.Selector.MatchLabels); diff != "" {
+		t.Error(diff)
+	}
+	for _, endpoint := range monitor.Spec.PodMetricsEndpoints {
+		if endpoint.Port != port || endpoint.Scheme != "https" || endpoint.TLSConfig.ServerName != account+"."+namespace+".svc" {
+			t.Errorf("%+v", endpoint)
+		}
+		paths = append(paths, endpoint.Path)
+	}
+	return paths
+}
+
+// TestMetricsAreKubeAPIServers: what has a name of kube-apiserver's has its type, its labels and its buckets; and what
+// the dashboard and the alerts ask for is there.
+func TestMetricsAreKubeAPIServers(t *testing.T) {
+	cluster := deployed(t)
+	f := launch(t, cluster, func(c *facade.Config) { c.SLIMetrics = true })
+	f.AwaitReady(t)
+	admin, err := cluster.Config("admin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := through(f, readerToken(t, cluster))
+	pods := suite.Collection(suite.ConfigMaps, suite.FirstNamespace)
+	const streaming = "?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+	for _, path := range []string{pods, pods + "?resourceVersion=0", pods + streaming, "/api/v1/namespaces/default/secrets", "/livez"} {
+		fetch(t, admin, path, http.StatusOK)
+		fetch(t, reader, path, http.StatusOK)
+	}
+	theirs := shapes(fetch(t, admin, "/metrics", http.StatusOK) + fetch(t, admin, "/metrics/slis", http.StatusOK))
+	ours := shapes(fetch(t, reader, "/metrics", http.StatusOK) + fetch(t, reader, "/metrics/slis", http.StatusOK))
+	compared := 0
+	for name, shape := range ours {
+		if !strings.HasPrefix(name, "apiserver_") && !strings.HasPrefix(name, "kubernetes_") {
+			continue
+		}
+		want, ok := theirs[name]
+		if !ok && name != "apiserver_terminated_watchers_total" { // nobody's watch was
+			t.Errorf("kube-apiserver has no %s", name)
+		}
+		if !ok {
+			continue
+		}
+		compared++
+		if diff := cmp.Diff(want, shape); diff != "" {
+			t.Errorf("%s (-kube-apiserver +listfacade):\n%s", name, diff)
+		}
+	}
+	if compared < 20 {
+		t.Errorf("%d metrics were compared", compared)
+	}
+	for _, name := range askedFor(t) {
+		if _, ok := ours[name]; !ok {
+			if _, ok = ours[histogramPart.ReplaceAllString(name, "")]; !ok {
+				t.Errorf("%s is asked for, and not told", name)
+			}
+		}
+	}
+	nobody := through(f, cluster.ConfigWithToken(cluster.Token(t, "default", "nobody", testkit.TokenOptions{})))
+	for _, path := range []string{"/metrics", "/metrics/slis"} {
+		fetch(t, nobody, path, http.StatusForbidden)
+	}
+}
+
+// fetch asks with somebody's credentials, and returns what is answered with the code.
+func fetch(t *testing.T, config *rest.Config, path string, code int) string {
+	t.Helper()
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdleConnections()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, config.Host+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != code {
+		t.Fatalf("%s: %d, want %d, %v: %.300s", path, response.StatusCode, code, err, body)
+	}
+	return string(body)
+}
+
+// shape is what a metric is like, whatever its values.
+type shape struct {
+	Type    string
+	Labels  []string
+	Buckets []string
+}
+
+var (
+	sample        = regexp.MustCompile(`(?m)^([a-zA-Z_:]+)(?:\{(.*)\})? `)
+	label         = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
+	typed         = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
+	histogramPart = regexp.MustCompile(`_(bucket|sum|count)$`)
+)
+
+// shapes are those of all metrics in Prometheus' text format.
+func shapes(text string) map[string]shape {
+	all := map[string]shape{}
+	for _, found := range typed.FindAllStringSubmatch(text, -1) {
+		all[found[1]] = shape{Type: found[2]}
+	}
+	for _, found := range sample.FindAllStringSubmatch(text, -1) {
+		name := found[1]
+		if _, ok := all[name]; !ok {
+			name = histogramPart.ReplaceAllString(name, "")
+		}
+		s := all[name]
+		for _, pair := range label.FindAllStringSubmatch(found[2], -1) {
+			into, value := &s.Labels, pair[1]
+			if pair[1] == "le" {
+				into, value = &s.Buckets, pair[2]
+			}
+			if !slices.Contains(*into, value) {
+				*into = append(*into, value)
+			}
+		}
+		slices.Sort(s.Labels)
+		all[name] = s
+	}
+	return all
+}
+
+var metricNames = regexp.MustCompile(`\b(?:apiserver_|listfacade_|kubernetes_|process_|go_)[a-zA-Z0-9_]+\{`)
+
+// askedFor are the metrics that the dashboard and the rules ask for.
+func askedFor(t *testing.T) (names []string) {
+	t.Helper()
+	for _, file := range []string{"dashboard.json", "prometheusrule.yaml"} {
+		text, err := os.ReadFile(filepath.Join(manifestsDir, monitoringDir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range metricNames.FindAllString(string(text), -1) {
+			if name = strings.TrimSuffix(name, "{"); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) < 40 {
+		t.Fatal(fmt.Sprint(len(names), " metrics are asked for"))
+	}
+	return names
+}
