@@ -13,8 +13,8 @@ import (
 // Right is something that the facade's own user may need to do.
 type Right = authorizationv1.ResourceAttributes
 
-// Has asks the upstream's authorizer whether the facade's user has a right. An error means that it did not say: it could
-// not be asked, does not know who asks, or could not evaluate all rules.
+// Has asks the upstream's authorizer whether the facade's user has a right. An error means that it did not say: it
+// could not be asked, does not know who asks, or could not evaluate all rules.
 func (c *Client) Has(ctx context.Context, right Right) (bool, error) {
 	question, err := json.Marshal(authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authorization.k8s.io/v1", Kind: "SelfSubjectAccessReview"},
