@@ -76,6 +76,9 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		if failure.NoRoom() {
 			return nil, roomless(q, 0)
 		}
+		if failure.TooLarge() {
+			return nil, forwardFor(observe.NotCached)
+		}
 		if failure.Gone() {
 			g.catalog.Forget(q.GVR)
 		}

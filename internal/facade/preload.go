@@ -129,6 +129,9 @@ func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflect
 			errs = append(errs, err)
 			continue
 		}
+		if failure := lane.Failure(); failure != nil && failure.TooLarge() {
+			continue // it is passed through: there is nothing to wait for
+		}
 		if _, err := lane.Cache.State(); err != nil {
 			filling = append(filling, lane)
 			errs = append(errs, fmt.Errorf("%s in %s is not synced", w.name, encoding.Name()))

@@ -53,13 +53,16 @@ func (f *Failure) Gone() bool {
 // NoRoom tells whether the lane ended because there is no memory for it.
 func (f *Failure) NoRoom() bool { return errors.Is(f.Err, ErrNoRoom) }
 
+// TooLarge tells whether the lane ended because it needs more memory than its resource may take.
+func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
+
 // isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
 func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
 
-// endsEpoch tells whether the lane has to be listed again.
+// endsEpoch tells whether the lane has to be listed again, if it goes on at all.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
-		errors.Is(err, errContradicted) || errors.Is(err, errReplaced)
+		errors.Is(err, errContradicted) || errors.Is(err, errReplaced) || errors.Is(err, ErrTooLarge)
 }
 
 // isUnreadable tells whether the upstream does not serve the resource as it was asked for.

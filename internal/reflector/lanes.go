@@ -97,7 +97,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		select {
 		case <-janitor.C:
 			l.stopIdle()
-			l.stopLarge()
+			l.endLarge()
 			l.trim()
 		case <-packing.C:
 			l.pack()

@@ -28,13 +28,20 @@ func TestOwnMemory(t *testing.T) {
 			t.Fatalf("the lane takes %d bytes", memory)
 		}
 		elapse(janitorEvery)
-		if r.logs.FilterMessage("lane stopped: the memory is needed").Len() != 1 {
-			t.Error("a lane that has grown goes on")
+		if failure := lane.Failure(); failure == nil || !failure.Refused || !failure.TooLarge() || failure.NoRoom() {
+			t.Fatalf("a lane that has grown goes on: %+v", failure)
 		}
-		elapse(2 * noRoomAtMost)
+		if memory := lane.Memory(); memory != 0 {
+			t.Errorf("it keeps %d bytes", memory)
+		}
+		elapse(tooLargeFor / 2)
+		if again := r.lane(t); again != lane {
+			t.Error("it is filled again before its time")
+		}
+		elapse(tooLargeFor)
 		again := r.lane(t)
 		again.AwaitSync(t.Context(), time.Hour)
-		if failure := again.Failure(); failure == nil || !failure.NoRoom() || !r.logged("it may take 2 MiB") {
+		if failure := again.Failure(); again == lane || failure == nil || !failure.TooLarge() || !r.logged("more memory than it may: 2 MiB") {
 			t.Errorf("it is filled again: %+v", failure)
 		}
 	})

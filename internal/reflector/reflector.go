@@ -111,12 +111,18 @@ func (r *Reflector) idleFor() time.Duration {
 // refusedFor is how long a refusal is believed; then the next request makes the facade ask again.
 const refusedFor = 5 * time.Second
 
+// tooLargeFor is how long a resource is taken to be larger than it may be: to find out costs a list.
+const tooLargeFor = 30 * time.Minute
+
 // overdue tells whether the lane ended, and whether it is time to try again: at once if the resource is known to have
 // changed. When there may be memory for a lane its room knows.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {
 		return false
+	}
+	if f.TooLarge() {
+		return r.Resource != now || time.Since(f.When) > tooLargeFor
 	}
 	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoRoom) || time.Since(f.When) > refusedFor
 }

@@ -26,6 +26,9 @@ func (endless) Fits(int64) bool { return true }
 // ErrNoRoom says that a lane does not fit into the memory that there is.
 var ErrNoRoom = errors.New("there is no memory for this resource")
 
+// ErrTooLarge says that a lane needs more memory than its resource may take.
+var ErrTooLarge = errors.New("the resource takes more memory than it may")
+
 // NoRoomError says of a lane that it is not filled because there is no memory for it, and when it is tried again.
 type NoRoomError struct {
 	Resource string
@@ -110,8 +113,7 @@ func (w *writer) fits(bytes int64) error {
 	}
 	w.looked = bytes
 	if w.most > 0 && bytes > w.most {
-		w.rooms.note(w.reflector.key(), bytes)
-		return fmt.Errorf("%w: it may take %d MiB", ErrNoRoom, w.most>>20)
+		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.most>>20)
 	}
 	if w.memory.Fits(0) {
 		return nil
@@ -125,12 +127,14 @@ func (w *writer) fits(bytes int64) error {
 	return fmt.Errorf("%w: %d MiB were filled of about %d; --memory-budget bounds what all lanes take", ErrNoRoom, bytes>>20, int64(needs)>>20)
 }
 
-// stopLarge stops lanes that have grown beyond what their resource may take.
-func (l *Lanes) stopLarge() {
+// endLarge ends lanes that have grown beyond what their resource may take: it is passed through from then on.
+func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
-		most := l.config.Resources[r.Resource.GVR.GroupResource()].Memory
-		if memory := r.Memory(); most > 0 && memory > most {
-			l.removeForMemory(r, memory)
+		if most := r.writer.most; most > 0 && r.Memory() > most {
+			select {
+			case r.writer.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, most>>20):
+			default: // it ends already, or is listed again
+			}
 		}
 	}
 }
