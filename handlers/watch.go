@@ -34,13 +34,13 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	}
 	sent, err := s.limiter.chargeInitial(ctx, q, lane)
 	if err != nil {
-		return err
+		return s.unlessParted(ctx, err)
 	}
 	out.atEnd(sent)
 	// It waits for a version longer than a short life, as kube-apiserver does.
 	stream, err := s.openStream(ctx, q, lane, lease, life)
 	if err != nil {
-		return err
+		return s.unlessParted(ctx, err)
 	}
 	event := q.Event // nothing of what stays holds the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
@@ -60,6 +60,14 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	sink := out.frames(q, lane.Encoding)
 	out.rest = func() error { return stream.runLeased(ctx, sink) }
 	return nil
+}
+
+// unlessParted is why a watch could not begin; that the server shuts down where that ended what it waited for.
+func (s *Server) unlessParted(ctx context.Context, err error) error {
+	if ctx.Err() != nil && s.parting.has() {
+		return errDraining
+	}
+	return err
 }
 
 // openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.

@@ -66,7 +66,7 @@ func (s *shutdown) empty(ctx context.Context) {
 	}
 }
 
-// finish ends serving: in order when the process is asked to end, and at once when a part of it has failed.
+// finish ends serving, after the delay where the process is asked to end, and without it where a part of it has failed.
 func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	f.shutdown.ask()
 	if delay := f.config.ShutdownDelay; inOrder && delay > 0 {
