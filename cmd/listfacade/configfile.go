@@ -132,6 +132,10 @@ func scalar(kind string, raw json.RawMessage) (string, error) {
 			return string(raw), nil
 		}
 		return "", errors.New("it must be a number")
+	case "duration":
+		if string(raw) == "0" { // as on the command line; other durations need a unit
+			return "0", nil
+		}
 	case "on|off":
 		if isBool { // which is what YAML makes of on and off
 			return map[bool]string{true: "on", false: "off"}[raw[0] == 't'], nil
@@ -165,7 +169,7 @@ func takeResources(raw json.RawMessage, c *facade.Config) error {
 			return fmt.Errorf("resources[%d]: each must have a resource of its own, as in deployments.apps", i)
 		}
 		own := facade.Resource{
-			Preload: r.Preload, Uncached: r.Cached != nil && !*r.Cached, FieldIndexes: r.Index, LabelIndexes: r.LabelIndex,
+			Preload: r.Preload, Cached: r.Cached, FieldIndexes: r.Index, LabelIndexes: r.LabelIndex,
 			HistoryWindow: r.HistoryWindow.Duration,
 		}
 		if r.HistoryBytes != nil {

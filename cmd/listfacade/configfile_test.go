@@ -41,13 +41,13 @@ func TestConfigFile(t *testing.T) {
 	want := facade.Defaults()
 	want.Kubeconfig, want.Port, want.GoawayChance = "a.conf", 7443, 0.01
 	want.Preload, want.ShutdownDelay, want.SendRetryAfter = []string{"pods", "nodes"}, 5*time.Second, true
-	want.MemoryBudget, want.Packing = 2<<30, facade.Packing{}
+	want.MemoryBudget, want.Packing, want.LaneIdle = 2<<30, facade.Packing{}, 0
 	want.Resources = map[schema.GroupResource]facade.Resource{
 		{Resource: "pods"}: {
 			Preload: []string{"json", "protobuf"}, LabelIndexes: []string{"app"}, FieldIndexes: []string{"status.phase"},
 			HistoryWindow: time.Hour, HistoryBytes: 1 << 30, MemoryBudget: 4 << 30,
 		},
-		{Group: "example.com", Resource: "secretthings"}: {Uncached: true},
+		{Group: "example.com", Resource: "secretthings"}: {Cached: new(bool)},
 	}
 	got, err := configured(t, head+`
 kubeconfig: a.conf
@@ -58,6 +58,7 @@ shutdownDelayDuration: 5s
 shutdownSendRetryAfter: true
 memoryBudget: 2Gi
 pack: off
+idleTimeout: 0
 resources:
 - resource: pods
   preload: [json, protobuf]

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,9 @@ var ErrCheck = errors.New("not everything would work")
 
 // checkWait bounds what the upstream may take for all of it.
 const checkWait = time.Minute
+
+// metadataOnly asks for a list without what its objects say.
+const metadataOnly = upstream.MediaJSON + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // answerLimit is how many bytes an answer may have that Check looks into.
 const answerLimit = 1 << 20
@@ -86,7 +91,7 @@ func (i *inspection) upstream(ctx context.Context) bool {
 	err := i.connect()
 	var info version.Info
 	if err == nil {
-		err = i.ask(ctx, "/version", nil, &info)
+		err = i.ask(ctx, "/version", nil, upstream.MediaJSON, &info)
 	}
 	if err == nil {
 		err = i.catalog.Refresh(ctx)
@@ -114,8 +119,8 @@ func (i *inspection) connect() (err error) {
 }
 
 // ask reads an answer of the upstream's in JSON.
-func (i *inspection) ask(ctx context.Context, path string, query url.Values, into any) error {
-	body, err := i.client.Get(ctx, upstream.Target{Path: path, Query: query}, upstream.MediaJSON, answerLimit)
+func (i *inspection) ask(ctx context.Context, path string, query url.Values, accept string, into any) error {
+	body, err := i.client.Get(ctx, upstream.Target{Path: path, Query: query}, accept, answerLimit)
 	if err == nil {
 		err = json.Unmarshal(body, into)
 	}
@@ -171,6 +176,13 @@ func (c Config) needs() []need {
 	if c.Authorization.Kubeconfig == "" {
 		add("authorization.k8s.io", "subjectaccessreviews", "", "", "nobody may read anything", "create")
 	}
+	if c.Authorization.PassThrough == "impersonate" {
+		add("", "users", "", "", "who has a certificate is not answered what is not cached", "impersonate")
+		add("", "groups", "", "", "who has a certificate is not answered what is not cached", "impersonate")
+	}
+	for _, rules := range []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"} {
+		add("rbac.authorization.k8s.io", rules, "", "", "a right that was taken ends open watches later", "list", "watch")
+	}
 	if c.Authentication.ClientCAFile == "" || c.Authentication.RequestHeaderCAFile == "" {
 		add("", "configmaps", "kube-system", "extension-apiserver-authentication", "no client certificate is known", "get")
 	}
@@ -199,7 +211,25 @@ func (i *inspection) resources(ctx context.Context) bool {
 		text, err := i.resource(ctx, w)
 		i.say("resource "+w.name, err, "%s", text)
 	}
+	i.names()
 	return true
+}
+
+// names looks whether what is said of resources is said of any.
+func (i *inspection) names() {
+	said := i.config.uncached()
+	for resource := range i.config.Resources {
+		said[resource] = true
+	}
+	for _, resource := range slices.SortedFunc(maps.Keys(said), compareResources) {
+		gvr, err := i.catalog.Match(resource.String())
+		if err == nil && gvr.GroupResource() != resource {
+			err = fmt.Errorf("it is %s", gvr.GroupResource())
+		}
+		if err != nil {
+			i.note("resource "+resource.String(), fmt.Sprintf("what is said of it means nothing now: %v", err))
+		}
+	}
 }
 
 func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
@@ -231,7 +261,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		return "", errors.New("it can be cached in none of the encodings")
 	}
 	var list metav1.PartialObjectMetadataList
-	if err := i.ask(ctx, resource.Path(""), url.Values{"limit": {"1"}}, &list); err != nil {
+	if err := i.ask(ctx, resource.Path(""), url.Values{"limit": {"1"}}, metadataOnly, &list); err != nil {
 		return "", err
 	}
 	objects := int64(len(list.Items))

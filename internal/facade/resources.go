@@ -1,8 +1,10 @@
 package facade
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +19,15 @@ type Resource struct {
 	// Preload are the encodings that it is cached in from the start, json and protobuf or one of them; none: it is
 	// cached when it is first asked for, unless Config.Preload names it.
 	Preload []string
-	// Uncached resources are always passed through.
-	Uncached bool
+	// Cached says whether it is cached at all, or always passed through; nil: as Config.Uncached says.
+	Cached *bool
 	// FieldIndexes and LabelIndexes come on top of those for all.
 	FieldIndexes, LabelIndexes []string
 	// HistoryWindow and HistoryBytes are as in Config.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
-	// MemoryBudget is how many bytes it may take in each encoding; what takes more is not cached.
+	// MemoryBudget is how many bytes it may take in each encoding; 0 is any number. What takes more is passed through,
+	// and tried again after half an hour.
 	MemoryBudget int64
 }
 
@@ -38,11 +41,13 @@ func (r Resource) validate() error {
 			return fmt.Errorf("preload %q: json or protobuf", name)
 		}
 	}
+	never := r.Cached != nil && !*r.Cached
+	r.Cached = nil
 	switch {
-	case r.Uncached && (len(r.Preload) > 0 || r.MemoryBudget > 0 || len(r.FieldIndexes) > 0 || len(r.LabelIndexes) > 0):
-		return fmt.Errorf("what is not cached has no other settings")
+	case never && !reflect.DeepEqual(r, Resource{}):
+		return errors.New("what is not cached has no other settings")
 	case r.HistoryWindow < 0 || r.HistoryBytes < 0:
-		return fmt.Errorf("a history must be above 0")
+		return errors.New("a history must be above 0")
 	case r.MemoryBudget < 0 || r.MemoryBudget > 0 && r.MemoryBudget < leastOwnMemory:
 		return fmt.Errorf("a memory budget must be at least %d bytes", leastOwnMemory)
 	}
@@ -50,8 +55,13 @@ func (r Resource) validate() error {
 }
 
 func (c Config) validateResources() error {
+	uncached := c.uncached()
 	for resource, own := range c.Resources {
-		if err := own.validate(); err != nil {
+		err := own.validate()
+		if err == nil && uncached[resource] && len(own.Preload) > 0 {
+			err = errors.New("it is to be cached from the start, and never")
+		}
+		if err != nil {
 			return fmt.Errorf("resource %s: %w", resource, err)
 		}
 	}
@@ -62,8 +72,8 @@ func (c Config) validateResources() error {
 func (c Config) uncached() map[schema.GroupResource]bool {
 	set := groupResources(c.Uncached)
 	for resource, own := range c.Resources {
-		if own.Uncached {
-			set[resource] = true
+		if own.Cached != nil {
+			set[resource] = !*own.Cached
 		}
 	}
 	return set
@@ -75,15 +85,15 @@ func (c Config) wanted() []wanted {
 	for _, name := range c.Preload {
 		all = append(all, wanted{name: name, in: encodingsOf(c.PreloadEncodings)})
 	}
-	for _, resource := range slices.SortedFunc(maps.Keys(c.Resources), func(a, b schema.GroupResource) int {
-		return strings.Compare(a.String(), b.String())
-	}) {
+	for _, resource := range slices.SortedFunc(maps.Keys(c.Resources), compareResources) {
 		if in := c.Resources[resource].Preload; len(in) > 0 {
 			all = append(all, wanted{name: resource.String(), in: encodingsOf(in)})
 		}
 	}
 	return all
 }
+
+func compareResources(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }
 
 // laneResources are the lanes' part of the settings of resources.
 func (c Config) laneResources() map[schema.GroupResource]reflector.Resource {

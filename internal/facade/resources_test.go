@@ -14,7 +14,7 @@ func TestResourcesSay(t *testing.T) {
 	c.Preload = []string{"nodes"}
 	c.Resources = map[schema.GroupResource]Resource{
 		{Resource: "pods"}: {Preload: []string{"json", "protobuf"}}, {Group: "apps", Resource: "deployments"}: {Preload: []string{"protobuf"}},
-		{Resource: "events"}: {Uncached: true}, {Resource: "services"}: {HistoryWindow: time.Hour},
+		{Resource: "events"}: {Cached: new(bool)}, {Resource: "secrets"}: {Cached: ptr(true)}, {Resource: "services"}: {HistoryWindow: time.Hour},
 	}
 	var said []string
 	for _, w := range c.wanted() {
@@ -28,7 +28,7 @@ func TestResourcesSay(t *testing.T) {
 		t.Errorf("from the start: %s, want %s", got, want)
 	}
 	uncached := c.uncached()
-	for resource, want := range map[string]bool{"secrets": true, "events": true, "pods": false, "services": false} {
+	for resource, want := range map[string]bool{"secrets": false, "configmaps": false, "events": true, "pods": false, "services": false} {
 		if uncached[schema.GroupResource{Resource: resource}] != want {
 			t.Errorf("%s is never cached: %t", resource, !want)
 		}
@@ -38,14 +38,17 @@ func TestResourcesSay(t *testing.T) {
 	}
 }
 
+func ptr[T any](v T) *T { return &v }
+
 // TestResourcesRefused: settings of a resource that cannot be meant are refused by its name.
 func TestResourcesRefused(t *testing.T) {
 	for name, own := range map[string]Resource{
 		"preload":               {Preload: []string{"yaml"}},
-		"not cached":            {Uncached: true, MemoryBudget: 1 << 30},
+		"not cached":            {Cached: new(bool), MemoryBudget: 1 << 30},
 		"at least":              {MemoryBudget: 5},
 		"a history":             {HistoryWindow: -1},
 		"a history must be abo": {HistoryBytes: -1},
+		"no other settings":     {Cached: new(bool), HistoryWindow: 1},
 	} {
 		c := Defaults()
 		c.Resources = map[schema.GroupResource]Resource{{Resource: "pods"}: own}

@@ -60,7 +60,13 @@ func TestCheck(t *testing.T) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "configmaps"}: {Preload: []string{"json"}}}
 				c.Uncached = append(c.Uncached, "configmaps")
 			}},
-			[]string{"FAIL  resource configmaps: it is to be cached from the start, and never"}, true,
+			[]string{"FAIL  configuration: resource configmaps: it is to be cached from the start, and never"}, true,
+		},
+		"what means nothing": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) {
+				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "deployments"}: {Cached: new(bool)}, {Resource: "potatoes"}: {HistoryBytes: 1}}
+			}},
+			[]string{"note  resource deployments: what is said of it means nothing now: no resource", "note  resource potatoes: "}, false,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
