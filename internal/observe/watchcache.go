@@ -60,17 +60,26 @@ const versionDigits = 1_000_000_000_000_000
 
 // Collect implements prometheus.Collector.
 func (c *watchCacheCollector) Collect(out chan<- prometheus.Metric) {
-	lanes := c.lanes()
+	lanes, sums := c.look()
 	for of, lane := range together(lanes) {
 		out <- prometheus.MustNewConstMetric(c.version, prometheus.GaugeValue, float64(lane.ResourceVersion%versionDigits), of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.objects, prometheus.GaugeValue, float64(lane.Objects), of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(lane.ObjectBytes), of.group, of.resource)
 	}
-	for of, sum := range c.add(lanes) {
+	for of, sum := range sums {
 		out <- prometheus.MustNewConstMetric(c.initializations, prometheus.CounterValue, float64(sum.epochs), of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.received, prometheus.CounterValue, float64(sum.received), of.group, of.resource)
 		out <- prometheus.MustNewConstMetric(c.terminated, prometheus.CounterValue, float64(sum.terminated), of.group, of.resource)
 	}
+}
+
+// look returns the lanes, and the counters of each resource. Scrapes take turns: one that added what it had read before
+// another did would set back what was counted last, and have it added twice.
+func (c *watchCacheCollector) look() ([]LaneStats, map[groupResource]laneCounts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lanes := c.lanes()
+	return lanes, c.add(lanes)
 }
 
 // together are the gauges of each resource that has a lane which answers.
@@ -94,10 +103,8 @@ func together(lanes []LaneStats) map[groupResource]LaneStats {
 }
 
 // add adds what lanes have counted since they were last looked at, so that a counter never goes back when a lane ends;
-// what that one counted after the last look is lost.
+// what that one counted after the last look is lost. The caller holds mu.
 func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCounts {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	now := make(map[laneID]laneCounts, len(lanes))
 	for _, lane := range lanes {
 		of := groupResource{lane.Group, lane.Resource}
