@@ -39,6 +39,14 @@ type minute struct {
 	by     [kinds]summary
 }
 
+// begin makes it another minute, in which nothing was taken; 0 is none.
+func (m *minute) begin(number int64) {
+	m.number = number
+	for by := range m.by {
+		m.by[by].clear()
+	}
+}
+
 // Clients is who took what in the last minutes. Safe for concurrent use.
 type Clients struct {
 	inflight *observe.Inflight
@@ -59,7 +67,7 @@ func NewClients(inflight *observe.Inflight) *Clients {
 }
 
 // Done implements observe.Sink.
-func (c *Clients) Done(e *observe.Event) { c.add(e, e.Charge(), e.Began.Add(e.Took)) }
+func (c *Clients) Done(e *observe.Event) { c.add(e, e.Charge()) }
 
 // collectEvery is how often is counted what requests under way have taken.
 const collectEvery = 10 * time.Second
@@ -82,19 +90,19 @@ func (c *Clients) Run(ctx context.Context) {
 func (c *Clients) collect() {
 	for _, p := range c.inflight.All() {
 		if e, cost, ok := p.Charge(); ok {
-			c.add(e, cost, time.Now())
+			c.add(e, cost)
 		}
 	}
 }
 
-// add counts a cost for the key of an event.
-func (c *Clients) add(e *observe.Event, cost observe.Cost, at time.Time) {
+// add counts a cost for the key of an event, now: when it began was read from a clock that may have been set since.
+func (c *Clients) add(e *observe.Event, cost observe.Cost) {
 	key := keyOf(e)
 	digest := key.digest(c.seed)
 	weights := [kinds]int64{cost.Bytes, int64(cost.CPU), cost.Objects, cost.Forwarded, cost.Events}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := c.minuteAt(at)
+	m := c.minuteAt(time.Now())
 	var kept *Key
 	for by, weight := range weights {
 		s := &m.by[by]
@@ -111,18 +119,22 @@ func (c *Clients) add(e *observe.Event, cost observe.Cost, at time.Time) {
 	}
 }
 
-// minuteAt is the minute of a time; the newest that there is where the clock was set back.
+// minuteAt is the minute of a time; the newest that there is where the clock went back by a minute. Where it went back
+// by more, what was counted is forgotten: Top would count those minutes, which are yet to come, as the last ones.
 func (c *Clients) minuteAt(at time.Time) *minute {
-	if number := at.Unix() / 60; number > c.now {
-		c.guard.forget()
-		c.now = number
-		m := &c.ring[number%ringSize]
-		m.number = number
-		for by := range m.by {
-			m.by[by].clear()
+	number := at.Unix() / 60
+	if number < c.now-1 {
+		for i := range c.ring {
+			c.ring[i].begin(0)
 		}
+	} else if number <= c.now {
+		return &c.ring[c.now%ringSize]
 	}
-	return &c.ring[c.now%ringSize]
+	c.guard.forget()
+	c.now = number
+	m := &c.ring[number%ringSize]
+	m.begin(number)
+	return m
 }
 
 // keep finds the key that is counted for one that has no place, and is kept.

@@ -77,6 +77,30 @@ func TestWindows(t *testing.T) {
 	})
 }
 
+// A clock that was ahead and is set back: what was counted by it is forgotten, and minutes follow each other again. A
+// minute back is none the matter.
+func TestClockSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClients(nil)
+		c.minuteAt(time.Now().Add(time.Hour))
+		ahead := event("amy", "a", 1)
+		ahead.Began = ahead.Began.Add(time.Hour)
+		for range 3 {
+			c.Done(ahead)
+			time.Sleep(time.Minute) //nolint:forbidigo // virtual time
+		}
+		for window, want := range map[time.Duration]int64{time.Minute: 1, 2 * time.Minute: 2, MaxWindow: 3} {
+			if got := c.Top(Bytes, window, 10).Total; got != want {
+				t.Errorf("%s: %d, want %d", window, got, want)
+			}
+		}
+		now := c.minuteAt(time.Now())
+		if c.minuteAt(time.Now().Add(-time.Minute)) != now {
+			t.Error("a minute back is another one")
+		}
+	})
+}
+
 // What is under way is counted while it is, and once.
 func TestUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
