@@ -1,7 +1,6 @@
 package top
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -32,7 +31,8 @@ const mostBytes = 16 << 20
 var errInterval = errors.New("--interval must be above 0")
 
 // Run asks a facade and writes what it says, once or until the context ends, which is no error. Where out is a
-// terminal, each table takes the place of the one before.
+// terminal, each table takes the place of the one before, and so does the error of a question that failed, after which
+// the next is asked; once, it is returned.
 func Run(ctx context.Context, config *rest.Config, o Options, out io.Writer) error {
 	if o.Interval <= 0 {
 		return errInterval
@@ -55,19 +55,21 @@ type facade struct {
 	at     *url.URL // of Path
 }
 
-// look asks again and again.
+// look asks again and again. A question that fails is no end, unless it is the only one.
 func look(ctx context.Context, f *facade, o Options, out io.Writer) error {
 	ticker := time.NewTicker(o.Interval)
 	defer ticker.Stop()
 	for {
 		ranking, err := f.ask(ctx, o)
-		if err == nil {
-			err = show(out, ranking, o.Once)
-		}
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil || o.Once:
+		case err == nil:
+			err = show(out, ranking, o.Once)
+		case !o.Once: // the next answer may be another
+			err = put(out, err.Error()+"\n", false)
+		}
+		if err != nil || o.Once {
 			return err
 		}
 		select {
@@ -119,22 +121,28 @@ func reasonOf(body []byte) string {
 // clearScreen empties a terminal and goes to its upper left corner.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// show writes a table. A terminal has as much of it as it is large, since a line that is broken is hard to read.
+// show writes a table.
 func show(out io.Writer, ranking *accounting.Ranking, once bool) error {
 	ranking.Sanitize()
-	var text bytes.Buffer
+	var text strings.Builder
 	if err := ranking.WriteText(&text); err != nil {
 		return err
 	}
+	return put(out, text.String(), once)
+}
+
+// put writes a text in the place of the one before. A terminal has as much of it as it is large, since a line that is
+// broken is hard to read.
+func put(out io.Writer, text string, once bool) error {
 	width, height, isTerminal := sizeOf(out)
 	switch {
-	case isTerminal && !once:
-		_, err := io.WriteString(out, clearScreen+fitted(text.String(), width, height))
-		return err
-	case !once:
-		text.WriteByte('\n')
+	case once:
+	case isTerminal:
+		text = clearScreen + fitted(text, width, height)
+	default:
+		text += "\n"
 	}
-	_, err := out.Write(text.Bytes())
+	_, err := out.Write([]byte(text))
 	return err
 }
 

@@ -84,6 +84,29 @@ func TestAgain(t *testing.T) {
 	}
 }
 
+// A question that fails stands in the place of a table, and the next one is asked.
+func TestFailsAndGoesOn(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int64
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) == 2 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = w.Write([]byte("not now"))
+			return
+		}
+		_, _ = w.Write([]byte(answer))
+	}))
+	t.Cleanup(s.Close)
+	out := &ended{tables: 2, end: cancel}
+	again := options
+	again.Once = false
+	config := &rest.Config{Host: s.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	if err := Run(ctx, config, again, out); err != nil || asked.Load() < 3 || strings.Count(out.String(), `503 Service Unavailable: "not now"`) != 1 {
+		t.Errorf("asked %d times: %v\n%s", asked.Load(), err, out)
+	}
+}
+
 // What is wrong is said, whoever says it.
 func TestErrors(t *testing.T) {
 	var asked atomic.Int64
