@@ -194,6 +194,9 @@ func (w *Watcher) Progress() RV {
 	return w.progress
 }
 
+// Initial tells whether Next has initial events left to return.
+func (w *Watcher) Initial() bool { return w.snapshot != nil }
+
 // Close ends the watch and leaves nothing behind. It is idempotent.
 func (w *Watcher) Close() {
 	if w.closed.Swap(true) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // Authenticator says who asks.
@@ -21,6 +22,7 @@ type Authenticator interface {
 
 // authenticate is the second station: it says who asks.
 func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
+	defer q.Event.Waited(observe.Authenticating, q.Event.Waiting(observe.Authenticating))
 	token, spaced := bearerToken(r.Header), isSpaced(r.Header)
 	caller, err := s.authenticator.Authenticate(r)
 	if err != nil && q.subject == aboutHealth && r.Header.Get("Authorization") == "" {

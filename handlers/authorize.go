@@ -69,6 +69,7 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 	if err != nil {
 		return nil, err
 	}
+	q.Event.Encoding = lane.Encoding.Name()
 	if err := g.await(ctx, q, lane); err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ func TestEvents(t *testing.T) {
 	core := func(verb string) observe.Event {
 		return observe.Event{
 			User: auth.Kubeconfig().Name(), Method: "GET", Verb: verb, Version: "v1", Resource: "configmaps", Scope: "cluster",
-			Discovered: true, Source: observe.FromCache, Code: http.StatusOK,
+			Discovered: true, Source: observe.FromCache, Encoding: "json", LaneRV: 4, Code: http.StatusOK,
 		}
 	}
 	with := func(e observe.Event, change func(*observe.Event)) observe.Event { change(&e); return e }
@@ -34,7 +34,7 @@ func TestEvents(t *testing.T) {
 			e.Plan, e.Looked, e.Selector = "Any", 3, "label a exists"
 		}),
 		"/api/v1/configmaps?limit=2": with(core("list"), func(e *observe.Event) {
-			e.Plan, e.Looked, e.Returned = "MostRecent", 2, 2
+			e.Plan, e.Looked, e.Returned, e.Proof = "MostRecent", 2, 2, "rollcall"
 		}),
 		"/api/v1/namespaces/ns/configmaps/a?resourceVersion=0": with(core("get"), func(e *observe.Event) {
 			e.Plan, e.Looked, e.Returned, e.Scope, e.Namespace, e.Name = "Any", 1, 1, "resource", "ns", "a"
@@ -43,22 +43,25 @@ func TestEvents(t *testing.T) {
 			e.Plan, e.Looked, e.Code, e.Scope, e.Namespace, e.Name = "Any", 1, http.StatusNotFound, "resource", "ns", "x"
 		}),
 		"/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=1&resourceVersion=0": with(core("watch"), func(e *observe.Event) {
-			e.Plan, e.Returned, e.Scope, e.Namespace = "Any", 3, "namespace", "ns"
+			e.Plan, e.Returned, e.Scope, e.Namespace, e.LongRunning = "Any", 3, "namespace", "ns", true
 		}),
 		"/api/v1/namespaces/ns/configmaps/a": with(core("get"), func(e *observe.Event) {
-			e.Plan, e.Source, e.Reason = "MostRecent", observe.FromUpstream, observe.Unproven
+			e.Plan, e.Source, e.Reason, e.LaneRV = "MostRecent", observe.FromUpstream, observe.Unproven, 0
 			e.Scope, e.Namespace, e.Name = "resource", "ns", "a"
 		}),
 		"/api/v1/namespaces/ns/configmaps/a/status": with(core("get"), func(e *observe.Event) {
+			e.Encoding, e.LaneRV = "", 0
 			e.Discovered, e.Subresource, e.Source, e.Reason, e.Code = false, "status", observe.FromUpstream, observe.NotARead, 404
 			e.Scope, e.Namespace, e.Name = "resource", "ns", "a"
 		}),
 		"/api/v1/unknowns": with(core("list"), func(e *observe.Event) {
+			e.Encoding, e.LaneRV = "", 0
 			e.Discovered, e.Resource, e.Source, e.Reason, e.Code = false, "unknowns", observe.FromUpstream, observe.Undiscovered, 404
 		}),
 		"/api/v1": {User: auth.Kubeconfig().Name(), Method: "GET", Verb: "get", Source: observe.FromCache, Code: http.StatusOK},
 		"/livez":  {User: auth.Kubeconfig().Name(), Method: "GET", Verb: "get", Source: observe.FromFacade, Code: http.StatusOK},
 		"/api/v1/configmaps?timeout=x": with(core("list"), func(e *observe.Event) {
+			e.Encoding, e.LaneRV = "", 0
 			e.User, e.Discovered, e.Source, e.Code = "", false, observe.FromFacade, http.StatusBadRequest
 		}),
 	} {
@@ -70,11 +73,11 @@ func TestEvents(t *testing.T) {
 			response, body := f.get(t, target)
 			got := f.events.last()
 			want.URI = target
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(observe.Event{}, "AuditID", "Client", "UserAgent", "Bytes", "Began",
-				"Took", "Waits")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(observe.Event{}, "AuditID", "Client", "UserAgent", "Bytes", "RawBytes", "Began",
+				"Took", "Waits", "Started")); diff != "" {
 				t.Errorf("%s: %s", target, diff)
 			}
-			if got.Source != observe.FromUpstream && got.AuditID != response.Header.Get("Audit-Id") || got.Bytes != int64(len(body)) || got.Client == "" ||
+			if got.Source != observe.FromUpstream && got.AuditID != response.Header.Get("Audit-Id") || got.Bytes != int64(len(body)) || got.RawBytes != got.Bytes || got.Client == "" ||
 				got.UserAgent == "" || got.Began.IsZero() {
 				t.Errorf("%s: %+v", target, got)
 			}

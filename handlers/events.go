@@ -76,12 +76,14 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 
 func (b *bodySink) begin() error {
 	b.out.reply.w.WriteHeader(http.StatusOK)
+	b.out.reply.answering(http.StatusOK)
 	return b.out.Flush()
 }
 
 // sendAhead sends what was compressed ahead, at the latest when it is settled: a list's pages leave together.
 func (b *bodySink) sendAhead(frames *wire.Deflated) error {
 	b.owed = true
+	b.out.reply.event.RawBytes += int64(frames.Length())
 	return wire.WriteMemberAhead(b.out, frames)
 }
 
@@ -96,6 +98,7 @@ func (b *bodySink) settle() error {
 func (b *bodySink) send(frames []byte) error {
 	var err error
 	b.owed = false
+	b.out.reply.event.RawBytes += int64(len(frames))
 	if b.gzip {
 		err = wire.WriteMember(b.out, frames)
 	} else {

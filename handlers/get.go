@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/observe"
@@ -29,13 +30,15 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	if err != nil {
 		return err
 	}
-	q.Event.Looked = 1
+	q.Event.Looked, q.Event.LaneRV = 1, uint64(state.RV())
 	object, ok := state.Get(q.prefix() + q.Name)
 	if !ok {
 		return notFound(q.GVR.GroupResource(), q.Name)
 	}
 	q.Event.Returned = 1
+	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
 	body := out.body(q.media, lane.Encoding)
+	defer func() { q.Event.RawBytes = body.Length() }()
 	if err := body.WriteObject(state.Shape(), q.media.form(wire.Whole), object.Item()); err != nil {
 		return err
 	}

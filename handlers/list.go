@@ -38,7 +38,10 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if tooLargeYAML(q, state, p) {
 		return forwardFor(observe.TooLargeYAML)
 	}
+	q.Event.LaneRV = uint64(state.RV())
+	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
 	body := out.body(q.media, lane.Encoding)
+	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
 		Shape: state.Shape(), Form: q.media.form(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
 	}

@@ -29,9 +29,11 @@ func (s *Server) stateFor(
 	case anyAge:
 		return state, nil
 	case mostRecent: // a State that holds everything written before the request (semantics 10.5)
-		if state, err = lane.Recent(ctx, q.arrived, answer); err != nil {
+		state, proof, err := lane.Recent(ctx, q.arrived, answer)
+		if err != nil {
 			return nil, forwardFor(observe.Unproven)
 		}
+		q.Event.Proof = proof.String()
 		return state, nil
 	case notOlderThan:
 		return s.reached(ctx, lane, p.rv, answer)

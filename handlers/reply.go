@@ -24,6 +24,7 @@ type reply struct {
 	w       middleware.WrapResponseWriter
 	r       *http.Request // for the handshake of a websocket, and the form of an error
 	event   *observe.Event
+	told    observe.Follower // told of the request on its way; nil when nobody is
 	log     *zap.Logger
 	timeout time.Duration       // for each piece
 	until   time.Time           // when the whole answer must be with the client; zero for what runs long
@@ -31,6 +32,7 @@ type reply struct {
 	forms   *wire.Forms         // of pages in compressed lists
 	entered bool                // Live was told of the request
 	out     timedWriter
+	answers bool // it was said that the answer to a request that runs long begins
 
 	progress observe.Progress // of event, as others see it
 
@@ -111,8 +113,29 @@ func (o *reply) leaveTo(first int) {
 func (o *reply) finish() *observe.Event {
 	_ = o.out.end()
 	e := o.event
-	e.Code, e.Bytes, e.Took = o.w.Status(), max(int64(o.w.BytesWritten()), o.progress.Bytes()), time.Since(e.Began)
+	if e.LongRunning {
+		o.answering(o.w.Status()) // with an error, or with nothing, if it has not begun
+	}
+	if code := o.w.Status(); code != 0 {
+		e.Code = code
+	}
+	e.Bytes, e.Took = max(int64(o.w.BytesWritten()), o.progress.Bytes()), time.Since(e.Began)
+	if e.RawBytes == 0 && o.header().Get("Content-Encoding") == "" {
+		e.RawBytes = e.Bytes
+	}
 	return e
+}
+
+// answering says, once, that the answer to a request that runs long begins.
+func (o *reply) answering(code int) {
+	if o.answers {
+		return
+	}
+	o.answers = true
+	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
+	if o.told != nil {
+		o.told.Answering(o.event)
+	}
 }
 
 // header is what the answer begins with.

@@ -51,6 +51,7 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	}
 	q.info = info
 	describe(e, info)
+	e.LongRunning = q.runsLong()
 	q.timeout = v.timeout
 	if q.reason == "" { // what cannot be read is refused before its timeout is looked at
 		if q.timeout, err = v.timeoutOf(q); err != nil {

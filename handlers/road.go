@@ -21,7 +21,7 @@ type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Re
 func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
-		out.turns, out.forms = s.turns, s.forms
+		out.turns, out.forms, out.told = s.turns, s.forms, s.told
 		s.inflight.Enter(&out.progress)
 		defer func() { s.inflight.Leave(&out.progress); s.sink.Done(out.finish()) }()
 		defer s.left(out)
@@ -53,6 +53,9 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	out.progress.Known()
+	if err := s.received(q); err != nil {
+		return err
+	}
 	switch {
 	case !q.allowsMethod():
 		return errMethod
@@ -80,6 +83,14 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return errTimeUp
 	}
 	return err
+}
+
+// received tells that it is known who asks.
+func (s *Server) received(q *Request) error {
+	if s.told == nil {
+		return nil
+	}
+	return s.told.Received(q.Event)
 }
 
 // enter asks the authorizer, and opens the lane that the request may read, if there is one. What a path means that is

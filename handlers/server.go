@@ -31,7 +31,7 @@ type Config struct {
 	// SelfReviewer answers reviews of oneself; nil where every caller acts as the kubeconfig's user.
 	SelfReviewer SelfReviewer
 	Forms        *wire.Forms  // keeps what pages look like in compressed lists
-	Sink         observe.Sink // is told of each request when it is over
+	Sink         observe.Sink // is told of each request when it is over, and on its way if it is an observe.Follower
 	// Inflight shows requests while they are under way; nil does not, and leaves /debug/requests and /debug/watches to the
 	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
 	Inflight *observe.Inflight
@@ -57,6 +57,8 @@ type Config struct {
 	WatchMaxAge time.Duration
 	// BookmarkInterval is the time between a watch's bookmarks.
 	BookmarkInterval time.Duration
+	// SlowWatchLag is how long a watch may be behind before a Follower is told; 0 means that it never is.
+	SlowWatchLag time.Duration
 	// Limits are how much callers may have under way.
 	Limits Limits
 	// Memory is what large answers and watches take theirs of; nil is any amount.
@@ -95,6 +97,7 @@ type Server struct {
 	parting *parting
 	door    door
 	sink    observe.Sink
+	told    observe.Follower // the sink, if it is one
 
 	inflight *observe.Inflight
 	clients  *accounting.Clients
@@ -103,7 +106,7 @@ type Server struct {
 
 // times are how long things may take or last; see Config.
 type times struct {
-	maxStaleness, minWatch, watchAge, bookmarks, write time.Duration
+	maxStaleness, minWatch, watchAge, bookmarks, write, watchLag time.Duration
 }
 
 // New makes the handler of everything that the facade serves.
@@ -116,6 +119,7 @@ func New(c Config) http.Handler {
 		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
+			watchLag: c.SlowWatchLag,
 		},
 		forms:   c.Forms,
 		turns:   semaphore.NewWeighted(yamlAtOnce),
@@ -129,5 +133,6 @@ func New(c Config) http.Handler {
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory
 	s.limiter.ahead = semaphore.NewWeighted(c.Memory.Share(aheadShare, aheadOverall))
+	s.told, _ = c.Sink.(observe.Follower)
 	return s.routes()
 }

@@ -43,7 +43,8 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 			_, _ = io.Copy(io.Discard, conn)
 			gone()
 		}()
-		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing, progress: &o.progress})
+		o.answering(http.StatusSwitchingProtocols)
+		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing, event: o.event, progress: &o.progress})
 		_ = conn.Close()
 		<-heard
 	}})
@@ -85,6 +86,7 @@ type socketSink struct {
 	conn    *websocket.Conn
 	timeout time.Duration
 	framing wire.Framing
+	event   *observe.Event
 
 	progress *observe.Progress
 }
@@ -105,6 +107,7 @@ func (s *socketSink) send(frames []byte) error {
 // message sends a string as text, bytes as they are.
 func (s *socketSink) message(content any) error {
 	now := time.Now()
+	defer s.event.Waited(observe.Writing, now)
 	if err := s.conn.SetWriteDeadline(now.Add(s.timeout)); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // timedWriter is who knows how long a client may take: for each piece the server's write timeout, and for the last of
@@ -22,10 +24,11 @@ type timedWriter struct {
 
 // Write implements io.Writer.
 func (t *timedWriter) Write(p []byte) (int, error) {
-	if err := t.begin(); err != nil {
+	began := time.Now()
+	if err := t.begin(began); err != nil {
 		return 0, err
 	}
-	defer t.guard.accepted()
+	defer t.accepted(began)
 	n, err := t.reply.w.Write(p)
 	t.reply.progress.Wrote(n)
 	return n, err
@@ -33,12 +36,13 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 
 // Flush sends what was written, before something is waited for: no deadline stands meanwhile.
 func (t *timedWriter) Flush() error {
-	if err := t.begin(); err != nil {
+	began := time.Now()
+	if err := t.begin(began); err != nil {
 		return err
 	}
 	err := t.control.Flush()
 	t.reply.progress.Wrote(0)
-	t.guard.accepted()
+	t.accepted(began)
 	if err != nil || t.stands.IsZero() {
 		return err
 	}
@@ -46,16 +50,21 @@ func (t *timedWriter) Flush() error {
 	return t.control.SetWriteDeadline(t.stands)
 }
 
-// begin says until when what is written next must be accepted.
-func (t *timedWriter) begin() error {
-	now := time.Now()
+// begin says until when what is written from now on must be accepted.
+func (t *timedWriter) begin(now time.Time) error {
 	if t.reply.until.IsZero() {
-		t.guard.watch(t, now.Add(t.reply.timeout))
+		t.guard.watch(t, now)
 	} else if err := t.arm(now); err != nil {
 		return err
 	}
 	t.reply.progress.Writes(now)
 	return nil
+}
+
+// accepted ends a piece, and counts what it took.
+func (t *timedWriter) accepted(began time.Time) {
+	t.guard.accepted()
+	t.reply.event.Waited(observe.Writing, began)
 }
 
 // arm sees to it that a deadline stands that leaves a piece its time, and an eighth of it more at most.
@@ -85,26 +94,31 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// guard breaks a stream of which a piece is not accepted in time. While all of them are, its timer goes off once in a
-// write timeout at most, and finds nothing to do.
+// guard breaks a stream of which a piece is not accepted in time, and says so of a watch that is behind. While all is
+// well its timer goes off once in a write timeout, or in the time that a watch may be behind, at most, and finds
+// nothing to do.
 type guard struct {
 	mu    sync.Mutex
 	due   time.Time   // when the piece under way must be accepted; zero when there is none
 	timer *time.Timer // nil before the first piece
 	set   bool        // the timer is running
+	lag   lag         // of a watch
 }
 
 // watch begins a piece of a writer, which is always the same.
-func (g *guard) watch(t *timedWriter, due time.Time) {
+func (g *guard) watch(t *timedWriter, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.due = due // not before one that the timer is set to: the timeout is the same for all pieces
-	switch {
-	case g.set:
-	case g.timer == nil:
-		g.timer = time.AfterFunc(time.Until(due), func() { g.look(t.control) })
-	default:
-		g.timer.Reset(time.Until(due))
+	g.due = now.Add(t.reply.timeout) // not before one that the timer is set to: the timeout is the same for all pieces
+	g.lag.begin(now)
+	if g.set {
+		return
+	}
+	wait := g.lag.first(t.reply.timeout)
+	if g.timer == nil {
+		g.timer = time.AfterFunc(wait, func() { g.look(t.control) })
+	} else {
+		g.timer.Reset(wait)
 	}
 	g.set = true
 }
@@ -120,14 +134,20 @@ func (g *guard) accepted() {
 func (g *guard) look(control *http.ResponseController) {
 	g.mu.Lock() // held while the deadline is set, which must not happen when the reply is finished
 	defer g.mu.Unlock()
-	if g.set = !g.due.IsZero(); !g.set {
+	writing := !g.due.IsZero()
+	if g.set = writing || g.lag.behind(); !g.set {
 		return
 	}
-	if left := time.Until(g.due); left > 0 {
-		g.timer.Reset(left)
+	now := time.Now()
+	if writing && !now.Before(g.due) {
+		_ = control.SetWriteDeadline(longAgo)
 		return
 	}
-	_ = control.SetWriteDeadline(longAgo)
+	wait := g.lag.look(now, writing)
+	if writing {
+		wait = min(wait, g.due.Sub(now))
+	}
+	g.timer.Reset(wait)
 }
 
 // longAgo is a deadline that breaks off whatever is being written.
@@ -137,7 +157,7 @@ var longAgo = time.Unix(1, 0)
 func (g *guard) end() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.due = time.Time{}
+	g.due, g.lag = time.Time{}, lag{}
 	if g.timer != nil {
 		g.timer.Stop()
 	}
@@ -150,6 +170,14 @@ type pacedWriter struct {
 }
 
 func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
+
+// WriteHeader begins the answer.
+func (p *pacedWriter) WriteHeader(code int) {
+	p.ResponseWriter.WriteHeader(code)
+	if reply := p.sink.reply; reply.event.LongRunning {
+		reply.answering(code)
+	}
+}
 
 // Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }

@@ -44,12 +44,13 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	}
 	event := q.Event // nothing of what stays holds the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
-	stream.initial, stream.events.meter = sent, s.live.Watch(event)
+	stream.initial, stream.events.meter, stream.caughtUp = sent, s.live.Watch(event), out.caughtUp
 	if stream.watcher != nil {
 		out.progress.Watching(stream.watcher)
 	} else {
 		out.progress.Answering()
 	}
+	out.tellLag(s.times.watchLag, func(behind time.Duration) { s.lagging(event, stream, lane, behind) })
 	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
 	out.atEnd(func() { end.Stop() })
 	if q.upgrade {
@@ -164,6 +165,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	if err != nil {
 		return nil, 0, err
 	}
+	q.Event.LaneRV = uint64(max(p.rv, watcher.Progress()))
 	return watcher, max(p.rv, watcher.Progress()), nil
 }
 
@@ -180,6 +182,7 @@ type watchStream struct {
 	revoked     <-chan struct{} // closed when the right to the watch has ended
 	initial     func()          // called when the initial events were sent, and again
 	parting     *parting
+	caughtUp    func() // called when the client has accepted everything, and again
 }
 
 func (s *watchStream) close() {
@@ -218,6 +221,7 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 			return err
 		}
 		s.initial()
+		s.caughtUp()
 		s.events.progress.Rests()
 		goesOn := s.wait(ctx, more)
 		s.events.progress.Wakes()

@@ -114,6 +114,10 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.BoolVar(&c.SLIMetrics, "expose-sli-metrics", c.SLIMetrics,
 		"add apiserver_request_sli_duration_seconds to /metrics; rules that compute the cluster's availability from it count the "+
 			"facade's requests in")
+	f.DurationVar(&c.Slow.Request, "slow-request-threshold", c.Slow.Request,
+		"a request that takes longer has a line in the log, with who asked for what and what it waited for; 0 writes none")
+	f.DurationVar(&c.Slow.WatchLag, "slow-watch-lag", c.Slow.WatchLag,
+		"a watch that is behind for longer has a line in the log, while it is; 0 writes none")
 	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may get that path")
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // Config is every knob of the process, which is why it is long. Names follow kube-apiserver's.
@@ -77,6 +78,8 @@ type Config struct {
 	LogFormat, LogLevel string
 	// SLIMetrics adds the histogram apiserver_request_sli_duration_seconds to the metrics.
 	SLIMetrics bool
+	// Slow is what the log has a line about; nothing is slow where it is 0.
+	Slow observe.SlowLimits
 	// Profiling serves /debug/pprof to whoever may connect.
 	Profiling bool
 }
@@ -93,5 +96,6 @@ func Defaults() Config {
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
+		Slow: observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 	}
 }

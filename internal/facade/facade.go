@@ -93,12 +93,17 @@ func (f *Facade) newHandler() http.Handler {
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
-		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log)},
+		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),
 		Inflight: f.inflight, Clients: f.clients,
 		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
-		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
+		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
 	}))
+}
+
+// sinks are told of each request.
+func (f *Facade) sinks() observe.Sinks {
+	return observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log), observe.NewSlowLog(f.log, f.config.Slow)}
 }
 
 // limits are those of callers who are told apart.

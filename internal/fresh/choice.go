@@ -6,15 +6,21 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// proof is a way to show that a lane is fresh, or the way without: byUpstream.
-type proof int
+// Proof is a way to show that a lane is fresh, or the way without: byUpstream.
+type Proof int
 
 const (
-	byUpstream proof = iota // no proof: the upstream answers
+	byUpstream Proof = iota // no proof: the upstream answers
 	byProbe
 	byRollCall
 	byFence
+	byFill // the lane was filled after the request had arrived
 )
+
+// String returns the proof's name in logs; empty when there was none.
+func (p Proof) String() string {
+	return [...]string{"", "probe", "rollcall", "fence", "fill"}[p]
+}
 
 // choose says how a read is proven after what was tried in vain; byUpstream at first. It weighs what a way takes the
 // upstream against the answer, which is never the dearer one:
@@ -25,7 +31,7 @@ const (
 //     are by then (callRoll).
 //   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
 //     means.
-func (p *Prover) choose(s *cache.State, answer Answer, tried proof) proof {
+func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
 	callable := p.mayCallRoll(s)
 	shared := answer.price() > 2*requestPrice || p.company.Load() > 1
 	switch {

@@ -116,33 +116,34 @@ func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
 	return reading.rv, err
 }
 
-// Recent is a State with every write that was finished before the request arrived. ErrUnproven means that this could
-// not be shown, or not for less than it takes the upstream to give the answer itself. ctx is the request's: when the
-// answer is small, the upstream is taken to be busy with it instead until ctx ends.
-func (p *Prover) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, error) {
+// Recent is a State with every write that was finished before the request arrived, and how that was shown. ErrUnproven
+// means that this could not be shown, or not for less than it takes the upstream to give the answer itself. ctx is the
+// request's: when the answer is small, the upstream is taken to be busy with it instead until ctx ends.
+func (p *Prover) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Proof, error) {
 	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
-		return p.lane.State() // the request that made the lane start, and those that waited with it
+		state, err := p.lane.State() // the request that made the lane start, and those that waited with it
+		return state, byFill, err
 	}
 	p.membership.seek(p.filler.Start)
 	p.company.Add(1)
-	state, err := p.prove(ctx, answer)
+	state, proof, err := p.prove(ctx, answer)
 	if err == nil || !answer.Small() {
 		p.company.Add(-1)
-		return state, err
+		return state, proof, err
 	}
 	p.turns.occupy()
 	context.AfterFunc(ctx, func() { p.company.Add(-1) })
-	return nil, err
+	return nil, proof, err
 }
 
 // prove tries what choose says, until one succeeds or nothing is left that is worth it.
-func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, error) {
+func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof, error) {
 	before, err := p.lane.State()
 	if err != nil {
-		return nil, err
+		return nil, byUpstream, err
 	}
 	if p.distrusted.Load() {
-		return nil, ErrUnproven
+		return nil, byUpstream, ErrUnproven
 	}
 	now := reading{}
 	for tried := byUpstream; ; {
@@ -150,17 +151,18 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, error)
 		case byProbe:
 			state, at, err := p.proveByProbe(ctx)
 			if proven := err == nil || ctx.Err() != nil || at.store == nil; proven {
-				return state, err
+				return state, byProbe, err
 			}
 			now = at
 		case byRollCall:
 			if state, err := p.proveByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
-				return state, err
+				return state, byRollCall, err
 			}
 		case byFence:
-			return p.proveByFence(ctx, now)
+			state, err := p.proveByFence(ctx, now)
+			return state, byFence, err
 		default:
-			return nil, ErrUnproven
+			return nil, byUpstream, ErrUnproven
 		}
 	}
 }

@@ -160,7 +160,7 @@ func (l *testLane) read(t *testing.T, answer Answer) cache.RV {
 	l.upstream.mu.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	state, err := l.prover.Recent(ctx, time.Now(), answer)
+	state, _, err := l.prover.Recent(ctx, time.Now(), answer)
 	if errors.Is(err, ErrUnproven) {
 		<-time.After(time.Millisecond) // the upstream answers
 		return 0
@@ -338,19 +338,19 @@ func TestContradiction(t *testing.T) {
 		rv := quiet.write(t, "a")
 		quiet.stored = map[string]cache.RV{"ns/b": rv} // as in another history
 		<-time.After(time.Second)
-		if state, err := quiet.prover.Recent(t.Context(), time.Now(), some); !errors.Is(err, ErrUnproven) {
+		if state, _, err := quiet.prover.Recent(t.Context(), time.Now(), some); !errors.Is(err, ErrUnproven) {
 			t.Errorf("proven: %v", state)
 		}
 		if quiet.contradict != 1 {
 			t.Errorf("told %d times", quiet.contradict)
 		}
 		// Until it is listed again nothing proves it, a probe at the very version included.
-		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
+		if _, _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
 			t.Errorf("proven before the new list: %v", err)
 		}
 		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes("ns", "b", nil, nil), rv, wire.Item{})})
 		quiet.prover.Replaced()
-		if _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
+		if _, _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
 			t.Errorf("not proven after the new list: %v", err)
 		}
 	})

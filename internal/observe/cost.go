@@ -36,8 +36,10 @@ func (e *Event) cost() Cost {
 	if e.Verb == "watch" {
 		c.Events = int64(e.Returned)
 	}
-	for _, waited := range e.Waits {
-		c.CPU -= waited
+	for step, waited := range e.Waits {
+		if Step(step) != Encoding { // which is work
+			c.CPU -= waited
+		}
 	}
 	if e.Progress != nil {
 		c.CPU = e.Progress.busy(e.Took)

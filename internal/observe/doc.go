@@ -11,5 +11,5 @@
 // others see the request's Progress, which is in the Inflight of its server, and of the Event what Progress says is
 // settled: operators are shown what is open, and what it takes is counted before it ends.
 // Metrics are told of requests that are under way, too: of those that run long nothing else would be known for half an
-// hour.
+// hour. Those that are Followers are told on the way, too.
 package observe

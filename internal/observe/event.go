@@ -12,23 +12,26 @@ const (
 	FromFacade   Source = "facade"
 )
 
-// Step is a part of a request's way on which it may have to wait.
+// Step is a part of a request's way that takes time, most of them because it may have to wait.
 type Step int
 
-// The steps at which a request waits for somebody else.
+// The steps at which a request waits for somebody else, and the one at which it works.
 const (
-	Discovering Step = iota // for discovery, of a resource that is not known
-	Authorizing             // for the authorizer
-	Syncing                 // for a lane that is being filled
-	Queueing                // for a place among the requests that are passed through
-	Proving                 // for the proof that the cache is fresh, or for the version that was asked for
-	Asking                  // for the upstream's answer, passed through or kept
+	Discovering    Step = iota // for discovery, of a resource that is not known
+	Authorizing                // for the authorizer
+	Syncing                    // for a lane that is being filled
+	Queueing                   // for a place among the requests that are passed through
+	Proving                    // for the proof that the cache is fresh, or for the version that was asked for
+	Asking                     // for the upstream's answer, passed through or kept
+	Authenticating             // for the authenticator
+	Encoding                   // not at all: what the answer's bytes took to make
+	Writing                    // for the client, to accept the answer's bytes
 	steps
 )
 
 // String returns the step's name in logs.
 func (s Step) String() string {
-	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking"}[s]
+	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking", "authenticating", "encoding", "writing"}[s]
 }
 
 // Event is all that is known of one request when it is over. It is filled as the request goes on, by the goroutine that
@@ -57,11 +60,20 @@ type Event struct {
 	Looked   int    // objects whose facts were compared with what was asked for
 	Returned int    // objects or watch events sent, bookmarks included
 
-	Code  int
-	Bytes int64 // of the body, after compression
-	Began time.Time
-	Took  time.Duration
-	Waits [steps]time.Duration
+	Encoding string // json or protobuf, of the lane that was read; empty when none was
+	LaneRV   uint64 // the resourceVersion of the lane that the answer shows, or begins at; 0 when none was read
+	Proof    string // how the lane was proven fresh: fill, probe, rollcall or fence; empty when it had not to be
+
+	Code     int
+	Bytes    int64 // of the body, after compression
+	RawBytes int64 // of the body, before compression; 0 when the upstream compressed it
+	// LongRunning: kube-apiserver does not bound its time either, as a watch's or a log's.
+	LongRunning bool
+	Started     time.Duration // until the answer to a long-running request began; 0 when it did not
+	Lagged      time.Duration // the longest time that a watch was behind, if it was for longer than --slow-watch-lag
+	Began       time.Time
+	Took        time.Duration
+	Waits       [steps]time.Duration
 
 	// Progress is what others see of the request while it is under way; nil where nobody looks. It holds all of the
 	// answer, so who copies an Event leaves it out.
@@ -86,13 +98,66 @@ func (e *Event) Waited(step Step, since time.Time) {
 	}
 }
 
+// Encoded adds the time since the answer's bytes began to be made, less what the client took to accept them. written is
+// what Waits[Writing] was then.
+func (e *Event) Encoded(since time.Time, written time.Duration) {
+	e.Waits[Encoding] += time.Since(since) - (e.Waits[Writing] - written)
+}
+
 // Sink is told of each request when it is over. It must not keep the Event, and must be safe for concurrent use.
 type Sink interface {
 	Done(e *Event)
 }
 
-// Sinks tells several sinks.
+// Follower is a Sink that is told of requests while they go on, too, each time by the goroutine of the request. It must
+// not keep the Event, and must be safe for concurrent use.
+type Follower interface {
+	Sink
+	// Received is told of a request when it is known who asks, before anything is done for it. An error refuses it.
+	Received(e *Event) error
+	// Answering is told when the answer to a long-running request begins.
+	Answering(e *Event)
+	// Lagging is told of a watch that is behind, again and again while it is. The goroutine of the request waits for its
+	// client meanwhile, and Lagging is called by another.
+	Lagging(e *Event, by Lag)
+}
+
+// Lag is how far a watch is behind its lane.
+type Lag struct {
+	For    time.Duration // since it had everything
+	Sent   int           // events that were sent, bookmarks included; the last of them may still be on their way
+	SentRV uint64        // up to which version it was sent everything; 0 while that is not known
+	LaneRV uint64        // which version its lane is at
+	// Initial: its initial events are still being sent.
+	Initial bool
+}
+
+// Sinks tells several sinks, and those of them that are Followers more.
 type Sinks []Sink
+
+// Received implements Follower. The first error counts, and all are told.
+func (s Sinks) Received(e *Event) (err error) {
+	s.follow(func(f Follower) {
+		if refused := f.Received(e); err == nil {
+			err = refused
+		}
+	})
+	return err
+}
+
+// Answering implements Follower.
+func (s Sinks) Answering(e *Event) { s.follow(func(f Follower) { f.Answering(e) }) }
+
+// Lagging implements Follower.
+func (s Sinks) Lagging(e *Event, by Lag) { s.follow(func(f Follower) { f.Lagging(e, by) }) }
+
+func (s Sinks) follow(tell func(Follower)) {
+	for _, sink := range s {
+		if follower, ok := sink.(Follower); ok {
+			tell(follower)
+		}
+	}
+}
 
 // Done implements Sink.
 func (s Sinks) Done(e *Event) {

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -23,6 +24,39 @@ func TestSinks(t *testing.T) {
 	sinks.Done(&Event{AuditID: "x"})
 	if told["one"] != "x" || told["two"] != "x" {
 		t.Errorf("told: %v", told)
+	}
+}
+
+// Followers among the sinks are told of requests on their way, and any of them can refuse one.
+func TestFollowers(t *testing.T) {
+	first, second := &follower{}, &follower{err: errors.New("no")}
+	sinks := Sinks{first, sinkFunc(func(*Event) {}), second}
+	err := sinks.Received(&Event{})
+	sinks.Answering(&Event{})
+	sinks.Lagging(&Event{}, Lag{})
+	if !errors.Is(err, second.err) || first.told != 3 || second.told != 3 {
+		t.Errorf("%v, %d and %d", err, first.told, second.told)
+	}
+}
+
+// follower is a Follower that counts.
+type follower struct {
+	told int
+	err  error
+}
+
+func (f *follower) Done(*Event)           {}
+func (f *follower) Received(*Event) error { f.told++; return f.err }
+func (f *follower) Answering(*Event)      { f.told++ }
+func (f *follower) Lagging(*Event, Lag)   { f.told++ }
+
+// What bytes took to make is what is left of the time when the client's part is taken off.
+func TestEncoded(t *testing.T) {
+	var e Event
+	e.Waits[Writing] = 3 * time.Second
+	e.Encoded(time.Now().Add(-time.Hour), time.Second)
+	if got := e.Waits[Encoding].Round(time.Second); got != time.Hour-2*time.Second {
+		t.Errorf("encoding took %s", got)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestRecentSharesProbes(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 1000 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 2 {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 2 {
 					t.Errorf("recent: %v", err)
 				}
 			})
@@ -59,7 +59,7 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 		})
 		first, answers := make(chan cache.RV, 1), make(chan cache.RV, 10)
 		ask := func(answers chan<- cache.RV) {
-			state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+			state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 			if err != nil {
 				t.Error(err)
 				answers <- 0
@@ -100,7 +100,7 @@ func TestFence(t *testing.T) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		now := cache.RV(r.Elsewhere())
-		if _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("in brief: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -109,7 +109,7 @@ func TestFence(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
 					t.Errorf("in full: %v", err)
 				}
 			})
@@ -148,7 +148,7 @@ func TestFenceOvertakesTheWatch(t *testing.T) {
 		synctest.Wait()
 		r.Put("ns/b", "1")
 		r.Delete("ns/a")
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Fatal(err)
 		}
 		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
@@ -192,7 +192,7 @@ func TestUnproven(t *testing.T) {
 				r.Elsewhere()
 				r.Elsewhere()
 				began := time.Now()
-				if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
+				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven: %v", err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
@@ -220,14 +220,14 @@ func TestProbeFails(t *testing.T) {
 			var wait sync.WaitGroup
 			for range 10 {
 				wait.Go(func() {
-					if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
+					if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
 						t.Errorf("%s: proven", name)
 					}
 				})
 			}
 			wait.Wait()
 			r.Script(testkit.AskProbe, nil)
-			if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+			if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 				t.Errorf("after %s: %v", name, err)
 			}
 		}
@@ -246,8 +246,8 @@ func TestRecentOfACallerWhoLeaves(t *testing.T) {
 		})
 		ctx, leave := context.WithCancel(t.Context())
 		left, stayed := make(chan error, 1), make(chan error, 1)
-		go func() { _, err := lane.Recent(ctx, time.Now(), fresh.Endless()); left <- err }()
-		go func() { _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); stayed <- err }()
+		go func() { _, _, err := lane.Recent(ctx, time.Now(), fresh.Endless()); left <- err }()
+		go func() { _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); stayed <- err }()
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
@@ -266,7 +266,7 @@ func TestEventsAreNotFenced(t *testing.T) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("proven: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -286,7 +286,7 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 		lane := r.synced(t)
 		before := r.Asked(testkit.AskProbe)
 		for range 2 {
-			if state, err := lane.Recent(t.Context(), arrived, fresh.Endless()); err != nil || uint64(state.RV()) != rv {
+			if state, _, err := lane.Recent(t.Context(), arrived, fresh.Endless()); err != nil || uint64(state.RV()) != rv {
 				t.Errorf("recent: %v", err)
 			}
 		}
@@ -294,7 +294,7 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 			t.Errorf("%d probes", n)
 		}
 		elapse(time.Millisecond)
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskProbe) - before; n != 1 {
@@ -336,7 +336,7 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				if listed.Len() != 2 || uint64(listed.RV()) != gone-1 {
 					t.Errorf("readers see %d objects at %d, of which one is gone at %d", listed.Len(), listed.RV(), gone)
 				}
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven with %d objects: %v", state.Len(), err)
 				}
 				close(second)
@@ -351,7 +351,7 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 						t.Errorf("who watches from the list sees %v instead of the deletion of %s", e, key)
 					}
 				}
-				state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+				state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 				if how == "roll call" && (err != nil || state.Len() != 0 || uint64(state.RV()) != gone) {
 					t.Errorf("not proven when all are gone: %v", err)
 				}
@@ -367,7 +367,7 @@ func TestFencesGoOn(t *testing.T) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Fatal(err)
 		}
 		elapse(fencesFor + 5*time.Second)
@@ -405,7 +405,7 @@ func TestNoFenceBetweenEpochs(t *testing.T) {
 		}
 		proving := make(chan error, 1)
 		go func() {
-			_, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+			_, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 			proving <- err
 		}()
 		elapse(time.Second)

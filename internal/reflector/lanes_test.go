@@ -58,7 +58,7 @@ func TestLanesStop(t *testing.T) {
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
 			t.Errorf("State after the end: %v", err)
 		}
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
 			t.Error("a stopped lane was proven fresh")
 		}
 		if watcher.Next(); watcher.Err() == nil {
@@ -88,13 +88,13 @@ func TestReflectorsStopInTheMiddle(t *testing.T) {
 				case testkit.AskRoll:
 					lane := r.synced(t)
 					r.Script(ask, hang)
-					go func() { _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless()) }()
+					go func() { _, _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless()) }()
 				case testkit.AskFence:
 					r.noRollCalls()
 					lane := r.synced(t)
 					r.Script(ask, hang)
 					r.Elsewhere()
-					go func() { _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless()) }()
+					go func() { _, _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless()) }()
 				case testkit.AskList:
 					r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
 					r.Script(ask, hang)

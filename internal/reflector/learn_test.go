@@ -170,14 +170,14 @@ func TestRestored(t *testing.T) {
 				}
 				if how == "resume" {
 					r.DropWatches()
-				} else if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
+				} else if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
 					t.Error("what the upstream lost was proven fresh")
 				}
 				elapse(time.Minute)
 				if diff := cmp.Diff([]string{"ns/old@6"}, contents(t, lane)); diff != "" {
 					t.Error(diff)
 				}
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 6 {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 6 {
 					t.Errorf("the lane is not fresh again: %v", err)
 				}
 			})

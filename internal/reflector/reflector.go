@@ -71,9 +71,9 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, came func() b
 }
 
 // Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to
-// prove. fresh.ErrUnproven means that this could not be shown, or not for less than it takes the upstream to give the
-// answer itself. ctx is the request's.
-func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, error) {
+// prove, and how it was. fresh.ErrUnproven means that this could not be shown, or not for less than it takes the
+// upstream to give the answer itself. ctx is the request's.
+func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Proof, error) {
 	return r.prover.Recent(ctx, arrived, answer)
 }
 

@@ -32,7 +32,7 @@ func TestRollCall(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
 					t.Errorf("recent: %v", err)
 				}
 			})
@@ -78,12 +78,12 @@ func TestRollCallOfOtherObjects(t *testing.T) {
 				r.DropWatches()
 				synctest.Wait()
 				change(r)
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 					t.Errorf("proven: %v, %v", state, err)
 				}
 				close(release)
 				elapse(time.Minute) // the watch is opened again after a pause
-				if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
+				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
 					t.Errorf("not proven when all is there: %v", err)
 				}
 			})
@@ -100,7 +100,7 @@ func TestRollCallWaitsForEvents(t *testing.T) {
 			_, _ = w.Write([]byte(`{"metadata":{"resourceVersion":"4"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"3"}},` +
 				`{"metadata":{"namespace":"ns","name":"a","resourceVersion":"2"}}]}`))
 		})
-		state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+		state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 		if err != nil || state.RV() != 4 || state.Len() != 2 {
 			t.Errorf("recent: %v", err)
 		}
@@ -115,7 +115,7 @@ func TestNoRollCall(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
-		if _, err := lane.Recent(t.Context(), time.Now(), oneObject); !errors.Is(err, fresh.ErrUnproven) {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), oneObject); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("alone, with none to share with: %v", err)
 		}
 		for i := range rollCallObjects {
@@ -123,7 +123,7 @@ func TestNoRollCall(t *testing.T) {
 		}
 		synctest.Wait()
 		elapse(time.Second)
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskRoll); n != 0 {
@@ -141,7 +141,7 @@ func TestSetBackBelowARollCall(t *testing.T) {
 		for range 10 {
 			r.Elsewhere()
 		}
-		shown, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
+		shown, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 		if err != nil || uint64(shown.RV()) != r.RV() {
 			t.Fatalf("shown is %v, %v", shown, err)
 		}
@@ -190,7 +190,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 		}
 		r.Elsewhere()
 		shown := cache.RV(0)
-		if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
+		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
 			shown = state.RV()
 		}
 		r.Script(testkit.AskWatch, nil)
@@ -202,7 +202,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 		if now := stateOf(t, lane).RV(); now < shown {
 			t.Errorf("readers are shown %d, and then %d", shown, now)
 		}
-		if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
+		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
 			t.Errorf("not proven when all is over: %v", err)
 		}
 	})
@@ -218,7 +218,7 @@ func TestRollCallOfEnormousMetadata(t *testing.T) {
 		})
 		for range 3 {
 			r.Elsewhere()
-			if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+			if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -237,7 +237,7 @@ func TestRollCallBehindABurst(t *testing.T) {
 			elapse(time.Millisecond)
 		}
 		now := cache.RV(r.Elsewhere())
-		if state, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
+		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
 			t.Errorf("recent: %v", err)
 		}
 		if n := r.Asked(testkit.AskFence); n != 0 {
@@ -260,7 +260,7 @@ func TestRollCallFails(t *testing.T) {
 				r.Script(testkit.AskRoll, answer)
 				for range 3 {
 					r.Elsewhere()
-					if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+					if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 						t.Error(err)
 					}
 				}
@@ -271,7 +271,7 @@ func TestRollCallFails(t *testing.T) {
 				elapse(rollCallPause)
 				r.Elsewhere()
 				before := r.Asked(testkit.AskFence)
-				if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || r.Asked(testkit.AskFence) != before {
+				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || r.Asked(testkit.AskFence) != before {
 					t.Errorf("not called over again: %v", err)
 				}
 			})
@@ -288,7 +288,7 @@ func TestRollCallContradicts(t *testing.T) {
 		at := stateOf(t, lane).RV()
 		r.Script(testkit.AskRoll, text(fmt.Sprintf(
 			`{"metadata":{"resourceVersion":"%d"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"%d"}}]}`, at, at)))
-		if state, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
+		if state, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("proven: %v", state)
 		}
 		r.Script(testkit.AskRoll, nil)
@@ -296,7 +296,7 @@ func TestRollCallContradicts(t *testing.T) {
 		if r.contradicted.Load() != 1 || r.relisted.Load() != 1 {
 			t.Errorf("counted %d times, listed again %d times", r.contradicted.Load(), r.relisted.Load())
 		}
-		if _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
+		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Errorf("after the new list: %v", err)
 		}
 	})

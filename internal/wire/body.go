@@ -65,6 +65,7 @@ func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
 	*object = shape.AppendObject((*object)[:0], f, it, time.Now())
 	w := io.Writer(b)
 	if b.filter == nil && len(*object) <= compressFrom {
+		b.member.length += int64(len(*object))
 		w = b.member.w // it is known not to be compressed, so that nothing has to be held back
 	}
 	_, err := w.Write(*object)
@@ -73,6 +74,9 @@ func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
 	}
 	return err
 }
+
+// Length is how many bytes the body has so far, before it is compressed.
+func (b *Body) Length() int64 { return b.member.length }
 
 // Close completes the body; it does not close the writer below.
 func (b *Body) Close() error {

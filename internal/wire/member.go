@@ -22,6 +22,7 @@ type member struct {
 	out      *bufio.Writer
 	flate    *flate.Writer // of what is compressed as it comes; nil when that is not under way
 	sum      checksum
+	length   int64 // of what was written, before it is compressed
 }
 
 // compressing tells whether the body is known to be large.
@@ -29,6 +30,11 @@ func (m *member) compressing() bool { return m.out != nil }
 
 // Write implements io.Writer.
 func (m *member) Write(p []byte) (int, error) {
+	m.length += int64(len(p))
+	return m.write(p)
+}
+
+func (m *member) write(p []byte) (int, error) {
 	switch {
 	case !m.allowed:
 		return m.w.Write(p)
@@ -64,6 +70,7 @@ func (m *member) splice(d *Deflated) error {
 		return err
 	}
 	m.sum.join(d)
+	m.length += int64(d.Length())
 	_, err := m.out.Write(d.blocks)
 	return err
 }
@@ -81,7 +88,7 @@ func (m *member) begin() error {
 	if len(held) == 0 {
 		return nil
 	}
-	_, err := m.Write(held)
+	_, err := m.write(held)
 	return err
 }
 

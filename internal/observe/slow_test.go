@@ -1,0 +1,97 @@
+package observe
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+)
+
+// A slow request leaves one line, with what is asked first; a fast one leaves none.
+func TestSlowRequest(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	slow := NewSlowLog(zap.New(core), SlowLimits{Request: 500 * time.Millisecond})
+	e := &Event{
+		AuditID: "x", User: "alice", UserAgent: strings.Repeat("u", 1<<20), Client: "10.0.0.1:4711", Verb: "list", URI: "/api/v1/pods?limit=5",
+		Group: "apps", Resource: "deployments", Scope: "cluster", Plan: "MostRecent", Source: FromCache, Looked: 7, Returned: 5,
+		RawBytes: 100, Bytes: 10, Encoding: "json", LaneRV: 9, Proof: "probe", Code: 200,
+	}
+	e.Waits[Proving], e.Waits[Writing] = 400*time.Millisecond, 200*time.Millisecond
+	for took, lines := range map[time.Duration]int{500 * time.Millisecond: 0, 501 * time.Millisecond: 1} {
+		e.Took = took
+		slow.Done(e)
+		entries := logs.FilterMessage("slow request").TakeAll()
+		if len(entries) != lines {
+			t.Fatalf("%s: %d lines", took, len(entries))
+		}
+		if lines == 0 {
+			continue
+		}
+		fields := entries[0].ContextMap()
+		for name, want := range map[string]any{
+			"auditID": "x", "user": "alice", "srcIP": "10.0.0.1", "verb": "list", "uri": "/api/v1/pods?limit=5", "resource": "deployments",
+			"scope": "cluster", "rvMode": "MostRecent", "source": "cache", "forwardReason": "", "objectsScanned": int64(7),
+			"objectsReturned": int64(5), "bytes": int64(100), "wireBytes": int64(10), "lane": "deployments.apps json", "laneRV": uint64(9),
+			"proof": "probe", "took": took,
+		} {
+			if fields[name] != want {
+				t.Errorf("%s is %v, want %v", name, fields[name], want)
+			}
+		}
+		if len(fields["userAgent"].(string)) != maxSlowText {
+			t.Errorf("a user agent of %d bytes", len(fields["userAgent"].(string)))
+		}
+		steps := fields["steps"].(map[string]any)
+		if len(steps) != 2 || steps["proving"] != 400*time.Millisecond || steps["writing"] != 200*time.Millisecond {
+			t.Errorf("steps: %v", steps)
+		}
+	}
+}
+
+// What runs long is slow when it takes long to begin, and is not for its age.
+func TestSlowBeginning(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	slow := NewSlowLog(zap.New(core), SlowLimits{Request: time.Second})
+	slow.Answering(&Event{Verb: "watch", LongRunning: true, Started: 2 * time.Second})
+	slow.Done(&Event{Verb: "watch", LongRunning: true, Started: 2 * time.Second, Took: time.Hour})
+	if logs.Len() != 1 {
+		t.Errorf("%v", logs.All())
+	}
+	slow.Done(&Event{Verb: "watch", LongRunning: true, Took: time.Hour, Lagged: time.Minute})
+	if logs.FilterMessage("slow watch ended").Len() != 1 {
+		t.Errorf("%v", logs.All())
+	}
+}
+
+// Without a threshold nothing is slow, and above the level nothing is counted as left out.
+func TestSlowOff(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	NewSlowLog(zap.New(core), SlowLimits{}).Done(&Event{Took: time.Hour})
+	if logs.Len() != 0 {
+		t.Errorf("%v", logs.All())
+	}
+}
+
+// However much is slow, few lines are written, and the next says how many were left out.
+func TestSlowLinesAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		core, logs := observer.New(zap.InfoLevel)
+		slow := NewSlowLog(zap.New(core), SlowLimits{Request: time.Second})
+		for range 1000 {
+			slow.Done(&Event{Took: time.Minute})
+		}
+		if logs.Len() != slowLinesAtOne {
+			t.Fatalf("%d lines", logs.Len())
+		}
+		<-time.After(time.Second)
+		slow.Done(&Event{Took: time.Minute})
+		slow.Done(&Event{Took: time.Minute})
+		entries := logs.All()[slowLinesAtOne:]
+		if len(entries) != 2 || entries[0].ContextMap()["leftOut"] != int64(1000-slowLinesAtOne) || entries[1].ContextMap()["leftOut"] != nil {
+			t.Errorf("%v", entries)
+		}
+	})
+}
