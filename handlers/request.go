@@ -33,7 +33,7 @@ const (
 	aboutDocument                // discovery, OpenAPI, the version
 	aboutAnything                // whatever else the upstream may serve
 	aboutHealth                  // the facade's own health
-	aboutFacade                  // the facade's own metrics and profiles
+	aboutFacade                  // the facade's own metrics, profiles and log
 )
 
 // own tells what the facade answers about itself and never passes on.

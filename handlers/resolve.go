@@ -125,7 +125,8 @@ func (q *Request) allowsMethod() bool {
 	case q.subject == aboutHealth:
 		return true
 	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
-		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath)
+		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath) ||
+			q.method == http.MethodPut && isAboutLevel(q.url.Path)
 	case isReview(q):
 		return true
 	case connectSubresources.Has(q.info.Subresource) || q.info.Verb == verbProxy:
@@ -133,6 +134,11 @@ func (q *Request) allowsMethod() bool {
 	default:
 		return q.method == http.MethodGet || q.method == http.MethodHead
 	}
+}
+
+// isAboutLevel tells the paths by which the log's level is changed.
+func isAboutLevel(path string) bool {
+	return path == observe.VerbosityPath || path == observe.LevelPath
 }
 
 // discoverRead finds what a request for objects is about, or says why the cache is not asked.

@@ -41,6 +41,12 @@ func (s *Server) routes() http.Handler {
 		r.Handle(profilesPath, profiles) // which redirects to what is below it
 		r.Handle(profilesPath+"/*", profiles)
 	}
+	if s.level != nil {
+		level := s.road(aboutFacade, s.setLevel)
+		for _, path := range []string{"/debug/flags", "/debug/flags/", observe.VerbosityPath, observe.LevelPath} {
+			r.Handle(path, level)
+		}
+	}
 	either := func(rest http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			if isDocument(r.URL.Path) {
@@ -67,6 +73,12 @@ func serve(handler http.Handler) answer {
 		out.hand(handler)
 		return nil
 	}
+}
+
+// setLevel answers about the log's level, and changes it.
+func (s *Server) setLevel(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+	out.hand(s.level.Handler(q.Caller.Name()))
+	return nil
 }
 
 // isDocument tells the paths that are answered from kept copies of the upstream's answers.

@@ -36,10 +36,11 @@ type Config struct {
 	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
-	Metrics  http.Handler // answers /metrics
-	SLIs     http.Handler // answers /metrics/slis; nil leaves the path to the upstream
-	Live     Live         // is told of requests that are under way; nil is nobody
-	Profiles http.Handler // answers below /debug/pprof/; nil leaves the path to the upstream
+	Metrics  http.Handler   // answers /metrics
+	SLIs     http.Handler   // answers /metrics/slis; nil leaves the path to the upstream
+	Live     Live           // is told of requests that are under way; nil is nobody
+	Profiles http.Handler   // answers below /debug/pprof/; nil leaves the path to the upstream
+	Level    *observe.Level // of the log, which whoever may can change; nil leaves the paths to the upstream
 	Log      *zap.Logger
 	Checks   []Check
 
@@ -89,6 +90,7 @@ type Server struct {
 	metrics, slis http.Handler
 	live          Live
 	profiles      http.Handler
+	level         *observe.Level
 	checks        []Check
 
 	forms   *wire.Forms
@@ -116,7 +118,7 @@ func New(c Config) http.Handler {
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		limiter:   newLimiter(c.Draining, c.RequestTimeout),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, checks: c.Checks,
+		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 			watchLag: c.SlowWatchLag,

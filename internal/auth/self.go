@@ -61,7 +61,7 @@ func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
 
 // Authorize returns a grant for the attributes, a *DeniedError, ErrStale or an *UnavailableError. Two questions need no
 // review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells
-// about itself (its health, metrics, profiles) is for whoever may use its kubeconfig.
+// about itself (its health, metrics, profiles, log) is for whoever may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {

@@ -80,6 +80,10 @@ type Config struct {
 	SLIMetrics bool
 	// Slow is what the log has a line about; nothing is slow where it is 0.
 	Slow observe.SlowLimits
+	// Level changes how much is logged; nil where nobody may. Run makes it, with the log.
+	Level *observe.Level
+	// DebugSocket is where profiles and the log's level are served to whoever may open it, a path; empty for nowhere.
+	DebugSocket string
 	// Profiling serves /debug/pprof to whoever may connect.
 	Profiling bool
 }

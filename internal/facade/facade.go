@@ -95,7 +95,7 @@ func (f *Facade) newHandler() http.Handler {
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),
 		Inflight: f.inflight, Clients: f.clients,
-		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Log: f.log, Checks: f.checks(),
+		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Level: c.Level, Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
 	}))

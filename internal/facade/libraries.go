@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log"
+	"strconv"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/zap"
@@ -22,6 +23,14 @@ const maxRecord = 1 << 10
 // global. It is for before anything else runs.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
+}
+
+// setVerbosity says how much the libraries log, in the whole process.
+func setVerbosity(to uint32) {
+	var level klog.Level
+	if err := level.Set(strconv.FormatUint(uint64(to), 10)); err != nil {
+		panic("BUG: a number is no verbosity: " + err.Error())
+	}
 }
 
 // librarySink is a logr.LogSink.

@@ -5,19 +5,27 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// newLogger writes to stderr, for people or for machines.
-func newLogger(c Config) (*zap.Logger, error) {
+// newLogger writes to stderr, for people or for machines, at a level that can be changed.
+func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
-		return nil, fmt.Errorf("--log-level: %w", err)
+		return nil, nil, fmt.Errorf("--log-level: %w", err)
 	}
 	settings := zap.NewProductionConfig()
 	if c.LogFormat == "console" {
 		settings = zap.NewDevelopmentConfig()
 		settings.Development, settings.DisableStacktrace = false, true
 	}
-	settings.Level, settings.DisableCaller = zap.NewAtomicLevelAt(level), true
-	return settings.Build()
+	settings.DisableCaller = true
+	notices, err := settings.Build() // at the level that it has by itself, which shows every change
+	if err != nil {
+		return nil, nil, err
+	}
+	settings.Level = zap.NewAtomicLevelAt(level)
+	log, err := settings.Build()
+	return log, observe.NewLevel(settings.Level, notices, setVerbosity), err
 }

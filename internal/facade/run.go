@@ -12,10 +12,12 @@ func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
 	}
-	log, err := newLogger(c)
+	log, level, err := newLogger(c)
 	if err != nil {
 		return err
 	}
+	c.Level = level
+	defer level.Stop()
 	LogLibraries(log)
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer boundGarbage()()

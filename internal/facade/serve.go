@@ -19,6 +19,11 @@ import (
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	defer f.shutdown.end()
 	asked := ctx
+	socket, err := listenDebug(f.config)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
 	lanesCtx, stopLanes := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopLanes()
 	group, ctx := errgroup.WithContext(ctx)
@@ -34,13 +39,14 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { f.access.run(lanesCtx); return nil })
 	group.Go(func() error { f.pair.run(ctx); return nil })
 	group.Go(func() error { return f.answer(listener) })
+	group.Go(func() error { return socket.run(lanesCtx) })
 	group.Go(func() error {
 		<-ctx.Done()
 		f.finish(ctx, asked.Err() != nil)
 		stopLanes()
 		return nil
 	})
-	err := group.Wait()
+	err = group.Wait()
 	f.CloseIdle() // not before the lanes' watches are closed: they keep a connection busy
 	return err
 }

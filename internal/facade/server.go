@@ -27,9 +27,13 @@ func profiles(c Config) http.Handler {
 		return nil
 	}
 	mux := http.NewServeMux()
+	addProfiles(mux)
+	return mux
+}
+
+func addProfiles(mux *http.ServeMux) {
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
 }

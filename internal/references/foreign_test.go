@@ -20,6 +20,7 @@ var foreignFlags = map[string]string{
 	"raw":                             "kubectl",
 	"server":                          "kubectl",
 	"token":                           "kubectl",
+	"unix-socket":                     "curl",
 	"watch":                           "kubectl get",
 	"etcd-compaction-interval":        "kube-apiserver",
 	"etcd-servers-overrides":          "kube-apiserver",

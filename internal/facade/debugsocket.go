@@ -1,0 +1,119 @@
+package facade
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// debugSocket serves profiles and the log's level at a unix socket that only the process' own user can open. Nobody is
+// authenticated there, and nothing that the facade holds is shown.
+type debugSocket struct {
+	path     string
+	listener net.Listener
+	made     fs.FileInfo // of the socket, so that another's is not removed
+	server   *http.Server
+}
+
+// listenDebug makes the socket; nil when there is to be none. A socket that nobody listens at any more is replaced, one
+// that somebody does is an error, as is what is no socket.
+func listenDebug(c Config) (*debugSocket, error) {
+	if c.DebugSocket == "" {
+		return nil, nil
+	}
+	if err := removeStale(c.DebugSocket); err != nil {
+		return nil, fmt.Errorf("--debug-socket-path: %w", err)
+	}
+	s := &debugSocket{path: c.DebugSocket, server: &http.Server{Handler: debugRoutes(c.Level), ReadHeaderTimeout: 10 * time.Second}}
+	if err := s.listen(); err != nil {
+		return nil, fmt.Errorf("--debug-socket-path: %w", err)
+	}
+	return s, nil
+}
+
+// removeStale removes a socket that an earlier process has left.
+func removeStale(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return fmt.Errorf("%s exists, and is not a socket", path)
+	}
+	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		_ = conn.Close()
+		return fmt.Errorf("%s is in use by a process that runs", path)
+	}
+	return os.Remove(path)
+}
+
+// listen makes the socket in a directory that nobody else may enter, so that it has its mode before anybody can open
+// it.
+func (s *debugSocket) listen() error {
+	dir, err := os.MkdirTemp(filepath.Dir(s.path), ".")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	made := filepath.Join(dir, "s")
+	listener, err := net.Listen("unix", made)
+	if err != nil {
+		return err
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // it does not know where the socket is moved to
+	if err = os.Chmod(made, 0o600); err == nil {
+		err = os.Rename(made, s.path)
+	}
+	if err == nil {
+		s.made, err = os.Lstat(s.path)
+	}
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	s.listener = listener
+	return nil
+}
+
+// run serves until the context ends, and removes the socket.
+func (s *debugSocket) run(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	defer s.remove()
+	stop := context.AfterFunc(ctx, func() { _ = s.server.Close() }) // a profile that is being taken is cut off
+	defer stop()
+	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve --debug-socket-path: %w", err)
+	}
+	return nil
+}
+
+// remove removes the socket, unless another process has put its own there.
+func (s *debugSocket) remove() {
+	if now, err := os.Lstat(s.path); err == nil && os.SameFile(now, s.made) {
+		_ = os.Remove(s.path)
+	}
+}
+
+// debugRoutes is what the socket serves.
+func debugRoutes(level *observe.Level) http.Handler {
+	mux := http.NewServeMux()
+	addProfiles(mux)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline) // not over HTTPS: who may take profiles need not see arguments
+	if level != nil {
+		mux.Handle("/debug/", level.Handler("the debug socket"))
+	}
+	return mux
+}

@@ -1,0 +1,135 @@
+package facade
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"k8s.io/klog/v2"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// socketed serves with a debug socket until the returned function is called.
+func socketed(t *testing.T, path string) (f *Facade, end func()) {
+	t.Helper()
+	level := observe.NewLevel(zap.NewAtomicLevelAt(zap.InfoLevel), zap.NewNop(), setVerbosity)
+	f = alone(t, func(c *Config) { c.DebugSocket, c.Level = path, level })
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	listener := listen(t, f)
+	go func() { served <- f.Serve(ctx, listener) }()
+	return f, func() {
+		cancel()
+		if err := <-served; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+	}
+}
+
+// through is a client of a socket.
+func through(t *testing.T, path string) *http.Client {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// askSocket asks until the socket is there.
+func askSocket(t *testing.T, client *http.Client, method, target, body string) (int, string) {
+	t.Helper()
+	for {
+		request, err := http.NewRequestWithContext(t.Context(), method, "http://facade"+target, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			if t.Context().Err() != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response.StatusCode, string(text)
+	}
+}
+
+// The socket is for the process' user alone, serves profiles and the log's level and nothing else, and goes with the
+// process.
+func TestDebugSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "debug.sock")
+	_, end := socketed(t, path)
+	client := through(t, path)
+	if code, text := askSocket(t, client, http.MethodPut, observe.VerbosityPath, "7"); code != http.StatusOK || !klog.V(7).Enabled() || klog.V(8).Enabled() {
+		t.Errorf("%d %s; klog at 7: %t", code, text, klog.V(7).Enabled())
+	}
+	if code, text := askSocket(t, client, http.MethodPut, observe.VerbosityPath, "0"); code != http.StatusOK || klog.V(1).Enabled() {
+		t.Errorf("%d %s", code, text)
+	}
+	for target, want := range map[string]int{
+		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, observe.LevelPath: 200, "/debug/flags": 200,
+		"/metrics": 404, "/api/v1/pods": 404, "/readyz": 404,
+	} {
+		if code, _ := askSocket(t, client, http.MethodGet, target, ""); code != want {
+			t.Errorf("%s: %d, want %d", target, code, want)
+		}
+	}
+	info, err := os.Lstat(path)
+	if err != nil || info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("%v: %v", info, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Errorf("%v is beside it: %v", left, err)
+	}
+	second := alone(t, func(c *Config) { c.DebugSocket = path })
+	if err := second.Serve(t.Context(), listen(t, second)); err == nil || !strings.Contains(err.Error(), "is in use by a process that runs") {
+		t.Errorf("a second process: %v", err)
+	}
+	client.CloseIdleConnections()
+	end()
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("it is left behind: %v", err)
+	}
+}
+
+// What an earlier process left is replaced; what is no socket, and where there can be none, ends the start with a word.
+func TestDebugSocketIsReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "debug.sock")
+	left, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.(*net.UnixListener).SetUnlinkOnClose(false)
+	_ = left.Close()
+	_, end := socketed(t, path)
+	if code, _ := askSocket(t, through(t, path), http.MethodGet, observe.LevelPath, ""); code != http.StatusOK {
+		t.Errorf("%d", code)
+	}
+	end()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{file: "is not a socket", filepath.Join(t.TempDir(), "a/b"): "no such file or directory"} {
+		f := alone(t, func(c *Config) { c.DebugSocket = path })
+		if err := f.Serve(t.Context(), listen(t, f)); err == nil || !strings.Contains(err.Error(), "--debug-socket-path") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "precious" {
+		t.Errorf("%s: %v", text, err)
+	}
+}
