@@ -38,12 +38,9 @@ func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q.Caller, q.Event.User = caller, caller.Name()
+	q.Caller, q.Event.User, q.Event.Caller = caller, caller.Name(), caller.Info
 	if caller.Way == auth.ByToken {
 		q.token = token
-	}
-	if impersonates(r.Header) {
-		return errImpersonation
 	}
 	return nil
 }

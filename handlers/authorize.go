@@ -36,6 +36,8 @@ func (g *gate) authorize(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
 	var denied *auth.DeniedError
+	errors.As(err, &denied)
+	q.decided(grant, denied, err)
 	switch {
 	case err == nil && grant.Covers(q.Attributes):
 		return nil
@@ -43,12 +45,26 @@ func (g *gate) authorize(ctx context.Context, q *Request) error {
 		return staleError{}
 	case q.Caller.Way == auth.ByKubeconfig && !q.subject.own():
 		return forwardFor(observe.Denied)
-	case errors.As(err, &denied):
+	case denied != nil:
 		return forbidden(q.Attributes, denied.Reason)
 	case err == nil || q.Caller.Way == auth.ByKubeconfig:
 		return forbidden(q.Attributes, "")
 	default:
 		return err
+	}
+}
+
+// decided writes down what the authorizer said.
+func (q *Request) decided(grant auth.Grant, denied *auth.DeniedError, err error) {
+	e := q.Event
+	e.PassedThrough = q.Attributes.PassedThrough
+	switch {
+	case err == nil:
+		e.Decision, e.DecisionReason = observe.Allowed, grant.Reason()
+	case denied != nil:
+		e.Decision, e.DecisionReason = observe.Forbidden, denied.Reason
+	default:
+		e.DecisionReason = "internal error" // kube-apiserver's word for whatever went wrong
 	}
 }
 

@@ -244,6 +244,7 @@ func (o *reply) writeError(err error) {
 		return
 	}
 	status := statusOf(err)
+	o.event.Status = status
 	if status.Code >= http.StatusInternalServerError && !isClients(err) {
 		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
 	}

@@ -78,7 +78,7 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 // describe writes down what the path says.
 func describe(e *observe.Event, info *request.RequestInfo) {
 	e.Verb, e.Group, e.Version, e.Resource = info.Verb, info.APIGroup, info.APIVersion, info.Resource
-	e.Subresource, e.Namespace, e.Name = info.Subresource, info.Namespace, info.Name
+	e.Subresource, e.Namespace, e.Name, e.Path = info.Subresource, info.Namespace, info.Name, info.Path
 	switch {
 	case !info.IsResourceRequest:
 	case info.Name != "":

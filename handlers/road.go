@@ -57,6 +57,8 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	switch {
+	case impersonates(q.header):
+		return errImpersonation
 	case !q.allowsMethod():
 		return errMethod
 	case upgrades(q.header) && !q.overWebsocket():
@@ -122,6 +124,7 @@ func (s *Server) recover(out *reply) {
 	}
 	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
 		zap.Stack("stack"))
+	out.event.Panicked = fmt.Sprint(reason)
 	out.fail(fmt.Errorf("panic: %v", reason))
 }
 

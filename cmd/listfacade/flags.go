@@ -26,7 +26,7 @@ func flagsOf(c *facade.Config) []flagGroup {
 	return []flagGroup{
 		set("Upstream", upstreamFlags), set("Serving", servingFlags),
 		set("Authentication", authenticationFlags), set("Authorization", authorizationFlags), set("Limits", limitFlags),
-		set("Cache", cacheFlags), set("Observing", observingFlags),
+		set("Cache", cacheFlags), set("Observing", observingFlags), set("Audit", auditFlags),
 	}
 }
 

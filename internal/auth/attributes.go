@@ -52,8 +52,12 @@ func (a Attributes) appendKey(b []byte) []byte {
 // Grant is the authorizer's proof that one request is allowed. Only this package can make one that allows anything: the
 // zero value covers nothing.
 type Grant struct {
-	key string
+	key    string
+	reason string
 }
+
+// Reason is why, in the authorizers' words; often empty.
+func (g Grant) Reason() string { return g.reason }
 
 // Covers tells whether the grant was given for these attributes.
 func (g Grant) Covers(a Attributes) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"golang.org/x/sync/singleflight"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -63,7 +64,7 @@ func (a answer) grant(key string) (Grant, error) {
 	if !a.allowed {
 		return Grant{}, &DeniedError{Reason: a.reason}
 	}
-	return Grant{key: key}, nil
+	return Grant{key: key, reason: a.reason}, nil
 }
 
 // Authorize returns a grant for the attributes, a *DeniedError, a *BusyError when the caller or all together ask too
@@ -90,7 +91,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 	known, ok := r.known(q)
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
-		return answer{known.allowed, known.reason}, pick(known.allowed, AllowedKept, DeniedKept), nil
+		return answer{known.allowed, known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil
 	case ok && known.allowed && r.config.StaleOnError > 0:
 		return r.confirm(ctx, q, known)
 	}
@@ -105,7 +106,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 // confirm asks again what was allowed before, and does not wait for long: while the upstream cannot be asked, it still
 // is, for a time.
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
-	stale := func() (answer, Outcome, error) { return answer{allowed: true}, AllowedLate, nil }
+	stale := func() (answer, Outcome, error) { return answer{true, known.reason.Value()}, AllowedLate, nil }
 	may := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
 	if may() && (r.trouble.isOn() || r.config.Upstream.Unheard() > 0) {
 		if r.trouble.mayAsk() {
@@ -251,9 +252,8 @@ func (r *Reviews) keep(q question, who *identity, asked uint64, said answer) {
 	if !q.kept || len(said.reason) > maxKeptReason {
 		return
 	}
-	v := &verdict{hash: q.hash, who: r.people.refer(q.Caller), share: q.Caller.Share(), allowed: said.allowed, asked: asked, made: time.Now()}
-	if !said.allowed {
-		v.reason = said.reason
-	}
-	r.verdicts.put(v)
+	r.verdicts.put(&verdict{
+		hash: q.hash, who: r.people.refer(q.Caller), share: q.Caller.Share(), allowed: said.allowed, reason: unique.Make(said.reason), asked: asked,
+		made: time.Now(),
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"crypto/sha256"
 	"time"
+	"unique"
 )
 
 // Limits of the verdicts that are kept.
@@ -20,8 +21,8 @@ type verdict struct {
 	who     *identity
 	share   string
 	allowed bool
-	reason  string // of a refusal
-	asked   uint64 // the epoch that the question was asked in
+	reason  unique.Handle[string] // most of one binding have the same
+	asked   uint64                // the epoch that the question was asked in
 	made    time.Time
 
 	inShare, inAll *list.Element

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
+	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
@@ -80,6 +81,8 @@ type Config struct {
 	SLIMetrics bool
 	// Slow is what the log has a line about; nothing is slow where it is 0.
 	Slow observe.SlowLimits
+	// Audit is what is written into the audit log, and where.
+	Audit audit.Config
 	// Level changes how much is logged; nil where nobody may. Run makes it, with the log.
 	Level *observe.Level
 	// DebugSocket is where profiles and the log's level are served to whoever may open it, a path; empty for nowhere.
@@ -100,6 +103,7 @@ func Defaults() Config {
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
-		Slow: observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
+		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
+		Audit: audit.DefaultConfig(),
 	}
 }

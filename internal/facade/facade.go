@@ -13,6 +13,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -37,6 +38,7 @@ type Facade struct {
 	clients    *accounting.Clients
 	preload    *preload
 	access     *access
+	audit      *audit.Log // nil when there is none
 	pair       *servingPair
 	server     *http.Server
 	shutdown   *shutdown
@@ -79,6 +81,11 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	}); err != nil {
 		return nil, err
 	}
+	if c.Audit.Enabled() {
+		if f.audit, err = audit.New(c.Audit, f.metrics, log); err != nil {
+			return nil, err
+		}
+	}
 	if f.pair, err = newServingPair(c, log); err != nil {
 		return nil, err
 	}
@@ -103,7 +110,11 @@ func (f *Facade) newHandler() http.Handler {
 
 // sinks are told of each request.
 func (f *Facade) sinks() observe.Sinks {
-	return observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log), observe.NewSlowLog(f.log, f.config.Slow)}
+	sinks := observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log), observe.NewSlowLog(f.log, f.config.Slow)}
+	if f.audit != nil {
+		sinks = append(sinks, f.audit)
+	}
+	return sinks
 }
 
 // limits are those of callers who are told apart.

@@ -40,6 +40,9 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { f.pair.run(ctx); return nil })
 	group.Go(func() error { return f.answer(listener) })
 	group.Go(func() error { return socket.run(lanesCtx) })
+	if f.audit != nil {
+		group.Go(func() error { f.audit.Run(lanesCtx); return nil })
+	}
 	group.Go(func() error {
 		<-ctx.Done()
 		f.finish(ctx, asked.Err() != nil)

@@ -46,6 +46,9 @@ func (c Config) Validate() error {
 	if err := c.validateAccess(); err != nil {
 		return err
 	}
+	if err := c.Audit.Validate(); err != nil {
+		return err
+	}
 	return c.validateDurations()
 }
 

@@ -60,6 +60,7 @@ var rooms = []room{
 	{dir: "internal/accounting", ours: []string{"internal/observe"}, never: pure},
 	// A client of a facade, which it shares the answer's form with.
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
+	{dir: "internal/audit", ours: []string{"internal/observe"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
 	// Suites on a real cluster: test files, and a doc.go that says what they ask.
@@ -77,7 +78,7 @@ var confined = []struct {
 	to     []string
 }{
 	{"go.uber.org/zap", []string{
-		"internal/facade", "handlers", "internal/reflector", "internal/auth", "internal/rbac", "internal/limit", "internal/observe", "internal/testkit",
+		"internal/facade", "handlers", "internal/reflector", "internal/auth", "internal/rbac", "internal/limit", "internal/observe", "internal/audit", "internal/testkit",
 	}},
 	{"k8s.io/client-go", []string{
 		"internal/facade", "internal/upstream", "internal/auth", "internal/rbac", "internal/top", "internal/testkit", "bench",
@@ -104,8 +105,9 @@ var confined = []struct {
 // otherModules are directories with modules of their own; they and the main module meet over HTTP only, tests included.
 var otherModules = []string{"devcluster", "test/clients"}
 
-// statusFile is the only place where a metav1.Status is written down, so that every error text has one home.
-const statusFile = "handlers/errors.go"
+// statusFiles are the only places where a metav1.Status is written down, so that every error text has one home: that of
+// answers, and that of what the audit log says of answers.
+var statusFiles = []string{"handlers/errors.go", "internal/audit/status.go"}
 
 // vague are names that say nothing about what a package holds.
 var vague = []string{"util", "utils", "common", "misc", "types", "helpers", "shared", "base"}

@@ -1,6 +1,12 @@
 package observe
 
-import "time"
+import (
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
 
 // Source says who gave an answer.
 type Source string
@@ -41,8 +47,12 @@ type Event struct {
 	Client    string // address and port
 	UserAgent string
 	User      string // in whose name the upstream is read; empty until authenticated
+	// Caller is all that is known of who asks; nil until authenticated.
+	Caller user.Info
+	// Header is what the client sent, with the Audit-Id that the answer has.
+	Header http.Header
 
-	Method, URI              string
+	Method, URI, Path        string // the path as it was read, empty where it could not be
 	Verb                     string // of RequestInfo; empty when the path could not be read
 	Group, Version, Resource string // as the path names them
 	Subresource              string
@@ -64,6 +74,18 @@ type Event struct {
 	LaneRV   uint64 // the resourceVersion of the lane that the answer shows, or begins at; 0 when none was read
 	Proof    string // how the lane was proven fresh: fill, probe, rollcall or fence; empty when it had not to be
 
+	// Decision is what the authorizer said, and DecisionReason why; nothing until it was asked. PassedThrough: it is the
+	// upstream that decides.
+	Decision       Decision
+	DecisionReason string
+	PassedThrough  bool
+	// Status is the error that the facade answered with; nil when it did not, as when the upstream did.
+	Status *metav1.Status
+	// Panicked is what a panic said that ended the request; empty when none did.
+	Panicked string
+	// Audited is what is to be written of the request into the audit log. It is the audit log's.
+	Audited Audited
+
 	Code     int
 	Bytes    int64 // of the body, after compression
 	RawBytes int64 // of the body, before compression; 0 when the upstream compressed it
@@ -78,6 +100,22 @@ type Event struct {
 	// Progress is what others see of the request while it is under way; nil where nobody looks. It holds all of the
 	// answer, so who copies an Event leaves it out.
 	Progress *Progress
+}
+
+// Decision is what the authorizer said.
+type Decision string
+
+// The decisions, as the audit log has them.
+const (
+	Undecided Decision = ""
+	Allowed   Decision = "allow"
+	Forbidden Decision = "forbid"
+)
+
+// Audited says what of a request is written into an audit log.
+type Audited struct {
+	Level string // empty when nothing is
+	Omits uint8  // a bit for each stage that is left out
 }
 
 // Waiting begins a step, and returns when.

@@ -23,6 +23,7 @@ type Metrics struct {
 	questions      *prometheus.CounterVec
 	fills          *prometheus.CounterVec
 	access         accessMetrics
+	audit          auditMetrics
 }
 
 // Sources are what is read at each scrape.
@@ -46,8 +47,9 @@ func NewMetrics(sources Sources) *Metrics {
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream or peer.", "source")
+	m.audit = newAuditMetrics()
 	for _, some := range [][]prometheus.Collector{
-		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
+		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}

@@ -69,6 +69,9 @@ func filled() *Metrics {
 // told.
 func TestNames(t *testing.T) {
 	const want = `
+apiserver_audit_event_total counter 
+apiserver_audit_level_total counter level
+apiserver_audit_requests_rejected_total counter 
 apiserver_current_inflight_requests gauge request_kind
 apiserver_longrunning_requests gauge component,group,resource,scope,subresource,verb,version
 apiserver_request_duration_seconds histogram component,dry_run,group,resource,scope,subresource,verb,version

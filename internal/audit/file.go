@@ -1,0 +1,185 @@
+package audit
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// open opens what is written to.
+func open(c Config) (io.WriteCloser, error) {
+	if c.Path == "-" {
+		return stdout{}, nil
+	}
+	f := &file{config: c, limit: int64(c.MaxSize) << 20}
+	if err := os.MkdirAll(filepath.Dir(c.Path), 0o700); err != nil {
+		return nil, err
+	}
+	return f, f.open()
+}
+
+// stdout is not closed with the log.
+type stdout struct{}
+
+// Write implements io.Writer.
+func (stdout) Write(p []byte) (int, error) { return os.Stdout.Write(p) }
+
+// Close implements io.Closer.
+func (stdout) Close() error { return nil }
+
+// file is a file that is set aside when it is full, as kube-apiserver's is: under a name with the time in it,
+// compressed if that is wanted, and removed when it is too old or there are too many. Used under one lock.
+type file struct {
+	config  Config
+	limit   int64 // bytes; 0 is none
+	out     *os.File
+	size    int64
+	tidying sync.WaitGroup
+	turn    sync.Mutex // of tidying up: one at a time
+}
+
+func (f *file) open() error {
+	out, err := os.OpenFile(f.config.Path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := out.Stat()
+	if err != nil {
+		return errors.Join(err, out.Close())
+	}
+	f.out, f.size = out, info.Size()
+	return nil
+}
+
+// Write implements io.Writer. What is written at once stays together.
+func (f *file) Write(p []byte) (int, error) {
+	if f.limit > 0 && f.size > 0 && f.size+int64(len(p)) > f.limit {
+		if err := f.rotate(); err != nil {
+			return 0, err
+		}
+	}
+	if f.out == nil { // it could not be opened again
+		if err := f.open(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := f.out.Write(p)
+	f.size += int64(n)
+	return n, err
+}
+
+// Close implements io.Closer. It waits for what is being compressed.
+func (f *file) Close() error {
+	defer f.tidying.Wait()
+	if f.out == nil {
+		return nil
+	}
+	return f.out.Close()
+}
+
+// backupTime is how the time stands in the name of a file that was full.
+const backupTime = "2006-01-02T15-04-05.000"
+
+// rotate sets the file aside and begins another.
+func (f *file) rotate() error {
+	if f.out != nil {
+		err := f.out.Close()
+		f.out = nil
+		if err != nil {
+			return err
+		}
+	}
+	beginning, end := f.nameParts()
+	aside := beginning + time.Now().UTC().Format(backupTime) + end
+	if _, err := os.Lstat(aside); err == nil {
+		return fmt.Errorf("%s: %w", aside, fs.ErrExist) // the file is full twice in a millisecond: try again
+	}
+	if err := os.Rename(f.config.Path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f.size = 0
+	f.tidying.Go(f.tidy)
+	return f.open()
+}
+
+// nameParts are what stands before and after the time in the names of files that were full.
+func (f *file) nameParts() (beginning, end string) {
+	end = filepath.Ext(f.config.Path)
+	return strings.TrimSuffix(f.config.Path, end) + "-", end
+}
+
+// compressed ends the names of files that were compressed.
+const compressed = ".gz"
+
+// tidy removes and compresses files that were full. What fails is tried again when the next one is.
+func (f *file) tidy() {
+	f.turn.Lock()
+	defer f.turn.Unlock()
+	backups := f.backups()
+	for i, backup := range backups {
+		tooMany := f.config.MaxBackups > 0 && i >= f.config.MaxBackups
+		tooOld := f.config.MaxAge > 0 && time.Since(backup.at) > time.Duration(f.config.MaxAge)*24*time.Hour
+		switch {
+		case tooMany || tooOld:
+			_ = os.Remove(backup.path)
+		case f.config.Compress && !strings.HasSuffix(backup.path, compressed):
+			_ = compress(backup.path)
+		}
+	}
+}
+
+type backup struct {
+	path string
+	at   time.Time
+}
+
+// backups are the files that were full, the newest first.
+func (f *file) backups() []backup {
+	beginning, end := f.nameParts()
+	dir, err := os.ReadDir(filepath.Dir(f.config.Path))
+	if err != nil {
+		return nil
+	}
+	var all []backup
+	for _, entry := range dir {
+		path := filepath.Join(filepath.Dir(f.config.Path), entry.Name())
+		middle, ok := strings.CutPrefix(path, filepath.Clean(beginning))
+		middle, ends := strings.CutSuffix(strings.TrimSuffix(middle, compressed), end)
+		if at, err := time.Parse(backupTime, middle); ok && ends && err == nil {
+			all = append(all, backup{path: path, at: at})
+		}
+	}
+	slices.SortFunc(all, func(a, b backup) int { return b.at.Compare(a.at) })
+	return all
+}
+
+// compress puts a compressed file in the place of one.
+func compress(path string) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	half := path + compressed + ".tmp"
+	out, err := os.OpenFile(half, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(out)
+	_, err = io.Copy(z, in)
+	if err = errors.Join(err, z.Close(), out.Close()); err != nil {
+		return errors.Join(err, os.Remove(half))
+	}
+	if err := os.Rename(half, path+compressed); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}

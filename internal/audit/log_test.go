@@ -1,0 +1,339 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// counted keeps what a Log counts.
+type counted struct {
+	mu               sync.Mutex
+	levels, errors   map[string]int
+	events, rejected int
+}
+
+func newCounted() *counted { return &counted{levels: map[string]int{}, errors: map[string]int{}} }
+
+func (c *counted) AuditLevel(level string) { c.mu.Lock(); c.levels[level]++; c.mu.Unlock() }
+func (c *counted) AuditEvent()             { c.mu.Lock(); c.events++; c.mu.Unlock() }
+func (c *counted) AuditErrors(plugin string, events int) {
+	c.mu.Lock()
+	c.errors[plugin] += events
+	c.mu.Unlock()
+}
+func (c *counted) AuditRejected() { c.mu.Lock(); c.rejected++; c.mu.Unlock() }
+
+const everything = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: Metadata\n"
+
+// logOf makes a Log of a policy in a directory of its own.
+func logOf(t testing.TB, policy string, change func(*Config)) (*Log, *counted) {
+	t.Helper()
+	c := DefaultConfig()
+	c.PolicyFile, c.Path = filepath.Join(t.TempDir(), "policy.yaml"), filepath.Join(t.TempDir(), "new/audit.log")
+	if err := os.WriteFile(c.PolicyFile, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	change(&c)
+	counts := newCounted()
+	l, err := New(c, counts, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, counts
+}
+
+// finish lets a Log write what waits.
+func (l *Log) finish() {
+	ended, end := context.WithCancel(context.Background())
+	end()
+	l.Run(ended)
+}
+
+// written are the lines of a Log, by what is looked for in each.
+func written(t *testing.T, l *Log) []string {
+	t.Helper()
+	text, err := os.ReadFile(l.config.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+func eventOf(verb, resource string) *observe.Event {
+	return &observe.Event{
+		Verb: verb, Resource: resource, Version: "v1", Scope: "cluster", Caller: &user.DefaultInfo{Name: "alice"}, Client: "10.0.0.1:1", Code: 200,
+		LongRunning: verb == "watch", Header: http.Header{},
+	}
+}
+
+// goThrough tells a Log of a whole request.
+func goThrough(l *Log, e *observe.Event) {
+	if e.Caller != nil {
+		_ = l.Received(e)
+	}
+	if e.LongRunning {
+		l.Answering(e)
+	}
+	l.Done(e)
+}
+
+// The first rule that fits says what is written, stages that are left out are, and nothing above Request is.
+func TestStages(t *testing.T) {
+	const policy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, users: [bob]}
+- {level: Metadata, verbs: [watch], omitStages: [ResponseComplete]}
+- {level: RequestResponse, resources: [{group: "", resources: [secrets]}]}
+- {level: Metadata, nonResourceURLs: [/metrics]}
+- {level: Request, verbs: [list], omitStages: []}
+- {level: Metadata, userGroups: [nobody]}
+`
+	for name, test := range map[string]struct {
+		event *observe.Event
+		want  string
+	}{
+		"a watch":      {eventOf("watch", "pods"), "Metadata ResponseStarted"},
+		"a list":       {eventOf("list", "pods"), "Request ResponseComplete"},
+		"a get":        {eventOf("get", "pods"), ""},
+		"a get, above": {eventOf("get", "secrets"), "Request ResponseComplete"},
+		"a user": {func() *observe.Event {
+			e := eventOf("list", "pods")
+			e.Caller = &user.DefaultInfo{Name: "bob"}
+			return e
+		}(), ""},
+		"a path":  {&observe.Event{Verb: "get", Path: "/metrics", Caller: &user.DefaultInfo{}, Code: 200}, "Metadata ResponseComplete"},
+		"a panic": {func() *observe.Event { e := eventOf("list", "pods"); e.Panicked = "x"; return e }(), "Request Panic"},
+		"nobody":  {func() *observe.Event { e := eventOf("watch", "pods"); e.Caller, e.Code = nil, 401; return e }(), "Metadata ResponseStarted"},
+	} {
+		l, counts := logOf(t, policy, func(*Config) {})
+		goThrough(l, test.event)
+		l.finish()
+		var got []string
+		for _, line := range written(t, l) {
+			_, level, _ := strings.Cut(line, `"level":"`)
+			_, stage, _ := strings.Cut(line, `"stage":"`)
+			got = append(got, strings.SplitN(level, `"`, 2)[0]+" "+strings.SplitN(stage, `"`, 2)[0])
+		}
+		if strings.Join(got, ", ") != test.want || counts.events != len(got) {
+			t.Errorf("%s: %q, %d events", name, got, counts.events)
+		}
+	}
+}
+
+// A request of every stage has a line for each, in order.
+func TestAllStages(t *testing.T) {
+	l, counts := logOf(t, everything, func(*Config) {})
+	goThrough(l, eventOf("watch", "pods"))
+	l.finish()
+	lines := written(t, l)
+	for i, stage := range []string{"RequestReceived", "ResponseStarted", "ResponseComplete"} {
+		if len(lines) != 3 || !strings.Contains(lines[i], `"stage":"`+stage+`"`) {
+			t.Fatalf("%q", lines)
+		}
+	}
+	if counts.levels["Metadata"] != 1 || counts.events != 3 || len(counts.errors) != 0 {
+		t.Errorf("%+v", counts)
+	}
+	if info, err := os.Stat(l.config.Path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v: %v", info, err)
+	}
+}
+
+// broken is a disk that is full.
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+func (broken) Close() error              { return nil }
+
+// While nothing can be written, requests go on and what is lost is counted; in mode blocking-strict they are refused.
+func TestFullDisk(t *testing.T) {
+	for mode, test := range map[string]struct {
+		refused          bool
+		events, rejected int
+	}{Batch: {false, 2, 0}, Blocking: {false, 2, 0}, BlockingStrict: {true, 1, 1}} {
+		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
+		_ = l.out.Close()
+		l.out = broken{}
+		e := eventOf("list", "pods")
+		if err := l.Received(e); (err != nil) != test.refused {
+			t.Errorf("%s: %v", mode, err)
+		}
+		l.Done(e)
+		l.finish()
+		if counts.errors[plugin] != test.events || counts.rejected != test.rejected {
+			t.Errorf("%s: %+v", mode, counts)
+		}
+	}
+}
+
+// In batch mode no request waits: what finds no room is dropped, counted and said, and what found room is written.
+func TestDropped(t *testing.T) {
+	core, said := observer.New(zap.InfoLevel)
+	l, counts := logOf(t, everything, func(*Config) {})
+	l.log = observe.Few(zap.New(core))
+	e := eventOf("list", "pods")
+	l.evaluate(e)
+	for range mostWaiting + 100 {
+		l.Done(e)
+	}
+	if counts.errors[buffered] != 100 {
+		t.Errorf("%+v", counts)
+	}
+	if n := said.FilterMessageSnippet("dropped").Len(); n == 0 || n > 10 {
+		t.Errorf("said %d times", n)
+	}
+	l.finish()
+	if lines := written(t, l); len(lines) != mostWaiting || l.queued.Load() != 0 {
+		t.Errorf("%d lines, %d bytes wait", len(lines), l.queued.Load())
+	}
+	l, counts = logOf(t, everything, func(*Config) {})
+	e.URI = strings.Repeat("x", 1<<20)
+	for range 40 {
+		l.Done(e)
+	}
+	if dropped := counts.errors[buffered]; dropped < 8 || l.queued.Load() > mostBytes {
+		t.Errorf("%d dropped, %d bytes wait", dropped, l.queued.Load())
+	}
+	l.finish()
+}
+
+// Many requests at once leave whole lines, all of them.
+func TestConcurrently(t *testing.T) {
+	for _, mode := range []string{Batch, Blocking} {
+		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
+		ctx, end := context.WithCancel(t.Context())
+		var running, asking sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		for i := range 20 {
+			asking.Go(func() {
+				for j := range 50 {
+					e := eventOf("list", "pods")
+					e.AuditID = fmt.Sprint(i, "-", j)
+					goThrough(l, e)
+				}
+			})
+		}
+		asking.Wait()
+		end()
+		running.Wait()
+		ids := map[string]int{}
+		for _, line := range written(t, l) {
+			_, rest, ok := strings.Cut(line, `"auditID":"`)
+			if !ok || !strings.HasPrefix(line, `{"kind":"Event"`) || !strings.HasSuffix(line, "}") {
+				t.Fatalf("%s", line)
+			}
+			ids[strings.SplitN(rest, `"`, 2)[0]]++
+		}
+		if len(ids) != 1000 || ids["3-4"] != 2 || len(counts.errors) != 0 {
+			t.Errorf("%s: %d requests, %+v", mode, len(ids), counts)
+		}
+	}
+}
+
+// The legacy format has kube-apiserver's text.
+func TestLegacyFormat(t *testing.T) {
+	l, _ := logOf(t, everything, func(c *Config) { c.Format = Legacy })
+	e := eventOf("list", "pods")
+	l.evaluate(e)
+	l.Done(e)
+	l.finish()
+	if lines := written(t, l); len(lines) != 1 || !strings.Contains(lines[0], `AUDIT: id="" stage="ResponseComplete" ip="10.0.0.1" method="list" user="alice"`) {
+		t.Errorf("%q", lines)
+	}
+}
+
+// What is wrong with a policy or a path is said at the start, by the flag's name.
+func TestWrongConfig(t *testing.T) {
+	policy := func(text string) func(*Config) {
+		return func(c *Config) {
+			c.PolicyFile, c.Path = filepath.Join(t.TempDir(), "policy"), filepath.Join(t.TempDir(), "audit.log")
+			if err := os.WriteFile(c.PolicyFile, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for want, change := range map[string]func(*Config){
+		"--audit-policy-file and --audit-log-path go together": func(c *Config) { c.Path = "-" },
+		"--audit-log-mode \"x\"":                               func(c *Config) { c.Mode = "x" },
+		"--audit-log-format \"x\"":                             func(c *Config) { c.Format = "x" },
+		"--audit-log-maxsize -1":                               func(c *Config) { c.MaxSize = -1 },
+		"--audit-policy-file: failed to read file path":        func(c *Config) { c.PolicyFile, c.Path = "/nowhere", "-" },
+		"--audit-policy-file: failed decoding":                 policy("apiVersion: v1\nkind: Pod\n"),
+		"--audit-policy-file: loaded illegal policy with 0":    policy("apiVersion: audit.k8s.io/v1\nkind: Policy\n"),
+		"Unsupported value: \"Everything\"":                    policy("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Everything}]\n"),
+		"--audit-log-path: ":                                   func(c *Config) { policy(everything)(c); c.Path = t.TempDir() },
+	} {
+		c := DefaultConfig()
+		change(&c)
+		err := c.Validate()
+		if err == nil {
+			_, err = New(c, newCounted(), zap.NewNop())
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+}
+
+// The policy that is shipped has lists and watches of objects, and who changes the log, and no single objects.
+func TestShippedPolicy(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/audit/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	leases := eventOf("watch", "leases")
+	leases.Group = "coordination.k8s.io"
+	for name, test := range map[string]struct {
+		event *observe.Event
+		want  int
+	}{
+		"list": {eventOf("list", "pods"), 1}, "watch": {eventOf("watch", "pods"), 2}, "get": {eventOf("get", "pods"), 0}, "leases": {leases, 0},
+		"level":  {&observe.Event{Verb: "put", Path: observe.LevelPath, Caller: &user.DefaultInfo{}, Code: 200}, 1},
+		"health": {&observe.Event{Verb: "get", Path: "/readyz", Caller: &user.DefaultInfo{}, Code: 200}, 0},
+	} {
+		l, _ := logOf(t, string(text), func(*Config) {})
+		goThrough(l, test.event)
+		l.finish()
+		if lines := written(t, l); len(lines) != test.want {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+}
+
+// BenchmarkRequest is what a request costs: of two events, of none, and without an audit log.
+func BenchmarkRequest(b *testing.B) {
+	const lists = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- {level: Metadata, verbs: [list, watch]}\n"
+	for name, policy := range map[string]string{"two events": everything, "none": lists} {
+		b.Run(name, func(b *testing.B) {
+			l, _ := logOf(b, policy, func(c *Config) { c.MaxBackups = 1 })
+			ctx, end := context.WithCancel(b.Context())
+			var running sync.WaitGroup
+			running.Go(func() { l.Run(ctx) })
+			e := benchEvent()
+			b.ReportAllocs()
+			for b.Loop() {
+				goThrough(l, e)
+			}
+			end()
+			running.Wait()
+		})
+	}
+}

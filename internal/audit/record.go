@@ -1,0 +1,103 @@
+package audit
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	authnv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	auditinternal "k8s.io/apiserver/pkg/apis/audit"
+
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// record is one event of the log: what there is to say of a request at a stage.
+type record struct {
+	*observe.Event
+	stage       auditinternal.Stage
+	at          time.Time
+	status      *metav1.Status // what was answered, but for a mere code; nil while nothing was
+	code        int32          // what was answered, where it is nothing but a code; else 0
+	annotations [2 + latencies]annotation
+	annotated   int
+}
+
+type annotation struct{ key, value string }
+
+// maxUserAgent is how many bytes of a user agent are written, as in kube-apiserver.
+const maxUserAgent = 1024
+
+func newRecord(e *observe.Event, stage auditinternal.Stage) record {
+	r := record{Event: e, stage: stage, at: time.Now()}
+	switch stage {
+	case auditinternal.StageRequestReceived:
+		r.at = e.Began
+		return r
+	case auditinternal.StagePanic:
+		r.status = panicked(e.Panicked)
+	default:
+		r.status, r.code = answered(e)
+	}
+	if stage == auditinternal.StageResponseComplete {
+		r.addLatencies()
+	}
+	r.decide()
+	return r
+}
+
+// userAgent is what is written of it.
+func (r *record) userAgent() string {
+	if len(r.UserAgent) > maxUserAgent {
+		return r.UserAgent[:maxUserAgent] + "...TRUNCATED"
+	}
+	return r.UserAgent
+}
+
+// annotate adds an annotation. They are added in the order of their keys, which is that of their lines.
+func (r *record) annotate(key, value string) {
+	r.annotations[r.annotated] = annotation{key, value}
+	r.annotated++
+}
+
+// sources are the addresses that a request came by.
+func (r *record) sources() []net.IP {
+	return utilnet.SourceIPs(&http.Request{Header: r.Header, RemoteAddr: r.Client})
+}
+
+// isPlain tells whether a request came by its client's address alone.
+func (r *record) isPlain() bool {
+	return len(r.Header["X-Forwarded-For"]) == 0 && len(r.Header["X-Real-Ip"]) == 0
+}
+
+// event is the record as kube-apiserver's libraries have it.
+func (r *record) event() *auditinternal.Event {
+	e := &auditinternal.Event{
+		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage, RequestURI: r.URI, Verb: r.Verb,
+		UserAgent: r.userAgent(), ResponseStatus: r.responseStatus(), RequestReceivedTimestamp: metav1.NewMicroTime(r.Began),
+		StageTimestamp: metav1.NewMicroTime(r.at),
+	}
+	for _, ip := range r.sources() {
+		e.SourceIPs = append(e.SourceIPs, ip.String())
+	}
+	if r.Caller != nil {
+		e.User = authnv1.UserInfo{Username: r.Caller.GetName(), UID: r.Caller.GetUID(), Groups: r.Caller.GetGroups(), Extra: map[string]authnv1.ExtraValue{}}
+		for key, values := range r.Caller.GetExtra() {
+			e.User.Extra[key] = values
+		}
+	}
+	if r.Scope != "" {
+		e.ObjectRef = &auditinternal.ObjectReference{
+			Resource: r.Resource, Namespace: r.Namespace, Name: r.Name, APIGroup: r.Group, APIVersion: r.Version, Subresource: r.Subresource,
+		}
+	}
+	for _, a := range r.annotations[:r.annotated] {
+		if e.Annotations == nil {
+			e.Annotations = map[string]string{}
+		}
+		e.Annotations[a.key] = a.value
+	}
+	return e
+}

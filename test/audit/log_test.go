@@ -1,0 +1,201 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+func TestMain(m *testing.M) {
+	facade.LogLibraries(zap.NewNop())
+	os.Exit(m.Run())
+}
+
+const policy = `apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+- {level: None, users: ["system:apiserver"]}
+- {level: Request, resources: [{group: "", resources: [services]}], omitStages: [RequestReceived]}
+- {level: Metadata}
+`
+
+// both are a kube-apiserver and a facade that write audit logs.
+type both struct {
+	cluster *testkit.Cluster
+	facade  *suite.Facade
+	logs    map[string]string // paths, by who writes there
+}
+
+func newBoth(t *testing.T) *both {
+	t.Helper()
+	dir := t.TempDir()
+	b := &both{logs: map[string]string{"kube-apiserver": filepath.Join(dir, "kube-apiserver.log"), "listfacade": filepath.Join(dir, "listfacade.log")}}
+	file := filepath.Join(dir, "policy.yaml")
+	if err := os.WriteFile(file, []byte(policy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := testkit.StartCluster(t.Context(), "--apiserver-arg=--audit-policy-file="+file, "--apiserver-arg=--audit-log-path="+b.logs["kube-apiserver"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	b.cluster = cluster
+	b.facade = suite.StartDelegating(t, cluster, func(c *facade.Config) { c.Audit.PolicyFile, c.Audit.Path = file, b.logs["listfacade"] })
+	return b
+}
+
+// as is the configuration of a user; nobody shows no credentials, and stranger some that are nobody's.
+func (b *both) as(t *testing.T, user string) *rest.Config {
+	t.Helper()
+	name := user
+	if user == "nobody" || user == "stranger" {
+		name = "admin"
+	}
+	config, err := b.cluster.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != user {
+		config = rest.AnonymousClientConfig(config)
+	}
+	if user == "stranger" {
+		config.BearerToken = "nonsense"
+	}
+	return config
+}
+
+// event is one of a log.
+type event map[string]any
+
+func (e event) stage() string { return fmt.Sprint(e["stage"]) }
+
+// about are the events of a log about a request, and whether the last of them is there.
+func about(path, id string) (events []event, complete bool, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.Contains(line, `"auditID":"`+id+`"`) || !strings.HasSuffix(line, "\n") {
+			continue
+		}
+		e := event{}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			return nil, false, err
+		}
+		status, _ := e["responseStatus"].(map[string]any)
+		complete = complete || e.stage() == "ResponseComplete" || e.stage() == "ResponseStarted" && status["code"] == float64(401)
+		events = append(events, e)
+	}
+	return events, complete, nil
+}
+
+// masked are the events without what belongs to each of them.
+func masked(events []event) []event {
+	for _, e := range events {
+		delete(e, "auditID")
+		delete(e, "requestReceivedTimestamp")
+		delete(e, "stageTimestamp")
+		annotations, _ := e["annotations"].(map[string]any)
+		for key := range annotations {
+			if strings.HasPrefix(key, "apiserver.latency.k8s.io/") {
+				delete(annotations, key)
+			}
+		}
+	}
+	return events
+}
+
+// passed takes away what only kube-apiserver knows of what it was passed: why it allowed it, or how it refused.
+func passed(events []event) []event {
+	for _, e := range events {
+		if annotations, ok := e["annotations"].(map[string]any); ok {
+			delete(annotations, "authorization.k8s.io/reason")
+		}
+		if status, ok := e["responseStatus"].(map[string]any); ok {
+			e["responseStatus"] = map[string]any{"metadata": status["metadata"], "code": status["code"]}
+		}
+	}
+	return events
+}
+
+const pods = "/api/v1/namespaces/team-a/pods"
+
+// questions by who asks them.
+var questions = map[string][]string{
+	"alice": {
+		pods, pods + "?limit=5", pods + "?resourceVersion=0&labelSelector=a%3Db%26c", pods + "?watch=1&timeoutSeconds=1", pods + "/none?resourceVersion=0",
+		"/api/v1/pods", "/api/v1/namespaces/default/pods/x", "/api/v1/namespaces/team-a/services?resourceVersion=0", "/version", "/api", "/apis/apps/v1", "/nothing",
+		pods + "?watch=1&resourceVersion=0&allowWatchBookmarks=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&timeoutSeconds=1",
+		"/api/v1/watch/namespaces/team-a/pods?timeoutSeconds=1", "/apis/apps/v1/namespaces/team-a/deployments", "/api/v1/pods?watch=1",
+		pods + "?resourceVersion=0&timeout=5s", "/apis/apps/v1/namespaces/team-a/deployments/x?resourceVersion=0",
+	},
+	"admin":    {"/api/v1/nodes", "/api/v1/namespaces/team-a?resourceVersion=0", "/api/v1/namespaces?fieldSelector=metadata.name%3Dteam-a", "/openapi/v3"},
+	"nobody":   {"/version", pods, pods + "?watch=1"},
+	"stranger": {"/version", pods, pods + "?watch=1"},
+}
+
+// onward are questions that the facade passes on, to an account that may read nothing but the third.
+var onward = []string{pods + "/none/status", "/api/v1/namespaces/team-a/secrets", "/.well-known/openid-configuration"}
+
+// TestSameEvents: what is written of a request is what kube-apiserver writes of the same.
+func TestSameEvents(t *testing.T) {
+	b := newBoth(t)
+	for user, paths := range questions {
+		oracle := b.facade.As(t, b.as(t, user))
+		for i, path := range paths {
+			id := fmt.Sprint(user, "-", i)
+			b.ask(t, oracle, id, path)
+			if diff := cmp.Diff(masked(b.events(t, "kube-apiserver", "up-"+id)), masked(b.events(t, "listfacade", "our-"+id))); diff != "" {
+				t.Errorf("%s asks for %s (-kube-apiserver +listfacade):\n%s", user, path, diff)
+			}
+		}
+	}
+	oracle := b.facade.As(t, b.cluster.ConfigWithToken(b.cluster.Token(t, "team-a", "onward", testkit.TokenOptions{})))
+	for i, path := range onward {
+		id := fmt.Sprint("onward-", i)
+		b.ask(t, oracle, id, path)
+		ours := b.events(t, "listfacade", "our-"+id)
+		if diff := cmp.Diff(passed(masked(b.events(t, "kube-apiserver", "up-"+id))), passed(masked(ours))); diff != "" {
+			t.Errorf("%s is passed on (-kube-apiserver +listfacade):\n%s", path, diff)
+		}
+		if joined := b.events(t, "kube-apiserver", "our-"+id); len(joined) == 0 {
+			t.Errorf("%s: kube-apiserver's log does not know the id", path)
+		}
+	}
+}
+
+// ask asks both, under ids of their own.
+func (b *both) ask(t *testing.T, oracle *testkit.Oracle, id, path string) {
+	t.Helper()
+	for prefix, asker := range map[string]*testkit.Asker{"up-": oracle.Upstream, "our-": oracle.Facade} {
+		if _, err := asker.Ask(t.Context(), testkit.Question{Path: path, Header: map[string][]string{"Audit-Id": {prefix + id}}}); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+	}
+}
+
+// events waits for all events of a request.
+func (b *both) events(t *testing.T, whose, id string) (events []event) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, whose+" has written about "+id, func() error {
+		var complete bool
+		var err error
+		if events, complete, err = about(b.logs[whose], id); err == nil && !complete {
+			err = fmt.Errorf("%d events", len(events))
+		}
+		return err
+	})
+	return events
+}
