@@ -42,6 +42,9 @@ const (
 	plugin   = "log"
 )
 
+// errEnded is why an event is not written that is told when Run has ended.
+var errEnded = errors.New("the audit log has ended")
+
 // errNotStored is what a request is refused with in mode blocking-strict.
 var errNotStored = errors.New("failed to store audit event")
 
@@ -53,6 +56,9 @@ type Log struct {
 	log    *zap.Logger
 	queue  chan *[]byte
 	queued atomic.Int64 // bytes in the queue
+
+	open sync.RWMutex // held for reading while a line is put into the queue
+	over bool         // nobody reads the queue any more
 
 	mu  sync.Mutex // of out
 	out io.WriteCloser
@@ -140,6 +146,13 @@ func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
 
 // enqueue leaves a line to Run, if there is room.
 func (l *Log) enqueue(line *[]byte) bool {
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if l.over {
+		recycle(line)
+		l.lost(1, errEnded)
+		return false
+	}
 	size := int64(len(*line))
 	if l.queued.Add(size) <= mostBytes {
 		select {
@@ -166,30 +179,35 @@ func (l *Log) write(text []byte, events int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.out.Write(text); err != nil {
-		l.counts.AuditErrors(plugin, events)
-		l.log.Error("audit events were not written", zap.Error(err))
+		l.lost(events, err)
 		return false
 	}
 	return true
 }
 
-// Run writes what waits until the context ends, and then what waits still. Nothing is to be told after that.
+// lost counts events that are not written, and says why.
+func (l *Log) lost(events int, why error) {
+	l.counts.AuditErrors(plugin, events)
+	l.log.Error("audit events were not written", zap.Error(why))
+}
+
+// Run writes what waits until the context ends, and then what waits still. What is told after that is lost, which is
+// counted and said.
 func (l *Log) Run(ctx context.Context) {
 	defer l.close()
 	var batch []byte
-	for {
-		select {
-		case line := <-l.queue:
-			batch = l.writeBatch(batch[:0], line)
-			continue
-		default:
-		}
+	for ctx.Err() == nil {
 		select {
 		case line := <-l.queue:
 			batch = l.writeBatch(batch[:0], line)
 		case <-ctx.Done():
-			return
 		}
+	}
+	l.open.Lock() // whoever has found it open has put his line into the queue
+	l.over = true
+	l.open.Unlock()
+	for len(l.queue) > 0 {
+		batch = l.writeBatch(batch[:0], <-l.queue)
 	}
 }
 
@@ -219,4 +237,14 @@ func (l *Log) close() {
 	if err := l.out.Close(); err != nil {
 		l.log.Error("the audit log was not closed", zap.Error(err))
 	}
+	l.out = ended{}
 }
+
+// ended is what is written to when the log is closed.
+type ended struct{}
+
+// Write implements io.Writer.
+func (ended) Write([]byte) (int, error) { return 0, errEnded }
+
+// Close implements io.Closer.
+func (ended) Close() error { return nil }

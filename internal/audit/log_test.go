@@ -215,6 +215,31 @@ func TestDropped(t *testing.T) {
 	l.finish()
 }
 
+// What is told when the log has ended is counted as lost, and nothing of what was told before is.
+func TestToldAfterTheEnd(t *testing.T) {
+	for _, mode := range []string{Batch, Blocking} {
+		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
+		ctx, end := context.WithCancel(t.Context())
+		var running, asking sync.WaitGroup
+		running.Go(func() { l.Run(ctx) })
+		const requests = 1000
+		for i := range requests {
+			asking.Go(func() {
+				if i == requests/2 {
+					end()
+				}
+				goThrough(l, eventOf("list", "pods"))
+			})
+		}
+		asking.Wait()
+		running.Wait()
+		goThrough(l, eventOf("list", "pods"))
+		if lost, lines := counts.errors[plugin], len(written(t, l)); lost < 2 || lost+lines != 2*requests+2 || l.queued.Load() != 0 {
+			t.Errorf("%s: %d events are lost, %d written", mode, lost, lines)
+		}
+	}
+}
+
 // Many requests at once leave whole lines, all of them.
 func TestConcurrently(t *testing.T) {
 	for _, mode := range []string{Batch, Blocking} {

@@ -4,8 +4,9 @@
 // It promises that New starts nothing, that Serve returns when everything that it started has ended, and this order. On
 // the way up: the reading of the upstream, so that nobody is served before a lane can be opened; then the preload and
 // the listener. On the way down, when the context ends: readiness says no, and all is served for Config.ShutdownDelay;
-// watches end, one by one over Config.WatchTermination; requests finish, at most for Config.ShutdownGrace more; lanes
-// stop; then idle connections to the upstream and to peers are closed. When a part fails, the same without the delay.
+// watches end, one by one over Config.WatchTermination; requests finish, at most for Config.ShutdownGrace more, and
+// those that are cut off then have some seconds to end; lanes and the audit log stop; then idle connections to the
+// upstream and to peers are closed. When a part fails, the same without the delay.
 //
 // Serve owns a goroutine for each of these: the lanes, the memory budget, the count of what clients take, the preload,
 // the reading of the serving certificate, the HTTP server, that of the debug socket, the audit log, and the one that

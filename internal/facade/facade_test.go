@@ -186,6 +186,41 @@ func cutsOff(t *testing.T, version int) {
 	}
 }
 
+// TestServeWaitsForHijacked: who has taken his connection over, as a websocket does, has ended before Serve returns.
+func TestServeWaitsForHijacked(t *testing.T) {
+	f := alone(t, func(*Config) {})
+	began, served := make(chan struct{}), make(chan struct{})
+	f.Wrap(func(http.Handler) http.Handler {
+		return f.shutdown.count(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			close(began)
+			<-f.shutdown.leaving.Done()
+			select {
+			case <-served:
+				t.Error("Serve has returned before a request ended")
+			case <-time.After(500 * time.Millisecond):
+			}
+		}))
+	})
+	listener := listen(t, f)
+	stop := serve(t, f, listener)
+	go func() {
+		if response, err := client(1).Get("https://" + listener.Addr().String() + "/livez"); err == nil {
+			response.Body.Close()
+		}
+	}()
+	<-began
+	if err := stop(); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	close(served)
+}
+
 // TestServeFails: a part that fails ends the others, and says why.
 func TestServeFails(t *testing.T) {
 	f := alone(t, func(*Config) {})

@@ -57,14 +57,17 @@ func (s *shutdown) count(next http.Handler) http.Handler {
 
 // empty waits until no request is under way, or the context ends.
 func (s *shutdown) empty(ctx context.Context) {
-	if s.underWay.Load() == 0 {
-		return
-	}
-	select {
-	case <-s.idle:
-	case <-ctx.Done():
+	for s.underWay.Load() > 0 {
+		select {
+		case <-s.idle: // which may have been earlier
+		case <-ctx.Done():
+			return
+		}
 	}
 }
+
+// cutOffTime is how long requests may take to notice that their connections were closed.
+const cutOffTime = 5 * time.Second
 
 // finish ends serving, after the delay where the process is asked to end, and without it where a part of it has failed.
 func (f *Facade) finish(ctx context.Context, inOrder bool) {
@@ -81,8 +84,14 @@ func (f *Facade) finish(ctx context.Context, inOrder bool) {
 		f.shutdown.leave()
 		f.shutdown.empty(ctx)
 	}
-	if err := f.server.Shutdown(ctx); err != nil {
+	err := f.server.Shutdown(ctx)
+	f.shutdown.leave()
+	f.shutdown.empty(ctx) // the server does not know of websockets
+	if err != nil {
 		f.log.Warn("requests were cut off at the end of the grace period", zap.Error(err))
 		_ = f.server.Close()
 	}
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cutOffTime)
+	defer cancel()
+	f.shutdown.empty(ctx) // what they tell of themselves at their end is not lost
 }
