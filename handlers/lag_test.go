@@ -1,8 +1,10 @@
 package handlers
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -139,6 +141,26 @@ func TestLagCountsFromTheFirstPiece(t *testing.T) {
 		if len(told) != 2 {
 			t.Errorf("told behind the end: %s", told)
 		}
+	})
+}
+
+// A piece that is not taken is broken off in its time, however long a watch may be behind, and whatever the timer was
+// set to between two pieces.
+func TestLagDoesNotDelayTheGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
+		o := replyTo(w)
+		o.tellLag(10*pieceTimeout, func(time.Duration) {})
+		if err := send(o.pieces()); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(pieceTimeout + time.Second) // the timer finds no piece, and a watch that is behind
+		w.takes = 10 * pieceTimeout
+		began := time.Now()
+		if err := send(o.pieces()); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != pieceTimeout {
+			t.Errorf("a piece that is not taken: %v after %s", err, time.Since(began))
+		}
+		o.finish()
 	})
 }
 

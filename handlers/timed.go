@@ -98,23 +98,25 @@ func earlier(a, b time.Time) time.Time {
 // well its timer goes off once in a write timeout, or in the time that a watch may be behind, at most, and finds
 // nothing to do.
 type guard struct {
-	mu    sync.Mutex
-	due   time.Time   // when the piece under way must be accepted; zero when there is none
-	timer *time.Timer // nil before the first piece
-	set   bool        // the timer is running
-	lag   lag         // of a watch
+	mu      sync.Mutex
+	timeout time.Duration // of a piece
+	due     time.Time     // when the piece under way must be accepted; zero when there is none
+	timer   *time.Timer   // nil before the first piece
+	set     bool          // the timer is running, and goes off within the timeout
+	lag     lag           // of a watch
 }
 
 // watch begins a piece of a writer, which is always the same.
 func (g *guard) watch(t *timedWriter, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.due = now.Add(t.reply.timeout) // not before one that the timer is set to: the timeout is the same for all pieces
+	g.timeout = t.reply.timeout
+	g.due = now.Add(g.timeout) // not before the time that the timer is set to: the timeout is the same for all pieces
 	g.lag.begin(now)
 	if g.set {
 		return
 	}
-	wait := g.lag.first(t.reply.timeout)
+	wait := g.lag.first(g.timeout)
 	if g.timer == nil {
 		g.timer = time.AfterFunc(wait, func() { g.look(t.control) })
 	} else {
@@ -143,7 +145,7 @@ func (g *guard) look(control *http.ResponseController) {
 		_ = control.SetWriteDeadline(longAgo)
 		return
 	}
-	wait := g.lag.look(now, writing)
+	wait := min(g.lag.look(now, writing), g.timeout) // another piece may begin before
 	if writing {
 		wait = min(wait, g.due.Sub(now))
 	}
