@@ -18,11 +18,11 @@ func (r *record) appendLine(b []byte) []byte {
 	b = append(b, r.Audited.Level...)
 	b = appendString(append(b, `","auditID":`...), r.AuditID)
 	b = append(append(b, `,"stage":"`...), r.stage...)
-	b = appendString(append(b, `","requestURI":`...), r.URI)
-	b = appendString(append(b, `,"verb":`...), r.Verb)
+	b = appendString(append(b, `","requestURI":`...), cut(r.URI, maxText))
+	b = appendString(append(b, `,"verb":`...), cut(r.Verb, maxText))
 	b = appendUser(append(b, `,"user":`...), r.Caller)
 	b = r.appendSources(b)
-	b = appendField(b, `,"userAgent":`, r.userAgent())
+	b = appendField(b, `,"userAgent":`, cut(r.UserAgent, maxUserAgent))
 	if r.Scope != "" {
 		b = r.appendObject(append(b, `,"objectRef":`...))
 	}
@@ -93,12 +93,12 @@ func (r *record) appendSources(b []byte) []byte {
 func (r *record) appendObject(b []byte) []byte {
 	b = append(b, '{')
 	begin := len(b)
-	b = appendField(b, `,"resource":`, r.Resource)
-	b = appendField(b, `,"namespace":`, r.Namespace)
-	b = appendField(b, `,"name":`, r.Name)
-	b = appendField(b, `,"apiGroup":`, r.Group)
-	b = appendField(b, `,"apiVersion":`, r.Version)
-	b = appendField(b, `,"subresource":`, r.Subresource)
+	b = appendField(b, `,"resource":`, cut(r.Resource, maxText))
+	b = appendField(b, `,"namespace":`, cut(r.Namespace, maxText))
+	b = appendField(b, `,"name":`, cut(r.Name, maxText))
+	b = appendField(b, `,"apiGroup":`, cut(r.Group, maxText))
+	b = appendField(b, `,"apiVersion":`, cut(r.Version, maxText))
+	b = appendField(b, `,"subresource":`, cut(r.Subresource, maxText))
 	return append(withoutComma(b, begin), '}')
 }
 

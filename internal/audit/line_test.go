@@ -29,7 +29,7 @@ func oracle(e *auditinternal.Event) string {
 // texts are what is difficult in JSON, and what is not.
 var texts = []string{
 	"", "", "pods", "system:serviceaccount:a:b", `q"uote`, `back\slash`, "<&>", "\x00\n\t\x7f", "ümlaut", "\u2028", "bad\xffutf8", "日本", "a b/c=d",
-	strings.Repeat("long", 1000),
+	strings.Repeat("long", 2000),
 }
 
 func pick[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
@@ -72,7 +72,7 @@ func randomEvent(r *rand.Rand) *observe.Event {
 	}
 	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip"} {
 		if r.IntN(2) > 0 {
-			e.Header.Set(name, pick(r, "1.2.3.4", "1.2.3.4, 5.6.7.8", "x", "010.0.0.1", "::1", "10.0.0.1"))
+			e.Header.Set(name, pick(r, strings.Repeat("1.2.3.4,", 100), "1.2.3.4", "1.2.3.4, 5.6.7.8", "x", "010.0.0.1", "::1", "10.0.0.1"))
 		}
 	}
 	return e
@@ -93,6 +93,21 @@ func TestLinesAreKubeAPIServers(t *testing.T) {
 			}
 			t.Fatalf("seed %d: from byte %d on it is\n%.200s\nwant\n%.200s", seed, at, got[max(at-50, 0):], want[max(at-50, 0):])
 		}
+	}
+}
+
+// However much a client sends, a line of it is not long, and has the address that it came from.
+func TestLinesAreNotLong(t *testing.T) {
+	much := strings.Repeat("\x01", 128<<10)
+	e := &observe.Event{
+		URI: "/" + much, Verb: much, UserAgent: much, Scope: "resource", Group: much, Version: much, Resource: much, Subresource: much, Namespace: much,
+		Name: much, Client: "10.0.0.1:4711", Header: http.Header{"X-Forwarded-For": {strings.Repeat("1.2.3.4,", 16<<10)}}, Code: 401,
+		Audited: observe.Audited{Level: "Metadata"},
+	}
+	r := newRecord(e, auditinternal.StageResponseStarted)
+	line := string(r.appendLine(nil))
+	if len(line) > 256<<10 || strings.Count(line, "...TRUNCATED") != 9 || !strings.Contains(line, `"1.2.3.4","10.0.0.1"]`) {
+		t.Errorf("%d bytes: %.200s", len(line), line)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
 	"k8s.io/apiserver/pkg/audit"
+	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/observe"
 )
@@ -32,6 +33,9 @@ const (
 	// take.
 	mostWaiting = 10_000
 	mostBytes   = 32 << 20
+	// unknownShare is which part of both may be taken when an event is left whose caller is not known: anybody can send as
+	// many of those as he likes.
+	unknownShare = 4
 	// batchBytes is about how much is written at once.
 	batchBytes = 64 << 10
 )
@@ -138,14 +142,17 @@ func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
 		*line = r.appendLine((*line)[:0])
 	}
 	if l.config.Mode == Batch {
-		return l.enqueue(line)
+		return l.enqueue(line, isUnknown(e.Caller))
 	}
 	defer recycle(line)
 	return l.write(*line, 1)
 }
 
+// isUnknown tells a caller of whom nothing was proven.
+func isUnknown(caller user.Info) bool { return caller == nil || caller.GetName() == user.Anonymous }
+
 // enqueue leaves a line to Run, if there is room.
-func (l *Log) enqueue(line *[]byte) bool {
+func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	l.open.RLock()
 	defer l.open.RUnlock()
 	if l.over {
@@ -153,8 +160,12 @@ func (l *Log) enqueue(line *[]byte) bool {
 		l.lost(1, errEnded)
 		return false
 	}
+	share := 1
+	if unknown {
+		share = unknownShare
+	}
 	size := int64(len(*line))
-	if l.queued.Add(size) <= mostBytes {
+	if l.queued.Add(size) <= int64(mostBytes/share) && len(l.queue) < mostWaiting/share {
 		select {
 		case l.queue <- line:
 			return true

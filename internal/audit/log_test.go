@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -205,12 +206,33 @@ func TestDropped(t *testing.T) {
 		t.Errorf("%d lines, %d bytes wait", len(lines), l.queued.Load())
 	}
 	l, counts = logOf(t, everything, func(*Config) {})
-	e.URI = strings.Repeat("x", 1<<20)
+	e.Status = &metav1.Status{Message: strings.Repeat("x", 1<<20)}
 	for range 40 {
 		l.Done(e)
 	}
 	if dropped := counts.errors[buffered]; dropped < 8 || l.queued.Load() > mostBytes {
 		t.Errorf("%d dropped, %d bytes wait", dropped, l.queued.Load())
+	}
+	l.finish()
+}
+
+// Who is not known has a quarter of the room, and others have the rest.
+func TestUnknownHaveLessRoom(t *testing.T) {
+	l, counts := logOf(t, everything, func(*Config) {})
+	for range mostWaiting {
+		e := eventOf("list", "pods")
+		e.Caller, e.Code = nil, 401
+		l.Done(e)
+	}
+	if waiting := mostWaiting - counts.errors[buffered]; waiting != mostWaiting/unknownShare {
+		t.Errorf("%d events of nobody wait", waiting)
+	}
+	before := counts.errors[buffered]
+	for range mostWaiting / 5 {
+		goThrough(l, eventOf("watch", "pods"))
+	}
+	if counts.errors[buffered] != before {
+		t.Errorf("%+v", counts)
 	}
 	l.finish()
 }

@@ -27,8 +27,14 @@ type record struct {
 
 type annotation struct{ key, value string }
 
-// maxUserAgent is how many bytes of a user agent are written, as in kube-apiserver.
-const maxUserAgent = 1024
+const (
+	// maxUserAgent is how many bytes of a user agent are written, as in kube-apiserver.
+	maxUserAgent = 1024
+	// maxText is how many bytes of a requestURI, a verb and each part of an objectRef are written, and maxSources how many
+	// sourceIPs: anybody may send long ones, and each byte may become six.
+	maxText    = 4 << 10
+	maxSources = 32
+)
 
 func newRecord(e *observe.Event, stage auditinternal.Stage) record {
 	r := record{Event: e, stage: stage, at: time.Now()}
@@ -48,12 +54,12 @@ func newRecord(e *observe.Event, stage auditinternal.Stage) record {
 	return r
 }
 
-// userAgent is what is written of it.
-func (r *record) userAgent() string {
-	if len(r.UserAgent) > maxUserAgent {
-		return r.UserAgent[:maxUserAgent] + "...TRUNCATED"
+// cut is what is written of a text of a client's.
+func cut(text string, most int) string {
+	if len(text) > most {
+		return text[:most] + "...TRUNCATED"
 	}
-	return r.UserAgent
+	return text
 }
 
 // annotate adds an annotation. They are added in the order of their keys, which is that of their lines.
@@ -62,9 +68,14 @@ func (r *record) annotate(key, value string) {
 	r.annotated++
 }
 
-// sources are the addresses that a request came by.
+// sources are the addresses that a request came by, the last of which is the connection's; of many, the first ones and
+// that.
 func (r *record) sources() []net.IP {
-	return utilnet.SourceIPs(&http.Request{Header: r.Header, RemoteAddr: r.Client})
+	ips := utilnet.SourceIPs(&http.Request{Header: r.Header, RemoteAddr: r.Client})
+	if len(ips) > maxSources {
+		ips = append(ips[:maxSources-1], ips[len(ips)-1])
+	}
+	return ips
 }
 
 // isPlain tells whether a request came by its client's address alone.
@@ -75,8 +86,8 @@ func (r *record) isPlain() bool {
 // event is the record as kube-apiserver's libraries have it.
 func (r *record) event() *auditinternal.Event {
 	e := &auditinternal.Event{
-		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage, RequestURI: r.URI, Verb: r.Verb,
-		UserAgent: r.userAgent(), ResponseStatus: r.responseStatus(), RequestReceivedTimestamp: metav1.NewMicroTime(r.Began),
+		Level: auditinternal.Level(r.Audited.Level), AuditID: types.UID(r.AuditID), Stage: r.stage, RequestURI: cut(r.URI, maxText),
+		Verb: cut(r.Verb, maxText), UserAgent: cut(r.UserAgent, maxUserAgent), ResponseStatus: r.responseStatus(), RequestReceivedTimestamp: metav1.NewMicroTime(r.Began),
 		StageTimestamp: metav1.NewMicroTime(r.at),
 	}
 	for _, ip := range r.sources() {
@@ -90,7 +101,8 @@ func (r *record) event() *auditinternal.Event {
 	}
 	if r.Scope != "" {
 		e.ObjectRef = &auditinternal.ObjectReference{
-			Resource: r.Resource, Namespace: r.Namespace, Name: r.Name, APIGroup: r.Group, APIVersion: r.Version, Subresource: r.Subresource,
+			Resource: cut(r.Resource, maxText), Namespace: cut(r.Namespace, maxText), Name: cut(r.Name, maxText),
+			APIGroup: cut(r.Group, maxText), APIVersion: cut(r.Version, maxText), Subresource: cut(r.Subresource, maxText),
 		}
 	}
 	for _, a := range r.annotations[:r.annotated] {
