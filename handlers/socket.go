@@ -34,9 +34,10 @@ func (o *reply) nothing(q *Request, encoding wire.Encoding) error {
 	return o.frames(q, encoding).begin()
 }
 
-// shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is.
+// shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is. What the
+// websocket's library refuses it answers itself, and tells nobody.
 func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
-	o.handConnection(websocket.Server{Handshake: checkOrigin, Handler: func(conn *websocket.Conn) {
+	o.handConnection(websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
@@ -48,6 +49,16 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 		_ = conn.Close()
 		<-heard
 	}})
+	o.answering(http.StatusBadRequest) // unless something else was answered
+}
+
+// checkOrigin refuses a page of another host.
+func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
+	err := checkOrigin(config, r)
+	if err != nil {
+		o.answering(http.StatusForbidden)
+	}
+	return err
 }
 
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent

@@ -39,6 +39,9 @@ func TestSocketOrigins(t *testing.T) {
 				if response.StatusCode != want {
 					t.Errorf("%s from %q: %d, want %d", accept, origin, response.StatusCode, want)
 				}
+				if e := f.events.last(); e.Code != want {
+					t.Errorf("%s from %q: the event says %d, want %d", accept, origin, e.Code, want)
+				}
 			}
 		}
 	})
