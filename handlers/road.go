@@ -120,6 +120,9 @@ func (s *Server) recover(out *reply) {
 		return
 	}
 	if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		if out.r.Context().Err() == nil { // else the client was gone before
+			out.event.Panicked = fmt.Sprint(reason)
+		}
 		panic(reason) // a body that broke off: net/http aborts the connection
 	}
 	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),

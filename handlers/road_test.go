@@ -102,6 +102,27 @@ func TestTimeoutBeforeMethod(t *testing.T) {
 	})
 }
 
+// An answer that breaks off is told as a panic, as kube-apiserver tells it, and not as one that is whole.
+func TestBreakingOffIsTold(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Script("/anything", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(usual))
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		})
+		if _, body, err := f.try(t, http.MethodGet, "/anything"); err == nil {
+			t.Errorf("an answer that broke off looks whole: %d bytes", len(body))
+		}
+		if e := f.events.last(); e.Panicked != http.ErrAbortHandler.Error() {
+			t.Errorf("%+v", e)
+		}
+		f.get(t, "/livez")
+		if e := f.events.last(); e.Panicked != "" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
 // What the facade tells about itself passes the authorizer, too, and is never asked of the upstream.
 func TestOwnPathsAreAuthorized(t *testing.T) {
 	var asked []auth.Attributes

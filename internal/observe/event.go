@@ -81,7 +81,8 @@ type Event struct {
 	PassedThrough  bool
 	// Status is the error that the facade answered with; nil when it did not, as when the upstream did.
 	Status *metav1.Status
-	// Panicked is what a panic said that ended the request; empty when none did.
+	// Panicked is what a panic said that ended the request, or broke its answer off while the client was there; empty
+	// when none did.
 	Panicked string
 	// Audited is what is to be written of the request into the audit log. It is the audit log's.
 	Audited Audited
