@@ -107,11 +107,13 @@ func (*Log) Lagging(*observe.Event, observe.Lag) {}
 
 // Done implements observe.Sink. Who was refused before it was known who he is has one event, and no other stage.
 func (l *Log) Done(e *observe.Event) {
+	if e.Caller == nil {
+		l.evaluate(e)
+	}
 	switch {
 	case e.Panicked != "":
 		l.tell(e, auditinternal.StagePanic)
 	case e.Caller == nil:
-		l.evaluate(e)
 		l.tell(e, auditinternal.StageResponseStarted)
 	default:
 		l.tell(e, auditinternal.StageResponseComplete)

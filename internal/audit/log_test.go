@@ -122,7 +122,12 @@ rules:
 		}(), ""},
 		"a path":  {&observe.Event{Verb: "get", Path: "/metrics", Caller: &user.DefaultInfo{}, Code: 200}, "Metadata ResponseComplete"},
 		"a panic": {func() *observe.Event { e := eventOf("list", "pods"); e.Panicked = "x"; return e }(), "Request Panic"},
-		"nobody":  {func() *observe.Event { e := eventOf("watch", "pods"); e.Caller, e.Code = nil, 401; return e }(), "Metadata ResponseStarted"},
+		"nobody's panic": {func() *observe.Event {
+			e := eventOf("list", "pods")
+			e.Caller, e.Panicked = nil, "x"
+			return e
+		}(), "Request Panic"},
+		"nobody": {func() *observe.Event { e := eventOf("watch", "pods"); e.Caller, e.Code = nil, 401; return e }(), "Metadata ResponseStarted"},
 	} {
 		l, counts := logOf(t, policy, func(*Config) {})
 		goThrough(l, test.event)
