@@ -24,8 +24,11 @@ const (
 	slowLinesAtOne = 50
 )
 
-// maxSlowText is how many bytes of a client's text a line has at most.
-const maxSlowText = 2 << 10
+// maxSlowText is how many bytes of a URI and a user agent a line has at most, and maxSlowName of what else is a client's.
+const (
+	maxSlowText = 2 << 10
+	maxSlowName = 256
+)
 
 // slowLog writes a line for each request that is slow, at level info.
 type slowLog struct {
@@ -95,12 +98,13 @@ func slowFields(e *Event) []zap.Field {
 		address = e.Client
 	}
 	fields := []zap.Field{
-		zap.String("auditID", e.AuditID), zap.String("user", e.User), zap.String("userAgent", cut(e.UserAgent)),
-		zap.String("srcIP", address), zap.String("verb", e.Verb), zap.String("uri", cut(e.URI)), zap.String("group", e.Group),
-		zap.String("resource", e.Resource), zap.String("scope", e.Scope), zap.Int("code", e.Code),
+		zap.String("auditID", e.AuditID), shortField("user", e.User, maxSlowName),
+		shortField("userAgent", e.UserAgent, maxSlowText), zap.String("srcIP", address), shortField("verb", e.Verb, maxSlowName),
+		shortField("uri", e.URI, maxSlowText), shortField("group", e.Group, maxSlowName), shortField("resource", e.Resource, maxSlowName),
+		zap.String("scope", e.Scope), zap.Int("code", e.Code),
 		zap.String("rvMode", e.Plan), zap.String("source", string(e.Source)), zap.String("forwardReason", string(e.Reason)),
 		zap.Int("objectsScanned", e.Looked), zap.Int("objectsReturned", e.Returned), zap.Int64("bytes", e.RawBytes),
-		zap.Int64("wireBytes", e.Bytes), zap.String("lane", lane(e)), zap.Uint64("laneRV", e.LaneRV), zap.String("proof", e.Proof),
+		zap.Int64("wireBytes", e.Bytes), shortField("lane", lane(e), maxSlowName), zap.Uint64("laneRV", e.LaneRV), zap.String("proof", e.Proof),
 	}
 	return append(fields, zap.Dict("steps", waits(&e.Waits)...))
 }
@@ -116,4 +120,7 @@ func lane(e *Event) string {
 	return e.Resource + "." + e.Group + " " + e.Encoding
 }
 
-func cut(s string) string { return s[:min(len(s), maxSlowText)] }
+// shortField is a field with a text of a client's.
+func shortField(name, text string, most int) zap.Field {
+	return zap.String(name, Printable(text, most))
+}

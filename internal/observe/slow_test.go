@@ -51,6 +51,22 @@ func TestSlowRequest(t *testing.T) {
 	}
 }
 
+// What a client sends goes to a terminal, and neither steers it nor fills it.
+func TestSlowLinesArePrintable(t *testing.T) {
+	core, logs := observer.New(zap.InfoLevel)
+	bad := "\x1b[2J" + strings.Repeat("x", 1000)
+	NewSlowLog(zap.New(core), SlowLimits{Request: 1}).Done(&Event{
+		User: bad, UserAgent: bad, URI: bad, Verb: bad, Group: bad, Resource: bad, Encoding: "json", Took: time.Hour,
+	})
+	for name, most := range map[string]int{
+		"user": maxSlowName, "verb": maxSlowName, "group": maxSlowName, "resource": maxSlowName, "lane": maxSlowName, "userAgent": maxSlowText, "uri": maxSlowText,
+	} {
+		if text := logs.All()[0].ContextMap()[name].(string); len(text) > most || !strings.HasPrefix(text, "?[2J") {
+			t.Errorf("%s is %q", name, text)
+		}
+	}
+}
+
 // What runs long is slow when it takes long to begin, and is not for its age.
 func TestSlowBeginning(t *testing.T) {
 	core, logs := observer.New(zap.InfoLevel)
