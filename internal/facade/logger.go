@@ -21,7 +21,9 @@ func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 		settings.Development, settings.DisableStacktrace = false, true
 	}
 	settings.DisableCaller = true
-	notices, err := settings.Build() // at the level that it has by itself, which shows every change
+	every := settings // at the level that it has by itself, and without leaving lines out: it shows every change
+	every.Sampling = nil
+	notices, err := every.Build()
 	if err != nil {
 		return nil, nil, err
 	}
