@@ -10,6 +10,7 @@ import (
 	"net/http/pprof"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -51,9 +52,13 @@ func removeStale(path string) error {
 	case info.Mode().Type() != fs.ModeSocket:
 		return fmt.Errorf("%s exists, and is not a socket", path)
 	}
-	if conn, err := net.DialTimeout("unix", path, time.Second); err == nil {
+	conn, err := net.DialTimeout("unix", path, time.Second)
+	switch {
+	case err == nil:
 		_ = conn.Close()
 		return fmt.Errorf("%s is in use by a process that runs", path)
+	case !errors.Is(err, syscall.ECONNREFUSED): // it may be in use
+		return err
 	}
 	return os.Remove(path)
 }
