@@ -59,7 +59,7 @@ type Log struct {
 	counts Counts
 	log    *zap.Logger
 	queue  chan *[]byte
-	queued atomic.Int64 // bytes in the queue
+	queued atomic.Int64 // bytes that the queue holds
 
 	open sync.RWMutex // held for reading while a line is put into the queue
 	over bool         // nobody reads the queue any more
@@ -129,7 +129,7 @@ func (l *Log) evaluate(e *observe.Event) {
 var lines = sync.Pool{New: func() any { return new([]byte) }}
 
 // keepLine is how large in bytes a buffer may be that is used again.
-const keepLine = 16 << 10
+const keepLine = 4 << 10
 
 // tell writes a stage of a request if the policy wants it, and tells whether it did.
 func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
@@ -166,7 +166,7 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	if unknown {
 		share = unknownShare
 	}
-	size := int64(len(*line))
+	size := int64(cap(*line)) // what it holds while it waits
 	if l.queued.Add(size) <= int64(mostBytes/share) && len(l.queue) < mostWaiting/share {
 		select {
 		case l.queue <- line:
@@ -230,7 +230,7 @@ func (l *Log) writeBatch(batch []byte, line *[]byte) []byte {
 	for line != nil {
 		events++
 		batch = append(batch, *line...)
-		l.queued.Add(-int64(len(*line)))
+		l.queued.Add(-int64(cap(*line)))
 		recycle(line)
 		line = nil
 		if len(batch) < batchBytes {
