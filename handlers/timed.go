@@ -176,13 +176,24 @@ func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, 
 // WriteHeader begins the answer.
 func (p *pacedWriter) WriteHeader(code int) {
 	p.ResponseWriter.WriteHeader(code)
+	p.begins(code)
+}
+
+// begins says that the answer begins, of what runs long.
+func (p *pacedWriter) begins(code int) {
 	if reply := p.sink.reply; reply.event.LongRunning {
 		reply.answering(code)
 	}
 }
 
 // Write implements io.Writer.
-func (p *pacedWriter) Write(b []byte) (int, error) { return p.sink.Write(b) }
+func (p *pacedWriter) Write(b []byte) (int, error) {
+	p.begins(http.StatusOK) // if nobody has said otherwise
+	return p.sink.Write(b)
+}
 
 // FlushError lets http.ResponseController flush.
-func (p *pacedWriter) FlushError() error { return p.sink.Flush() }
+func (p *pacedWriter) FlushError() error {
+	p.begins(http.StatusOK)
+	return p.sink.Flush()
+}

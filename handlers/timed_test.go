@@ -142,3 +142,24 @@ func TestDeadlinesOfLists(t *testing.T) {
 		}
 	})
 }
+
+// What runs long begins with what is sent first, whoever sends it.
+func TestLongAnswersBegin(t *testing.T) {
+	for name, begin := range map[string]func(http.ResponseWriter){
+		"a code":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusOK) },
+		"a piece": func(w http.ResponseWriter) { _, _ = w.Write([]byte("x")) },
+		"a flush": func(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() },
+	} {
+		follower := &followed{}
+		o := replyTo(httptest.NewRecorder())
+		o.told, o.event.LongRunning = follower, true
+		o.hand(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			begin(w)
+			begin(w)
+			if len(follower.answering) != 1 || follower.answering[0] != http.StatusOK {
+				t.Errorf("%s: %v", name, follower.answering)
+			}
+		}))
+		o.finish()
+	}
+}
