@@ -123,7 +123,13 @@ func TestDebugSocketIsReplaced(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{file: "is not a socket", filepath.Join(t.TempDir(), "a/b"): "no such file or directory"} {
+	datagrams := filepath.Join(t.TempDir(), "datagrams") // another's, of which it is not known whether he listens
+	other, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: datagrams, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for path, want := range map[string]string{file: "is not a socket", datagrams: "wrong type", filepath.Join(t.TempDir(), "a/b"): "no such file or directory"} {
 		f := alone(t, func(c *Config) { c.DebugSocket = path })
 		if err := f.Serve(t.Context(), listen(t, f)); err == nil || !strings.Contains(err.Error(), "--debug-socket-path") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
