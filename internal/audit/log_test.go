@@ -247,6 +247,7 @@ func TestToldAfterTheEnd(t *testing.T) {
 	for _, mode := range []string{Batch, Blocking} {
 		l, counts := logOf(t, everything, func(c *Config) { c.Mode = mode })
 		ctx, end := context.WithCancel(t.Context())
+		defer end()
 		var running, asking sync.WaitGroup
 		running.Go(func() { l.Run(ctx) })
 		const requests = 1000
