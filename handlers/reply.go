@@ -178,6 +178,15 @@ func checkOrigin(config *websocket.Config, r *http.Request) (err error) {
 	return nil
 }
 
+// checkOrigin refuses a page of another host.
+func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
+	err := checkOrigin(config, r)
+	if err != nil {
+		o.answering(http.StatusForbidden)
+	}
+	return err
+}
+
 // fail ends a request that went wrong.
 func (o *reply) fail(err error) {
 	if o.w.Status() != 0 {

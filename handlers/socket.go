@@ -52,15 +52,6 @@ func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketS
 	o.answering(http.StatusBadRequest) // unless something else was answered
 }
 
-// checkOrigin refuses a page of another host.
-func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
-	err := checkOrigin(config, r)
-	if err != nil {
-		o.answering(http.StatusForbidden)
-	}
-	return err
-}
-
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
 // in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
 // has something else to say.
