@@ -24,7 +24,8 @@ const (
 	slowLinesAtOne = 50
 )
 
-// maxSlowText is how many bytes of a URI and a user agent a line has at most, and maxSlowName of what else is a client's.
+// maxSlowText is how many bytes of a URI and a user agent a line has at most, and maxSlowName of what else a client
+// sends.
 const (
 	maxSlowText = 2 << 10
 	maxSlowName = 256
