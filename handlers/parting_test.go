@@ -41,7 +41,7 @@ func TestWatchesPartOneByOne(t *testing.T) {
 					stop()
 				}()
 			}
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			if len(ends) > 0 || p.has() {
 				t.Fatalf("%d have ended before the server shuts down", len(ends))
 			}
@@ -49,8 +49,8 @@ func TestWatchesPartOneByOne(t *testing.T) {
 			drain()
 			ended.Wait()
 			last := ends[len(ends)-1]
-			if last > c.within || last < c.within*9/10 {
-				t.Errorf("%d watches with %v have ended after %v, want %v", c.watches, c.grace, last, c.within)
+			if last > c.within || last < c.within/2 { // by chance, of hundreds, it is nearly the end
+				t.Errorf("%d watches with %v have ended after %v, want about %v", c.watches, c.grace, last, c.within)
 			}
 			early := 0
 			for _, end := range ends {
