@@ -74,7 +74,7 @@ func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	f.shutdown.ask()
 	if delay := f.config.ShutdownDelay; inOrder && delay > 0 {
 		f.log.Info("shutting down: not ready any more, and serving on", zap.Duration("for", delay))
-		time.Sleep(delay)
+		<-time.After(delay)
 	}
 	f.log.Info("draining")
 	f.shutdown.drain()
