@@ -2,9 +2,13 @@ package handlers
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // A quiet lane does not hear that the upstream reaches, within the wait, the version that somebody wants.
@@ -20,6 +24,27 @@ func TestVersionIsReachedInTime(t *testing.T) {
 			if inTime := after < freshWait; inTime != strings.HasPrefix(body, `{"type":"ADDED"`) ||
 				inTime == strings.Contains(body, fmt.Sprintf("Too large resource version: %d", want)) {
 				t.Errorf("reached after %s: %s", after, body)
+			}
+		}
+	})
+}
+
+// Who walks a list at a version that the upstream has, and that the lane cannot be brought to in time, gets the page
+// all the same, from the upstream. Who asks for all that is left at once is told to come back.
+func TestPageThatTheLaneDoesNotReach(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		for i := range manyObjects + 200 {
+			f.Put(fmt.Sprintf("big/%04d", i), "1")
+		}
+		f.get(t, reads[0])
+		<-time.After(2 * time.Minute) // a bookmark has come: the lane waits for the next
+		f.SetWays(testkit.Ways{NoBookmarks: true})
+		now := f.Elsewhere()
+		walk := "/api/v1/configmaps?continue=" + encodeToken(cache.RV(now), "/big/0099", "/", cacheStyle)
+		for target, want := range map[string]int{walk + "&limit=100": http.StatusOK, walk: http.StatusGatewayTimeout} {
+			response, body := f.get(t, target)
+			if response.StatusCode != want || want == http.StatusOK && !holds(body, now) {
+				t.Errorf("%s: %d, want %d: %s", target, response.StatusCode, want, body[:min(len(body), 300)])
 			}
 		}
 	})

@@ -83,7 +83,7 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 		return fresh.Endless()
 	}
 	span := cache.Span{Prefix: q.keyPrefix(), From: p.from}
-	a := fresh.Answer{Objects: state.Count(span), Bytes: int(state.Bytes(span))}
+	a := fresh.Answer{Objects: state.Count(span), Bytes: int(state.Bytes(span)), Page: p.limit}
 	if p.limit > 0 && p.limit < a.Objects && q.Options.Continue == "" {
 		a.Bytes = int(float64(a.Bytes) / float64(a.Objects) * float64(p.limit))
 		a.Objects = p.limit
@@ -97,20 +97,27 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 // reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it
 // is brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says
 // that the upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A
-// lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait.
+// lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait. Of a list by
+// small pages it is asked for the page when the wait was in vain, rather than that the walk ends there.
 func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
-		err := lane.Reach(ctx, rv, answer)
+		unreached := lane.Reach(ctx, rv, answer)
 		switch {
-		case err != nil && ctx.Err() != nil:
+		case unreached != nil && ctx.Err() != nil:
 			return nil, ctx.Err()
-		case errors.Is(err, fresh.ErrUnproven) && !lane.Marked(),
-			isUnreached(err) && (answer.Small() || lane.Resource.ReadFromEtcd()):
+		case errors.Is(unreached, fresh.ErrUnproven) && !lane.Marked(),
+			isUnreached(unreached) && (answer.Small() || lane.Resource.ReadFromEtcd()):
 			return nil, forwardFor(observe.Unproven)
 		}
 		left := max(time.Until(deadline), 0)
 		state, err := lane.Cache.WaitFor(ctx, rv, min(left, askAgain))
-		if !isTooLarge(err) || left <= askAgain {
+		switch {
+		case !isTooLarge(err):
+			return state, err
+		case left > askAgain: // there is time to ask again
+		case errors.Is(unreached, fresh.ErrUnproven) && answer.SmallPage():
+			return nil, forwardFor(observe.Unproven)
+		default:
 			return state, err
 		}
 	}

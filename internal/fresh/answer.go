@@ -10,6 +10,7 @@ import (
 type Answer struct {
 	Objects int
 	Bytes   int // of JSON, before compression
+	Page    int // how many of the objects are asked for at once; 0: all
 }
 
 // protobufBytes is how many bytes of protobuf cost the upstream as much as one of JSON, of the same objects.
@@ -52,6 +53,10 @@ func (a Answer) price() time.Duration {
 
 // Small tells whether the upstream answers rather than that somebody waits long for a proof.
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }
+
+// SmallPage tells whether the upstream answers once waiting was in vain, although it has the version: what is asked for
+// now is small, however much follows.
+func (a Answer) SmallPage() bool { return a.Page > 0 && a.Page <= smallObjects }
 
 // rollCallPrice is what it takes the upstream to call over so many objects.
 func rollCallPrice(objects int) time.Duration {

@@ -40,10 +40,26 @@ func TestWalkOfAQuietResource(t *testing.T) {
 	}
 	path := "/api/v1/namespaces/" + namespace + "/configmaps"
 	suite.Reach(t, o, path, suite.RVOf(t, last))
-	touchNamespace(t, client, namespace) // the upstream's version is one that config maps do not hear of
 
+	// The proof that spares the upstream takes it two seconds, of four that are waited for it: a machine that is busy
+	// with other things may need more than one walk.
+	for range 3 {
+		touchNamespace(t, client, namespace) // the upstream's version is one that config maps do not hear of
+		asked, pages := walk(t, o, path, page, objects)
+		if asked <= 1 {
+			return
+		}
+		t.Logf("the upstream was asked for %d of %d pages, each asked for twice", asked, pages)
+	}
+	t.Errorf("the upstream was asked for more than one page in each of three walks")
+}
+
+// walk reads a list page by page, compares each page but the first with the upstream's, and tells for how many the
+// facade asked it.
+func walk(t *testing.T, o *testkit.Oracle, path string, page, objects int) (asked, pages int) {
+	t.Helper()
 	before := o.Answered(t, "upstream")
-	names, pages := 0, 0
+	names := 0
 	for token := ""; pages == 0 || token != ""; pages++ {
 		q := testkit.Question{Path: path + fmt.Sprintf("?limit=%d&continue=%s", page, url.QueryEscape(token))}
 		answer := o.Facade.MustAsk(t, q)
@@ -59,9 +75,7 @@ func TestWalkOfAQuietResource(t *testing.T) {
 	if names < objects { // a namespace may have one of its own
 		t.Errorf("%d pages have %d objects, want %d", pages, names, objects)
 	}
-	if asked := o.Answered(t, "upstream") - before; asked > 1 {
-		t.Errorf("the upstream was asked for %d of %d pages, each asked for twice, want one at most", asked, pages)
-	}
+	return o.Answered(t, "upstream") - before, pages
 }
 
 // touchNamespace changes a namespace.
