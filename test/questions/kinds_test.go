@@ -104,6 +104,7 @@ var printedByUpstream = sets.New("flowschemas", "storageclasses")
 
 // TestEveryKindFromTheCache asks for every kind in every way that the cache answers; none may go to the upstream.
 func TestEveryKindFromTheCache(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t, cacheEverything)
 	for _, kind := range fixturesOf(t) {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -160,6 +161,7 @@ func askObject(t *testing.T, o *testkit.Oracle, path, version string) {
 // TestEveryKindMostRecent asks for what is there now, and for encodings that the upstream makes. Who answers is not
 // fixed.
 func TestEveryKindMostRecent(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, kind := range fixturesOf(t) {
 		t.Run(kind.String(), func(t *testing.T) {

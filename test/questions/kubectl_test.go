@@ -54,6 +54,7 @@ func everyKind(t *testing.T) string {
 }
 
 func TestKubectl(t *testing.T) {
+	t.Parallel()
 	kubectls, _ := newKubectls(t)
 	for _, command := range []string{
 		"get clusterroles", "get flowschemas", "get componentstatuses etcd-0", "get storageclasses",
@@ -83,6 +84,7 @@ func TestKubectl(t *testing.T) {
 // TestKubectlEveryKind gets every kind at once. That takes longer than a second, so ages are masked where they are
 // printed.
 func TestKubectlEveryKind(t *testing.T) {
+	t.Parallel()
 	kubectls, _ := newKubectls(t)
 	every := everyKind(t)
 	for _, flags := range []string{

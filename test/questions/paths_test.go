@@ -20,6 +20,7 @@ var crookedBases = []string{
 
 // TestCrookedPaths: kube-apiserver takes paths as they come, and neither cleans nor redirects (semantics 8.6).
 func TestCrookedPaths(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, base := range crookedBases {
 		segments := strings.Split(base, "/")[1:]
@@ -37,6 +38,7 @@ func TestCrookedPaths(t *testing.T) {
 
 // TestCrookedNames asks for objects and namespaces whose names no object can have.
 func TestCrookedNames(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range []string{
 		"/api/v1/namespaces/-/configmaps", "/api/v1/namespaces/-/configmaps/alpha", "/api/v1/namespaces/oracle/configmaps/-",
@@ -68,6 +70,7 @@ func TestCrookedNames(t *testing.T) {
 
 // TestCrookedForms: a path without a route is refused in the form that was asked for.
 func TestCrookedForms(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range []string{"/api/v1/namespaces/oracle/configmaps/alpha//beta", "/apis/nope.io/v1//x", "/apis/ex.io/v1/gadgets//x"} {
 		for _, header := range []http.Header{

@@ -76,6 +76,7 @@ func hasProtobuf(t *testing.T, o *testkit.Oracle, kind served) bool {
 // TestEveryKindInProtobuf asks for every built-in kind in every way that the cache answers in protobuf; none may go to
 // the upstream.
 func TestEveryKindInProtobuf(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t, cacheEverything)
 	kinds := 0
 	for _, kind := range fixturesOf(t) {
@@ -173,6 +174,7 @@ func protobufList(t *testing.T, body []byte) metav1.ListMeta {
 
 // TestProtobufRefusals compares what both servers do not give, in words that are encoded as well.
 func TestProtobufRefusals(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	const custom, builtin = "/apis/ex.io/v1/widgets", "/api/v1/configmaps"
 	for _, path := range []string{builtin, custom, "/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha"} {

@@ -40,6 +40,7 @@ var badQueries = []string{
 }
 
 func TestRefusedQueries(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range collectionsOfEverySort {
 		t.Run(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestRefusedQueries(t *testing.T) {
 
 // TestRefusedGets asks for single objects in ways that are wrong, or that look it.
 func TestRefusedGets(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range []string{
 		"/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha", "/api/v1/nodes/node-0",
@@ -79,6 +81,7 @@ func TestRefusedGets(t *testing.T) {
 
 // TestRefusedPaths asks for what is not there, and for what is there in odd spellings.
 func TestRefusedPaths(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range []string{
 		"/foo", "/foo/", "/api/v2", "/api/v2/pods", "/api/v1/foos", "/api/v1/foos/x", "/api/v1/namespaces/oracle/foos", "/api/v1/pods/x",
@@ -109,6 +112,7 @@ func TestRefusedPaths(t *testing.T) {
 
 // TestRefusedForms asks in media types that are not there.
 func TestRefusedForms(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t)
 	for _, path := range append([]string{"/api/v1/namespaces/oracle/configmaps/alpha", "/apis/ex.io/v1/namespaces/oracle/widgets/alpha"}, collectionsOfEverySort...) {
 		for _, accept := range []string{

@@ -12,6 +12,7 @@ import (
 // TestFieldSelectors asks each kind by every field that it is selectable by, by values that objects have and that none
 // has, and by fields that other kinds have (semantics 5.3). The answers that are not refusals come from the cache.
 func TestFieldSelectors(t *testing.T) {
+	t.Parallel()
 	o := newOracle(t, cacheEverything)
 	common := []string{"metadata.name=alpha", "metadata.namespace=oracle", "metadata.uid=x", "name=alpha", "spec=x", "status.phase=Active"}
 	for path, selectors := range map[string][]string{
