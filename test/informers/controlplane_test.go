@@ -23,6 +23,7 @@ import (
 // healthy, and make a Deployment's pods run. However many informers they have, and typed clients beside them,
 // kube-apiserver serves one watch of a resource in an encoding.
 func TestControlPlane(t *testing.T) {
+	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--nodes=2")
 	if err != nil {
 		t.Fatal(err)

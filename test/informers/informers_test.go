@@ -24,6 +24,7 @@ const informerWithin = 5 * time.Minute
 // facade that is restarted, loses its window, and is replaced by two replicas of which one lags. What they print is
 // held against the upstream.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	informers := informersOfAllAges(t)
 	own, err := testkit.StartCluster(t.Context(), "--components=none")
 	if err != nil {
