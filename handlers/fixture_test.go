@@ -30,6 +30,10 @@ func TestMain(m *testing.M) {
 		watchAll(what)
 		return
 	}
+	if what := os.Getenv(getClient); what != "" {
+		getAll(what)
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 

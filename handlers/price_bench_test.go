@@ -1,42 +1,159 @@
 package handlers
 
 import (
+	"context"
+	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// BenchmarkPrice is what a GET from a warm cache pays for being counted and shown: the handlers without and with it.
+// pricedGet is what is asked for: an object as large as a pod, out of a cache that is warm.
+const pricedGet = "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0"
+
+// pricedSinks are those who are told of each request, from nobody to all of them.
+var pricedSinks = []struct {
+	name                              string
+	metrics, slow, accounting, audits bool
+}{
+	{name: "nobody"},
+	{name: "metrics", metrics: true},
+	{name: "slow lines", slow: true},
+	{name: "accounting", accounting: true},
+	{name: "audit", audits: true},
+	{name: "all", metrics: true, slow: true, accounting: true, audits: true},
+}
+
+// BenchmarkPrice is what a GET from a warm cache pays for who is told of it, in batches of lines where it is audited:
+// the handlers alone, and what the process takes for it when it comes by HTTP/2 and TLS from another one.
 func BenchmarkPrice(b *testing.B) {
-	for _, counted := range []bool{false, true} {
-		b.Run(fmt.Sprintf("counted=%t", counted), func(b *testing.B) {
-			f := newBenched(b, func(c *Config) {
-				c.Sink = observe.Sinks{}
-				if counted {
-					c.Inflight = new(observe.Inflight)
-					c.Clients = accounting.NewClients(c.Inflight)
-					c.Sink = c.Clients
-				}
-			})
-			const target = "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0"
-			f.open(b, f.client(b), "/api/v1/configmaps?resourceVersion=0") // the lane is there
-			r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, f.base+target, nil)
-			if err != nil {
-				b.Fatal(err)
+	for _, told := range pricedSinks {
+		f := newBenched(b, func(c *Config) {
+			sinks := observe.Sinks{}
+			if told.metrics {
+				sinks = append(sinks, c.Live.(*observe.Metrics))
 			}
-			r.ProtoMajor, r.RequestURI = 2, target
-			b.ReportAllocs()
-			for b.Loop() {
-				r.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"bench"}}
-				w := &blank{header: http.Header{}}
-				f.handler.ServeHTTP(w, r)
-				if w.bytes.Load() == 0 {
-					b.Fatal("no answer")
+			if told.slow {
+				sinks = append(sinks, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
+			}
+			if told.accounting {
+				c.Inflight = new(observe.Inflight)
+				c.Clients = accounting.NewClients(c.Inflight)
+				sinks = append(sinks, c.Clients)
+			}
+			if told.audits {
+				sinks = append(sinks, auditEverything(b, c.Live.(*observe.Metrics)))
+			}
+			c.Sink = sinks
+		})
+		f.open(b, f.client(b), "/api/v1/configmaps?resourceVersion=0") // the lane is there
+		b.Run(told.name+"/handlers", f.handle)
+		b.Run(told.name+"/process", f.beAsked)
+	}
+}
+
+// auditEverything writes a line for each request, at level Metadata.
+func auditEverything(b *testing.B, counts audit.Counts) *audit.Log {
+	b.Helper()
+	policy := filepath.Join(b.TempDir(), "policy.yaml")
+	const everything = "apiVersion: audit.k8s.io/v1\nkind: Policy\nomitStages: [RequestReceived]\nrules: [{level: Metadata}]\n"
+	if err := os.WriteFile(policy, []byte(everything), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	config := audit.DefaultConfig()
+	config.PolicyFile, config.Path = policy, filepath.Join(b.TempDir(), "audit.log")
+	written, err := audit.New(config, counts, zap.NewNop())
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() { defer close(ended); written.Run(ctx) }()
+	b.Cleanup(func() { stop(); <-ended })
+	return written
+}
+
+// handle hands the request to the handlers, in the name of a client that costs nothing.
+func (f *benched) handle(b *testing.B) {
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, f.base+pricedGet, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r.ProtoMajor, r.RequestURI = 2, pricedGet
+	b.ReportAllocs()
+	before := cpu(b)
+	for b.Loop() {
+		r.Header = http.Header{"Accept": {"application/json"}, "User-Agent": {"bench"}}
+		w := &blank{header: http.Header{}}
+		f.handler.ServeHTTP(w, r)
+		if w.bytes.Load() == 0 {
+			b.Fatal("no answer")
+		}
+	}
+	b.ReportMetric(float64(cpu(b)-before)/float64(b.N)/float64(time.Microsecond), "cpu-µs/op")
+}
+
+// beAsked lets another process ask, and says what this one took.
+func (f *benched) beAsked(b *testing.B) {
+	before := cpu(b)
+	client := exec.CommandContext(b.Context(), os.Args[0])
+	client.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", getClient, b.N, f.base+pricedGet))
+	if out, err := client.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	b.ReportMetric(float64(cpu(b)-before)/float64(b.N)/float64(time.Microsecond), "cpu-µs/op")
+}
+
+// getClient is the variable that makes this program the other process of BenchmarkPrice: how often to ask, and what.
+const getClient = "LISTFACADE_GET_CLIENT"
+
+// getAll asks as that says, eight at a time.
+func getAll(what string) {
+	var times int
+	var url string
+	if _, err := fmt.Sscan(what, &times, &url); err != nil {
+		panic(err)
+	}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, DisableCompression: true, //nolint:gosec // nothing is secret
+	}}
+	const clients = 8
+	var asking errgroup.Group
+	for i := range clients {
+		asking.Go(func() error {
+			for range (times + i) / clients {
+				if err := getOnce(client, url); err != nil {
+					return err
 				}
 			}
+			return nil
 		})
 	}
+	if err := asking.Wait(); err != nil {
+		panic(err)
+	}
+}
+
+func getOnce(client *http.Client, url string) error {
+	response, err := client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if _, err := io.Copy(io.Discard, response.Body); err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %w", response.Status, err)
+	}
+	return nil
 }
