@@ -100,7 +100,7 @@ func benchmarkSelectorWatchers(b *testing.B, rate int, others []string) {
 	start := time.Now()
 	for i, c := range todo {
 		if due := start.Add(time.Duration(i) * time.Second / time.Duration(rate)); i%16 == 0 {
-			time.Sleep(time.Until(due))
+			time.Sleep(time.Until(due)) //nolint:forbidigo // a rate of writes
 		}
 		applied[i] = time.Now()
 		if err := l.Apply(c); err != nil {
@@ -156,7 +156,7 @@ func BenchmarkOpenAmidEvents(b *testing.B) {
 	writer.Go(func() {
 		for i := 0; !stop.Load(); i++ {
 			_ = l.Apply(Change{Upsert, labelledPod(i%1000, RV(1001+i))})
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) //nolint:forbidigo // a rate of writes
 		}
 	})
 	var took []time.Duration

@@ -68,7 +68,7 @@ func BenchmarkBuildIndex(b *testing.B) {
 			start := time.Now()
 			_ = l.Apply(Change{Upsert, o})
 			took = append(took, time.Since(start))
-			time.Sleep(500 * time.Microsecond)
+			time.Sleep(500 * time.Microsecond) //nolint:forbidigo // a rate of writes
 		}
 	})
 	x := &l.indexer

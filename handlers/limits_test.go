@@ -269,7 +269,7 @@ func TestForwardedWatchesHoldNoBytes(t *testing.T) {
 		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskRoll, testkit.AskFence} {
 			f.Script(ask, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 		}
-		time.Sleep(2 * time.Second) // of the bubble's: what was proven is old
+		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: what was proven is old
 		f.Script(testkit.AskStreaming, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "{}\n")
 			w.(http.Flusher).Flush()

@@ -139,6 +139,7 @@ func (a *Attributes) Field(at Place) string {
 		if a.template != (unique.Handle[template]{}) {
 			return textAt(a.template.Value().fields.Value(), at.position)
 		}
+	case nowhere:
 	}
 	return ""
 }

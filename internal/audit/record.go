@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	authnv1 "k8s.io/api/authentication/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -94,7 +94,7 @@ func (r *record) event() *auditinternal.Event {
 		e.SourceIPs = append(e.SourceIPs, ip.String())
 	}
 	if r.Caller != nil {
-		e.User = authnv1.UserInfo{Username: r.Caller.GetName(), UID: r.Caller.GetUID(), Groups: r.Caller.GetGroups(), Extra: map[string]authnv1.ExtraValue{}}
+		e.User = authenticationv1.UserInfo{Username: r.Caller.GetName(), UID: r.Caller.GetUID(), Groups: r.Caller.GetGroups(), Extra: map[string]authenticationv1.ExtraValue{}}
 		for key, values := range r.Caller.GetExtra() {
 			e.User.Extra[key] = values
 		}

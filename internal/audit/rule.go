@@ -44,6 +44,7 @@ func (r rules) apply(e *observe.Event) observe.Audited {
 		return observe.Audited{}
 	case auditinternal.LevelRequestResponse:
 		audited.Level = string(auditinternal.LevelRequest)
+	case auditinternal.LevelMetadata, auditinternal.LevelRequest:
 	}
 	for _, stage := range rule.OmitStages {
 		audited.Omits |= stageBits[stage]

@@ -70,7 +70,7 @@ func (s *debugSocket) listen() error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	made := filepath.Join(dir, "s")
 	listener, err := net.Listen("unix", made)
 	if err != nil {

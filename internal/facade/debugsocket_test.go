@@ -128,7 +128,7 @@ func TestDebugSocketIsReplaced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Close()
+	defer func() { _ = other.Close() }()
 	for path, want := range map[string]string{file: "is not a socket", datagrams: "wrong type", filepath.Join(t.TempDir(), "a/b"): "no such file or directory"} {
 		f := alone(t, func(c *Config) { c.DebugSocket = path })
 		if err := f.Serve(t.Context(), listen(t, f)); err == nil || !strings.Contains(err.Error(), "--debug-socket-path") || !strings.Contains(err.Error(), want) {

@@ -197,7 +197,7 @@ func TestServeWaitsForHijacked(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			close(began)
 			<-f.shutdown.leaving.Done()
 			select {

@@ -88,7 +88,7 @@ var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 	"of another kind": func(w http.ResponseWriter, frames [][]byte) error {
 		return send(nil, bytes.Replace(frames[spoiltFrame], []byte(`"kind":"Table"`), []byte(`"kind":"PodList"`), 1))(w)
 	},
-	"with an object of 100 MB": func(w http.ResponseWriter, frames [][]byte) error {
+	"with an object of 100 MB": func(w http.ResponseWriter, _ [][]byte) error {
 		const begin, piece = `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","data":{"x":"`, 1 << 20
 		if err := send(nil, []byte(begin))(w); err != nil {
 			return err

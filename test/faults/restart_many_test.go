@@ -113,7 +113,7 @@ func Test39Restart(t *testing.T) {
 	before, answers := lanesOf(tally), got.sum()
 	release := sync.OnceFunc(tally.Hold(suite.ConfigMaps.Resource))
 	t.Cleanup(release)
-	run = newFacade()
+	newFacade()
 	testkit.Eventually(t, suite.Within, "clients are back before the facade has anything", func() error {
 		if lanesOf(tally) <= before {
 			return errors.New("the upstream is not asked")
