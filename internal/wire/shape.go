@@ -20,6 +20,8 @@ type Shape interface {
 	// WithResourceVersion is an object with another metadata.resourceVersion: what a watcher is told of an object that
 	// left its selector is the previous content at the version of the change (semantics 4.4).
 	WithResourceVersion(it *Item, rv string) Item
+	// UID is an object's metadata.uid; empty when it has none.
+	UID(it *Item) string
 
 	// WithColumns is the shape with a Table's columns, which are copied.
 	WithColumns(columns []byte) (Shape, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
+	"github.com/listfacade/listfacade/internal/wire/scan"
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
@@ -74,6 +75,18 @@ func (s *Shape) Bookmark() wire.Bookmark { return s.plainBookmark(nil) }
 
 // WithResourceVersion implements wire.Shape.
 func (*Shape) WithResourceVersion(it *wire.Item, rv string) wire.Item { return withVersion(it, rv) }
+
+// UID implements wire.Shape.
+func (*Shape) UID(it *wire.Item) string {
+	open := item.Open(it)
+	defer open.Close()
+	at := open.Marks().Metadata
+	value, found := scan.Member(open.Data()[at.Start:at.End], "uid")
+	if !found || len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	return scan.Unescape(value[1 : len(value)-1])
+}
 
 // AppendObject implements wire.Shape.
 func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, now time.Time) []byte {

@@ -14,6 +14,7 @@ const (
 
 	metaName        int32 = 1
 	metaNamespace   int32 = 3
+	metaUID         int32 = 5
 	metaVersion     int32 = 6
 	metaLabels      int32 = 11
 	metaAnnotations int32 = 12

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
@@ -49,6 +51,22 @@ func (*Shape) WithColumns([]byte) (wire.Shape, error) { return nil, errColumns }
 
 // WithResourceVersion implements wire.Shape.
 func (*Shape) WithResourceVersion(it *wire.Item, rv string) wire.Item { return withVersion(it, rv) }
+
+// UID implements wire.Shape.
+func (*Shape) UID(it *wire.Item) string {
+	open := item.Open(it)
+	defer open.Close()
+	for s := (scanner{data: metadata(&open)}); s.more(); {
+		f, err := s.next()
+		if err != nil {
+			panic("BUG: metadata that was scanned before is malformed: " + err.Error())
+		}
+		if f.number == metaUID && f.wireType == protowire.BytesType {
+			return string(s.data[f.start:f.end])
+		}
+	}
+	return ""
+}
 
 // AppendObject implements wire.Shape.
 func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, _ time.Time) []byte {

@@ -54,6 +54,21 @@ func (it *Item) Equal(other *Item) bool {
 	return it.marks == other.marks && bytes.Equal(one.Data(), two.Data())
 }
 
+// SameObject tells whether two items are one object in the same bytes, packed or not. The cells of their Table rows may
+// differ: some grow old.
+func (it *Item) SameObject(other *Item) bool {
+	if it.marks.Object != other.marks.Object {
+		return false
+	}
+	if it.by == other.by && bytes.Equal(it.data, other.data) {
+		return true
+	}
+	one, two := Open(it), Open(other)
+	defer one.Close()
+	defer two.Close()
+	return bytes.Equal(one.Data()[:it.marks.Object], two.Data()[:it.marks.Object])
+}
+
 // MarksOf says what lies where in an item's bytes; not to be changed.
 func MarksOf(it *Item) *Marks { return &it.marks }
 

@@ -60,6 +60,26 @@ func TestPackedItemsAreTheSame(t *testing.T) {
 	}
 }
 
+// TestSameObject: what stands behind the object may differ, and how it is kept.
+func TestSameObject(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, one, other := d.Packer(), object(300), object(301)
+	aged := New(append(bytes.Clone(one.data), `["5d"]`...), Marks{Object: one.marks.Object, Cells: one.marks.Object + 6})
+	longer := New(append(bytes.Clone(one.data), ' '), Marks{Object: one.marks.Object + 1, Cells: one.marks.Object + 1})
+	packed, packedAged := p.Pack(&one), p.Pack(&aged)
+	for _, same := range []*Item{&one, &aged, &packed, &packedAged} {
+		if !one.SameObject(same) || !packed.SameObject(same) || !same.SameObject(&one) || !same.SameObject(&packedAged) {
+			t.Error("the same object is another")
+		}
+		if same.SameObject(&other) || same.SameObject(&longer) || longer.SameObject(same) {
+			t.Error("another object is the same")
+		}
+	}
+}
+
 // TestWhatDoesNotShrinkIsLeft packs what has nothing in common with the dictionary or itself.
 func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 	d, err := NewDictionary(objects(0, 200))
