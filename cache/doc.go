@@ -21,7 +21,9 @@
 //	          that is rare has none
 //	Watcher   one subscription: a cursor into history first, into a feed afterwards
 //	Lane      one resource in one encoding: the current State, its history, its feeds
-//	epoch     the life of a lane between two upstream lists
+//	epoch     the life of a lane between two upstream lists, unless the second goes on with what the first began
+//	gap       a part of an epoch of which no events came, bridged by what a comparison of the State before it with the
+//	          list behind it finds (Lane.Bridge)
 //	complete  a lane is complete up to n when it holds the effect of every event at or before n
 //	partial   a written State that may lack deletions at its own RV, of which the upstream may have several
 //	          (Options.ReadFromEtcd); readers see what was before the first of them, under the RV before
@@ -60,7 +62,9 @@
 //	I8   A slow watcher delays neither the writer nor another watcher, and no predicate delays the writer.
 //	I9   An index only proposes; the predicate decides.
 //	I10  A response's RV is one at which the State is complete.
-//	I11  An upstream relist after a lost window starts a new epoch: watchers are told, never shown a quiet gap.
+//	I11  An upstream relist after a lost window starts a new epoch: watchers are told, never shown a quiet gap. Or the gap
+//	     is bridged: watchers are told of all that the list has otherwise, in RV order, each at an RV of its own.
+//	I12  Nothing is read inside a bridged gap, no watch starts there, and none is complete up to there.
 //
 // With LISTFACADE_VERIFY=1 in the environment, a lane checks its whole structure after every write and panics on the
 // first violation. That is for tests: it costs time in proportion to the number of objects.
@@ -72,12 +76,13 @@
 // last to miss it. Lane.Close waits for both. Nothing else is started: Lane.Pack works on the goroutine that calls it,
 // and ends soon after the lane was closed.
 //
-// Writers (Lane.Replace, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a mutex
-// that no reader takes. Reading a State takes no lock; having read one tries that of the indexer, and waits for nobody.
-// A writer and readers share one lock, held for a few map operations: that of the lane's waiters, which waiting for an
-// RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and closing a watcher takes; the
-// writer takes it only to end an epoch. Predicates are asked under it, a bounded number at a time, which may be fewer
-// than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
+// Writers (Lane.Replace, Bridge, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a
+// mutex that no reader takes. Reading a State takes no lock; having read one tries that of the indexer, and waits for
+// nobody. A writer and readers share one lock, held for a few map operations: that of the lane's waiters, which waiting
+// for an RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and closing a watcher
+// takes; the writer takes it only to end an epoch. Predicates are asked under it, a bounded number at a time, which may
+// be fewer than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher belongs to one
+// goroutine.
 //
 // Packing takes a lock of its own first, and that of the writers only to exchange some pointers and to look where
 // history is.

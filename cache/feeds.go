@@ -111,6 +111,15 @@ func (f *feeds) finish() {
 	}
 }
 
+// wakeAll wakes every watcher to look whether a gap that was bridged concerns it.
+func (f *feeds) wakeAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, d := range f.byPredicate {
+		d.grown.fire()
+	}
+}
+
 // grew has the watchers of a feed woken, once for all that it got together.
 func (f *feeds) grew(d *feed) {
 	if !d.signalled {

@@ -19,9 +19,10 @@ type history struct {
 
 // window is what history holds at a time. Immutable, except that the last segment fills up.
 type window struct {
-	base     *State // the State just before the first event held: the oldest that can be served
+	base     *State // the State just before the first event held, or behind the gap that it is in: the oldest to be served
 	first    int64  // position of the first event held, a multiple of segmentSize
 	segments []*segment
+	gaps     []gap // that were bridged and end above base, in order
 }
 
 // segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot what is to be
@@ -38,7 +39,8 @@ type segment struct {
 type entry struct {
 	rv          RV
 	before, now *Object
-	state       *State                 // the State that the event led to
+	state       *State                 // the State that the event led to, or that the gap did which it is in
+	bridged     bool                   // it is in a gap: what was told is what a comparison found
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
 	charged     atomic.Int64           // what it was charged for
 	told        atomic.Int32           // how many watchers the feeds told of it, while they do
@@ -64,21 +66,27 @@ type change struct {
 	rv                    RV
 	before, now, deletion *Object
 	state                 *State
+	bridged               bool
 	at                    time.Time
 }
 
 // append records one event. Trimming comes first, so that the last event is there however small the budget is.
 func (h *history) append(c change) {
 	h.trim(c.at)
+	h.put(c)
+}
+
+// put records one event and drops none.
+func (h *history) put(c change) {
 	end := h.end.Load()
 	w := h.held.Load()
 	if end%segmentSize == 0 {
-		w = &window{w.base, w.first, spliced(w.segments, len(w.segments), len(w.segments), new(segment))}
+		w = &window{w.base, w.first, spliced(w.segments, len(w.segments), len(w.segments), new(segment)), w.gaps}
 		h.held.Store(w)
 	}
 	seg := w.segments[len(w.segments)-1]
 	e := &seg.entries[end%segmentSize]
-	e.rv, e.before, e.now, e.state = c.rv, c.before, c.now, c.state
+	e.rv, e.before, e.now, e.state, e.bridged = c.rv, c.before, c.now, c.state, c.bridged
 	e.deleted.Store(c.deletion)
 	seg.newest = c.at
 	e.charged.Store(e.cost())
@@ -88,7 +96,10 @@ func (h *history) append(c change) {
 
 // cost is what only history keeps alive of an event, as much as it is now.
 func (e *entry) cost() int64 {
-	cost := e.state.pathBytes()
+	cost := int64(0)
+	if !e.bridged { // all events of a gap lead to one State
+		cost = e.state.pathBytes()
+	}
 	for _, o := range []*Object{e.before, e.deleted.Load()} {
 		if o != nil {
 			cost += int64(o.memory())
@@ -128,7 +139,7 @@ func (h *history) trimTo(keep retention, now time.Time) {
 	}
 	base := w.segments[drop-1].entries[segmentSize-1].state
 	rest := spliced(w.segments, 0, drop)
-	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest})
+	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest, gapsAbove(w.gaps, base.rv)})
 }
 
 // clear drops everything but the last State, at the end of an epoch. A reader that is still here finds itself expired
@@ -179,12 +190,15 @@ func (h *history) oldest() RV {
 }
 
 // before returns the State with the greatest RV at or below rv: the one after which a watch from rv starts, and the
-// content of an Exact read at rv. The State keeps its own RV.
+// content of an Exact read at rv. The State keeps its own RV. Nobody knows the one of an RV inside a gap.
 func (h *history) before(rv RV) (*State, error) {
 	end := h.end.Load() // loaded before the window, which then reaches at least this far
 	w := h.held.Load()
 	if rv < w.base.rv {
 		return nil, &ExpiredError{Requested: rv, Oldest: w.base.rv}
+	}
+	if g, in := gapAt(w.gaps, rv); in {
+		return nil, &ExpiredError{Requested: rv, Oldest: g.upTo}
 	}
 	above := sort.Search(int(max(0, end-w.first)), func(i int) bool { return w.at(w.first+int64(i)).rv > rv })
 	if above == 0 {

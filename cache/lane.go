@@ -42,8 +42,9 @@ const (
 // enough; Watch opens a cursor.
 //
 // To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark,
-// until the upstream's window is lost and a relist calls Replace again. Several streams may write, as a fence does
-// beside the main watch, provided that each started at or below the lane's RV: what both bring is dropped by RV.
+// until the upstream's window is lost and a relist calls Bridge or, where that fails, Replace again. Several streams
+// may write, as a fence does beside the main watch, provided that each started at or below the lane's RV: what both
+// bring is dropped by RV.
 type Lane struct {
 	options  Options
 	floor    floor
@@ -141,14 +142,19 @@ func (l *Lane) Apply(c Change) error {
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.after(rv, before, now)
 	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
+	l.countSaved(before, now)
+	l.publish(next)
+	s.epoch.written(next)
+}
+
+// countSaved counts what packing saves of the State when an object takes the place of another; either may be nil.
+func (l *Lane) countSaved(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())
 	}
 	if now != nil {
 		l.counters.saved.Add(now.saved())
 	}
-	l.publish(next)
-	s.epoch.written(next)
 }
 
 // Progress takes an upstream bookmark: the lane is complete up to rv. An rv that says nothing new is ignored.

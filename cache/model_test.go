@@ -20,6 +20,7 @@ type model struct {
 	rv       RV
 	deleted  RV        // of the last deletion, unless it is known that no other is at it
 	versions []version // the first is the list, then one per event
+	gaps     []gap     // that were bridged
 }
 
 // version is everything at one RV, and the event that led to it.
@@ -294,6 +295,8 @@ func (r *modelRun) step() {
 		r.relist()
 	case n < 560:
 		r.lane.Pack(time.Now())
+	case n < 562:
+		r.bridge()
 	case n < 570 && r.shared:
 		r.deleteTogether()
 	case n < 700:
@@ -360,6 +363,46 @@ func (r *modelRun) relist() {
 	r.watchers = nil
 }
 
+// bridge lets the lane miss some events, and takes what it makes of them into the model; TestBridge says that it is
+// right.
+func (r *modelRun) bridge() {
+	there, before, rv := maps.Clone(r.model.newest().objects), r.whole(), r.model.rv
+	for range r.IntN(20) {
+		rv++
+		if c := r.change(rv, there); c.Kind == Upsert {
+			there[c.Object.Key()] = c.Object
+		} else {
+			delete(there, c.Object.Key())
+		}
+	}
+	list := slices.Collect(maps.Values(there))
+	found, err := r.lane.state.Load().compare(r.model.rv, rv, list)
+	if err != nil {
+		r.Fatalf("compare: %v", err)
+	}
+	events, err := found.dated(r.model.rv, rv)
+	if err = errors.Join(err, r.lane.Bridge(rv, list)); err != nil {
+		r.Fatalf("bridge: %v", err)
+	}
+	for _, e := range events {
+		if r.model.rv = e.rv; e.now != nil {
+			r.model.change(Change{Upsert, e.now})
+		} else {
+			r.model.change(Change{Delete, again(e.before, e.rv)})
+		}
+	}
+	r.model.rv, r.model.deleted = rv, 0
+	r.model.gaps = append(r.model.gaps, gapsBetween(before, rv)...)
+	for i := len(r.watchers) - 1; i >= 0; i-- {
+		if w := r.watchers[i]; w.from > before && w.from < rv {
+			if _, told := w.Next(); told || w.Err() == nil {
+				r.Fatalf("watch from %d goes on over a gap from %d to %d", w.from, before, rv)
+			}
+			r.close(i)
+		}
+	}
+}
+
 // list reads at any RV of the epoch, through any predicate, from any key.
 func (r *modelRun) list() {
 	rv, p := r.model.began+RV(r.Uint64N(uint64(r.model.rv-r.model.began)+1)), r.predicate()
@@ -367,6 +410,12 @@ func (r *modelRun) list() {
 		rv = r.model.rv
 	}
 	s, err := r.lane.At(r.Context(), rv, 0)
+	if _, in := gapAt(r.model.gaps, rv); in {
+		if expired := (*ExpiredError)(nil); !errors.As(err, &expired) {
+			r.Fatalf("list at %d, inside a gap: %v", rv, err)
+		}
+		return
+	}
 	if rv > r.whole() {
 		if !notYet(err) {
 			r.Fatalf("list at %d, of which more may come: %v", rv, err)
@@ -425,6 +474,9 @@ func (r *modelRun) watch() {
 	var expired *ExpiredError
 	if errors.As(err, &expired) && w.from < expired.Oldest {
 		return
+	}
+	if _, in := gapAt(r.model.gaps, w.from); in && start.after {
+		r.Fatalf("watch from %d, inside a gap: %v", w.from, err)
 	}
 	if err != nil {
 		r.Fatalf("watch from %d: %v", w.from, err)

@@ -120,21 +120,45 @@ func (h *history) verify(newest *State) error {
 	if end != newest.seq {
 		return fmt.Errorf("ends at position %d, state is at %d", end, newest.seq)
 	}
-	last := w.base
-	if last.seq != w.first {
-		return fmt.Errorf("begins at position %d, base is at %d", w.first, last.seq)
+	if err := w.verifyGaps(); err != nil {
+		return err
 	}
-	for seq := w.first; seq < end; seq++ {
-		e := w.at(seq)
-		if e.rv < last.rv || e.state.rv != e.rv || e.state.seq != seq+1 {
-			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
-				seq, e.rv, e.state.seq, e.state.rv, last.rv)
+	last, rv, seq := w.base, w.base.rv, w.first
+	for ; seq < w.base.seq; seq++ { // dropped up to the middle of a gap
+		if e := w.at(seq); !e.bridged || e.state != w.base {
+			return fmt.Errorf("begins at position %d, base is at %d", w.first, w.base.seq)
 		}
-		last = e.state
+	}
+	for ; seq < end; seq++ {
+		e := w.at(seq)
+		if e.bridged && e.state.seq > seq+1 { // the last of a gap is as any other
+			if e.rv <= rv || e.state.rv < e.rv {
+				return fmt.Errorf("event %d at RV %d of a gap to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
+			}
+			rv = e.rv
+			continue
+		}
+		if e.rv < rv || e.state.rv != e.rv && !e.bridged || e.state.rv < e.rv || e.state.seq != seq+1 {
+			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
+				seq, e.rv, e.state.seq, e.state.rv, rv)
+		}
+		last, rv = e.state, e.state.rv
 	}
 	if last.rv > newest.rv || last.objects.count != newest.objects.count {
 		return fmt.Errorf("last event leads to RV %d and %d objects, state is at RV %d with %d",
 			last.rv, last.objects.count, newest.rv, newest.objects.count)
+	}
+	return nil
+}
+
+// verifyGaps checks that gaps are in order, and that none ends where history has nothing of it.
+func (w *window) verifyGaps() error {
+	last := RV(0)
+	for _, g := range w.gaps {
+		if g.after < last || g.upTo <= g.after+1 || g.upTo <= w.base.rv {
+			return fmt.Errorf("a gap between %d and %d, behind %d, base is at %d", g.after, g.upTo, last, w.base.rv)
+		}
+		last = g.upTo
 	}
 	return nil
 }

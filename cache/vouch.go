@@ -8,7 +8,8 @@ package cache
 // except those that start from the State of rv (I5).
 //
 // It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list
-// is expected (Expect): what readers then saw might be taken back (I1).
+// is expected (Expect): what readers then saw might be taken back (I1). So it does for an rv inside a gap that was
+// bridged meanwhile: who watched from there would miss some of it.
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.whole() {
 		return s
@@ -21,9 +22,14 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	if l.expecting || shown == nil || shown.epoch != s.epoch {
 		return nil
 	}
-	if written := l.state.Load(); written.seq == s.seq {
+	if _, in := s.epoch.history.gapAt(rv); in {
+		return nil
+	}
+	written := l.state.Load()
+	if written.seq == s.seq {
 		vouched.indexes = written.indexes // which may have got one since
 	}
+	s.epoch.vouched.add(rv, written.whole())
 	if shown.rv < rv {
 		l.show(vouched)
 	}

@@ -7,6 +7,9 @@ type WatchOptions struct {
 	// Predicate selects the objects. Watchers with equal predicates share a feed.
 	Predicate *selectors.Predicate
 	Start     Start
+	// Exact ends the watcher with *ExpiredError at a gap that is bridged. It is for who makes a lane of the events, and
+	// takes each for all that happened up to its RV.
+	Exact bool
 }
 
 // Start is where a watch begins (semantics 4.1): one of AfterRV, InitialEvents, FromNow. The zero Start is FromNow.
@@ -48,7 +51,7 @@ func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 
 // watch opens a watcher in s's epoch, or returns neither watcher nor error when the epoch is over.
 func (s *State) watch(o WatchOptions) (*Watcher, error) {
-	w := &Watcher{epoch: s.epoch, predicate: o.Predicate}
+	w := &Watcher{epoch: s.epoch, predicate: o.Predicate, exact: o.Exact, gaps: s.epoch.gaps.Load()}
 	if err := w.start(s, o.Start); err != nil {
 		return nil, err
 	}
@@ -74,7 +77,7 @@ func (w *Watcher) start(now *State, start Start) error {
 			return err
 		}
 		from = before
-		w.skip = start.rv
+		w.skip, w.ahead = start.rv, true
 	case start.initial != nil:
 		from = start.initial
 		w.progress = from.rv
@@ -89,6 +92,9 @@ func (w *Watcher) start(now *State, start Start) error {
 	}
 	if from.vouched {
 		w.skip = from.rv // history may still get events up to it, which cancel each other out
+	}
+	if g, found := w.epoch.history.lastGap(max(from.rv, start.rv)); found && w.exact {
+		return &ExpiredError{Requested: max(from.rv, start.rv), Oldest: g.upTo}
 	}
 	w.seq = from.seq
 	if !w.epoch.history.holds(w.seq) {

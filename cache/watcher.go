@@ -30,6 +30,10 @@ type Watcher struct {
 	seq      int64 // the position in history of the next event to look at
 	joined   int64 // the position up to which history is read by the watcher itself; the feed has the rest
 	skip     RV    // events up to it are dropped: they were to come when the watch started behind them
+	ahead    bool  // it started at skip, and the lane was not seen to have come there
+	exact    bool  // it ends at a gap that is bridged
+	gaps     int64 // how many gaps of the epoch it knows not to be concerned by
+	landing  RV    // the end of the gap that the last event was inside of; 0 when it was in none
 	feed     *feed
 	place    feedCursor
 
@@ -55,9 +59,14 @@ func (w *Watcher) Next() (Event, bool) {
 	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
+	case w.err != nil:
+	case w.crosses(complete): // looked at after the event and complete: whichever is of a gap, the gap is seen here
+		return w.lose()
 	case ok:
 		w.seen = event.RV
-	case w.err == nil:
+	case w.landing > 0: // inside a gap nothing is complete
+		w.progress = max(w.progress, complete)
+	default:
 		// A feed may have an event that is not declared complete yet: what was returned counts too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
@@ -75,6 +84,26 @@ func (w *Watcher) Behind() int64 {
 	passed := w.passed.Load() // before those that were offered, which grow
 	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
+
+// crosses tells whether the watch cannot go on over a gap that was bridged, and if so ends it: an exact one, and one
+// that started at an RV inside the gap, before it was known to be one. That knows objects that came into being in the
+// gap, and nobody knows what became of them.
+func (w *Watcher) crosses(complete RV) bool {
+	if gaps := w.epoch.gaps.Load(); gaps != w.gaps {
+		w.gaps = gaps
+		_, in := w.epoch.history.gapAt(w.skip)
+		if w.exact || w.ahead && (in || w.skip < w.epoch.history.oldest()) {
+			w.err = &ExpiredError{Requested: max(w.position(), w.skip), Oldest: w.epoch.newest.Load().rv}
+			return true
+		}
+	}
+	w.ahead = w.ahead && complete < w.skip
+	return false
+}
+
+// Landing returns the RV behind the gap that the last event was inside of; 0 when it was in none. A client that is told
+// nothing more could not watch on from that event, so it is owed a bookmark as soon as Progress is at Landing.
+func (w *Watcher) Landing() RV { return w.landing }
 
 // NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
 // many at a time; false says that Next is to be asked: there are no more, or not every object is one of them, or the
@@ -155,6 +184,10 @@ func (w *Watcher) nextFed() (Event, bool) {
 }
 
 func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
+	w.landing = 0
+	if e.bridged && e.rv < e.state.rv {
+		w.landing = e.state.rv
+	}
 	if t == Deleted {
 		return Event{Type: t, Object: w.epoch.history.deleted(seq, e), RV: e.rv}
 	}
@@ -164,7 +197,7 @@ func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 // Wait returns a channel that is closed when Next may have more to say or the watch has ended.
 func (w *Watcher) Wait() <-chan struct{} {
 	grown := w.feed.grown.armed()
-	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.place.pending() {
+	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.place.pending() || w.gaps != w.epoch.gaps.Load() {
 		return fired
 	}
 	return grown
