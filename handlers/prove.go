@@ -69,8 +69,11 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 // fills tells a list by which a facade behind this one fills a lane, or calls it over: all who read there share it, so
 // that a proof is worth more than what it saves here.
 func (q *Request) fills() bool {
-	return q.header.Get("User-Agent") == upstream.UserAgent && !q.namesOne()
+	return q.fromFacade() && !q.namesOne()
 }
+
+// fromFacade tells a question that a facade behind this one asks on its own behalf.
+func (q *Request) fromFacade() bool { return q.header.Get("User-Agent") == upstream.UserAgent }
 
 // answerTo is what the upstream would have to send for a list. Who continues one reads it to its end, page by page, so
 // for the next page it is all that is left: once the lane is where the first page was, the upstream is spared the rest.

@@ -161,7 +161,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 	default:
 		start = cache.AfterRV(p.rv)
 	}
-	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start})
+	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: q.Predicate, Start: start, Exact: q.fromFacade()})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -178,6 +178,7 @@ type watchStream struct {
 	bookmarking bool
 	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
 	awaited     awaited
+	landed      cache.RV // the end of the last gap that the client was told of
 	stale       func() bool
 	revoked     <-chan struct{} // closed when the right to the watch has ended
 	initial     func()          // called when the initial events were sent, and again
@@ -271,6 +272,9 @@ func (s *watchStream) add(event cache.Event) {
 // bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the
 // upstream is not heard, nothing is promised.
 func (s *watchStream) bookmark() {
+	if s.land() {
+		return
+	}
 	if due, ok := s.due(); !ok || time.Now().Before(due) {
 		return
 	}
@@ -282,6 +286,9 @@ func (s *watchStream) bookmark() {
 
 // due is when the next bookmark is to be tried.
 func (s *watchStream) due() (time.Time, bool) {
+	if s.lands() {
+		return time.Now().Add(awaitedEvery), true
+	}
 	at, ok := s.schedule.Next()
 	switch {
 	case s.stale() && ok:
