@@ -105,6 +105,9 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"a resource that nobody read for so long is dropped; 0 keeps everything")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
 		"how long the cache is served after the upstream was last heard; 0 means without end")
+	f.BoolVar(&c.BridgeGaps, "bridge-gaps", c.BridgeGaps,
+		"when kube-apiserver has lost what followed, as after its restart, tell watches what has changed by its next list; without "+
+			"it they end with 410, as kube-apiserver's do, and their clients list again")
 	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "time between a watch's bookmarks")
 }
 

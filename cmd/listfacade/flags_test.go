@@ -66,6 +66,9 @@ func TestFlagsKeepDefaults(t *testing.T) {
 
 // otherThan is a value that a flag does not have.
 func otherThan(f *pflag.Flag) string {
+	if f.DefValue == "true" {
+		return "false"
+	}
 	return map[string]string{
 		"ip": "127.0.0.9", "int": "7", "on|off": "off", "auto|quantity": "1Gi", "int64": "7", "float64": "7", "duration": "7s", "bool": "true", "string": "other", "stringSlice": "other",
 	}[f.Value.Type()]

@@ -69,6 +69,8 @@ type Config struct {
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
 	// after the upstream was last heard; 0 means without end for both.
 	LaneIdle, MaxStaleness time.Duration
+	// BridgeGaps has watches go on when kube-apiserver has lost what followed, by what the next list has in another way.
+	BridgeGaps bool
 	// PagedFrom, above 0, is how many objects a resource has at least to be read page by page at first, which is cheaper
 	// for kube-apiserver than a streaming list of many and dearer than one of few. It has no flag.
 	PagedFrom int
@@ -102,7 +104,7 @@ func Defaults() Config {
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
+		BridgeGaps: true, PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),
 	}

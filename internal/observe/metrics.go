@@ -22,6 +22,7 @@ type Metrics struct {
 	reconnects     *prometheus.CounterVec
 	questions      *prometheus.CounterVec
 	fills          *prometheus.CounterVec
+	gaps           *prometheus.CounterVec
 	access         accessMetrics
 	audit          auditMetrics
 }
@@ -47,13 +48,16 @@ func NewMetrics(sources Sources) *Metrics {
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
 	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream or peer.", "source")
+	m.gaps = counter("upstream_gaps_total",
+		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
+		"group", "resource", "outcome")
 	m.audit = newAuditMetrics()
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}
-	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills,
+	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.gaps,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	sources.Lanes = m.counted(sources.Lanes)
@@ -151,6 +155,11 @@ func (m *Metrics) Reconnected(group, resource string) {
 
 // Filled counts a lane that was filled.
 func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() }
+
+// Gap counts a gap in the events of a lane.
+func (m *Metrics) Gap(group, resource, outcome string) {
+	m.gaps.WithLabelValues(group, resource, outcome).Inc()
+}
 
 // Questioned counts a question that proves the cache fresh.
 func (m *Metrics) Questioned(kind string) { m.questions.WithLabelValues(kind).Inc() }

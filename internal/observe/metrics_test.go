@@ -62,6 +62,7 @@ func filled() *Metrics {
 	m.Reviewed("token", "good", time.Second)
 	m.RightsChanged("lost")
 	m.Terminated("denied")
+	m.Gap("apps", "deployments", "bridged")
 	return m
 }
 
@@ -131,6 +132,7 @@ listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
 listfacade_upstream_contradictions_total counter group,resource
+listfacade_upstream_gaps_total counter group,outcome,resource
 listfacade_upstream_questions_total counter kind
 listfacade_upstream_reconnects_total counter group,resource
 listfacade_upstream_relists_total counter group,resource

@@ -29,6 +29,9 @@ type Config struct {
 	PagedFrom int
 	// Resources are those for which something is different.
 	Resources map[schema.GroupResource]Resource
+	// BridgeGaps has watches go on when the upstream has lost what followed a lane's version: they are told what its next
+	// list has in another way. Otherwise they end, as they do at a kube-apiserver.
+	BridgeGaps bool
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
 }

@@ -13,9 +13,10 @@
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
 //     counts as one that was not heard since;
-//   - when the upstream no longer holds that resourceVersion (410), has been set back before it, prints other columns,
-//     or is of another version, which may write objects in another way, the lane is listed again and a new epoch begins
-//     (I11);
+//   - when the upstream no longer holds that resourceVersion (410), the lane is listed again, and its watches are told
+//     what the list has otherwise (gap.go, docs/adr/0021-gaps-are-bridged.md);
+//   - where that cannot be told, and when the upstream has been set back before that resourceVersion, prints other
+//     columns, or is of another version, which may write objects in another way, a new epoch begins (I11);
 //   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane
 //     ends when the refusal has lasted half a minute, or at once when the upstream's authorizer confirms it;
 //   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its

@@ -51,7 +51,8 @@ type rig struct {
 	lanes                               *Lanes
 	logs                                *observer.ObservedLogs
 	relisted, reconnected, contradicted atomic.Int64
-	stop                                func() // stops the lanes; also at the end of the test
+	gaps                                atomic.Pointer[string] // the last one's outcome
+	stop                                func()                 // stops the lanes; also at the end of the test
 }
 
 // What the upstream is asked for instead when nothing can be proven.
@@ -71,6 +72,9 @@ func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
 
 // Filled implements Metrics.
 func (r *rig) Filled(string) {}
+
+// Gap implements Metrics.
+func (r *rig) Gap(_, _, outcome string) { r.gaps.Store(&outcome) }
 
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}

@@ -25,6 +25,8 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane lost the upstream's window and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled, by "upstream" or "peer"
+	// Gap counts a gap in a lane's events with what became of it: "bridged", or why its watches were ended.
+	Gap(group, resource, outcome string)
 	fresh.Metrics
 }
 
@@ -48,7 +50,8 @@ type Lanes struct {
 	life       context.Context // nil until Run and after it
 
 	provers    *fresh.Provers
-	versions   *versions
+	versions   *identity
+	clusters   *identity
 	fills      *fills
 	rooms      *rooms
 	memory     Memory
@@ -62,7 +65,8 @@ type Lanes struct {
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
-		fills: &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client),
+		clusters: newClusters(client),
+		fills:    &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client),
 	}
 	if l.memory == nil {
 		l.memory = endless{}
@@ -195,7 +199,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
-	r.writer.versions = l.versions
+	r.writer.versions, r.writer.clusters, r.writer.bridges = l.versions, l.clusters, l.config.BridgeGaps
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)

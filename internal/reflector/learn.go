@@ -64,7 +64,7 @@ func (w *writer) learn(ctx context.Context) error {
 		w.reflector.announce()
 	}
 	encoding := w.reflector.Encoding
-	w.shape, w.asks = encoding.Shape(w.description()), encoding.Asks()
+	w.shape, w.asks, w.columns = encoding.Shape(w.description()), encoding.Asks(), nil
 	w.listWatch.Store(w.newListWatch())
 	return nil
 }

@@ -69,7 +69,7 @@ func (w *writer) list(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read a list: %w", err)
 	}
-	if err := w.publish(rv, objects); err != nil {
+	if err := w.publish(ctx, rv, objects); err != nil {
 		return err
 	}
 	r.prover.Synced(w.discovered.asked)

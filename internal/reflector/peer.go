@@ -28,7 +28,7 @@ const (
 // peer is another facade of the same cluster, from which lanes are filled when they start.
 type peer struct {
 	client   *upstream.Client
-	versions *versions
+	versions *identity
 
 	mu    sync.Mutex // guards until
 	until time.Time  // until when it is left alone

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,8 @@ const (
 const initialWait = 10 * time.Second
 
 // sync fills the lane with the upstream's state of now, or a peer's, and publishes it as a new epoch. It returns the
-// watch that goes on from there, or nil when none is open yet.
+// watch that goes on from there, or nil when none is open yet. An epoch goes on if its events are all that is missing
+// (bridge).
 func (w *writer) sync(ctx context.Context) (*stream, error) {
 	if open, err := w.warm(ctx); open != nil || err != nil {
 		if err == nil {
@@ -91,7 +93,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 	}
 	s.ordered = false
 	patience := time.AfterFunc(initialWait, s.close)
-	err = w.initial(s, patience)
+	err = w.initial(ctx, s, patience)
 	inTime := patience.Stop()
 	if err == nil {
 		w.reflector.prover.Synced(asked)
@@ -106,7 +108,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 }
 
 // initial reads a streaming list up to its end and publishes it.
-func (w *writer) initial(s *stream, patience *time.Timer) error {
+func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) error {
 	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
 	highest := ""
 	for {
@@ -119,7 +121,7 @@ func (w *writer) initial(s *stream, patience *time.Timer) error {
 		case st.kind == stepInitialEnd:
 			w.reflector.marked.Store(true)
 			w.learnBookmark(st.frame)
-			return w.publish(st.rv, objects)
+			return w.publish(ctx, st.rv, objects)
 		case st.kind == stepChange && st.change.Kind == cache.Delete:
 			delete(objects, o.Key())
 		case st.kind == stepChange:
@@ -162,7 +164,7 @@ func (w *writer) pages(ctx context.Context) error {
 		return fmt.Errorf("read a list: %w", err)
 	}
 	w.knowBookmark()
-	return w.publish(rv, objects)
+	return w.publish(ctx, rv, objects)
 }
 
 // page adds the objects of one page; a page has some, unless it is the last.
@@ -190,6 +192,7 @@ func (w *writer) setColumns(raw []byte) {
 	if len(raw) == 0 {
 		return
 	}
+	w.columns = bytes.Clone(raw)
 	printed, err := w.shape.WithColumns(raw)
 	if err != nil {
 		w.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
@@ -198,15 +201,21 @@ func (w *writer) setColumns(raw []byte) {
 	w.shape = printed
 }
 
-// publish begins an epoch. A State is complete at its resourceVersion (I10), so an object from after it cannot be in
-// it.
-func (w *writer) publish(rv cache.RV, objects map[string]*cache.Object) error {
+// publish begins an epoch, or goes on with the last one. A State is complete at its resourceVersion (I10), so an object
+// from after it cannot be in it.
+func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {
 			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	w.reflector.Cache.Replace(rv, w.shape, slices.Collect(maps.Values(objects)))
+	if list := slices.Collect(maps.Values(objects)); !w.bridge(ctx, rv, list) {
+		if ctx.Err() != nil {
+			return ctx.Err() // the lane ends, and its watches need not be told of another epoch
+		}
+		w.reflector.Cache.Replace(rv, w.shape, list)
+	}
+	w.distrusted = false
 	w.reflector.prover.Replaced()
 	return nil
 }

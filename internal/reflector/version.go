@@ -12,50 +12,17 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-const (
-	// versionAge is how old an answer about the upstream's version may be for a watch that went on in peace; lanes whose
-	// watches end at about the same time share one question.
-	versionAge = 10 * time.Second
-	// versionWait is how long the answer may take; it takes a millisecond.
-	versionWait = 5 * time.Second
-)
+// versionAge is how old an answer about the upstream's version may be for a watch that went on in peace; lanes whose
+// watches end at about the same time share one question.
+const versionAge = 10 * time.Second
 
-// versions asks for the upstream's version, on behalf of all lanes.
-type versions struct {
-	client *upstream.Client
-	turn   chan struct{} // holds one while somebody asks, or looks at the last answer
-	asked  time.Time     // guarded by turn, as is the answer
-	last   string
+// newVersions asks for the upstream's version.
+func newVersions(client *upstream.Client) *identity {
+	return newIdentity(func(ctx context.Context) string { return versionOf(ctx, client) })
 }
 
-func newVersions(client *upstream.Client) *versions {
-	return &versions{client: client, turn: make(chan struct{}, 1)}
-}
-
-// since is the upstream's version, as it was told when it was asked at this moment or later; empty when it did not
-// tell.
-func (v *versions) since(ctx context.Context, moment time.Time) string {
-	select {
-	case v.turn <- struct{}{}:
-		defer func() { <-v.turn }()
-	case <-ctx.Done():
-		return ""
-	}
-	if v.asked.IsZero() || v.asked.Before(moment) {
-		asked := time.Now()
-		version := v.ask(ctx)
-		if ctx.Err() != nil {
-			return "" // who asks was stopped, and the others have no answer yet
-		}
-		v.asked, v.last = asked, version
-	}
-	return v.last
-}
-
-func (v *versions) ask(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, versionWait)
-	defer cancel()
-	text, err := v.client.ServerVersion(ctx)
+func versionOf(ctx context.Context, client *upstream.Client) string {
+	text, err := client.ServerVersion(ctx)
 	// A newer kube-apiserver may be told to act as an older one, in what it writes, too (KEP-4330).
 	var version struct{ GitVersion, EmulationMajor, EmulationMinor string }
 	if err != nil || json.Unmarshal(text, &version) != nil || version.GitVersion == "" {

@@ -88,7 +88,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 		return nil, err
 	}
 	// Nothing says that the list holds all that was written before now: what readers are shown is proven as ever.
-	if err := w.publish(rv, objects); err != nil {
+	if err := w.publish(ctx, rv, objects); err != nil {
 		open.close()
 		return nil, err
 	}

@@ -16,14 +16,15 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// writer fills one lane: it syncs, watches, resumes, and begins a new epoch when the upstream says 410. It is the
-// lane's only writer.
+// writer fills one lane: it syncs, watches, resumes, and lists again when the upstream says 410. It is the lane's only
+// writer.
 type writer struct {
 	client    *upstream.Client
 	reflector *Reflector
 	metrics   Metrics
 	log       *zap.Logger
-	versions  *versions
+	versions  *identity
+	clusters  *identity
 	fills     *fills
 	rooms     *rooms
 	memory    Memory
@@ -36,6 +37,7 @@ type writer struct {
 	pagedFrom int   // how many objects are filled page by page, at least
 	unpaged   bool  // the lane is filled by a streaming list all the same, because pages did not do
 
+	past              // what the lane shows, and when it is believed
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
 	discovered discovered
 	shape      wire.Shape                // of this epoch, as far as it is known
@@ -77,6 +79,7 @@ func (w *writer) run(ctx context.Context) {
 			w.metrics.Contradicted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 		}
 		if endsEpoch(err) {
+			w.distrusted = w.distrusted || !isLost(err)
 			w.metrics.Relisted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Info("the lane is listed again", zap.Error(err))
 		} else {
@@ -100,6 +103,7 @@ func whatFollows(err error) string {
 func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
 	case why := <-w.wrong:
+		w.distrusted = true
 		w.log.Debug("a new list is what this asks for", zap.Error(why))
 	default:
 	}
@@ -134,6 +138,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	if w.version = version; w.versions.since(ctx, time.Now()) != version {
 		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
 	}
+	w.remember(ctx)
 	synced := time.Now()
 	defer func() { pause.lived(time.Since(synced)) }()
 	err = w.follow(ctx, open)

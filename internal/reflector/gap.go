@@ -1,0 +1,102 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// past is what the writer remembers of the list that the lane shows, and of what has been said against it.
+type past struct {
+	bridges    bool       // gaps are bridged, if they can be
+	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
+	cluster    string     // the UID of the upstream's; empty when it may not be read
+	listed     *listWatch // how the list was asked for
+	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
+}
+
+// remember keeps what the next list has to agree with.
+func (w *writer) remember(ctx context.Context) {
+	w.listed = w.listWatch.Load()
+	if w.bridges {
+		w.cluster = w.clusters.since(ctx, time.Now().Add(-versionAge))
+	}
+}
+
+// What is counted as the outcome of a gap.
+const (
+	bridged      = "bridged"
+	bridgingOff  = "off"          // by configuration
+	otherPast    = "contradicted" // the upstream has another past than was told, or may have
+	otherVersion = "version"      // it is of another version, or does not tell
+	otherCluster = "cluster"      // it is another cluster's
+	otherForm    = "form"         // it sends objects in another form, or prints them with other columns
+	setBack      = "set-back"     // it is behind what was told
+	noVersions   = "no-versions"  // more is gone than there are versions to tell it at
+	manyChanges  = "many-changes" // more has changed than is kept for watches
+)
+
+// bridge lets the lane go on with a list at rv in its epoch, whose watches are told what has changed since the last
+// State (docs/adr/0021-gaps-are-bridged.md). It returns false when a new epoch has to begin: there was none, or it
+// cannot be told.
+func (w *writer) bridge(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
+	last, err := w.reflector.Cache.State()
+	if err != nil {
+		return false
+	}
+	outcome := w.mayBridge(ctx, last)
+	if outcome == bridged {
+		outcome = outcomeOf(w.reflector.Cache.Bridge(rv, list))
+	}
+	gvr := w.reflector.Resource.GVR
+	w.metrics.Gap(gvr.Group, gvr.Resource, outcome)
+	w.log.Info("the upstream has lost what followed the lane's version", zap.String("outcome", outcome),
+		zap.Stringer("from", last.RV()), zap.Stringer("to", rv))
+	if outcome == bridged {
+		w.shape = last.Shape() // which stays, and has the same columns
+	}
+	return outcome == bridged
+}
+
+// mayBridge tells why the list that has just been read cannot be compared with the last State, or "bridged". Objects
+// are compared by their bytes: those must have been written in one way.
+func (w *writer) mayBridge(ctx context.Context, last *cache.State) string {
+	switch now := time.Now(); {
+	case !w.bridges:
+		return bridgingOff
+	case w.distrusted:
+		return otherPast
+	case w.version == "" || w.versions.since(ctx, now) != w.version:
+		return otherVersion
+	case w.isOtherCluster(w.clusters.since(ctx, now)):
+		return otherCluster
+	case w.listed == nil || w.listed.ask.Accept != w.listWatch.Load().ask.Accept || last.Shape().Reprinted(w.columns),
+		w.columns != nil && last.Shape().Prints() != w.shape.Prints():
+		return otherForm
+	}
+	return bridged
+}
+
+// isOtherCluster tells whether the upstream is known to be another cluster's than before.
+func (w *writer) isOtherCluster(uid string) bool {
+	return uid != "" && w.cluster != "" && uid != w.cluster
+}
+
+func outcomeOf(err error) string {
+	switch {
+	case err == nil:
+		return bridged
+	case errors.Is(err, cache.ErrSetBack):
+		return setBack
+	case errors.Is(err, cache.ErrNoVersions):
+		return noVersions
+	case errors.Is(err, cache.ErrManyChanges):
+		return manyChanges
+	default:
+		return otherPast
+	}
+}

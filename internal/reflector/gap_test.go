@@ -1,0 +1,124 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// inGap runs a test with a lane that missed some events, and whose upstream has forgotten them: ns/a was changed, ns/b
+// was deleted, ns/c was created.
+func inGap(t *testing.T, config Config, meanwhile func(*rig), test func(*testing.T, *rig, *Reflector, *cache.Watcher)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, config)
+		r.isVersion("v1.37.0")
+		r.isCluster("1")
+		r.Put("ns/a", "1")
+		r.Put("ns/b", "1")
+		lane := r.synced(t)
+		watcher := watchAll(t, lane)
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.SetOffline(true)
+		r.Put("ns/a", "2")
+		r.Elsewhere()
+		r.Delete("ns/b")
+		r.Put("ns/c", "1")
+		r.Elsewhere()
+		if meanwhile != nil {
+			meanwhile(r)
+		}
+		r.SetOffline(false)
+		r.DropWatches()
+		elapse(time.Minute)
+		r.Script(testkit.AskWatch, nil)
+		test(t, r, lane, watcher)
+	})
+}
+
+func (r *rig) isCluster(uid string) {
+	r.Script("/api/v1/namespaces/kube-system", text(fmt.Sprintf(`{"metadata":{"uid":%q}}`, uid)))
+}
+
+func told(w *cache.Watcher) (all []string) {
+	for e, ok := w.Next(); ok; e, ok = w.Next() {
+		all = append(all, fmt.Sprintf("%s %s@%d", e.Type, e.Object.Key(), e.RV))
+	}
+	return all
+}
+
+func TestGapIsBridged(t *testing.T) {
+	inGap(t, Config{BridgeGaps: true}, nil, func(t *testing.T, r *rig, lane *Reflector, w *cache.Watcher) {
+		want := []string{"MODIFIED ns/a@4", "ADDED ns/c@7", "DELETED ns/b@8"}
+		if diff := cmp.Diff(want, told(w)); diff != "" || w.Err() != nil {
+			t.Errorf("%v\n%s", w.Err(), diff)
+		}
+		if got := *r.gaps.Load(); got != bridged || r.relisted.Load() == 0 {
+			t.Errorf("the outcome is %q", got)
+		}
+		rv := r.Put("ns/c", "2")
+		elapse(time.Minute)
+		if said := told(w); !slices.Equal(said, []string{fmt.Sprintf("MODIFIED ns/c@%d", rv)}) {
+			t.Errorf("later: %v", said)
+		}
+		if diff := cmp.Diff([]string{"ns/a@4", fmt.Sprintf("ns/c@%d", rv)}, contents(t, lane)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestGapIsNotBridged(t *testing.T) {
+	on := Config{BridgeGaps: true}
+	for name, c := range map[string]struct {
+		config    Config
+		meanwhile func(*rig)
+		outcome   string
+	}{
+		"off":                       {Config{}, nil, bridgingOff},
+		"another version":           {on, func(r *rig) { r.isVersion("v1.38.0") }, otherVersion},
+		"a version that is unknown": {on, func(r *rig) { r.Script(versionPath, nil) }, otherVersion},
+		"another cluster":           {on, func(r *rig) { r.isCluster("2") }, otherCluster},
+		"other columns":             {on, func(r *rig) { r.SetColumns(`[{"name":"Other","type":"string"}]`) }, otherForm},
+		"a backup":                  {on, func(r *rig) { r.Restore(2) }, otherPast},
+		"a backup that has moved":   {on, func(r *rig) { r.Restore(2); r.Put("ns/d", "1") }, otherPast},
+		"another past": {on, func(r *rig) {
+			r.Rewrite(func(text string) string {
+				return strings.Replace(text, `"resourceVersion":"4"`, `"resourceVersion":"1"`, 1)
+			})
+		}, otherPast},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inGap(t, c.config, c.meanwhile, func(t *testing.T, r *rig, _ *Reflector, w *cache.Watcher) {
+				said := told(w)
+				if expired := (*cache.ExpiredError)(nil); len(said) > 0 || !errors.As(w.Err(), &expired) {
+					t.Errorf("told %v, %v", said, w.Err())
+				}
+				if got := r.gaps.Load(); got == nil || *got != c.outcome {
+					t.Errorf("the outcome is %v, want %s", got, c.outcome)
+				}
+			})
+		})
+	}
+}
+
+// Who may not read the cluster's UID does without.
+func TestGapOfAnUnknownCluster(t *testing.T) {
+	unknown := func(r *rig) {
+		r.Script("/api/v1/namespaces/kube-system", testkit.Refuse(http.StatusForbidden, "Forbidden"))
+	}
+	inGap(t, Config{BridgeGaps: true}, unknown, func(t *testing.T, _ *rig, _ *Reflector, w *cache.Watcher) {
+		if said := told(w); len(said) != 3 || w.Err() != nil {
+			t.Errorf("told %v, %v", said, w.Err())
+		}
+	})
+}

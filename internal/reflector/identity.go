@@ -1,0 +1,52 @@
+package reflector
+
+import (
+	"context"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// versionWait is how long it may take the upstream to say who it is; it takes a millisecond.
+const versionWait = 5 * time.Second
+
+// identity asks the upstream for one word about itself, on behalf of all lanes. Safe for concurrent use.
+type identity struct {
+	ask   func(context.Context) string // empty when the upstream does not tell
+	turn  chan struct{}                // holds one while somebody asks, or looks at the last answer
+	asked time.Time                    // guarded by turn, as is the answer
+	last  string
+}
+
+func newIdentity(ask func(context.Context) string) *identity {
+	return &identity{ask: ask, turn: make(chan struct{}, 1)}
+}
+
+// newClusters asks for the UID of the upstream's cluster.
+func newClusters(client *upstream.Client) *identity {
+	return newIdentity(func(ctx context.Context) string {
+		uid, _ := client.ClusterUID(ctx) // empty with an error: who may not read it does without
+		return uid
+	})
+}
+
+// since is what the upstream told when it was asked at this moment or later; empty when it did not tell.
+func (i *identity) since(ctx context.Context, moment time.Time) string {
+	select {
+	case i.turn <- struct{}{}:
+		defer func() { <-i.turn }()
+	case <-ctx.Done():
+		return ""
+	}
+	if i.asked.IsZero() || i.asked.Before(moment) {
+		asked := time.Now()
+		waiting, cancel := context.WithTimeout(ctx, versionWait)
+		answer := i.ask(waiting)
+		cancel()
+		if ctx.Err() != nil {
+			return "" // who asks was stopped, and the others have no answer yet
+		}
+		i.asked, i.last = asked, answer
+	}
+	return i.last
+}
