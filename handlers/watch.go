@@ -328,7 +328,7 @@ func (s *watchStream) part() error {
 	if err := s.drain(); err != nil {
 		return err
 	}
-	if rv := s.watcher.Progress(); s.watcher.Err() == nil && s.schedule.Last(uint64(rv)) {
+	if rv := s.watcher.Progress(); s.watcher.Err() == nil && rv >= s.watcher.Landing() && s.schedule.Last(uint64(rv)) {
 		s.events.bookmark(rv, bookmarks.Plain)
 	}
 	return s.events.flush()
