@@ -46,8 +46,13 @@ func CheckWatch(r *Recording, m *Model) error {
 	if err != nil {
 		return err
 	}
+	return s.check(r, ordered, unique, bookmarkable, filtered, resumable, reliable)
+}
+
+// check joins what checks find.
+func (s *story) check(r *Recording, checks ...func(*story) error) error {
 	var errs []error
-	for _, check := range []func(*story) error{ordered, unique, bookmarkable, filtered, resumable, reliable} {
+	for _, check := range checks {
 		errs = append(errs, check(s))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -64,6 +69,7 @@ type story struct {
 	started uint64 // the resourceVersion behind which live events begin
 	live    int    // the index of the first frame after the initial events and their bookmark
 	reached uint64 // the highest resourceVersion told
+	gaps    []Gap  // that the facade has bridged, in order
 }
 
 func newStory(r *Recording, m *Model) (*story, error) {
@@ -171,7 +177,7 @@ func (s *story) wanted() (initial, live []Event) {
 	if s.initial {
 		initial = s.model.initial(s.filter, s.started)
 	}
-	return initial, s.model.after(s.filter, s.started, s.reached)
+	return initial, s.after()
 }
 
 // told are the events between two frames without bookmarks, with their frames' indexes.

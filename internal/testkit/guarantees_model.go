@@ -125,8 +125,8 @@ func (m *Model) add(now map[string]*version, e Event) error {
 	return nil
 }
 
-// initial is what a streaming list at rv begins with, in key order.
-func (m *Model) initial(f *filter, rv uint64) []Event {
+// state is what there was at rv, by its key.
+func (m *Model) state(rv uint64) map[string]*version {
 	state := maps.Clone(m.base)
 	for _, c := range m.changes {
 		if c.rv > rv {
@@ -138,6 +138,12 @@ func (m *Model) initial(f *filter, rv uint64) []Event {
 			state[c.key] = c.after
 		}
 	}
+	return state
+}
+
+// initial is what a streaming list at rv begins with, in key order.
+func (m *Model) initial(f *filter, rv uint64) []Event {
+	state := m.state(rv)
 	var events []Event
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		if v := state[key]; f.matches(key, v) {

@@ -29,16 +29,19 @@ func TestSeveralServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(own.Close)
+	suite.NewFixture(t, own).DefineGadgets(t)
 	for _, test := range []struct {
-		name string
-		run  func(*testing.T, *several)
+		name     string
+		run      func(*testing.T, *several)
+		settings []func(*facade.Config)
 	}{
-		{"in turn", testInTurn},
-		{"one is behind", testOneBehind},
-		{"one is killed", testOneKilled},
-		{"one has lost the window", testOneWithoutWindow},
+		{"in turn", testInTurn, nil},
+		{"one is behind", testOneBehind, nil},
+		{"one is killed", testOneKilled, nil},
+		{"one has lost the window", testOneWithoutWindow, []func(*facade.Config){withoutBridges}},
+		{"a gap is bridged", testGapBridged, nil},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, newSeveral(t, own)) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, newSeveral(t, own, test.settings...)) })
 	}
 }
 
@@ -49,10 +52,10 @@ type several struct {
 	balancer *serverBalancer
 }
 
-func newSeveral(t *testing.T, own *testkit.Cluster) *several {
+func newSeveral(t *testing.T, own *testkit.Cluster, settings ...func(*facade.Config)) *several {
 	t.Helper()
 	b := newBalancer(t, own)
-	run := suite.LaunchFacade(t, b.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })
+	run := suite.LaunchFacade(t, b.kubeconfig, append(settings, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })...)
 	run.AwaitReady(t)
 	s := &several{survivors: survivorsOf(t, own, run), balancer: b}
 	s.readsAnyAge(t)
@@ -215,7 +218,7 @@ func testOneKilled(t *testing.T, s *several) {
 }
 
 // testOneWithoutWindow resumes the lane's watch on a server that was started after what the lane misses: it is listed
-// again, and its clients after it (I11).
+// again, and as gaps are not bridged, its clients after it (I11).
 func testOneWithoutWindow(t *testing.T, s *several) {
 	_, _, listed := s.client.look()
 	s.balancer.send(to(first))

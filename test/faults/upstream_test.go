@@ -32,6 +32,7 @@ func TestFaults(t *testing.T) {
 		"stopped and restarted": testStopped,
 		"paused":                testPaused,
 		"compacted":             testCompacted,
+		"compacted, bridged":    testCompactedBridged,
 		"store killed":          testStoreKilled,
 		"down":                  testDown,
 		"stale":                 testStale,
@@ -40,9 +41,16 @@ func TestFaults(t *testing.T) {
 		"paused, read":          testPausedReads,
 		"facade restarted":      testFacadeRestarted,
 	} {
-		t.Run(name, func(t *testing.T) { test(t, newSurvivors(t, own)) })
+		var settings []func(*facade.Config)
+		if name == "compacted" {
+			settings = append(settings, withoutBridges)
+		}
+		t.Run(name, func(t *testing.T) { test(t, newSurvivors(t, own, settings...)) })
 	}
 }
+
+// withoutBridges makes a facade end its watches where kube-apiserver does.
+func withoutBridges(c *facade.Config) { c.BridgeGaps = false }
 
 // survivors are two clients of a facade that must survive what comes, and what they stand on.
 type survivors struct {
@@ -109,7 +117,8 @@ func (s *survivors) survived(t *testing.T) {
 	t.Helper()
 	s.change(t)
 	s.Converges(t, suite.ConfigMaps, s.informer)
-	s.client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}))
+	gaps, _ := s.run.Gaps(suite.ConfigMaps)
+	s.client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}), gaps["json"]...)
 	_, opened, listed := s.client.look()
 	t.Logf("the client opened %d watches and listed %d times", opened, listed)
 }
@@ -151,6 +160,33 @@ func testPaused(t *testing.T, s *survivors) {
 // facade and then by its clients, who are told so (I11).
 func testCompacted(t *testing.T, s *survivors) {
 	_, _, listed := s.client.look()
+	s.compact(t)
+	s.survived(t)
+	if _, _, now := s.client.look(); now == listed {
+		t.Error("the client was not told that the window is lost")
+	}
+	s.forgotten(t)
+}
+
+// testCompactedBridged is the same with a facade that bridges the gap: its clients notice nothing.
+func testCompactedBridged(t *testing.T, s *survivors) {
+	_, opened, listed := s.client.look()
+	for range 2 {
+		s.compact(t)
+		s.survived(t)
+	}
+	if _, o, l := s.client.look(); o != opened || l != listed {
+		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
+	}
+	if gaps, others := s.run.Gaps(suite.ConfigMaps); len(gaps["json"]) != 2 || len(others) > 0 {
+		t.Errorf("the gaps are %v, and not bridged: %v", gaps, others)
+	}
+	s.forgotten(t)
+}
+
+// compact takes the window away, and writes.
+func (s *survivors) compact(t *testing.T) {
+	t.Helper()
 	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
 		s.Put(t, suite.Gadgets, "g", "", fmt.Sprint(i))
 	}
@@ -160,11 +196,6 @@ func testCompacted(t *testing.T, s *survivors) {
 	}
 	s.do(t, "start")
 	s.write(t)
-	s.survived(t)
-	if _, _, now := s.client.look(); now == listed {
-		t.Error("the client was not told that the window is lost")
-	}
-	s.forgotten(t)
 }
 
 // forgotten watches from a version that is too old, in the words of kube-apiserver's cache, and of etcd where that is

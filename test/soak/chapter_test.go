@@ -63,6 +63,12 @@ func (s *soak) reopen(t *testing.T) {
 	}
 }
 
+// bridged are the gaps in a kind that the facade has bridged.
+func (s *soak) bridged(k *kind) []testkit.Gap {
+	gaps, _ := s.facade.Gaps(k.GVR)
+	return gaps["json"]
+}
+
 // judge holds what clients were told and answered in a world against what happened there. The caller keeps quiet.
 func (s *soak) judge(t *testing.T, world int) {
 	t.Helper()
@@ -82,7 +88,7 @@ func (s *soak) judge(t *testing.T, world int) {
 			for _, r := range over {
 				watches++
 				events += r.Told()
-				if err := testkit.CheckWatch(r.Recording, model); err != nil {
+				if err := testkit.CheckBridged(r.Recording, model, s.bridged(k)...); err != nil {
 					t.Errorf("%s: %v", w, err)
 				}
 			}

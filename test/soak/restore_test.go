@@ -139,7 +139,7 @@ func (s *soak) judgeOld(t *testing.T, old int, models map[*kind]*testkit.Model) 
 	for _, w := range s.watchers {
 		over, _ := w.collect(old)
 		for _, r := range over {
-			if err := testkit.CheckWatch(r.Recording, models[w.kind]); err != nil {
+			if err := testkit.CheckBridged(r.Recording, models[w.kind], s.bridged(w.kind)...); err != nil {
 				t.Errorf("%s, when the store was set back: %v", w, err)
 			}
 		}

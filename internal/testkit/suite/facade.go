@@ -30,6 +30,7 @@ type Facade struct {
 	URL      string
 	Config   *rest.Config           // for clients of the facade: no credentials, its certificate trusted
 	Logs     *observer.ObservedLogs // warnings and errors
+	told     *observer.ObservedLogs // what else it says
 	settings facade.Config
 	stop     context.CancelFunc
 	stopped  chan error
@@ -77,12 +78,13 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 		t.Fatal(err)
 	}
 	core, logs := observer.New(zap.WarnLevel)
-	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core) })
+	all, told := observer.New(zap.InfoLevel)
+	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core, all) })
 	f, err := facade.New(t.Context(), c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Facade{Facade: f, settings: c, Logs: logs, stopped: make(chan error, 1)}
+	return &Facade{Facade: f, settings: c, Logs: logs, told: told, stopped: make(chan error, 1)}
 }
 
 // Unpacked has a facade compress nothing, where a test has megabytes of objects and is about something else: with the

@@ -1,0 +1,44 @@
+package testkit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestCheckBridged judges watches of everything and of what is red, over a gap from 10 to 16 in history.
+func TestCheckBridged(t *testing.T) {
+	gap := Gap{From: 10, To: 13} // a has become blue, and b was born blue
+	all := []string{frame("ADDED", "ns/b", 12, "blue"), frame("MODIFIED", "ns/a", 13, "blue"), mark(13)}
+	later := []string{frame("MODIFIED", "ns/a", 14, "red"), frame("DELETED", "ns/b", 15, "blue"), mark(20)}
+	whole := append(slices.Clone(all), later...)
+	for name, c := range map[string]struct {
+		query  string
+		lines  []string
+		gap    Gap
+		breaks Guarantee
+	}{
+		"the difference":          {"resourceVersion=10", whole, gap, ""},
+		"selected":                {fromTen, []string{frame("DELETED", "ns/a", 13, "red"), mark(13), frame("ADDED", "ns/a", 14, "red"), mark(20)}, gap, ""},
+		"from the end":            {"resourceVersion=13", later, gap, ""},
+		"one that is gone":        {"resourceVersion=13", []string{frame("DELETED", "ns/b", 16, "blue"), mark(18)}, Gap{14, 18}, Reliable},
+		"gone at a free version":  {"resourceVersion=14", []string{frame("DELETED", "ns/b", 18, "blue"), mark(18)}, Gap{14, 18}, ""},
+		"gone with other content": {"resourceVersion=14", []string{frame("DELETED", "ns/b", 18, "red"), mark(18)}, Gap{14, 18}, Reliable},
+		"gone too late":           {"resourceVersion=14", []string{mark(18), frame("DELETED", "ns/b", 19, "blue"), mark(20)}, Gap{14, 18}, Reliable},
+		"what was in between":     {"resourceVersion=10", append([]string{frame("MODIFIED", "ns/a", 11, "red")}, whole...), gap, Filtered},
+		"one is lost":             {"resourceVersion=10", whole[1:], gap, Reliable},
+		"the last is lost":        {"resourceVersion=10", append(slices.Clone(all[:1]), later...), gap, Reliable},
+		"a deletion is lost":      {"resourceVersion=10", append(slices.Clone(whole[:4]), mark(20)), gap, Reliable},
+		"cut off inside":          {"resourceVersion=10", all[:1], gap, Reliable},
+		"in another order":        {"resourceVersion=10", append([]string{all[1], all[0]}, later...), gap, Ordered},
+		"a bookmark inside":       {"resourceVersion=10", slices.Insert(slices.Clone(whole), 1, mark(12)), gap, Bridged},
+		"from the inside":         {"resourceVersion=11", whole, gap, Bridged},
+		"entering as a change":    {"resourceVersion=10", append([]string{frame("MODIFIED", "ns/b", 12, "blue")}, whole[1:]...), gap, Filtered},
+		"no gap at all":           {"resourceVersion=10", whole, Gap{}, Reliable},
+	} {
+		err := CheckBridged(recording(c.query, c.lines...), history(t), c.gap)
+		if (err == nil) != (c.breaks == "") || (err != nil && !strings.Contains(err.Error(), string(c.breaks))) {
+			t.Errorf("%s: %v, want %q", name, err, c.breaks)
+		}
+	}
+}
