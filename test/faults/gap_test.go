@@ -70,7 +70,8 @@ func gapInformers(t *testing.T, s *survivors, counted *lists) map[schema.GroupVe
 }
 
 // testGapBridged takes the lanes' watches away for a while in which objects are written, deleted and created again, and
-// then gives them to a server that was started since. Watches of all kinds go on, and are told the difference.
+// then gives them to a server that was started since. Watches of all kinds go on, and are told the difference; a facade
+// behind this one is sent away, and bridges the gap for its own.
 func testGapBridged(t *testing.T, s *several) {
 	s.balancer.send(to(first))
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, suite.Gadgets} {
@@ -78,6 +79,10 @@ func testGapBridged(t *testing.T, s *several) {
 			s.Put(t, gvr, fmt.Sprintf("g%d", i), labels, "before")
 		}
 	}
+	behind := suite.StartBehind(t, s.run)
+	chained := dynamicinformer.NewFilteredDynamicSharedInformerFactory(suite.NewClients(t, behind.Config).Dynamic, 0, s.Namespace, nil).
+		ForResource(suite.ConfigMaps).Informer()
+	suite.StartInformer(t, chained)
 	counted := new(lists)
 	informers := gapInformers(t, s.survivors, counted)
 	truths, watches := map[schema.GroupVersionResource]*testkit.Recorder{}, map[schema.GroupVersionResource][]*testkit.Recorder{}
@@ -98,6 +103,10 @@ func testGapBridged(t *testing.T, s *several) {
 	s.balancer.holdBack(func(*http.Request) bool { return false })
 	s.survived(t)
 
+	s.Converges(t, suite.ConfigMaps, chained)
+	if gaps, others := behind.Gaps(suite.ConfigMaps); len(gaps["json"]) == 0 || len(others) > 0 {
+		t.Errorf("behind the facade the gaps are %v, and not bridged: %v", gaps, others)
+	}
 	for gvr, of := range informers {
 		for _, informer := range of {
 			s.Converges(t, gvr, informer)
