@@ -14,7 +14,8 @@ import (
 type past struct {
 	bridges    bool       // gaps are bridged, if they can be
 	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
-	cluster    string     // the UID of the upstream's; empty when it may not be read
+	cluster    string     // the UID of the upstream's, when it was told last; empty when it may not be read
+	pasts      int64      // how many other pasts of the upstream the lanes had met when the list was read
 	listed     *listWatch // how the list was asked for
 	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
 }
@@ -22,10 +23,18 @@ type past struct {
 // remember keeps what the next list has to agree with.
 func (w *writer) remember(ctx context.Context) {
 	w.listed = w.listWatch.Load()
-	if w.bridges {
-		w.cluster = w.clusters.since(ctx, time.Now().Add(-versionAge))
+	w.pasts = w.met.Load()
+	if !w.bridges {
+		return
+	}
+	if uid := w.clusters.since(ctx, time.Now().Add(-versionAge)); uid != "" {
+		w.cluster = uid // what it was remains, where it is not told for once
 	}
 }
+
+// meets tells all lanes that the upstream has another past than was told: what one of them finds, which has an object
+// that says so, is true of all.
+func (w *writer) meets() { w.met.Add(1) }
 
 // What is counted as the outcome of a gap.
 const (
@@ -50,7 +59,9 @@ func (w *writer) bridge(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	}
 	outcome := w.mayBridge(ctx, last)
 	if outcome == bridged {
-		outcome = outcomeOf(w.reflector.Cache.Bridge(rv, list))
+		if outcome = outcomeOf(w.reflector.Cache.Bridge(rv, list)); outcome == otherPast || outcome == setBack {
+			w.meets()
+		}
 	}
 	gvr := w.reflector.Resource.GVR
 	w.metrics.Gap(gvr.Group, gvr.Resource, outcome)
@@ -68,7 +79,7 @@ func (w *writer) mayBridge(ctx context.Context, last *cache.State) string {
 	switch now := time.Now(); {
 	case !w.bridges:
 		return bridgingOff
-	case w.distrusted:
+	case w.distrusted || w.pasts != w.met.Load():
 		return otherPast
 	case w.version == "" || w.versions.since(ctx, now) != w.version:
 		return otherVersion
@@ -81,10 +92,8 @@ func (w *writer) mayBridge(ctx context.Context, last *cache.State) string {
 	return bridged
 }
 
-// isOtherCluster tells whether the upstream is known to be another cluster's than before.
-func (w *writer) isOtherCluster(uid string) bool {
-	return uid != "" && w.cluster != "" && uid != w.cluster
-}
+// isOtherCluster tells whether the upstream is another cluster's than before, or does not tell any more.
+func (w *writer) isOtherCluster(uid string) bool { return w.cluster != "" && uid != w.cluster }
 
 func outcomeOf(err error) string {
 	switch {

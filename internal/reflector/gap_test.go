@@ -20,10 +20,16 @@ import (
 // was deleted, ns/c was created.
 func inGap(t *testing.T, config Config, meanwhile func(*rig), test func(*testing.T, *rig, *Reflector, *cache.Watcher)) {
 	t.Helper()
+	inGapOf(t, config, func(r *rig) { r.isCluster("1") }, meanwhile, test)
+}
+
+// inGapOf is inGap with an upstream that says what it is.
+func inGapOf(t *testing.T, config Config, before, meanwhile func(*rig), test func(*testing.T, *rig, *Reflector, *cache.Watcher)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, config)
 		r.isVersion("v1.37.0")
-		r.isCluster("1")
+		before(r)
 		r.Put("ns/a", "1")
 		r.Put("ns/b", "1")
 		lane := r.synced(t)
@@ -48,6 +54,10 @@ func inGap(t *testing.T, config Config, meanwhile func(*rig), test func(*testing
 
 func (r *rig) isCluster(uid string) {
 	r.Script("/api/v1/namespaces/kube-system", text(fmt.Sprintf(`{"metadata":{"uid":%q}}`, uid)))
+}
+
+func (r *rig) tellsNoCluster() {
+	r.Script("/api/v1/namespaces/kube-system", testkit.Refuse(http.StatusForbidden, "Forbidden"))
 }
 
 func told(w *cache.Watcher) (all []string) {
@@ -88,6 +98,7 @@ func TestGapIsNotBridged(t *testing.T) {
 		"another version":           {on, func(r *rig) { r.isVersion("v1.38.0") }, otherVersion},
 		"a version that is unknown": {on, func(r *rig) { r.Script(versionPath, nil) }, otherVersion},
 		"another cluster":           {on, func(r *rig) { r.isCluster("2") }, otherCluster},
+		"a cluster that it was":     {on, (*rig).tellsNoCluster, otherCluster},
 		"other columns":             {on, func(r *rig) { r.SetColumns(`[{"name":"Other","type":"string"}]`) }, otherForm},
 		"a backup":                  {on, func(r *rig) { r.Restore(2) }, otherPast},
 		"a backup that has moved":   {on, func(r *rig) { r.Restore(2); r.Put("ns/d", "1") }, otherPast},
@@ -103,7 +114,8 @@ func TestGapIsNotBridged(t *testing.T) {
 				if expired := (*cache.ExpiredError)(nil); len(said) > 0 || !errors.As(w.Err(), &expired) {
 					t.Errorf("told %v, %v", said, w.Err())
 				}
-				if got := r.gaps.Load(); got == nil || *got != c.outcome {
+				wasSetBack := c.outcome == otherPast || c.outcome == setBack
+				if got := r.gaps.Load(); got == nil || *got != c.outcome || wasSetBack != (r.lanes.met.Load() > 0) {
 					t.Errorf("the outcome is %v, want %s", got, c.outcome)
 				}
 			})
@@ -113,12 +125,44 @@ func TestGapIsNotBridged(t *testing.T) {
 
 // Who may not read the cluster's UID does without.
 func TestGapOfAnUnknownCluster(t *testing.T) {
-	unknown := func(r *rig) {
-		r.Script("/api/v1/namespaces/kube-system", testkit.Refuse(http.StatusForbidden, "Forbidden"))
-	}
-	inGap(t, Config{BridgeGaps: true}, unknown, func(t *testing.T, _ *rig, _ *Reflector, w *cache.Watcher) {
+	inGapOf(t, Config{BridgeGaps: true}, (*rig).tellsNoCluster, nil, func(t *testing.T, _ *rig, _ *Reflector, w *cache.Watcher) {
 		if said := told(w); len(said) != 3 || w.Err() != nil {
 			t.Errorf("told %v, %v", said, w.Err())
+		}
+	})
+}
+
+// What the cluster's UID was is not forgotten when it is not told for once.
+func TestGapAfterTheClusterWasNotTold(t *testing.T) {
+	again := func(r *rig) {
+		r.tellsNoCluster()
+		r.SetOffline(false)
+		r.Script(testkit.AskWatch, nil)
+		r.DropWatches()
+		elapse(time.Minute) // listed and not bridged, and remembered
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.isCluster("2")
+	}
+	inGap(t, Config{BridgeGaps: true}, again, func(t *testing.T, r *rig, _ *Reflector, w *cache.Watcher) {
+		if got := r.gaps.Load(); got == nil || *got != otherCluster {
+			t.Errorf("the outcome is %v", got)
+		}
+	})
+}
+
+// TestGapWhereAnotherLaneWasSetBack: nothing that this lane has says that a backup was restored. Another lane's does.
+func TestGapWhereAnotherLaneWasSetBack(t *testing.T) {
+	met := func(r *rig) { r.lanes.met.Add(1) }
+	inGap(t, Config{BridgeGaps: true}, met, func(t *testing.T, r *rig, lane *Reflector, w *cache.Watcher) {
+		if said := told(w); len(said) > 0 || w.Err() == nil || *r.gaps.Load() != otherPast {
+			t.Errorf("told %v, %v; the outcome is %v", said, w.Err(), *r.gaps.Load())
+		}
+		w = watchAll(t, lane) // what was listed since is of the new past
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.DropWatches()
+		elapse(time.Minute)
+		if w.Err() != nil || *r.gaps.Load() != bridged {
+			t.Errorf("later: %v; the outcome is %v", w.Err(), *r.gaps.Load())
 		}
 	})
 }

@@ -52,6 +52,7 @@ type Lanes struct {
 	provers    *fresh.Provers
 	versions   *identity
 	clusters   *identity
+	met        atomic.Int64 // how often the upstream had another past than lanes were told
 	fills      *fills
 	rooms      *rooms
 	memory     Memory
@@ -199,7 +200,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
-	r.writer.versions, r.writer.clusters, r.writer.bridges = l.versions, l.clusters, l.config.BridgeGaps
+	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.bridges = l.versions, l.clusters, &l.met, l.config.BridgeGaps
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -92,16 +93,17 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 		return nil, err
 	}
 	s.ordered = false
-	patience := time.AfterFunc(initialWait, s.close)
+	var late atomic.Bool
+	patience := time.AfterFunc(initialWait, func() { late.Store(true); s.close() })
 	err = w.initial(ctx, s, patience)
-	inTime := patience.Stop()
+	patience.Stop()
 	if err == nil {
 		w.reflector.prover.Synced(asked)
 		s.ordered = true
 		return s, nil
 	}
 	s.close()
-	if !inTime && ctx.Err() == nil {
+	if late.Load() && ctx.Err() == nil {
 		return nil, errEndless
 	}
 	return nil, err
@@ -119,6 +121,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 		w.setColumns(st.columns)
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
+			patience.Stop() // that it is all there, to compare it with what there was may take longer
 			w.reflector.marked.Store(true)
 			w.learnBookmark(st.frame)
 			return w.publish(ctx, st.rv, objects)

@@ -25,6 +25,7 @@ type writer struct {
 	log       *zap.Logger
 	versions  *identity
 	clusters  *identity
+	met       *atomic.Int64 // by all lanes: how often the upstream had another past than was told
 	fills     *fills
 	rooms     *rooms
 	memory    Memory
@@ -80,6 +81,9 @@ func (w *writer) run(ctx context.Context) {
 		}
 		if endsEpoch(err) {
 			w.distrusted = w.distrusted || !isLost(err)
+			if errors.Is(err, errRestored) {
+				w.meets()
+			}
 			w.metrics.Relisted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Info("the lane is listed again", zap.Error(err))
 		} else {
