@@ -14,30 +14,25 @@ var (
 	// ErrOtherPast says that the list has something at or below the State's RV that the State has not, or has in
 	// another way: the upstream's past is not the one that was told.
 	ErrOtherPast = errors.New("cache: the list has another past than the State")
-	// ErrNoVersions says that more objects are gone than there are RVs at which that can be told.
-	ErrNoVersions = errors.New("cache: there are fewer resourceVersions than deletions")
 	// ErrManyChanges says that there are more changes than are kept for watchers (semantics 4.1): most would lose their
 	// place.
 	ErrManyChanges = errors.New("cache: more has changed than is kept")
 )
 
-// comparison is what a list says has happened since a State. Its changes are those of objects that the list has, each
-// in the order of their RVs; deletions are to be told of objects that it has not, or has under another UID.
+// comparison is what a list says has happened since a State: deletions of objects that it has not, or has under another
+// UID, in the order of their keys, and changes of those that it has, in the order of their RVs.
 type comparison struct {
+	state     *State
+	deletions []*Object
 	changes   []difference
-	deletions []deletion
 }
 
-// difference is one event of a gap. before is nil when the object is new, now is nil when it is gone.
+// difference is one event of a gap, in its place among the others. before is nil when the object is new, now is nil
+// when it is gone.
 type difference struct {
 	rv          RV
 	before, now *Object
-}
-
-// deletion is an object that is gone, and the RV up to which that has to be told.
-type deletion struct {
-	object *Object
-	latest RV
+	tells       audience
 }
 
 // compare finds what led from s, of which readers have seen everything up to from, to a list at rv. What is not told
@@ -49,17 +44,17 @@ func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *Object) int { return strings.Compare(a.Key(), b.Key()) })
-	c, left := &comparison{}, list
+	c, left := &comparison{state: s}, list
 	for was := range s.Objects(Span{}) {
 		for len(left) > 0 && left[0].Key() < was.Key() {
 			c.created(left[0])
 			left = left[1:]
 		}
 		if len(left) == 0 || left[0].Key() != was.Key() {
-			c.deletions = append(c.deletions, deletion{was, rv})
+			c.deletions = append(c.deletions, was)
 			continue
 		}
-		if err := c.both(s, from, was, left[0]); err != nil {
+		if err := c.both(from, was, left[0]); err != nil {
 			return nil, err
 		}
 		left = left[1:]
@@ -72,27 +67,28 @@ func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 }
 
 func (c *comparison) created(now *Object) {
-	c.changes = append(c.changes, difference{now.RV, nil, now})
+	c.changes = append(c.changes, difference{now.RV, nil, now, toAll})
 }
 
 // both compares an object that both have.
-func (c *comparison) both(s *State, from RV, was, now *Object) error {
+func (c *comparison) both(from RV, was, now *Object) error {
 	switch {
 	case was == now:
 	case now.RV <= from:
 		if now.RV != was.RV || !now.Item().SameObject(was.Item()) {
 			return ErrOtherPast
 		}
-	case s.shape.UID(was.Item()) == s.shape.UID(now.Item()):
-		c.changes = append(c.changes, difference{now.RV, was, now})
+	case c.state.shape.UID(was.Item()) == c.state.shape.UID(now.Item()):
+		c.changes = append(c.changes, difference{now.RV, was, now, toAll})
 	default:
-		c.deletions = append(c.deletions, deletion{was, now.RV - 1})
+		c.deletions = append(c.deletions, was)
 		c.created(now)
 	}
 	return nil
 }
 
-// verify refuses what the upstream cannot have written since from: each of its writes has an RV of its own.
+// verify refuses what the upstream cannot have written since from: each of its writes has an RV of its own, but for the
+// deletions of a lease that ends.
 func (c *comparison) verify(from, rv RV) error {
 	last := from
 	for _, d := range c.changes {
@@ -101,35 +97,48 @@ func (c *comparison) verify(from, rv RV) error {
 		}
 		last = d.rv
 	}
+	if rv == from && len(c.deletions) > 0 && !c.state.partial {
+		return ErrOtherPast
+	}
 	return nil
 }
 
-// dated gives each deletion an RV and returns all events of the gap between from and rv in their order, each at an RV
-// of its own. A deletion stands at the latest RV at which it can: the last one at rv, unless an object is there; that
-// of an object which is there again, before it. There are enough RVs if each deletion was a write, as all are but those
-// of leases that end.
-func (c *comparison) dated(from, rv RV) ([]difference, error) {
-	slices.SortStableFunc(c.deletions, func(a, b deletion) int { // as they are given RVs: from the end of the gap on
-		return cmp.Or(cmp.Compare(b.latest, a.latest), strings.Compare(b.object.Key(), a.object.Key()))
-	})
-	events, taken, next := slices.Clone(c.changes), c.changes, rv
-	for _, d := range c.deletions {
-		next = min(next, d.latest)
-		for {
-			for len(taken) > 0 && taken[len(taken)-1].rv > next {
-				taken = taken[:len(taken)-1]
-			}
-			if len(taken) == 0 || taken[len(taken)-1].rv < next {
-				break
-			}
-			next--
+// exact tells whether the gap between from and rv has room for no other events than were found: there was one write, or
+// none.
+func (c *comparison) exact(from, rv RV) bool {
+	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
+}
+
+// events returns what was found in the order in which it is told. Nobody knows when an object went, or left a selector:
+// the change that the list has may be a later one. So all of these come first: whoever was told of any change has been
+// told of them.
+func (c *comparison) events(from, rv RV) []difference {
+	if c.exact(from, rv) {
+		if len(c.deletions) > 0 {
+			return []difference{{rv, c.deletions[0], nil, toAll}}
 		}
-		if next <= from {
-			return nil, ErrNoVersions
-		}
-		events = append(events, difference{next, d.object, nil})
-		next--
+		return c.changes
 	}
-	slices.SortFunc(events, func(a, b difference) int { return cmp.Compare(a.rv, b.rv) })
-	return events, nil
+	first := min(from+1, rv)
+	all := make([]difference, 0, len(c.deletions)+len(c.changes))
+	for _, gone := range c.deletions {
+		all = append(all, difference{first, gone, nil, toAll})
+	}
+	for _, d := range c.changes {
+		if d.mayLeave() {
+			all = append(all, difference{first, d.before, d.now, toThoseItLeaves})
+		}
+	}
+	for _, d := range c.changes {
+		if d.mayLeave() {
+			d.tells = toOthers
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// mayLeave tells whether some predicates may select what the object was, and not what it is.
+func (d *difference) mayLeave() bool {
+	return d.before != nil && d.before.Attributes != d.now.Attributes
 }

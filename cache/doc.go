@@ -54,7 +54,7 @@
 //
 //	I1   A published RV never goes back within an epoch.
 //	I2   States, pages, objects and events are immutable; what an object's bytes are kept as is not, what they are is.
-//	I3   A watcher sees each event once, in RV order.
+//	I3   A watcher sees each event once, in RV order; what is gone of a gap comes at the RV where the gap begins.
 //	I4   A bookmark at RV n follows every matching event at or before n (Watcher.Progress).
 //	I5   A list at n and a watch from n have no gap and no repeat.
 //	I6   An RV below the window is refused, never skipped (ExpiredError).
@@ -63,7 +63,8 @@
 //	I9   An index only proposes; the predicate decides.
 //	I10  A response's RV is one at which the State is complete.
 //	I11  An upstream relist after a lost window starts a new epoch: watchers are told, never shown a quiet gap. Or the gap
-//	     is bridged: watchers are told of all that the list has otherwise, in RV order, each at an RV of its own.
+//	     is bridged: watchers are told of all that the list has otherwise, first of what they have no more. Whoever has
+//	     been told of some of it, and goes on from there where nothing was lost, ends with what there is.
 //	I12  Nothing is read inside a bridged gap, no watch starts there, and none is complete up to there.
 //
 // With LISTFACADE_VERIFY=1 in the environment, a lane checks its whole structure after every write and panics on the

@@ -35,7 +35,9 @@ func (d *draft) follow(upTo int64) bool {
 		if e == nil || d.epoch.end() != nil {
 			return false
 		}
-		d.index = d.after(e.before, e.now)
+		if e.tells != toThoseItLeaves { // the change itself is to come
+			d.index = d.after(e.before, e.now)
+		}
 	}
 	return d.epoch.end() == nil
 }

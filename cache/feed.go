@@ -54,6 +54,8 @@ func (e *entry) meaning(p *selectors.Predicate) (t EventType, concerned bool) {
 	was := e.before != nil && p.Matches(&e.before.Attributes)
 	is := e.now != nil && p.Matches(&e.now.Attributes)
 	switch {
+	case is && e.tells == toThoseItLeaves, !is && e.tells == toOthers:
+		return 0, false
 	case is && was:
 		return Modified, true
 	case is:

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// gap is a part of an epoch of which no events came: those above after and below upTo. What the State was at after and
+// gap is a part of an epoch of which no events came: those above after and up to upTo. What the State was at after and
 // what it is at upTo is known, and so is what led from the one to the other as a comparison finds it (comparison). What
 // there was in between nobody knows, so nothing is read there, and no watch starts there.
 type gap struct{ after, upTo RV }
@@ -40,10 +40,20 @@ func gapsBetween(known ...RV) []gap {
 	return gaps
 }
 
+// mostGaps is how many gaps are told apart. A lane without events keeps all that it has met, for its history is trimmed
+// by events.
+const mostGaps = 1024
+
 // addGaps adds gaps that lie above all others, before an event of them is appended: who finds the event finds the gap.
+// Of too many the oldest become one, and what was known between them is not any more.
 func (h *history) addGaps(gaps []gap) {
 	w := h.held.Load()
-	h.held.Store(&window{w.base, w.first, w.segments, slices.Concat(w.gaps, gaps)})
+	all := slices.Concat(w.gaps, gaps)
+	if more := len(all) - mostGaps; more > 0 {
+		all[more].after = all[0].after
+		all = slices.Clone(all[more:])
+	}
+	h.held.Store(&window{w.base, w.first, w.segments, all})
 }
 
 // gapAt returns the gap that an RV is in.
@@ -61,8 +71,9 @@ func (h *history) lastGap(rv RV) (g gap, found bool) {
 // mostVouched is how many of the RVs that were vouched for are remembered.
 const mostVouched = 256
 
-// vouchedFor are the RVs above that of the written State at which it was vouched for: clients may have read there and
-// watch from there, and what they read is what is known to have been. Guarded by Lane.writing.
+// vouchedFor are the RVs above that of the written State at which the upstream's content is known to have been the
+// same: clients may have read there and watch from there. With the next event, nothing is known there any more but
+// what readers see. Guarded by Lane.writing.
 type vouchedFor []RV
 
 // add remembers an RV. Of too many the oldest go.

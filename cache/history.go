@@ -37,10 +37,11 @@ type segment struct {
 
 // entry is one event. before is nil when the object is new, now is nil when it is gone.
 type entry struct {
-	rv          RV
+	rv          RV // in whose order events are; what is told is told at its version
 	before, now *Object
 	state       *State                 // the State that the event led to, or that the gap did which it is in
-	bridged     bool                   // it is in a gap: what was told is what a comparison found
+	gap         RV                     // behind which the gap begins that it is in, as a comparison found it; 0 in none
+	tells       audience               // whom, of those whom a change from before to now concerns
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
 	charged     atomic.Int64           // what it was charged for
 	told        atomic.Int32           // how many watchers the feeds told of it, while they do
@@ -60,13 +61,33 @@ func newHistory(base *State, keep retention) *history {
 	return h
 }
 
+// audience is whom an event tells. A change inside a gap is two: one for who selected what the object was and does not
+// select what it is, at the beginning of the gap, and one for the others.
+type audience uint8
+
+const (
+	toAll audience = iota
+	toThoseItLeaves
+	toOthers
+)
+
+// version returns the RV at which the event is told. That of a DELETED inside a gap is where the gap begins: nobody
+// knows its own, and who has been told of some of them goes on from there without missing the others.
+func (e *entry) version() RV {
+	if e.gap > 0 && (e.now == nil || e.tells == toThoseItLeaves) {
+		return e.gap
+	}
+	return e.rv
+}
+
 // change is one event on its way into history. deletion is the upstream's deletion object, nil when the object lives
 // on.
 type change struct {
 	rv                    RV
 	before, now, deletion *Object
 	state                 *State
-	bridged               bool
+	gap                   RV
+	tells                 audience
 	at                    time.Time
 }
 
@@ -86,7 +107,7 @@ func (h *history) put(c change) {
 	}
 	seg := w.segments[len(w.segments)-1]
 	e := &seg.entries[end%segmentSize]
-	e.rv, e.before, e.now, e.state, e.bridged = c.rv, c.before, c.now, c.state, c.bridged
+	e.rv, e.before, e.now, e.state, e.gap, e.tells = c.rv, c.before, c.now, c.state, c.gap, c.tells
 	e.deleted.Store(c.deletion)
 	seg.newest = c.at
 	e.charged.Store(e.cost())
@@ -97,7 +118,7 @@ func (h *history) put(c change) {
 // cost is what only history keeps alive of an event, as much as it is now.
 func (e *entry) cost() int64 {
 	cost := int64(0)
-	if !e.bridged { // all events of a gap lead to one State
+	if e.gap == 0 { // all events of a gap lead to one State
 		cost = e.state.pathBytes()
 	}
 	for _, o := range []*Object{e.before, e.deleted.Load()} {
@@ -208,12 +229,12 @@ func (h *history) before(rv RV) (*State, error) {
 }
 
 // deleted returns the object of an event's DELETED: the upstream's deletion object, or the previous content under the
-// event's RV, made once for all watchers (semantics 4.4).
+// event's version, made once for all watchers (semantics 4.4).
 func (h *history) deleted(seq int64, e *entry) *Object {
 	if o := e.deleted.Load(); o != nil {
 		return o
 	}
-	o := e.before.at(e.rv, e.state.shape)
+	o := e.before.at(e.version(), e.state.shape)
 	if !e.deleted.CompareAndSwap(nil, o) {
 		return e.deleted.Load()
 	}

@@ -120,7 +120,7 @@ func TestInformersConverge(t *testing.T) {
 					delete(existing, c.Object.Key())
 				}
 			}
-			if err := l.Bridge(rv, slices.Collect(maps.Values(existing))); err != nil {
+			if err := bridge(l, rv, slices.Collect(maps.Values(existing))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -143,6 +143,7 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.after(rv, before, now)
 	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
 	l.countSaved(before, now)
+	s.epoch.vouched = nil
 	l.publish(next)
 	s.epoch.written(next)
 }

@@ -28,6 +28,7 @@ type version struct {
 	rv                    RV
 	objects               map[string]*Object
 	before, now, deletion *Object
+	tells                 audience
 }
 
 func newModel(rv RV, objects map[string]*Object) *model {
@@ -101,18 +102,20 @@ func (m *model) watch(rv RV, p *selectors.Predicate) []told {
 		is := v.now != nil && p.Matches(&v.now.Attributes)
 		e := Event{RV: v.rv, Object: v.now}
 		switch {
+		case is && v.tells == toThoseItLeaves, !is && v.tells == toOthers:
+			continue
 		case is && was:
 			e.Type = Modified
 		case is:
 			e.Type = Added
 		case was && v.deletion != nil:
-			e.Type, e.Object = Deleted, v.deletion
+			e.Type, e.Object, e.RV = Deleted, v.deletion, v.deletion.RV
 		case was:
 			e.Type, e.Object = Deleted, NewObject(v.before.Attributes, v.rv, *v.before.Item())
 		default:
 			continue
 		}
-		all = append(all, told{v.rv, describe(e)})
+		all = append(all, told{e.RV, describe(e)})
 	}
 	return all
 }
@@ -375,21 +378,28 @@ func (r *modelRun) bridge() {
 			delete(there, c.Object.Key())
 		}
 	}
-	list := slices.Collect(maps.Values(there))
-	found, err := r.lane.state.Load().compare(r.model.rv, rv, list)
+	from, list := r.model.rv, slices.Collect(maps.Values(there))
+	found, err := r.lane.state.Load().compare(from, rv, list)
 	if err != nil {
 		r.Fatalf("compare: %v", err)
 	}
-	events, err := found.dated(r.model.rv, rv)
-	if err = errors.Join(err, r.lane.Bridge(rv, list)); err != nil {
+	if err := bridge(r.lane, rv, list); err != nil {
 		r.Fatalf("bridge: %v", err)
 	}
-	for _, e := range events {
-		if r.model.rv = e.rv; e.now != nil {
+	for _, e := range found.events(from, rv) {
+		switch {
+		case e.tells == toThoseItLeaves:
+			there := r.model.newest().objects
+			r.model.versions = append(r.model.versions, version{e.rv, there, e.before, e.now, again(e.before, from), e.tells})
+		case e.now != nil:
 			r.model.change(Change{Upsert, e.now})
-		} else {
+		case found.exact(from, rv):
 			r.model.change(Change{Delete, again(e.before, e.rv)})
+		default:
+			r.model.change(Change{Delete, again(e.before, from)})
 		}
+		last := &r.model.versions[len(r.model.versions)-1]
+		last.rv, last.tells = e.rv, e.tells
 	}
 	r.model.rv, r.model.deleted = rv, 0
 	r.model.gaps = append(r.model.gaps, gapsBetween(before, rv)...)

@@ -238,7 +238,11 @@ func (l *Lane) packHistory(e *epoch, upTo int64) {
 
 // loose appends what an event led to that is not packed.
 func (e *entry) loose(to []*Object) []*Object {
-	for _, o := range []*Object{e.now, e.deleted.Load()} {
+	now := e.now
+	if e.tells == toThoseItLeaves {
+		now = nil // the change itself has it, too
+	}
+	for _, o := range []*Object{now, e.deleted.Load()} {
 		if o != nil && !o.Item().Packed() {
 			to = append(to, o)
 		}

@@ -125,20 +125,20 @@ func (h *history) verify(newest *State) error {
 	}
 	last, rv, seq := w.base, w.base.rv, w.first
 	for ; seq < w.base.seq; seq++ { // dropped up to the middle of a gap
-		if e := w.at(seq); !e.bridged || e.state != w.base {
+		if e := w.at(seq); e.gap == 0 || e.state != w.base {
 			return fmt.Errorf("begins at position %d, base is at %d", w.first, w.base.seq)
 		}
 	}
 	for ; seq < end; seq++ {
 		e := w.at(seq)
-		if e.bridged && e.state.seq > seq+1 { // the last of a gap is as any other
-			if e.rv <= rv || e.state.rv < e.rv {
+		if e.gap > 0 && e.state.seq > seq+1 { // the last of a gap is as any other
+			if e.rv < rv || e.state.rv < e.rv || e.gap > e.rv {
 				return fmt.Errorf("event %d at RV %d of a gap to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
 			}
 			rv = e.rv
 			continue
 		}
-		if e.rv < rv || e.state.rv != e.rv && !e.bridged || e.state.rv < e.rv || e.state.seq != seq+1 {
+		if e.rv < rv || e.state.rv != e.rv && e.gap == 0 || e.state.rv < e.rv || e.state.seq != seq+1 {
 			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
 				seq, e.rv, e.state.seq, e.state.rv, rv)
 		}
@@ -155,7 +155,7 @@ func (h *history) verify(newest *State) error {
 func (w *window) verifyGaps() error {
 	last := RV(0)
 	for _, g := range w.gaps {
-		if g.after < last || g.upTo <= g.after+1 || g.upTo <= w.base.rv {
+		if g.after < last || g.upTo <= g.after || g.upTo <= w.base.rv {
 			return fmt.Errorf("a gap between %d and %d, behind %d, base is at %d", g.after, g.upTo, last, w.base.rv)
 		}
 		last = g.upTo

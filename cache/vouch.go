@@ -28,8 +28,8 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	written := l.state.Load()
 	if written.seq == s.seq {
 		vouched.indexes = written.indexes // which may have got one since
+		s.epoch.vouched.add(rv, written.whole())
 	}
-	s.epoch.vouched.add(rv, written.whole())
 	if shown.rv < rv {
 		l.show(vouched)
 	}

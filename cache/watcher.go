@@ -33,7 +33,7 @@ type Watcher struct {
 	ahead    bool  // it started at skip, and the lane was not seen to have come there
 	exact    bool  // it ends at a gap that is bridged
 	gaps     int64 // how many gaps of the epoch it knows not to be concerned by
-	landing  RV    // the end of the gap that the last event was inside of; 0 when it was in none
+	landing  RV    // the end of the gap that the last event was one of; 0 when it was of none
 	feed     *feed
 	place    feedCursor
 
@@ -64,7 +64,7 @@ func (w *Watcher) Next() (Event, bool) {
 		return w.lose()
 	case ok:
 		w.seen = event.RV
-	case w.landing > 0: // inside a gap nothing is complete
+	case w.landing > 0: // before its end nothing is complete
 		w.progress = max(w.progress, complete)
 	default:
 		// A feed may have an event that is not declared complete yet: what was returned counts too.
@@ -92,7 +92,8 @@ func (w *Watcher) crosses(complete RV) bool {
 	if gaps := w.epoch.gaps.Load(); gaps != w.gaps {
 		w.gaps = gaps
 		_, in := w.epoch.history.gapAt(w.skip)
-		if w.exact || w.ahead && (in || w.skip < w.epoch.history.oldest()) {
+		_, met := w.epoch.history.lastGap(max(w.position(), w.skip))
+		if w.exact && met || w.ahead && (in || w.skip < w.epoch.history.oldest()) {
 			w.err = &ExpiredError{Requested: max(w.position(), w.skip), Oldest: w.epoch.newest.Load().rv}
 			return true
 		}
@@ -101,9 +102,15 @@ func (w *Watcher) crosses(complete RV) bool {
 	return false
 }
 
-// Landing returns the RV behind the gap that the last event was inside of; 0 when it was in none. A client that is told
-// nothing more could not watch on from that event, so it is owed a bookmark as soon as Progress is at Landing.
-func (w *Watcher) Landing() RV { return w.landing }
+// Landing returns the RV at the end of the gap that the last event was one of, unless it was at that RV; 0 when it was
+// of none. A client that is told nothing more could not watch on from there, or would be told of the gap again, so it
+// is owed a bookmark as soon as Progress is at Landing.
+func (w *Watcher) Landing() RV {
+	if w.seen >= w.landing {
+		return 0
+	}
+	return w.landing
+}
 
 // NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
 // many at a time; false says that Next is to be asked: there are no more, or not every object is one of them, or the
@@ -185,11 +192,11 @@ func (w *Watcher) nextFed() (Event, bool) {
 
 func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 	w.landing = 0
-	if e.bridged && e.rv < e.state.rv {
+	if e.gap > 0 {
 		w.landing = e.state.rv
 	}
 	if t == Deleted {
-		return Event{Type: t, Object: w.epoch.history.deleted(seq, e), RV: e.rv}
+		return Event{Type: t, Object: w.epoch.history.deleted(seq, e), RV: e.version()}
 	}
 	return Event{Type: t, Object: e.now, RV: e.rv}
 }

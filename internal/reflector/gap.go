@@ -45,7 +45,6 @@ const (
 	otherCluster = "cluster"      // it is another cluster's
 	otherForm    = "form"         // it sends objects in another form, or prints them with other columns
 	setBack      = "set-back"     // it is behind what was told
-	noVersions   = "no-versions"  // more is gone than there are versions to tell it at
 	manyChanges  = "many-changes" // more has changed than is kept for watches
 )
 
@@ -101,8 +100,6 @@ func outcomeOf(err error) string {
 		return bridged
 	case errors.Is(err, cache.ErrSetBack):
 		return setBack
-	case errors.Is(err, cache.ErrNoVersions):
-		return noVersions
 	case errors.Is(err, cache.ErrManyChanges):
 		return manyChanges
 	default:

@@ -69,7 +69,7 @@ func told(w *cache.Watcher) (all []string) {
 
 func TestGapIsBridged(t *testing.T) {
 	inGap(t, Config{BridgeGaps: true}, nil, func(t *testing.T, r *rig, lane *Reflector, w *cache.Watcher) {
-		want := []string{"MODIFIED ns/a@4", "ADDED ns/c@7", "DELETED ns/b@8"}
+		want := []string{"DELETED ns/b@3", "MODIFIED ns/a@4", "ADDED ns/c@7"}
 		if diff := cmp.Diff(want, told(w)); diff != "" || w.Err() != nil {
 			t.Errorf("%v\n%s", w.Err(), diff)
 		}

@@ -66,10 +66,10 @@ type story struct {
 	*filter
 	model   *Model
 	events  []Event
-	started uint64 // the resourceVersion behind which live events begin
-	live    int    // the index of the first frame after the initial events and their bookmark
-	reached uint64 // the highest resourceVersion told
-	gaps    []Gap  // that the facade has bridged, in order
+	started uint64     // the resourceVersion behind which live events begin
+	live    int        // the index of the first frame after the initial events and their bookmark
+	reached uint64     // the highest resourceVersion told
+	gaps    []crossing // that the facade has bridged, in order
 }
 
 func newStory(r *Recording, m *Model) (*story, error) {
@@ -137,7 +137,7 @@ func unique(s *story) error {
 		if e.Type == Bookmark {
 			continue
 		}
-		id := fmt.Sprintf("%d %s", e.RV, e.Key)
+		id := fmt.Sprintf("%d %s %v", e.RV, e.Key, s.ofGap(e))
 		if first, ok := seen[id]; ok {
 			return broken(Unique, i, "%s is there again, first as frame %d", e, first)
 		}
@@ -151,7 +151,7 @@ func bookmarkable(s *story) error {
 	sent, marked := uint64(0), uint64(0)
 	for i, e := range s.events {
 		if e.Type != Bookmark {
-			if i >= s.live && e.RV <= marked {
+			if i >= s.live && e.RV <= marked && !s.ofGap(e) {
 				return broken(Bookmarkable, i, "%s after a bookmark at %d", e, marked)
 			}
 			sent = max(sent, e.RV)
@@ -220,7 +220,7 @@ func resumable(s *story) error {
 	switch {
 	case len(events) == 0 || len(live) == 0:
 		return nil // reliable has its say
-	case events[0].RV <= s.started:
+	case events[0].RV <= s.started && !s.ofGap(events[0]):
 		return broken(Resumable, frames[0], "%s in a watch that starts behind %d", events[0], s.started)
 	case events[0].RV != live[0].RV:
 		return broken(Resumable, frames[0], "%s is the first event after %d, %s was to be", events[0], s.started, live[0])

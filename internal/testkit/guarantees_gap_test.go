@@ -11,6 +11,7 @@ func TestCheckBridged(t *testing.T) {
 	gap := Gap{From: 10, To: 13} // a has become blue, and b was born blue
 	all := []string{frame("ADDED", "ns/b", 12, "blue"), frame("MODIFIED", "ns/a", 13, "blue"), mark(13)}
 	later := []string{frame("MODIFIED", "ns/a", 14, "red"), frame("DELETED", "ns/b", 15, "blue"), mark(20)}
+	changed := later[0]
 	whole := append(slices.Clone(all), later...)
 	for name, c := range map[string]struct {
 		query  string
@@ -19,11 +20,15 @@ func TestCheckBridged(t *testing.T) {
 		breaks Guarantee
 	}{
 		"the difference":          {"resourceVersion=10", whole, gap, ""},
-		"selected":                {fromTen, []string{frame("DELETED", "ns/a", 13, "red"), mark(13), frame("ADDED", "ns/a", 14, "red"), mark(20)}, gap, ""},
+		"selected":                {fromTen, []string{frame("DELETED", "ns/a", 10, "red"), mark(13), frame("ADDED", "ns/a", 14, "red"), mark(20)}, gap, ""},
 		"from the end":            {"resourceVersion=13", later, gap, ""},
-		"one that is gone":        {"resourceVersion=13", []string{frame("DELETED", "ns/b", 16, "blue"), mark(18)}, Gap{14, 18}, Reliable},
-		"gone at a free version":  {"resourceVersion=14", []string{frame("DELETED", "ns/b", 18, "blue"), mark(18)}, Gap{14, 18}, ""},
-		"gone with other content": {"resourceVersion=14", []string{frame("DELETED", "ns/b", 18, "red"), mark(18)}, Gap{14, 18}, Reliable},
+		"one that is gone":        {"resourceVersion=14", []string{frame("DELETED", "ns/b", 14, "blue"), mark(18)}, Gap{14, 18}, ""},
+		"gone behind a bookmark":  {"resourceVersion=13", []string{changed, mark(14), frame("DELETED", "ns/b", 14, "blue"), mark(18)}, Gap{14, 18}, ""},
+		"gone, and cut off":       {"resourceVersion=13", []string{changed, frame("DELETED", "ns/b", 14, "blue")}, Gap{14, 18}, ""},
+		"gone twice":              {"resourceVersion=14", []string{frame("DELETED", "ns/b", 14, "blue"), frame("DELETED", "ns/b", 14, "blue")}, Gap{14, 18}, Unique},
+		"gone at a free version":  {"resourceVersion=14", []string{frame("DELETED", "ns/b", 18, "blue"), mark(18)}, Gap{14, 18}, Filtered},
+		"left at a change":        {fromTen, []string{frame("DELETED", "ns/a", 13, "red"), mark(13)}, gap, Filtered},
+		"gone with other content": {"resourceVersion=14", []string{frame("DELETED", "ns/b", 14, "red"), mark(18)}, Gap{14, 18}, Reliable},
 		"gone too late":           {"resourceVersion=14", []string{mark(18), frame("DELETED", "ns/b", 19, "blue"), mark(20)}, Gap{14, 18}, Reliable},
 		"what was in between":     {"resourceVersion=10", append([]string{frame("MODIFIED", "ns/a", 11, "red")}, whole...), gap, Filtered},
 		"one is lost":             {"resourceVersion=10", whole[1:], gap, Reliable},

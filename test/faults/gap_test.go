@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -147,12 +149,15 @@ func (s *several) missed(t *testing.T) (inside uint64) {
 	return inside
 }
 
+// streamed asks for initial events.
+const streamed = "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
+
 // gapWatches opens watches of many kinds at the facade.
 func gapWatches(t *testing.T, s *several, gvr schema.GroupVersionResource, at uint64) (all []*testkit.Recorder) {
 	t.Helper()
 	from := fmt.Sprintf("&resourceVersion=%d", at)
 	for _, query := range []string{
-		from, "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", from + "&labelSelector=t%3Da", from + "&labelSelector=t%21%3Da",
+		from, streamed, streamed + "&labelSelector=t%3Da", from + "&labelSelector=t%3Da", from + "&labelSelector=t%21%3Da",
 		from + "&fieldSelector=metadata.name%3Dg4", from + "&fieldSelector=metadata.name%3Dnever",
 	} {
 		for _, accept := range []string{suite.AcceptJSON, suite.AcceptTable, suite.AcceptPartial} {
@@ -175,10 +180,62 @@ func (s *several) holds(t *testing.T, gvr schema.GroupVersionResource, truth *te
 	model.Close(last)
 	for _, watch := range watches {
 		watch.Until(t, suite.Within, "the watch is behind the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
-		if err := testkit.CheckBridged(watch.Close(), model, gaps...); err != nil {
+		told := watch.Close()
+		if err := testkit.CheckBridged(told, model, gaps...); err != nil {
 			t.Error(err)
 		}
+		if strings.Contains(told.Question.Path, streamed) && told.Question.Header.Get("Accept") == suite.AcceptJSON {
+			s.cutOff(t, told, gaps[0], last)
+		}
 	}
+}
+
+// cutOff has clients of the facade cut off after each event of a gap, and go on with the server that has lost nothing:
+// they end with what there is.
+func (s *several) cutOff(t *testing.T, told *testkit.Recording, gap testkit.Gap, last uint64) {
+	t.Helper()
+	events, err := told.Events()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, deletions := held(events), 0
+	for i, e := range events {
+		if e.RV < gap.From || e.RV > gap.To || e.Type == testkit.Bookmark {
+			continue
+		}
+		if e.Type == testkit.Deleted {
+			deletions++
+		}
+		elsewhere := s.oracle.Upstream.MustRecord(t, testkit.Question{
+			Path: strings.Replace(told.Question.Path, streamed, fmt.Sprintf("&resourceVersion=%d", e.RV), 1),
+		})
+		elsewhere.Until(t, suite.Within, "the watch goes on elsewhere", func(r *testkit.Recording) bool { return r.Reached() >= last })
+		more, err := elsewhere.Close().Events()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, held(append(slices.Clone(events[:i+1]), more...))); diff != "" {
+			t.Errorf("%s: cut off after %s (-whole +on elsewhere):\n%s", told.Question, e, diff)
+		}
+	}
+	if deletions < 2 {
+		t.Errorf("%s: %d deletions are told of the gap", told.Question, deletions)
+	}
+}
+
+// held is what a client has that was told these events, by key.
+func held(events []testkit.Event) map[string]uint64 {
+	objects := map[string]uint64{}
+	for _, e := range events {
+		switch e.Type {
+		case testkit.Bookmark:
+		case testkit.Deleted:
+			delete(objects, e.Key)
+		default:
+			objects[e.Key] = e.RV
+		}
+	}
+	return objects
 }
 
 // sameAs holds that the facade and kube-apiserver give the same list.
