@@ -1,6 +1,14 @@
 package handlers
 
-import "github.com/listfacade/listfacade/bookmarks"
+import (
+	"time"
+
+	"github.com/listfacade/listfacade/bookmarks"
+)
+
+// landWait is how long a watch that is over goes on, where its client stands in the midst of a gap that was bridged:
+// all of that is there, and is sent in milliseconds to a client that takes it.
+const landWait = time.Second
 
 // lands tells whether a bookmark is owed because the client could not watch on from the last event, which is inside a
 // gap that was bridged (docs/adr/0021-gaps-are-bridged.md).
@@ -17,4 +25,27 @@ func (s *watchStream) land() bool {
 		s.events.bookmark(s.watcher.Progress(), bookmarks.Plain)
 	}
 	return true
+}
+
+// leave tells a client whose watch is over what is left of a gap, and where it ends: it could not watch on from inside.
+func (s *watchStream) leave() error {
+	over := time.Now().Add(landWait)
+	for s.watcher.Landing() > s.watcher.Progress() && time.Now().Before(over) {
+		if event, ok := s.watcher.Next(); ok {
+			s.add(event)
+			if err := s.events.flushFull(); err != nil {
+				return err
+			}
+			continue
+		}
+		if s.watcher.Err() != nil {
+			break
+		}
+		select { // for what feeds are still to be told
+		case <-s.watcher.Wait():
+		case <-time.After(awaitedEvery):
+		}
+	}
+	s.land()
+	return nil
 }

@@ -319,16 +319,23 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 	}
 }
 
-// part ends the stream. Where the server shuts down a last bookmark goes before the end, so that the client goes on
-// from there elsewhere, where fewer events are left to be sent again, and nothing has to be listed.
+// part ends the stream, not inside a gap that was bridged. Where the server shuts down a last bookmark goes before the
+// end, so that the client goes on from there elsewhere, where fewer events are left to be sent again, and nothing has
+// to be listed.
 func (s *watchStream) part() error {
-	if !s.parting.has() || !s.bookmarking || s.stale() || s.isRevoked() {
+	if s.isRevoked() {
 		return s.events.flush()
 	}
-	if err := s.drain(); err != nil {
+	last := s.parting.has() && s.bookmarking && !s.stale()
+	if last {
+		if err := s.drain(); err != nil {
+			return err
+		}
+	}
+	if err := s.leave(); err != nil {
 		return err
 	}
-	if rv := s.watcher.Progress(); s.watcher.Err() == nil && rv >= s.watcher.Landing() && s.schedule.Last(uint64(rv)) {
+	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.landed && rv >= s.watcher.Landing() && s.schedule.Last(uint64(rv)) {
 		s.events.bookmark(rv, bookmarks.Plain)
 	}
 	return s.events.flush()
