@@ -33,6 +33,7 @@ func TestFaults(t *testing.T) {
 		"paused":                testPaused,
 		"compacted":             testCompacted,
 		"compacted, bridged":    testCompactedBridged,
+		"under informers":       testInformersOverRestart,
 		"store killed":          testStoreKilled,
 		"down":                  testDown,
 		"stale":                 testStale,
