@@ -37,7 +37,8 @@ type fleet struct {
 	run       *suite.Facade
 	log       *requestLog
 	informers []*informer
-	changes   int
+	changes   int // how often changes were made
+	others    int // how many objects of other resources there are
 }
 
 // newFleet opens a facade at an address of its own.
@@ -56,9 +57,10 @@ func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 }
 
 // facade makes one for the fleet's address.
-func (f *fleet) facade(t *testing.T) *suite.Facade {
+func (f *fleet) facade(t *testing.T, settings ...func(*facade.Config)) *suite.Facade {
 	t.Helper()
-	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), suite.Unpacked, func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs })
+	here := func(c *facade.Config) { c.Port, c.CertDir = f.port, f.certs }
+	run := suite.NewFacade(t, suite.FacadeKubeconfig(t, f.cluster), append(settings, suite.Unpacked, here)...)
 	run.Wrap(f.log.around)
 	return run
 }

@@ -21,8 +21,8 @@ import (
 const informerWithin = 5 * time.Minute
 
 // TestClients has informers of many ages, each with the libraries of its time, follow ten thousand ConfigMaps through a
-// facade that is restarted, loses its window, and is replaced by two replicas of which one lags. What they print is
-// held against the upstream.
+// facade that bridges a gap, is restarted, loses its window, and is replaced by two replicas of which one lags. What
+// they print is held against the upstream.
 func TestClients(t *testing.T) {
 	t.Parallel()
 	informers := informersOfAllAges(t)
@@ -35,8 +35,9 @@ func TestClients(t *testing.T) {
 	f.fill(t)
 	f.startInformers(t, informers)
 	f.followChanges(t)
-	f.surviveLostWindow(t)
+	f.followGap(t)
 	f.surviveRestart(t)
+	f.surviveLostWindow(t)
 	f.surviveLaggingReplica(t)
 }
 
@@ -51,14 +52,39 @@ func (f *fleet) followChanges(t *testing.T) {
 	}
 }
 
-// surviveLostWindow makes the upstream forget what the facade has not heard yet, so that the facade has to tell every
-// watch 410.
+// followGap makes the upstream forget what the facade has not heard yet. The facade bridges the gap, and nobody is told
+// anything but changes.
+func (f *fleet) followGap(t *testing.T) {
+	f.loseWindow(t)
+	f.agree(t)
+	if told := f.log.told(http.StatusGone); len(told) > 0 {
+		t.Errorf("a gap was bridged, and these were told 410: %v", told)
+	}
+	if bridged, others := f.run.Gaps(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
+		t.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
+	}
+}
+
+// surviveLostWindow does the same where gaps are not bridged: the facade has to tell every watch 410.
 func (f *fleet) surviveLostWindow(t *testing.T) {
 	f.allWatch(t)
 	before := f.log.told(http.StatusGone)
-	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
+	f.loseWindow(t)
+	f.agree(t)
+	for _, s := range f.informers {
+		if f.log.told(http.StatusGone)[s.agent] == before[s.agent] {
+			t.Errorf("%s was not told that its version is too old", s.name)
+		}
+	}
+}
+
+// loseWindow makes the upstream forget what the facade has not heard yet, and goes on with changes.
+func (f *fleet) loseWindow(t *testing.T) {
+	f.allWatch(t)
+	for range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
+		f.others++
 		f.Create(t, suite.Accounts, map[string]any{
-			"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": fmt.Sprintf("other%d", i)},
+			"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": fmt.Sprintf("other%d", f.others)},
 		})
 	}
 	f.do(t, "kill")
@@ -67,12 +93,6 @@ func (f *fleet) surviveLostWindow(t *testing.T) {
 	}
 	f.do(t, "start")
 	f.change(t)
-	f.agree(t)
-	for _, s := range f.informers {
-		if f.log.told(http.StatusGone)[s.agent] == before[s.agent] {
-			t.Errorf("%s was not told that its version is too old", s.name)
-		}
-	}
 }
 
 // do sends a command to kube-apiserver.
@@ -83,11 +103,11 @@ func (f *fleet) do(t *testing.T, command string) {
 	}
 }
 
-// surviveRestart replaces the facade by one that knows nothing of the time before.
+// surviveRestart replaces the facade by one that knows nothing of the time before, and bridges no gaps.
 func (f *fleet) surviveRestart(t *testing.T) {
 	f.run.Close(t)
 	f.change(t)
-	f.open(t, f.facade(t))
+	f.open(t, f.facade(t, func(c *facade.Config) { c.BridgeGaps = false }))
 	f.agree(t)
 }
 
