@@ -15,8 +15,8 @@ import (
 // restartedInformers are on one facade when kube-apiserver is restarted; the scenario restart of bench has a thousand.
 const restartedInformers = 40
 
-// testInformersOverRestart restarts kube-apiserver, which knows nothing then of what led to its state: informers of many
-// selectors hear of what has changed, and none of them lists.
+// testInformersOverRestart restarts kube-apiserver, which knows nothing then of what led to its state: informers of
+// many selectors hear of what has changed, and none of them lists.
 func testInformersOverRestart(t *testing.T, s *survivors) {
 	counted := new(lists)
 	config := rest.CopyConfig(s.run.Config)
