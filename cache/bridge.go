@@ -33,7 +33,7 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	if now := l.state.Load(); now.seq != s.seq || now.rv != s.rv {
 		panic("BUG: cache: a lane was written to while a gap was bridged")
 	}
-	if err := l.bridge(l.state.Load(), from, rv, found); err != nil {
+	if err := l.bridge(l.state.Load(), found, found.events(from, min(from+1, rv), rv), gap{from, rv}); err != nil {
 		return err
 	}
 	l.counters.filling.Store(0)
@@ -62,14 +62,15 @@ func (l *Lane) settle() (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = l.bridge(s, s.rv, shown.rv, found)
+	// There are only deletions, and whoever goes on from any of what was vouched for has to be told of them.
+	err = l.bridge(s, found, found.events(s.rv, shown.rv, shown.rv), gap{s.rv, shown.rv})
 	return l.state.Load(), err
 }
 
 // bridge writes what was found, in the order of advance: gaps first, so that nothing starts from an event in them; the
 // events in history; then their State, all at once; then, by the dispatcher, the feeds.
-func (l *Lane) bridge(s *State, from, rv RV, found *comparison) error {
-	events := found.events(from, rv)
+func (l *Lane) bridge(s *State, found *comparison, events []difference, across gap) error {
+	from, rv := across.after, across.upTo
 	if int64(len(events)) > watchCacheFloor.most {
 		return ErrManyChanges
 	}
@@ -85,7 +86,7 @@ func (l *Lane) bridge(s *State, from, rv RV, found *comparison) error {
 	case found.exact(from, rv):
 		begins = 0
 	case len(gaps) == 0 && rv > from:
-		gaps = []gap{{from, rv}} // with nothing inside, and more than one event
+		gaps = []gap{across} // with nothing inside, and more than one event
 	}
 	e.history.addGaps(gaps)
 	e.gaps.Add(1)

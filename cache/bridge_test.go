@@ -486,6 +486,51 @@ func TestBridgeBehindWhatIsCancelledOut(t *testing.T) {
 	}
 }
 
+// TestBridgeBehindProofsThatCross: of two proofs the one for the later version was made of an earlier State. What was
+// vouched for between that and what was written is not to be relied upon, and what is gone is told to all.
+func TestBridgeBehindProofsThatCross(t *testing.T) {
+	for _, crossed := range []bool{false, true} {
+		l := newTestLane(t, podOptions, 100, at100()...)
+		before := current(t, l)
+		if !crossed {
+			l.Vouch(before, 120)
+		}
+		apply(t, l, Upsert, born(pod("a/fleeting", 105, "n1", "x"), "9"))
+		written, err := l.Latest()
+		if !crossed {
+			written, err = l.state.Load(), nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		at110 := l.Vouch(written, 110)
+		if (at110 == nil) == crossed {
+			t.Errorf("crossed before %t: what was vouched for at 110 is %v", crossed, at110)
+		}
+		if crossed {
+			l.Vouch(before, 120) // an answer that comes last
+		}
+		watchers := map[string]*Watcher{"from 105": watch(t, l, everything(t), AfterRV(105))}
+		if at110 != nil {
+			watchers["from 110"] = watch(t, l, everything(t), AfterRV(110))
+		}
+		if err := bridge(l, 130, at100()); err != nil {
+			t.Fatal(err)
+		}
+		for name, w := range watchers {
+			if said := drained(w); len(said) != 1 || !strings.HasPrefix(said[0], "DELETED a/fleeting@") {
+				t.Errorf("crossed before %t, %s: %v", crossed, name, said)
+			}
+		}
+		if at110 == nil {
+			continue
+		}
+		if s, err := l.At(t.Context(), 110, 0); err == nil && s.Len() != at110.Len() {
+			t.Errorf("at 110 there are %d objects, and were %d", s.Len(), at110.Len())
+		}
+	}
+}
+
 // What was vouched for is known inside the gap: clients that read there go on, and nobody else does.
 func TestBridgeBehindWhatWasVouchedFor(t *testing.T) {
 	l := newTestLane(t, podOptions, 100, at100()...)

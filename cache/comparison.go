@@ -111,15 +111,14 @@ func (c *comparison) exact(from, rv RV) bool {
 
 // events returns what was found in the order in which it is told. Nobody knows when an object went, or left a selector:
 // the change that the list has may be a later one. So all of these come first: whoever was told of any change has been
-// told of them.
-func (c *comparison) events(from, rv RV) []difference {
+// told of them. first is the RV at which they stand among the events.
+func (c *comparison) events(from, first, rv RV) []difference {
 	if c.exact(from, rv) {
 		if len(c.deletions) > 0 {
 			return []difference{{rv, c.deletions[0], nil, toAll}}
 		}
 		return c.changes
 	}
-	first := min(from+1, rv)
 	all := make([]difference, 0, len(c.deletions)+len(c.changes))
 	for _, gone := range c.deletions {
 		all = append(all, difference{first, gone, nil, toAll})

@@ -121,7 +121,11 @@ func (e *entry) cost() int64 {
 	if e.gap == 0 { // all events of a gap lead to one State
 		cost = e.state.pathBytes()
 	}
-	for _, o := range []*Object{e.before, e.deleted.Load()} {
+	before := e.before
+	if e.tells == toThoseItLeaves {
+		before = nil // which the event that tells the others has, too
+	}
+	for _, o := range []*Object{before, e.deleted.Load()} {
 		if o != nil {
 			cost += int64(o.memory())
 		}

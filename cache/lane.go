@@ -101,8 +101,9 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.verifyIfAsked()
 }
 
-// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane. A Delete of a key that
-// is not present only moves the RV.
+// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with ErrUntold the
+// Delete of a key that is present at the lane's own RV, of which the lane was said to hold everything. A Delete of a key
+// that is not present only moves the RV.
 //
 // A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys that are still present: when a lease ends
 // the upstream deletes several objects in one transaction (semantics 4.4). Watchers see each as it comes, but nothing
@@ -118,7 +119,10 @@ func (l *Lane) Apply(c Change) error {
 	rv := c.Object.RV
 	before, present := s.Get(c.Object.Key())
 	together := l.options.ReadFromEtcd && c.Kind == Delete
-	if rv < s.rv || rv == s.rv && (!together || !present) {
+	switch {
+	case rv == s.rv && present && c.Kind == Delete && !together:
+		return ErrUntold
+	case rv < s.rv || rv == s.rv && (!together || !present):
 		return ErrOutOfOrder
 	}
 	switch {

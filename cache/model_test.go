@@ -386,7 +386,7 @@ func (r *modelRun) bridge() {
 	if err := bridge(r.lane, rv, list); err != nil {
 		r.Fatalf("bridge: %v", err)
 	}
-	for _, e := range found.events(from, rv) {
+	for _, e := range found.events(from, min(from+1, rv), rv) {
 		switch {
 		case e.tells == toThoseItLeaves:
 			there := r.model.newest().objects

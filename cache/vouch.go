@@ -9,7 +9,8 @@ package cache
 //
 // It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list
 // is expected (Expect): what readers then saw might be taken back (I1). So it does for an rv inside a gap that was
-// bridged meanwhile: who watched from there would miss some of it.
+// bridged meanwhile, and for one below another State that was vouched for and that events have not come to: who watched
+// from there might miss some of what led to it.
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.whole() {
 		return s
@@ -26,6 +27,9 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 		return nil
 	}
 	written := l.state.Load()
+	if rv < shown.rv && shown.rv > written.rv && shown.seq != s.seq {
+		return nil
+	}
 	if written.seq == s.seq {
 		vouched.indexes = written.indexes // which may have got one since
 		s.epoch.vouched.add(rv, written.whole())

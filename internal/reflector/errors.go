@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
@@ -56,8 +57,11 @@ func (f *Failure) NoRoom() bool { return errors.Is(f.Err, ErrNoRoom) }
 // TooLarge tells whether the lane ended because it needs more memory than its resource may take.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 
-// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion.
-func isLost(err error) bool { return upstream.HasCode(err, http.StatusGone) }
+// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion, or has bridged a gap
+// behind it.
+func isLost(err error) bool {
+	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrUntold)
+}
 
 // endsEpoch tells whether the lane has to be listed again, if it goes on at all.
 func endsEpoch(err error) bool {

@@ -15,7 +15,8 @@ type past struct {
 	bridges    bool       // gaps are bridged, if they can be
 	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
 	cluster    string     // the UID of the upstream's, when it was told last; empty when it may not be read
-	pasts      int64      // how many other pasts of the upstream the lanes had met when the list was read
+	pasts      int64      // how many other pasts of the upstream the lanes had met before the list was read
+	known      int64      // the same of the list on its way; those that this lane meets in it come to it
 	listed     *listWatch // how the list was asked for
 	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
 }
@@ -23,7 +24,7 @@ type past struct {
 // remember keeps what the next list has to agree with.
 func (w *writer) remember(ctx context.Context) {
 	w.listed = w.listWatch.Load()
-	w.pasts = w.met.Load()
+	w.pasts = w.known
 	if !w.bridges {
 		return
 	}
@@ -34,7 +35,10 @@ func (w *writer) remember(ctx context.Context) {
 
 // meets tells all lanes that the upstream has another past than was told: what one of them finds, which has an object
 // that says so, is true of all.
-func (w *writer) meets() { w.met.Add(1) }
+func (w *writer) meets() {
+	w.met.Add(1)
+	w.known++
+}
 
 // What is counted as the outcome of a gap.
 const (

@@ -108,6 +108,9 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
 	case why := <-w.wrong:
 		w.distrusted = true
+		if errors.Is(why, errRestored) {
+			w.meets()
+		}
 		w.log.Debug("a new list is what this asks for", zap.Error(why))
 	default:
 	}
@@ -117,6 +120,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	if err := w.learn(ctx); err != nil {
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
+	w.known = w.met.Load()
 	began := time.Now()
 	w.reflector.fill.begin()
 	over := w.reflector.Cache.Expect()
