@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -165,8 +166,8 @@ func (m manyWatches) opened(ctx context.Context, of *server, pods []string) (o o
 
 // crowded starts a facade that lets one client have any number of watches. It does not ask what the client may do:
 // each watch is another question, and of these it asks kube-apiserver 150 a second.
-func (s *stage) crowded(ctx context.Context) (*facade, error) {
-	flags := append([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, liberal...)
+func (s *stage) crowded(ctx context.Context, more ...string) (*facade, error) {
+	flags := slices.Concat([]string{"--preload", "pods", "--max-watches-per-user", "50000", "--always-allow-groups", "system:masters"}, liberal, more)
 	f, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
 	return f, err
 }

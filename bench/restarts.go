@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+const (
+	// restartInformers are on one server, each of the pods of a node. They share connections as those of one program do.
+	restartInformers = 1000
+	// restartMissed are written while nobody hears of anything, of another resource: so that the versions before them are
+	// none of the new server's.
+	restartMissed = 20
+	// restartWithin is when all informers must have heard of a change after the restart: client-go waits for up to half a
+	// minute before it tries again.
+	restartWithin = 5 * time.Minute
+)
+
+// returning is informers on one server while kube-apiserver is restarted.
+type returning struct {
+	stage          *stage
+	server         *server
+	nodes          []string     // that have pods
+	lists, watches atomic.Int64 // that were answered
+
+	mu    sync.Mutex // guards the rest
+	since time.Time  // of the change that is to be heard of
+	heard map[int]bool
+}
+
+// returned is what a restart took.
+type returned struct {
+	lists, watches int64
+	took           time.Duration // from when kube-apiserver is ready until all informers have heard of a change
+	direct, facade time.Duration // of processors, until then: from the start of kube-apiserver, and from its end
+}
+
+// measureRestarts adds what informers do when kube-apiserver is restarted, and what that costs.
+func measureRestarts(ctx context.Context, s *stage, t *table) error {
+	s.process.stop() // which would be one more client
+	alone, err := (&returning{stage: s, server: s.direct}).goThrough(ctx, nil, 0)
+	if err != nil {
+		return err
+	}
+	direct, err := (&returning{stage: s, server: s.direct}).goThrough(ctx, nil, restartInformers)
+	if err != nil {
+		return err
+	}
+	ended, err := s.throughFacade(ctx, "--bridge-gaps=false")
+	if err != nil {
+		return err
+	}
+	bridged, err := s.throughFacade(ctx)
+	if err != nil {
+		return err
+	}
+	t.addRestarts(alone, direct, ended, bridged)
+	flags := append([]string{"--preload", "pods"}, liberal...)
+	if s.process, _, err = startFacade(ctx, s.dir, s.cluster, s.direct, flags...); err == nil {
+		s.facade = s.process.server // for what is measured after this
+	}
+	return err
+}
+
+func (t *table) addRestarts(alone, direct, ended, bridged returned) {
+	const off = ", --bridge-gaps=false"
+	count := func(n int64) string { return fmt.Sprint(n) }
+	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), count(direct.lists), count(bridged.lists), "")
+	t.add(fmt.Sprintf("lists of %d informers after it%s", restartInformers, off), "", count(ended.lists), "")
+	t.add("watches that they opened again", count(direct.watches), count(bridged.watches), "")
+	t.add("watches that they opened again"+off, "", count(ended.watches), "")
+	t.addDurations("until all have heard of a change: time", direct.took, bridged.took)
+	t.addDurations("until all have heard of a change: time"+off, direct.took, ended.took)
+	t.addDurations("CPU of kube-apiserver from its start until then", direct.direct, bridged.direct)
+	t.addDurations("CPU of kube-apiserver from its start until then"+off, direct.direct, ended.direct)
+	t.addDurations("CPU of kube-apiserver without any client", alone.direct, alone.direct)
+	t.addDurations("CPU of the facade", 0, bridged.facade)
+	t.addDurations("CPU of the facade"+off, 0, ended.facade)
+}
+
+// throughFacade restarts kube-apiserver behind a facade of its own.
+func (s *stage) throughFacade(ctx context.Context, flags ...string) (returned, error) {
+	f, err := s.crowded(ctx, flags...)
+	if err != nil {
+		return returned{}, err
+	}
+	defer f.stop()
+	return (&returning{stage: s, server: f.server}).goThrough(ctx, f.server, restartInformers)
+}
+
+// goThrough lets informers meet a restart.
+func (r *returning) goThrough(ctx context.Context, facade *server, count int) (took returned, err error) {
+	pods, err := r.onePodOfEach(ctx, max(count, 1))
+	if err != nil {
+		return took, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	say("%s: starting %d informers", r.server.name, count)
+	if err := r.attend(watching, count); err != nil {
+		return took, err
+	}
+	if err := r.change(ctx, pods, count); err != nil {
+		return took, err
+	}
+	before, err := cpuOf(facade)
+	if err != nil {
+		return took, err
+	}
+	r.lists.Store(0)
+	r.watches.Store(0)
+	if err := r.stage.restart(ctx); err != nil {
+		return took, err
+	}
+	began := time.Now()
+	if err := r.change(ctx, pods, count); err != nil {
+		return took, err
+	}
+	took.took, took.lists, took.watches = time.Since(began), r.lists.Load(), r.watches.Load()
+	after, err := cpuOf(facade)
+	took.facade = after - before
+	if err == nil {
+		took.direct, err = r.stage.direct.process.CPU()
+	}
+	return took, err
+}
+
+func cpuOf(s *server) (time.Duration, error) {
+	if s == nil {
+		return 0, nil
+	}
+	return s.process.CPU()
+}
+
+// restart kills kube-apiserver as soon as something was written that nobody has heard of, and starts it. One that is
+// asked to end goes on for so long that bookmarks may still come.
+func (s *stage) restart(ctx context.Context) error {
+	say("restarting %s", apiServer)
+	for i := range restartMissed {
+		if err := stamp(ctx, s.direct, "/api/v1/namespaces/"+s.options.pods.Namespace(i%s.options.pods.Namespaces)); err != nil {
+			return err
+		}
+	}
+	for _, command := range []string{"kill", "start"} {
+		if err := s.cluster.Do(ctx, apiServer, command); err != nil {
+			return err
+		}
+	}
+	var err error
+	s.direct.process, err = pid(ctx, s.cluster, apiServer)
+	return err
+}
+
+// onePodOfEach are the paths of pods, one of each node, of so many nodes at the most.
+func (r *returning) onePodOfEach(ctx context.Context, most int) (paths []string, err error) {
+	for i := range min(r.stage.options.pods.Nodes, most) {
+		of, err := names(ctx, r.stage.direct, nodeOf(r.stage.options.pods, i))
+		if err != nil {
+			return nil, err
+		}
+		if len(of) > 0 {
+			paths, r.nodes = append(paths, of[0]), append(r.nodes, r.stage.options.pods.Node(i))
+		}
+	}
+	return paths, nil
+}
+
+// attend starts the informers, and returns when all have synced. They end with the context.
+func (r *returning) attend(ctx context.Context, count int) error {
+	config := rest.CopyConfig(r.server.config)
+	config.QPS = -1
+	config.ContentType, config.AcceptContentTypes = protobufType, protobufType+","+jsonType
+	config.Wrap(r.counting)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	var synced []toolscache.InformerSynced
+	for i := range count {
+		selector := "spec.nodeName=" + r.nodes[i%len(r.nodes)]
+		factory := informers.NewSharedInformerFactoryWithOptions(client, 0,
+			informers.WithTransform(withoutContent), informers.WithTweakListOptions(func(o *metav1.ListOptions) { o.FieldSelector = selector }))
+		informer := factory.Core().V1().Pods().Informer()
+		handle, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(object any) { r.hear(i, object) },
+			UpdateFunc: func(_, object any) { r.hear(i, object) },
+		})
+		if err != nil {
+			return err
+		}
+		synced = append(synced, handle.HasSynced)
+		factory.StartWithContext(ctx)
+	}
+	if !toolscache.WaitForCacheSync(ctx.Done(), synced...) {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// withoutContent leaves of a pod what informers compare, so that this process has room for all of them.
+func withoutContent(object any) (any, error) {
+	if pod, ok := object.(*corev1.Pod); ok {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion, Annotations: pod.Annotations,
+		}}, nil
+	}
+	return object, nil
+}
+
+// counting counts what informers were answered.
+func (r *returning) counting(next http.RoundTripper) http.RoundTripper {
+	return roundTrips(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil || response.StatusCode != http.StatusOK {
+			return response, err
+		}
+		if query := request.URL.Query(); query.Get("watch") == "" || query.Get("sendInitialEvents") == "true" {
+			r.lists.Add(1)
+		} else {
+			r.watches.Add(1)
+		}
+		return response, nil
+	})
+}
+
+// roundTrips is a function that asks.
+type roundTrips func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTrips) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (r *returning) hear(informer int, object any) {
+	pod, err := meta.Accessor(object)
+	if err != nil {
+		return // a tombstone
+	}
+	var sent int64
+	if _, err := fmt.Sscan(pod.GetAnnotations()[stampKey], &sent); err != nil {
+		return // as it was made
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.since.IsZero() && sent >= r.since.UnixNano() {
+		r.heard[informer] = true
+	}
+}
+
+// change writes to a pod of each node, and waits until every informer has heard of it.
+func (r *returning) change(ctx context.Context, pods []string, informers int) error {
+	r.mu.Lock()
+	r.since, r.heard = time.Now(), map[int]bool{}
+	r.mu.Unlock()
+	group, writing := errgroup.WithContext(ctx)
+	group.SetLimit(patchers)
+	for _, pod := range pods {
+		group.Go(func() error { return stamp(writing, r.stage.direct, pod) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, restartWithin)
+	defer cancel()
+	for {
+		r.mu.Lock()
+		heard := len(r.heard)
+		r.mu.Unlock()
+		if heard >= informers {
+			return nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			what := fmt.Sprintf("%d of %d have heard of a change", heard, informers)
+			return errors.Join(&answerError{server: r.server.name, question: "informers", what: what}, context.Cause(ctx))
+		}
+	}
+}
