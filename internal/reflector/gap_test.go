@@ -166,3 +166,25 @@ func TestGapWhereAnotherLaneWasSetBack(t *testing.T) {
 		}
 	})
 }
+
+// A comparison that takes longer than the pause that a streaming list may make does not cost the lane its watch.
+func TestGapThatTakesLong(t *testing.T) {
+	reconnects := map[string]int64{}
+	for name, meanwhile := range map[string]func(*rig){
+		"at once": nil,
+		"later": func(r *rig) {
+			r.lanes.clusters.turn <- struct{}{} // somebody asks for what the comparison waits for
+			go func() { <-time.After(3 * initialWait); <-r.lanes.clusters.turn }()
+		},
+	} {
+		inGap(t, Config{BridgeGaps: true}, meanwhile, func(t *testing.T, r *rig, _ *Reflector, w *cache.Watcher) {
+			if said := told(w); len(said) != 3 || *r.gaps.Load() != bridged {
+				t.Errorf("%s: told %v, the outcome is %s", name, said, *r.gaps.Load())
+			}
+			reconnects[name] = r.reconnected.Load()
+		})
+	}
+	if reconnects["later"] != reconnects["at once"] {
+		t.Errorf("watches were opened again so often: %v", reconnects)
+	}
+}
