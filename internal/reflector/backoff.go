@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -16,10 +17,11 @@ const healthyAfter = 5 * time.Second
 // and many facades do not come back to a restarted upstream in step.
 type backoff struct {
 	wait.Backoff
+	unheard func() time.Duration // how long the upstream has answered nobody; 0 while it does
 }
 
-func newBackoff() *backoff {
-	b := &backoff{}
+func newBackoff(unheard func() time.Duration) *backoff {
+	b := &backoff{unheard: unheard}
 	b.reset()
 	return b
 }
@@ -35,12 +37,32 @@ func (b *backoff) lived(well time.Duration) {
 	}
 }
 
-// sleep waits for the next attempt, at least atLeast, or until the context ends.
+const (
+	// outageLook is how often a pause looks whether an outage is over, and outageSpread within what time pauses end then.
+	outageLook   = time.Second
+	outageSpread = 2 * time.Second
+)
+
+// sleep waits for the next attempt, at least atLeast, or until the context ends. When an outage is over that began
+// before the pause or in it, the pause is soon over, too, and the next ones are short again: by then they have grown to
+// a minute, and the upstream may be back for no more than a second.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
-	timer := time.NewTimer(max(b.Step(), atLeast))
+	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	defer look.Stop()
+	for away := b.unheard() > 0; ; {
+		select {
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			heard := b.unheard() == 0
+			if away && heard && atLeast == 0 {
+				b.reset()
+				timer.Reset(rand.N(outageSpread))
+			}
+			away = !heard
+		}
 	}
 }

@@ -313,7 +313,7 @@ func TestBackSoon(t *testing.T) {
 
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBackoff()
+		b := newBackoff(func() time.Duration { return 0 })
 		for floor := 100 * time.Millisecond; floor < 30*time.Second; floor *= 2 {
 			began := time.Now()
 			b.sleep(t.Context(), 0)
@@ -340,6 +340,25 @@ func TestBackoff(t *testing.T) {
 		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took > 200*time.Millisecond {
 			t.Errorf("slept %s after ten seconds in which all was well", took)
+		}
+	})
+}
+
+// TestOutageIsNotOutlasted: pauses have grown to half a minute and more in a long outage. They are over when it is.
+func TestOutageIsNotOutlasted(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		for range 5 {
+			r.SetOffline(true)
+			r.DropWatches()
+			elapse(10 * time.Minute)
+			r.SetOffline(false)
+			rv := r.Put("ns/a", "2")
+			elapse(outageEvery + outageLook + outageSpread + time.Second)
+			if at := stateOf(t, lane).RV(); lane.StaleFor() > 0 || uint64(at) < uint64(rv) {
+				t.Fatalf("the lane is at %d, the upstream at %d, %s behind", at, rv, lane.StaleFor())
+			}
 		}
 	})
 }

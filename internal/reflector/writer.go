@@ -63,7 +63,7 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	defer w.reflector.prover.Interrupted()
-	pause := newBackoff()
+	pause := newBackoff(w.client.Unheard)
 	for ctx.Err() == nil {
 		err := w.judge(ctx, w.epoch(ctx, pause), pause)
 		if ctx.Err() != nil {
@@ -158,7 +158,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 
 // follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.
 func (w *writer) follow(ctx context.Context, open *stream) error {
-	pause := newBackoff()
+	pause := newBackoff(w.client.Unheard)
 	regular := false // the last watch ended because its time was over
 	for {
 		began := time.Now()
