@@ -60,7 +60,9 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
-	anonymous, err := rest.TransportFor(apart(rest.AnonymousClientConfig(config)))
+	nameless := apart(rest.AnonymousClientConfig(config))
+	nameless.WrapTransport = config.WrapTransport // what is around a transport says where to ask, and not as whom
+	anonymous, err := rest.TransportFor(nameless)
 	if err != nil {
 		return nil, fmt.Errorf("prepare a transport without credentials: %w", err)
 	}
@@ -214,7 +216,9 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byt
 	}
 	request.Method = http.MethodPost
 	request.Header.Set("Content-Type", MediaJSON)
-	request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	request.Body, _ = request.GetBody()
+	request.ContentLength = int64(len(body))
 	response, err := c.http.Do(request)
 	if err != nil {
 		return 0, nil, fmt.Errorf("reach the upstream: %w", err)

@@ -4,7 +4,8 @@
 // Reviewer asks who callers are and what they may do, apart from the rest: its clock is its own, and so are its
 // credentials and connections.
 //
-// Fields knows by which fields the upstream selects, where not every release of it does.
+// Fields knows by which fields the upstream selects, where not every release of it does. Endpoints are its addresses
+// where it has several, of which one is asked at a time.
 //
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, reviews, its own and those of internal/auth, and the reviews
@@ -13,13 +14,14 @@
 //     itself is noticed;
 //   - how long the upstream has answered nobody is one clock for all who ask it through a Client (outage.go);
 //   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
-//   - no request leaves for a place other than the one upstream, or in another name than its Speaker's; the bearer
-//     tokens of clients and the facade's credentials share no connection;
+//   - no request leaves for a place other than the one upstream and its endpoints, or in another name than its
+//     Speaker's; the bearer tokens of clients and the facade's credentials share no connection;
 //   - what the upstream refuses the facade's own user is not answered to somebody else (refusal.go);
 //   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients
 //     ask.
 //
-// Goroutines: none but those that share one question among callers, which end with its answer.
+// Goroutines: none but those that share one question among callers, which end with its answer, and those by which
+// Endpoints.Run looks at all endpoints at once, which it waits for.
 //
 // It keeps no objects and answers no client by itself, except that PassThrough copies the upstream's own answer, and
 // names the cause in it that old servers leave out (toolarge.go).

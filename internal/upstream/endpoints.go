@@ -1,0 +1,207 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one of
+// them until it is left for another: because it cannot be reached, does not answer or says that it is not ready. It is
+// not gone back to before the other has to be left, too. An address that is known to lead to another cluster is never
+// asked (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
+type Endpoints struct {
+	base *url.URL // what clients are configured with; requests to it go to the endpoint in use
+	all  []*endpoint
+	now  atomic.Pointer[endpoint]
+	told func(Move)
+
+	mu      sync.Mutex // guards cluster, looked, and choosing another endpoint; held while it is looked for one
+	cluster string     // the UID of the cluster; empty while it is not known
+	looked  time.Time  // when all were looked at last because none was known to be fit
+}
+
+const (
+	// lookEvery is how often it is looked whether the endpoints answer, and lookWait how long that may take: it takes a
+	// millisecond. One that is in use is left when that fails so often, or at once when it refuses connections.
+	lookEvery = 2 * time.Second
+	lookWait  = 2 * time.Second
+	mostLooks = 2
+	// chooseEvery is how often endpoints that all did not answer are looked at because of a request.
+	chooseEvery = time.Second
+)
+
+// Move is that an endpoint was left for another, by their hosts, and why.
+type Move struct {
+	From, To string
+	Why      error
+}
+
+// NewEndpoints are those with the given URLs, the first of which is asked at first. config says with which credentials;
+// its server is none of them unless it is named, too. told is called when one is left for another, and must not ask
+// any.
+func NewEndpoints(urls []string, config *rest.Config, hop Hop, told func(Move)) (*Endpoints, error) {
+	e := &Endpoints{told: told}
+	for _, address := range urls {
+		one, err := newEndpoint(address, config, hop)
+		if err != nil {
+			return nil, err
+		}
+		e.all = append(e.all, one)
+	}
+	if len(e.all) == 0 {
+		return nil, errors.New("there is no endpoint")
+	}
+	e.base = e.all[0].url
+	e.now.Store(e.all[0])
+	return e, nil
+}
+
+// Config is a configuration whose clients ask the endpoint in use.
+func (e *Endpoints) Config(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Host, config.APIPath = e.base.String(), ""
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return endpointTransport{endpoints: e, next: next} })
+	return config
+}
+
+// EndpointState is what is known of one endpoint.
+type EndpointState struct {
+	Host         string
+	InUse, Ready bool
+}
+
+// States are those of the endpoints, in their order.
+func (e *Endpoints) States() []EndpointState {
+	now, all := e.now.Load(), make([]EndpointState, len(e.all))
+	for i, one := range e.all {
+		all[i] = EndpointState{Host: one.url.Host, InUse: one == now, Ready: one.ready.Load()}
+	}
+	return all
+}
+
+// Run looks at the endpoints until the context ends.
+func (e *Endpoints) Run(ctx context.Context) {
+	defer func() {
+		for _, one := range e.all {
+			one.client.CloseIdle()
+		}
+	}()
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for {
+		e.lookAtAll(ctx)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// lookAtAll looks at each endpoint, and leaves the one in use if it does not answer.
+func (e *Endpoints) lookAtAll(ctx context.Context) {
+	var looks sync.WaitGroup
+	for _, one := range e.all {
+		looks.Go(func() { one.look(ctx) })
+	}
+	looks.Wait()
+	if ctx.Err() != nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.now.Load()
+	e.judge(now) // first: it is what lanes are of
+	next := e.fit(now)
+	times, why := now.trouble()
+	if why != nil && next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)) {
+		e.use(next, why)
+	}
+}
+
+// leave chooses another endpoint because a request could not be sent to one. It returns the one to try instead, nil
+// when there is none. Who comes when it was left already is given its successor.
+func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpoint {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now := e.now.Load(); now != from {
+		return now
+	}
+	from.fails(why)
+	next := e.fit(from)
+	if next == nil && time.Since(e.looked) >= chooseEvery {
+		next = e.seek(ctx, from)
+		e.looked = time.Now()
+	}
+	if next != nil {
+		e.use(next, why)
+	}
+	return next
+}
+
+// seek looks at the others, one after the other, until one answers. The caller holds mu.
+func (e *Endpoints) seek(ctx context.Context, than *endpoint) *endpoint {
+	for _, one := range e.others(than) {
+		one.look(ctx)
+		if e.judge(one); one.ready.Load() {
+			return one
+		}
+	}
+	return nil
+}
+
+// others are the endpoints behind one, and then those before it.
+func (e *Endpoints) others(than *endpoint) []*endpoint {
+	at := slices.Index(e.all, than)
+	return slices.Concat(e.all[at+1:], e.all[:at])
+}
+
+// fit is the next endpoint that can be used, by what is known; nil when there is none. The caller holds mu.
+func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
+	for _, one := range e.others(than) {
+		if e.judge(one); next == nil && one.ready.Load() {
+			next = one
+		}
+	}
+	return next
+}
+
+// judge learns which cluster this is from the first endpoint that tells, and takes one of another for not ready. The
+// caller holds mu.
+func (e *Endpoints) judge(one *endpoint) {
+	uid := one.cluster()
+	switch {
+	case uid == "":
+	case e.cluster == "":
+		e.cluster = uid
+	case uid != e.cluster:
+		one.fails(errOtherCluster)
+	}
+}
+
+var errOtherCluster = errors.New("it leads to another cluster")
+
+// use sends what comes to another endpoint, and ends what is under way at one that hangs. The caller holds mu.
+func (e *Endpoints) use(next *endpoint, why error) {
+	from := e.now.Swap(next)
+	e.told(Move{From: from.url.Host, To: next.url.Host, Why: why})
+	if isHang(why) {
+		from.abandon(fmt.Errorf("%s does not answer: %w", from.url.Host, why))
+	}
+}
+
+// isHang tells whether what is under way at an endpoint may wait for ever. A server that ends says so to its clients.
+func isHang(why error) bool {
+	var late net.Error
+	return errors.Is(why, context.DeadlineExceeded) || errors.As(why, &late) && late.Timeout()
+}

@@ -1,0 +1,216 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// scripted is a kube-apiserver of a cluster, as far as endpoints are concerned.
+type scripted struct {
+	*httptest.Server
+	uid     string
+	unready atomic.Bool
+	hangs   atomic.Bool
+	breaks  atomic.Bool  // the connection, when a request has come
+	asked   atomic.Int64 // what is not about the endpoint
+	bodies  atomic.Pointer[string]
+}
+
+func newScripted(t *testing.T, uid string) *scripted {
+	t.Helper()
+	s := &scripted{uid: uid}
+	s.Server = httptest.NewTLSServer(s)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.hangs.Load() {
+		<-r.Context().Done()
+		return
+	}
+	switch {
+	case r.URL.Path == "/readyz" && s.unready.Load():
+		w.WriteHeader(http.StatusInternalServerError)
+	case r.URL.Path == "/readyz":
+	case r.URL.Path == clusterPath:
+		_, _ = fmt.Fprintf(w, `{"metadata":{"uid":%q}}`, s.uid)
+	default:
+		s.asked.Add(1)
+		body, _ := io.ReadAll(r.Body)
+		text := string(body)
+		s.bodies.Store(&text)
+		if s.breaks.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		if r.URL.Query().Has("watch") {
+			<-r.Context().Done()
+		}
+	}
+}
+
+// behind makes endpoints of servers, and a client of them.
+func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
+	t.Helper()
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, s.URL)
+	}
+	config := &rest.Config{Host: "https://elsewhere.invalid", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	e, err := NewEndpoints(urls, config, Hop{}, func(m Move) { t.Logf("%+v", m) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := NewClient(e.Config(config), Hop{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.CloseIdle()
+		for _, one := range e.all {
+			one.client.CloseIdle()
+		}
+	})
+	return e, client
+}
+
+func (e *Endpoints) inUse() int {
+	for i, state := range e.States() {
+		if state.InUse {
+			return i
+		}
+	}
+	return -1
+}
+
+func ask(t *testing.T, c *Client, ok bool) {
+	t.Helper()
+	if _, err := c.Get(t.Context(), Target{Path: "/api"}, MediaJSON, 100); (err == nil) != ok {
+		t.Fatalf("asked: %v", err)
+	}
+}
+
+// TestEndpoints: one that refuses connections is left at once, by the request that found it so; that is sent to
+// another, its body, too. The other is stayed with.
+func TestEndpoints(t *testing.T) {
+	one, two := newScripted(t, "1"), newScripted(t, "1")
+	e, client := behind(t, one, two)
+	ask(t, client, true)
+	if e.inUse() != 0 || one.asked.Load() != 1 {
+		t.Fatalf("%+v", e.States())
+	}
+	one.CloseClientConnections()
+	one.Close()
+	client.CloseIdle() // as it would notice a moment later
+	if code, _, err := client.Post(t.Context(), "/apis", []byte("question")); code != http.StatusOK || *two.bodies.Load() != "question" {
+		t.Fatalf("%d, %v: %q", code, err, *two.bodies.Load())
+	}
+	ask(t, client, true)
+	e.lookAtAll(t.Context())
+	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Unheard() != 0 {
+		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
+	}
+	two.CloseClientConnections()
+	two.Close()
+	ask(t, client, false)
+	if client.Unheard() == 0 {
+		t.Error("nothing answers, and that is not noticed")
+	}
+}
+
+// TestEndpointsOfAnotherCluster are never asked, unless there is nobody else, and not then.
+func TestEndpointsOfAnotherCluster(t *testing.T) {
+	one, other, two := newScripted(t, "1"), newScripted(t, "2"), newScripted(t, "1")
+	e, client := behind(t, one, other, two)
+	e.lookAtAll(t.Context())
+	one.CloseClientConnections()
+	one.Close()
+	ask(t, client, true)
+	two.CloseClientConnections()
+	two.Close()
+	ask(t, client, false)
+	if other.asked.Load() != 0 || two.asked.Load() != 1 || e.States()[1].Ready {
+		t.Errorf("%+v, %d questions to another cluster", e.States(), other.asked.Load())
+	}
+}
+
+// A request that came to a server is not sent to another: nobody knows what became of it.
+func TestEndpointsSendOnce(t *testing.T) {
+	one, two := newScripted(t, "1"), newScripted(t, "1")
+	e, client := behind(t, one, two)
+	one.breaks.Store(true)
+	ask(t, client, false)
+	if two.asked.Load() != 0 || e.inUse() != 0 {
+		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
+	}
+}
+
+// TestEndpointsThatAreNotReady are left when that was seen twice. What is under way goes on where a server says that it
+// ends, and is ended where it says nothing.
+func TestEndpointsThatAreNotReady(t *testing.T) {
+	for name, c := range map[string]struct {
+		fail func(*scripted)
+		ends bool
+	}{
+		"not ready": {func(s *scripted) { s.unready.Store(true) }, false},
+		"hangs":     {func(s *scripted) { s.hangs.Store(true) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, two := newScripted(t, "1"), newScripted(t, "1")
+			e, client := behind(t, one, two)
+			e.lookAtAll(t.Context())
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			watch, err := client.Open(ctx, Target{Path: "/api", Query: map[string][]string{"watch": {"1"}}}, MediaJSON)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer watch.Body.Close()
+			c.fail(one)
+			e.lookAtAll(t.Context())
+			if e.inUse() != 0 {
+				t.Error("it is left at once")
+			}
+			e.lookAtAll(t.Context())
+			ask(t, client, true)
+			if e.inUse() != 1 || two.asked.Load() != 1 {
+				t.Errorf("%+v", e.States())
+			}
+			one.unready.Store(false)
+			one.hangs.Store(false)
+			e.lookAtAll(t.Context())
+			if e.inUse() != 1 || !e.States()[0].Ready {
+				t.Errorf("it was gone back: %+v", e.States())
+			}
+			ended := make(chan error, 1)
+			go func() { _, err := watch.Body.Read(make([]byte, 1)); ended <- err }()
+			select {
+			case err := <-ended:
+				if !c.ends || !strings.Contains(fmt.Sprint(err), "cancel") && !strings.Contains(fmt.Sprint(err), "does not answer") {
+					t.Errorf("the watch has ended: %v", err)
+				}
+			case <-time.After(map[bool]time.Duration{true: time.Minute, false: 50 * time.Millisecond}[c.ends]):
+				if c.ends {
+					t.Error("the watch goes on")
+				}
+				cancel()
+				_ = <-ended
+			}
+		})
+	}
+}

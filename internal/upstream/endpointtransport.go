@@ -1,0 +1,81 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// endpointTransport sends requests to the endpoint in use. One that could not be sent there is sent to another.
+type endpointTransport struct {
+	endpoints *Endpoints
+	next      http.RoundTripper
+}
+
+// WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
+func (t endpointTransport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// RoundTrip implements http.RoundTripper.
+func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if base := t.endpoints.base; r.URL.Host != base.Host || r.URL.Scheme != base.Scheme {
+		return t.next.RoundTrip(r) // of somebody else
+	}
+	at := t.endpoints.now.Load()
+	for left := len(t.endpoints.all) - 1; ; left-- {
+		response, sent, err := t.send(r, at)
+		if err == nil || sent || left == 0 || r.Context().Err() != nil {
+			return response, err
+		}
+		next := t.endpoints.leave(r.Context(), at, err)
+		if next == nil || !rewind(&r) {
+			return nil, err
+		}
+		at = next
+	}
+}
+
+// send sends the request to one endpoint. It tells whether some of it may have come there.
+func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response, sent bool, err error) {
+	ctx, over := at.begin(r.Context())
+	var wrote atomic.Bool
+	there := r.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }}))
+	there.URL, there.Host = at.at(r.URL, t.endpoints.base), ""
+	response, err := t.next.RoundTrip(there)
+	if err != nil {
+		if r.Context().Err() == nil && ctx.Err() != nil {
+			err = context.Cause(ctx) // it was left
+		}
+		over()
+		return nil, wrote.Load() && !isDial(err), err
+	}
+	response.Body = &ownedBody{ReadCloser: response.Body, release: over}
+	return response, true, nil
+}
+
+// isDial tells whether there was no connection. One that was found closed before is forgotten then: the transport sends
+// again by itself what it knows that nobody has read.
+func isDial(err error) bool {
+	var failed *net.OpError
+	return errors.As(err, &failed) && failed.Op == "dial"
+}
+
+// rewind makes a request one that can be sent again, if it can.
+func rewind(r **http.Request) bool {
+	if (*r).Body == nil || (*r).Body == http.NoBody {
+		return true
+	}
+	if (*r).GetBody == nil {
+		return false
+	}
+	body, err := (*r).GetBody()
+	if err != nil {
+		return false
+	}
+	again := *(*r)
+	again.Body = body
+	*r = &again
+	return true
+}
