@@ -33,6 +33,7 @@ type Sources struct {
 	Forms        FormsSource
 	Memory       MemorySource
 	Certificates CertificateSource
+	Endpoints    EndpointSource
 }
 
 // NewMetrics registers the metrics. What has no source has none.
@@ -112,6 +113,9 @@ func (s Sources) register(in *prometheus.Registry) {
 	}
 	if s.Memory != nil {
 		in.MustRegister(newMemoryCollector(s.Memory))
+	}
+	if s.Endpoints != nil {
+		in.MustRegister(newEndpointCollector(s.Endpoints))
 	}
 	if s.Certificates != nil {
 		in.MustRegister(newCertificateCollector(s.Certificates))

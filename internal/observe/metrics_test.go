@@ -28,6 +28,7 @@ func filled() *Metrics {
 			}
 		},
 		Certificates: func() []Certificate { return []Certificate{{Name: "serving", NotAfter: time.Unix(1, 0)}} },
+		Endpoints:    func() []Endpoint { return []Endpoint{{Host: "a:6443", InUse: true, Ready: true}, {Host: "b:6443"}} },
 	})
 	m.ExposeSLI()
 	deployments := Event{
@@ -132,6 +133,8 @@ listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
 listfacade_upstream_contradictions_total counter group,resource
+listfacade_upstream_endpoint_in_use gauge endpoint
+listfacade_upstream_endpoint_ready gauge endpoint
 listfacade_upstream_gaps_total counter group,outcome,resource
 listfacade_upstream_questions_total counter kind
 listfacade_upstream_reconnects_total counter group,resource

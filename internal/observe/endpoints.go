@@ -1,0 +1,49 @@
+package observe
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Endpoint is one of several addresses of the upstream.
+type Endpoint struct {
+	Host         string
+	InUse, Ready bool
+}
+
+// EndpointSource tells those of the moment.
+type EndpointSource func() []Endpoint
+
+type endpointCollector struct {
+	read         EndpointSource
+	inUse, ready *prometheus.Desc
+}
+
+func newEndpointCollector(read EndpointSource) *endpointCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("listfacade_upstream_endpoint_"+name, help, []string{"endpoint"}, nil)
+	}
+	return &endpointCollector{
+		read:  read,
+		inUse: desc("in_use", "1 for the one of several endpoints of the upstream that is asked, 0 for the others."),
+		ready: desc("ready", "1 for each of several endpoints of the upstream that answers as one of the cluster, 0 for the others."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *endpointCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.inUse
+	out <- c.ready
+}
+
+// Collect implements prometheus.Collector.
+func (c *endpointCollector) Collect(out chan<- prometheus.Metric) {
+	for _, one := range c.read() {
+		out <- prometheus.MustNewConstMetric(c.inUse, prometheus.GaugeValue, oneOrZero(one.InUse), one.Host)
+		out <- prometheus.MustNewConstMetric(c.ready, prometheus.GaugeValue, oneOrZero(one.Ready), one.Host)
+	}
+}
+
+func oneOrZero(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
