@@ -41,6 +41,9 @@ func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
 		"kubeconfig `file` of the kube-apiserver to read; in a cluster, the service account is used when empty")
 	f.StringVar(&c.Context, "context", c.Context, "`name` of the kubeconfig's context to use")
+	f.StringSliceVar(&c.Upstream, "upstream", c.Upstream,
+		"`URLs` of the kube-apiservers of one cluster, instead of the kubeconfig's server: the first is asked, and the next when it "+
+			"does not answer")
 	f.StringSliceVar(&c.WarmFrom, "warm-from", c.WarmFrom,
 		"`URLs` of other listfacades of the same cluster: what they have cached is read from them at the start, with the "+
 			"kubeconfig's credentials, and from kube-apiserver only what changed since")

@@ -52,7 +52,7 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	i := &inspection{config: c, out: out}
-	for _, look := range []func(context.Context) bool{i.settings, i.upstream, i.identity, i.rights, i.resources, i.certificate, i.memory} {
+	for _, look := range []func(context.Context) bool{i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.resources, i.certificate, i.memory} {
 		if !look(ctx) {
 			break // what comes after it needs it
 		}

@@ -17,6 +17,9 @@ type Config struct {
 	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is
 	// the one to use of it; empty for its current one.
 	Kubeconfig, Context string
+	// Upstream are https URLs of the kube-apiservers of one cluster, of which one is asked at a time; empty for the
+	// server that the kubeconfig names.
+	Upstream []string
 	// WarmFrom are https URLs of facades of the same cluster, from which resources are read at the start; they are shown
 	// the kubeconfig's credentials. WarmFromCAFile vouches for them; empty for the authorities of the kubeconfig.
 	WarmFrom       []string

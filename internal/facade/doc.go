@@ -8,10 +8,10 @@
 // those that are cut off then have some seconds to end; lanes and the audit log stop; then idle connections to the
 // upstream and to peers are closed. When a part fails, the same without the delay.
 //
-// Serve owns a goroutine for each of these: the lanes, the memory budget, the count of what clients take, the preload,
-// the reading of the serving certificate, the HTTP server, that of the debug socket, the audit log, and the one that
-// waits for the end and drains. Connections are the servers'. Run owns one beside it, which tells the collector how
-// much garbage may lie (garbage.go).
+// Serve owns a goroutine for each of these: the lanes, the upstream's endpoints where it has several, the memory
+// budget, the count of what clients take, the preload, the reading of the serving certificate, the HTTP server, that of
+// the debug socket, the audit log, and the one that waits for the end and drains. Connections are the servers'. Run
+// owns one beside it, which tells the collector how much garbage may lie (garbage.go).
 //
 // It never reads flags or the environment, but for a service account's when it is told no kubeconfig; Run finds out how
 // much memory there is, and tells the collector, which belongs to the whole process. It never retries what a part gave

@@ -27,6 +27,7 @@ type Facade struct {
 	log        *zap.Logger
 	client     *upstream.Client
 	hop        upstream.Hop
+	endpoints  *upstream.Endpoints // nil when the upstream has one address
 	peers      []*upstream.Client
 	discoverer *http.Client // of the catalog; a client of its own
 	catalog    *upstream.Catalog
@@ -49,6 +50,13 @@ type Facade struct {
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
 	hop, f := upstream.NewHop(), &Facade{config: c, log: log}
 	f.metrics = f.newMetrics(config)
+	var err error
+	if f.peers, err = newPeers(c, config, hop); err != nil {
+		return nil, err
+	}
+	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
+		return nil, err
+	}
 	client, err := upstream.NewClient(config, hop, f.metrics)
 	if err != nil {
 		return nil, err
@@ -63,9 +71,6 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		return nil, fmt.Errorf("prepare discovery: %w", err)
 	}
 	f.hop, f.client, f.discoverer, f.catalog = hop, client, discoverer, upstream.NewCatalog(client, discover)
-	if f.peers, err = newPeers(c, config, hop); err != nil {
-		return nil, err
-	}
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.shutdown = newShutdown(ctx)
 	f.memory = newMemory(f, c)

@@ -8,8 +8,17 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// RESTConfig is how to reach the kube-apiserver that the Config names.
+// RESTConfig is how to reach the kube-apiserver that the Config names; the first, if it names several.
 func RESTConfig(c Config) (*rest.Config, error) {
+	config, err := credentials(c)
+	if err == nil && len(c.Upstream) > 0 {
+		config.Host, config.APIPath = c.Upstream[0], ""
+	}
+	return config, err
+}
+
+// credentials are how the kubeconfig, or the pod's service account, says that kube-apiserver is reached.
+func credentials(c Config) (*rest.Config, error) {
 	if c.Kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {

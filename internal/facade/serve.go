@@ -32,6 +32,9 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 		f.lanes.Run(lanesCtx, func() { close(lanesReady) })
 		return nil
 	})
+	if f.endpoints != nil {
+		group.Go(func() error { f.endpoints.Run(lanesCtx); return nil })
+	}
 	<-lanesReady
 	group.Go(func() error { f.memory.Run(lanesCtx); return nil })
 	group.Go(func() error { f.clients.Run(lanesCtx); return nil })

@@ -40,6 +40,9 @@ func (c Config) Validate() error {
 	if err := c.validateResources(); err != nil {
 		return err
 	}
+	if err := c.validateUpstream(); err != nil {
+		return err
+	}
 	if err := c.validateWarm(); err != nil {
 		return err
 	}

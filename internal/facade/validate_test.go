@@ -17,6 +17,7 @@ func TestValidateAccepts(t *testing.T) {
 		"the last port":                func(c *Config) { c.Port = 65535 },
 		"a pair":                       func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
 		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
+		"several endpoints":            func(c *Config) { c.Upstream = []string{"https://a:6443", "https://b:6443/k8s"} },
 		"a peer":                       func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
 		"an end by and by":             func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
 		"json":                         func(c *Config) { c.LogFormat = "json" },
@@ -37,6 +38,9 @@ func TestValidateRefuses(t *testing.T) {
 		want string
 	}{
 		"an encoding that is none": {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
+		"an unprotected endpoint":  {func(c *Config) { c.Upstream = []string{"https://a", "http://b"} }, `--upstream "http://b"`},
+		"an endpoint without host": {func(c *Config) { c.Upstream = []string{"https:///a"} }, "--upstream"},
+		"an endpoint twice":        {func(c *Config) { c.Upstream = []string{"https://a", "https://a"} }, "twice"},
 		"an unprotected peer":      {func(c *Config) { c.WarmFrom = []string{"http://a"} }, `--warm-from "http://a"`},
 		"a peer that is no URL":    {func(c *Config) { c.WarmFrom = []string{"https://a", "b:6443"} }, `--warm-from "b:6443"`},
 		"a peer with a password":   {func(c *Config) { c.WarmFrom = []string{"https://a:b@c"} }, "--warm-from"},

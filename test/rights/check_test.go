@@ -19,7 +19,7 @@ import (
 // TestCheck: what a configuration, a kubeconfig and its rights would do is told before anything is served.
 func TestCheck(t *testing.T) {
 	cluster := suite.Cluster(t)
-	reader := suite.FacadeKubeconfig(t, cluster)
+	reader, server := suite.FacadeKubeconfig(t, cluster), suite.FacadeConfig(t, cluster).Host
 	nobody := testkit.WriteKubeconfig(t, cluster.ConfigOf(t, "nobody-at-all"))
 	unknown := testkit.WriteKubeconfig(t, rest.AnonymousClientConfig(cluster.ConfigOf(t, "nobody")))
 	alone := func(c *facade.Config) { c.Authentication.AnonymousActsAsKubeconfig = true }
@@ -67,6 +67,13 @@ func TestCheck(t *testing.T) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "deployments"}: {Cached: new(bool)}, {Resource: "potatoes"}: {HistoryBytes: 1}}
 			}},
 			[]string{"note  resource deployments: what is said of it means nothing now: no resource", "note  resource potatoes: "}, false,
+		},
+		"endpoints": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{server, "https://127.0.0.1:1"} }},
+			[]string{
+				"ok    endpoint " + regexp.QuoteMeta(server) + ": answers", "FAIL  endpoint https://127.0.0.1:1: .*refused",
+				"ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at " + regexp.QuoteMeta(server),
+			}, true,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
