@@ -30,7 +30,7 @@ type Facade struct {
 	URL      string
 	Config   *rest.Config           // for clients of the facade: no credentials, its certificate trusted
 	Logs     *observer.ObservedLogs // warnings and errors
-	told     *observer.ObservedLogs // what else it says
+	Lines    *observer.ObservedLogs // these and what is at level info, as an operator has it
 	settings facade.Config
 	stop     context.CancelFunc
 	stopped  chan error
@@ -40,7 +40,13 @@ type Facade struct {
 // else.
 func StartFacade(t testing.TB, upstream *testkit.Cluster, settings ...func(*facade.Config)) *Facade {
 	t.Helper()
-	f := LaunchFacade(t, FacadeKubeconfig(t, upstream), settings...)
+	return StartFacadeBy(t, FacadeKubeconfig(t, upstream), settings...)
+}
+
+// StartFacadeBy is StartFacade by another way, as whoever the file says.
+func StartFacadeBy(t testing.TB, kubeconfig string, settings ...func(*facade.Config)) *Facade {
+	t.Helper()
+	f := LaunchFacade(t, kubeconfig, settings...)
 	f.AwaitReady(t)
 	return f
 }
@@ -77,14 +83,14 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, logs := observer.New(zap.WarnLevel)
-	all, told := observer.New(zap.InfoLevel)
-	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, core, all) })
+	warnings, logs := observer.New(zap.WarnLevel)
+	all, lines := observer.New(zap.InfoLevel)
+	tee := zap.WrapCore(func(c zapcore.Core) zapcore.Core { return zapcore.NewTee(c, warnings, all) })
 	f, err := facade.New(t.Context(), c, config, zaptest.NewLogger(t, zaptest.Level(zap.WarnLevel), zaptest.WrapOptions(tee)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Facade{Facade: f, settings: c, Logs: logs, told: told, stopped: make(chan error, 1)}
+	return &Facade{Facade: f, settings: c, Logs: logs, Lines: lines, stopped: make(chan error, 1)}
 }
 
 // Unpacked has a facade compress nothing, where a test has megabytes of objects and is about something else: with the

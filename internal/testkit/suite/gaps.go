@@ -12,7 +12,7 @@ import (
 // became of gaps than that they were bridged.
 func (f *Facade) Gaps(gvr schema.GroupVersionResource) (bridged map[string][]testkit.Gap, others []string) {
 	bridged = map[string][]testkit.Gap{}
-	for _, entry := range f.told.FilterMessage("the upstream has lost what followed the lane's version").All() {
+	for _, entry := range f.Lines.FilterMessage("the upstream has lost what followed the lane's version").All() {
 		said := entry.ContextMap()
 		text := func(key string) string { value, _ := said[key].(string); return value }
 		if text("resource") != gvr.GroupResource().String() {
