@@ -23,7 +23,8 @@ func (s *Server) road(about subject, answer answer) http.HandlerFunc {
 		out := newReply(w, r, s.log, s.times.write)
 		out.turns, out.forms, out.told = s.turns, s.forms, s.told
 		s.inflight.Enter(&out.progress)
-		defer func() { s.inflight.Leave(&out.progress); s.sink.Done(out.finish()) }()
+		defer s.inflight.Leave(&out.progress) // not before it was told of: that may have to wait for the audit log
+		defer func() { s.sink.Done(out.finish()) }()
 		defer s.left(out)
 		defer s.recover(out)
 		defer out.leave()

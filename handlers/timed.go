@@ -83,7 +83,7 @@ func (t *timedWriter) arm(now time.Time) error {
 
 // end gives what net/http still has to send a deadline, which stands until the connection's next request.
 func (t *timedWriter) end() error {
-	t.guard.end()
+	t.reply.event.Stalled = t.guard.end()
 	return t.arm(time.Now())
 }
 
@@ -103,6 +103,7 @@ type guard struct {
 	due     time.Time     // when the piece under way must be accepted; zero when there is none
 	timer   *time.Timer   // nil before the first piece
 	set     bool          // the timer is running, and goes off within the timeout
+	broke   bool          // the stream was broken
 	lag     lag           // of a watch
 }
 
@@ -142,6 +143,7 @@ func (g *guard) look(control *http.ResponseController) {
 	}
 	now := time.Now()
 	if writing && !now.Before(g.due) {
+		g.broke = true
 		_ = control.SetWriteDeadline(longAgo)
 		return
 	}
@@ -155,14 +157,15 @@ func (g *guard) look(control *http.ResponseController) {
 // longAgo is a deadline that breaks off whatever is being written.
 var longAgo = time.Unix(1, 0)
 
-// end leaves nothing behind.
-func (g *guard) end() {
+// end leaves nothing behind, and tells whether it has broken the stream.
+func (g *guard) end() (broke bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.due, g.lag = time.Time{}, lag{}
 	if g.timer != nil {
 		g.timer.Stop()
 	}
+	return g.broke
 }
 
 // pacedWriter is a timedWriter for those who want an http.ResponseWriter.

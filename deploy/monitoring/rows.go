@@ -54,6 +54,7 @@ func watches() row {
 		{"Open", "", "short", []query{{"sum by (pod, resource) (apiserver_longrunning_requests{" + of + `,verb="WATCH"})`, "{{pod}} {{resource}}"}}},
 		{"Events sent", "", "short", []query{{rate("resource", "apiserver_watch_events_total", of), "{{resource}}"}}},
 		{"Ended because they read too slowly", "", "short", []query{{rate("pod, resource", "apiserver_terminated_watchers_total", of), "{{pod}} {{resource}}"}}},
+		{"Broken off because nobody read", "", "short", []query{{rate("pod, resource", "listfacade_stalled_watches_total", of), "{{pod}} {{resource}}"}}},
 		{"Streaming lists, 99th percentile", "Until the initial events are over.", "s",
 			[]query{{p99("resource", "apiserver_watch_list_duration_seconds", of), "{{resource}}"}}},
 		{"Bytes of events", "Before compression.", "Bps", []query{{rate("resource", "apiserver_watch_events_sizes_sum", of), "{{resource}}"}}},
@@ -104,6 +105,8 @@ func memory() row {
 			{rate("pod", "listfacade_forms_evicted_total", pods), "{{pod}} gone"}}},
 		{"Certificates are good for", "", "s", []query{
 			{"min by (certificate) (listfacade_certificate_expiration_timestamp_seconds{" + pods + "}) - time()", "{{certificate}}"}}},
+		{"Audit log", "Lines that wait to be written, and events that are lost.", "short", []query{
+			{"sum by (pod) (listfacade_audit_waiting_lines{" + pods + "})", "{{pod}} wait"}, {rate("pod, plugin", "apiserver_audit_error_total", pods), "{{pod}} lost: {{plugin}}"}}},
 		{"Goroutines", "", "short", []query{{"go_goroutines{" + pods + "}", "{{pod}}"}}},
 		{"Health", "1: the check held when a probe last asked.", "short",
 			[]query{{"min by (pod, name) (kubernetes_healthcheck{" + pods + `,type="readyz"})`, "{{pod}} {{name}}"}}},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.uber.org/zap"
 	auditinternal "k8s.io/apiserver/pkg/apis/audit"
@@ -38,6 +39,8 @@ const (
 	unknownShare = 4
 	// batchBytes is about how much is written at once.
 	batchBytes = 64 << 10
+	// slowWrite is from when on it is said that a write took long.
+	slowWrite = 500 * time.Millisecond
 )
 
 // The plugins of kube-apiserver, whose names are the values of a label.
@@ -147,6 +150,7 @@ func (l *Log) tell(e *observe.Event, stage auditinternal.Stage) bool {
 		return l.enqueue(line, isUnknown(e.Caller))
 	}
 	defer recycle(line)
+	defer e.Waited(observe.Auditing, e.Waiting(observe.Auditing))
 	return l.write(*line, 1)
 }
 
@@ -181,6 +185,9 @@ func (l *Log) enqueue(line *[]byte, unknown bool) bool {
 	return false
 }
 
+// Waiting is how many lines wait to be written, and the bytes of memory that they take.
+func (l *Log) Waiting() (lines int, bytes int64) { return len(l.queue), l.queued.Load() }
+
 func recycle(line *[]byte) {
 	if cap(*line) <= keepLine {
 		lines.Put(line)
@@ -191,7 +198,12 @@ func recycle(line *[]byte) {
 func (l *Log) write(text []byte, events int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, err := l.out.Write(text); err != nil {
+	began := time.Now()
+	_, err := l.out.Write(text)
+	if took := time.Since(began); took > slowWrite {
+		l.log.Warn("the audit log is slow to write", zap.Duration("took", took), zap.Int("bytes", len(text)))
+	}
+	if err != nil {
 		l.lost(events, err)
 		return false
 	}
@@ -204,9 +216,29 @@ func (l *Log) lost(events int, why error) {
 	l.log.Error("audit events were not written", zap.Error(why))
 }
 
+// finishWithin is for how long the end waits for a disk that takes nothing.
+const finishWithin = 10 * time.Second
+
 // Run writes what waits until the context ends, and then what waits still. What is told after that is lost, which is
-// counted and said.
+// counted and said. A disk that takes nothing does not keep the process from ending for longer than finishWithin: what
+// it has not taken by then is lost.
 func (l *Log) Run(ctx context.Context) {
+	written := make(chan struct{})
+	go func() { defer close(written); l.writeAll(ctx) }()
+	<-ctx.Done()
+	late := time.NewTimer(finishWithin)
+	defer late.Stop()
+	select {
+	case <-written:
+	case <-late.C:
+		lines, _ := l.Waiting()
+		l.counts.AuditErrors(plugin, lines)
+		l.log.Error("the audit log is not written to its end: the disk takes nothing", zap.Int("lines", lines))
+	}
+}
+
+// writeAll writes what waits until the context ends, and what waits then.
+func (l *Log) writeAll(ctx context.Context) {
 	defer l.close()
 	var batch []byte
 	for ctx.Err() == nil {

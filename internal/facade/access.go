@@ -74,7 +74,7 @@ func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer
 			return nil, err
 		}
 	}
-	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics)
+	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics, observe.NewUpstreamLog(s.log))
 	if err == nil {
 		a.clients = append(a.clients, reviewer)
 	}

@@ -57,7 +57,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
 		return nil, err
 	}
-	client, err := upstream.NewClient(config, hop, f.metrics)
+	client, err := upstream.NewClient(config, hop, f.metrics, observe.NewUpstreamLog(log))
 	if err != nil {
 		return nil, err
 	}

@@ -15,12 +15,21 @@ import (
 func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
-		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates,
+		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates, Audit: f.auditBacklog,
 	})
 	if f.config.SLIMetrics {
 		metrics.ExposeSLI()
 	}
 	return metrics
+}
+
+// auditBacklog is what waits to be written into the audit log, if there is one.
+func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
+	if f.audit == nil {
+		return observe.AuditBacklog{}, false
+	}
+	lines, bytes := f.audit.Waiting()
+	return observe.AuditBacklog{Lines: lines, Bytes: bytes}, true
 }
 
 // certificates are those that the facade shows: to its clients, and to the upstream if it shows one there.

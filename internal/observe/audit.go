@@ -48,3 +48,42 @@ func (m *Metrics) AuditErrors(plugin string, events int) {
 
 // AuditRejected counts a request that was refused because it could not be written down.
 func (m *Metrics) AuditRejected() { m.audit.rejected.Inc() }
+
+// AuditBacklog is what waits to be written into the audit log.
+type AuditBacklog struct {
+	Lines int
+	Bytes int64 // of memory
+}
+
+// AuditSource tells the backlog of the moment; ok is false where there is no audit log.
+type AuditSource func() (now AuditBacklog, ok bool)
+
+type auditCollector struct {
+	read         AuditSource
+	lines, bytes *prometheus.Desc
+}
+
+func newAuditCollector(read AuditSource) *auditCollector {
+	desc := func(name, help string) *prometheus.Desc {
+		return prometheus.NewDesc("listfacade_audit_waiting_"+name, help, nil, nil)
+	}
+	return &auditCollector{
+		read:  read,
+		lines: desc("lines", "Lines that wait to be written into the audit log; what comes when 10,000 do is dropped."),
+		bytes: desc("bytes", "Bytes of memory that these lines take; what comes beyond 32 MiB is dropped."),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *auditCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.lines
+	out <- c.bytes
+}
+
+// Collect implements prometheus.Collector.
+func (c *auditCollector) Collect(out chan<- prometheus.Metric) {
+	if now, ok := c.read(); ok {
+		out <- prometheus.MustNewConstMetric(c.lines, prometheus.GaugeValue, float64(now.Lines))
+		out <- prometheus.MustNewConstMetric(c.bytes, prometheus.GaugeValue, float64(now.Bytes))
+	}
+}

@@ -32,12 +32,13 @@ const (
 	Authenticating             // for the authenticator
 	Encoding                   // not at all: what the answer's bytes took to make
 	Writing                    // for the client, to accept the answer's bytes
+	Auditing                   // for the audit log, where requests wait for it
 	steps
 )
 
 // String returns the step's name in logs.
 func (s Step) String() string {
-	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking", "authenticating", "encoding", "writing"}[s]
+	return [steps]string{"discovering", "authorizing", "syncing", "queueing", "proving", "asking", "authenticating", "encoding", "writing", "auditing"}[s]
 }
 
 // Event is all that is known of one request when it is over. It is filled as the request goes on, by the goroutine that
@@ -94,6 +95,7 @@ type Event struct {
 	LongRunning bool
 	Started     time.Duration // until the answer to a long-running request began; 0 when it did not
 	Lagged      time.Duration // the longest time that a watch was behind, if it was for longer than --slow-watch-lag
+	Stalled     bool          // it ran long and was broken off, because its client accepted nothing for --write-timeout
 	Began       time.Time
 	Took        time.Duration
 	Waits       [steps]time.Duration

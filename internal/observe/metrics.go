@@ -34,6 +34,7 @@ type Sources struct {
 	Memory       MemorySource
 	Certificates CertificateSource
 	Endpoints    EndpointSource
+	Audit        AuditSource
 }
 
 // NewMetrics registers the metrics. What has no source has none.
@@ -73,6 +74,9 @@ func (m *Metrics) begin() {
 	}
 	for _, source := range []string{"upstream", "peer"} {
 		m.fills.WithLabelValues(source)
+	}
+	for _, plugin := range []string{"buffered", "log"} {
+		m.audit.errors.WithLabelValues(plugin)
 	}
 }
 
@@ -119,6 +123,9 @@ func (s Sources) register(in *prometheus.Registry) {
 	}
 	if s.Certificates != nil {
 		in.MustRegister(newCertificateCollector(s.Certificates))
+	}
+	if s.Audit != nil {
+		in.MustRegister(newAuditCollector(s.Audit))
 	}
 }
 

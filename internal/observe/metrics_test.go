@@ -29,6 +29,7 @@ func filled() *Metrics {
 		},
 		Certificates: func() []Certificate { return []Certificate{{Name: "serving", NotAfter: time.Unix(1, 0)}} },
 		Endpoints:    func() []Endpoint { return []Endpoint{{Host: "a:6443", InUse: true, Ready: true}, {Host: "b:6443"}} },
+		Audit:        func() (AuditBacklog, bool) { return AuditBacklog{}, true },
 	})
 	m.ExposeSLI()
 	deployments := Event{
@@ -95,6 +96,8 @@ apiserver_watch_cache_resource_version gauge group,resource
 apiserver_watch_events_sizes histogram group,resource,version
 apiserver_watch_events_total counter group,resource,version
 apiserver_watch_list_duration_seconds histogram group,resource,scope,version
+listfacade_audit_waiting_bytes gauge 
+listfacade_audit_waiting_lines gauge 
 listfacade_authentication_attempts_total counter result
 listfacade_authorization_decisions_total counter decision
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
@@ -132,6 +135,7 @@ listfacade_requests_total counter group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
+listfacade_stalled_watches_total counter group,resource,version
 listfacade_upstream_contradictions_total counter group,resource
 listfacade_upstream_endpoint_in_use gauge endpoint
 listfacade_upstream_endpoint_ready gauge endpoint

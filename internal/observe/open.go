@@ -120,7 +120,7 @@ func (p *Progress) state(age time.Duration) (state string, seconds float64, wait
 		return "writing", seconds, "client"
 	}
 	step := Step(what - 1)
-	if step == Queueing {
+	if step == Queueing || step == Auditing {
 		return step.String(), seconds, "facade"
 	}
 	return step.String(), seconds, "upstream"

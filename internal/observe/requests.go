@@ -22,6 +22,7 @@ type requestMetrics struct {
 	forwarded *prometheus.CounterVec
 	took      *prometheus.HistogramVec
 	bytes     *prometheus.CounterVec
+	stalled   *prometheus.CounterVec
 
 	mu     sync.RWMutex // guards series
 	series map[requestKey]*requestSeries
@@ -29,8 +30,8 @@ type requestMetrics struct {
 
 // requestSeries are the series that a request counts in; what it does not count in is nil.
 type requestSeries struct {
-	total, answers, forwarded, bytes prometheus.Counter
-	duration, sli, sizes, took       prometheus.Observer
+	total, answers, forwarded, bytes, stalled prometheus.Counter
+	duration, sli, sizes, took                prometheus.Observer
 }
 
 // durationBuckets are those of kube-apiserver's durations; its service level indicator begins with the third.
@@ -54,7 +55,9 @@ func newRequestMetrics() *requestMetrics {
 			Name: "listfacade_request_duration_seconds", Help: "Time to answer a request, by who answered; watches are not counted.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 18),
 		}, []string{"verb", "source"}),
-		bytes:  counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source"),
+		bytes: counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source"),
+		stalled: counter("stalled_watches_total", "Watches that were broken off because their clients accepted nothing for --write-timeout.",
+			"group", "version", "resource"),
 		series: map[requestKey]*requestSeries{},
 	}
 }
@@ -79,7 +82,7 @@ func kubeHistogram(name, help string, buckets []float64, labels ...string) *prom
 var ours = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes}
+	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled}
 }
 
 // done counts a request. It allocates nothing for a request like one before.
@@ -95,6 +98,9 @@ func (r *requestMetrics) done(e *Event) {
 	}
 	if s.sizes != nil {
 		s.sizes.Observe(float64(e.Bytes))
+	}
+	if e.Stalled && s.stalled != nil {
+		s.stalled.Inc()
 	}
 	if s.took != nil {
 		s.took.Observe(seconds)
@@ -135,7 +141,9 @@ func (r *requestMetrics) make(k requestKey) *requestSeries {
 	if r.sli != nil {
 		s.sli = r.sli.WithLabelValues(k.verb, k.group, k.version, k.resource, k.subresource, k.scope)
 	}
-	if k.read != readWatch {
+	if k.read == readWatch {
+		s.stalled = r.stalled.WithLabelValues(k.group, k.version, k.resource)
+	} else {
 		s.took = r.took.WithLabelValues(k.read, source)
 	}
 	if k.source == FromUpstream {

@@ -65,7 +65,7 @@ func (l *slowLog) Lagging(e *Event, by Lag) {
 func (l *slowLog) Done(e *Event) {
 	switch {
 	case e.LongRunning && e.Lagged > 0:
-		l.write("slow watch ended", e, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged))
+		l.write("slow watch ended", e, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
 	case !e.LongRunning && l.isSlow(e.Took):
 		l.write("slow request", e, zap.Duration("took", e.Took))
 	}
