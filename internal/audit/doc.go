@@ -7,7 +7,8 @@
 // RequestResponse have what a read has of them without its answer. Times and addresses apart, what else differs from
 // kube-apiserver's own log stands in docs/divergences.md.
 //
-// A Log is an observe.Follower. Run starts the goroutine that writes and waits for it, but for no longer than ten seconds
-// once it is to end; nothing else here starts one, but for the compression of a file that is full, which that waits for. Events are told by the goroutines of their requests, each of
-// which makes its own lines; the lock of the output is held while one is written.
+// A Log is an observe.Follower. Run starts the goroutine that writes and waits for it, but for no longer than ten
+// seconds once it is to end; nothing else here starts one, but for the compression of a file that is full, which that
+// waits for. Events are told by the goroutines of their requests, each of which makes its own lines; the lock of the
+// output is held while one is written.
 package audit

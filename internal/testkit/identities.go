@@ -39,6 +39,8 @@ type Certificate struct {
 	From    time.Time
 	Until   time.Time          // default: in an hour
 	Usages  []x509.ExtKeyUsage // default: for clients
+	// Hosts are the names of a server.
+	Hosts []string
 	// IsAuthority makes it an intermediate authority, which AuthorityOf can sign with.
 	IsAuthority bool
 }
@@ -128,7 +130,7 @@ func (c Certificate) template(t testing.TB) *x509.Certificate {
 	}
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: c.User, Organization: c.Groups}, RawSubject: c.Subject,
-		NotBefore: c.From, NotAfter: c.Until, ExtKeyUsage: c.Usages,
+		NotBefore: c.From, NotAfter: c.Until, ExtKeyUsage: c.Usages, DNSNames: c.Hosts,
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true,
 	}
 	if c.Until.IsZero() {

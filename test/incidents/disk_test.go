@@ -1,0 +1,219 @@
+package incidents
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/audit"
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// disk is what an audit log is written to. It takes nothing while it is stuck, but for the 64 KiB that a pipe holds.
+type disk struct {
+	path  string
+	pipe  *os.File
+	lines atomic.Int64
+
+	mu  sync.Mutex    // guards run
+	run chan struct{} // closed while it takes what is written
+}
+
+// newDisk works until the test ends.
+func newDisk(t *testing.T) *disk {
+	t.Helper()
+	d := &disk{path: filepath.Join(t.TempDir(), "audit.log"), run: make(chan struct{})}
+	close(d.run)
+	if err := syscall.Mkfifo(d.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	if d.pipe, err = os.OpenFile(d.path, os.O_RDWR, 0); err != nil { // for writing, too, or it would have an end before it is written to
+		t.Fatal(err)
+	}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		lines := bufio.NewReaderSize(d.pipe, 1<<20)
+		for {
+			<-d.state()
+			if _, err := lines.ReadSlice('\n'); err != nil {
+				return
+			}
+			d.lines.Add(1)
+		}
+	})
+	t.Cleanup(func() { d.recover(); _ = d.pipe.Close(); reading.Wait() })
+	return d
+}
+
+func (d *disk) state() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.run
+}
+
+// stick has it take nothing.
+func (d *disk) stick() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.run = make(chan struct{})
+}
+
+// recover has it take what is written again.
+func (d *disk) recover() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case <-d.run:
+	default:
+		close(d.run)
+	}
+}
+
+// objects is a policy to write down all that is asked for, but for what operators ask for: in the modes in which
+// requests wait for the disk, those who want to know why they do would wait, too.
+const objects = `apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+- {level: None, nonResourceURLs: ["*"]}
+- {level: Metadata}
+`
+
+// logging has a facade write all that it is asked for to a disk.
+func logging(t *testing.T, d *disk, mode string) func(*facade.Config) {
+	t.Helper()
+	policy := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(policy, []byte(objects), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(c *facade.Config) {
+		c.Audit.PolicyFile, c.Audit.Path, c.Audit.MaxSize, c.Audit.Mode = policy, d.path, 0, mode
+	}
+}
+
+// TestSlowDisk: the disk under the audit log takes nothing while requests come in a flood. In mode batch nobody waits
+// for it, and what is lost is counted.
+func TestSlowDisk(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, logging(t, d, audit.Batch))
+	o, m := operatorOf(run, nil), watch(t, nil, run)
+	_, path := newCrowd(t)
+	d.stick()
+	// Each of these has two lines of twice its length in memory.
+	flood(t, run, path+"/one-1?resourceVersion=0&pad="+strings.Repeat("x", 3<<10), 4000)
+	o.said(t, "audit events were dropped", "", "")
+	m.passes(t, 10)
+	m.fires(`ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
+	if line := o.topLine(t, "bytes"); !strings.Contains(line, "flood/v1 get configmaps v1 resource") {
+		t.Errorf("top --by bytes: %s", line)
+	}
+	d.recover()
+	o.said(t, "the audit log is slow to write", "", "")
+	m.passes(t, 12)
+	m.fires()
+	m.verify(t)
+	testkit.Eventually(t, suite.Within, "each event is in the log, or counted as lost", func() error {
+		return o.accounted(t, d)
+	})
+}
+
+// TestStuckDisk: in mode blocking requests wait for the disk, and nothing is lost.
+func TestStuckDisk(t *testing.T) {
+	t.Parallel()
+	d := newDisk(t)
+	_, path := newCrowd(t)
+	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, logging(t, d, audit.Blocking))
+	o := operatorOf(run, nil)
+	const requests = 400
+	flood(t, run, path+"/one-1?resourceVersion=0", requests)
+	d.stick()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		flood(t, run, path+"/one-2?resourceVersion=0", requests)
+	}()
+	testkit.Eventually(t, suite.Within, "requests wait for the audit log", func() error {
+		for _, p := range o.requests(t, "age").Items {
+			if p.State == "auditing" && p.WaitsFor == "facade" && p.StateSeconds > 0.6 {
+				return nil
+			}
+		}
+		return errNone
+	})
+	d.recover()
+	<-over
+	o.said(t, "slow request", "steps", "auditing")
+	testkit.Eventually(t, suite.Within, "every event is in the log", func() error { return o.accounted(t, d) })
+	if lost, lines := o.counted(t, "apiserver_audit_error_total"), d.lines.Load(); lost > 0 || lines < 4*requests {
+		t.Errorf("%d lines, and %v are lost", lines, lost)
+	}
+}
+
+// accounted holds that each event is in the log, or counted as lost.
+func (o *operator) accounted(t *testing.T, d *disk) error {
+	t.Helper()
+	made, lost, lines := o.counted(t, "apiserver_audit_event_total"), o.counted(t, "apiserver_audit_error_total"), d.lines.Load()
+	if made != lost+float64(lines) {
+		return fmt.Errorf("of %v events %d are in the log, and %v counted as lost", made, lines, lost)
+	}
+	return nil
+}
+
+// counted is the sum of a metric's series.
+func (o *operator) counted(t *testing.T, metric string) (sum float64) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(o.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := (&target{pod: "a", url: o.facade.URL, client: client}).scrape(t.Context(), kinds{}, map[string]bool{metric: true})
+	if len(seen.values) == 0 {
+		t.Fatalf("there is no %s", metric)
+	}
+	for _, value := range seen.values {
+		sum += value
+	}
+	return sum
+}
+
+// flood asks for something so many times.
+func flood(t *testing.T, run *suite.Facade, path string, times int) {
+	t.Helper()
+	client := run.HTTP2Client(t)
+	var clients errgroup.Group
+	clients.SetLimit(16)
+	for range times {
+		clients.Go(func() error {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+path, nil)
+			if err != nil {
+				return err
+			}
+			request.Header.Set("User-Agent", "flood/v1")
+			response, err := client.Do(request)
+			if err != nil {
+				return err
+			}
+			defer response.Body.Close()
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("%s", response.Status)
+			}
+			return nil
+		})
+	}
+	if err := clients.Wait(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,108 @@
+package incidents
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// manyPods are so many that to list them all each second is more than an alert lets pass.
+const manyPods = 1500
+
+// TestListsEachSecond: a client lists all pods each second.
+func TestListsEachSecond(t *testing.T) {
+	t.Parallel()
+	cluster := suite.Cluster(t)
+	f := suite.NewFixture(t, cluster)
+	makePods(t, f, manyPods)
+	run := suite.StartDelegating(t, cluster, suite.Unpacked, func(c *facade.Config) { c.Slow.Request = time.Millisecond })
+	admin := adminOf(t)
+	greedy := run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, f.Namespace, "inventory", tokenOptions)))
+	allow(t, f.Namespace, "inventory", "pods")
+	greedy.UserAgent = "inventory/v2"
+	o, m := operatorOf(run, admin), watch(t, admin, run)
+
+	stop := eachSecond(t, greedy)
+	m.passes(t, 18)
+	m.fires(`ListfacadeHeavyLists{pod="a",resource="pods"}`)
+	user := "system:serviceaccount:" + f.Namespace + ":inventory"
+	if first := o.clients(t, "objects").Clients[0]; first.User != user || first.UserAgent != "inventory/v2" || first.Verb != "list" || first.Resource != "pods" || first.Scope != "cluster" {
+		t.Errorf("/debug/clients: %+v", first)
+	}
+	for _, by := range []string{"objects", "bytes"} {
+		if line := o.topLine(t, by); !strings.Contains(line, user+" inventory/v2 list pods v1 cluster <none> MostRecent cache") {
+			t.Errorf("top --by %s: %s", by, line)
+		}
+	}
+	line := o.said(t, "slow request", "userAgent", "inventory/v2")
+	if line["user"] != user || line["resource"] != "pods" || line["scope"] != "cluster" || line["objectsReturned"].(int64) < manyPods {
+		t.Errorf("the slow line: %v", line)
+	}
+	stop()
+	m.passes(t, 7)
+	m.fires()
+	m.verify(t)
+}
+
+// eachSecond lists all pods each second until stop is called.
+func eachSecond(t *testing.T, config *rest.Config) (stop func()) {
+	t.Helper()
+	client := suite.NewClients(t, config).Typed
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for ctx.Err() == nil {
+			list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+			if err == nil && len(list.Items) < manyPods {
+				err = fmt.Errorf("%d pods", len(list.Items))
+			}
+			if err != nil && ctx.Err() == nil {
+				done <- err
+				return
+			}
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+			}
+		}
+		done <- nil
+	}()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// makePods makes pods that nobody runs.
+func makePods(t *testing.T, f *suite.Fixture, count int) {
+	t.Helper()
+	var writers errgroup.Group
+	writers.SetLimit(16)
+	for i := range count {
+		writers.Go(func() error {
+			pod := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": fmt.Sprint("pod-", i)},
+				"spec": map[string]any{"schedulerName": "nobody", "containers": []any{map[string]any{"name": "c", "image": "i"}}},
+			}}
+			_, err := f.In(suite.Pods).Create(t.Context(), pod, metav1.CreateOptions{})
+			return err
+		})
+	}
+	if err := writers.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,51 @@
+package incidents
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestLostNetwork: what is sent to kube-apiserver arrives nowhere, and nothing is refused.
+func TestLostNetwork(t *testing.T) {
+	t.Parallel()
+	_, path := newCrowd(t)
+	way := layWire(t, suite.FacadeConfig(t, suite.Cluster(t)))
+	run := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.RequestTimeout = time.Second })
+	o, m := operatorOf(run, nil), watch(t, nil, run)
+	recent, old := startReaders(t, run.Config, path)
+	recent.gets(t, http.StatusOK)
+	old.gets(t, http.StatusOK)
+	way.cut()
+	recent.gets(t, http.StatusGatewayTimeout)
+	testkit.Eventually(t, suite.Within, "/debug/requests shows who waits for the upstream", func() error {
+		list := o.requests(t, "age").Items
+		if !slices.ContainsFunc(list, func(r observe.Open) bool { return r.UserAgent == "controller/v1" && r.WaitsFor == "upstream" }) {
+			return fmt.Errorf("%+v", list)
+		}
+		return nil
+	})
+	o.said(t, "the upstream gives no answer: ", "", "")
+	o.said(t, "slow request", "code", "504")
+	m.passes(t, 20)
+	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeLaneStale{pod="a",resource="configmaps"}`)
+	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not been heard for") {
+		t.Errorf("what is old is not said to be: %s", said)
+	}
+	if line := o.topLine(t, "forwarded"); !strings.Contains(line, "controller/v1 list configmaps v1 namespace <none> MostRecent upstream") {
+		t.Errorf("top --by forwarded: %s", line)
+	}
+	way.mend()
+	recent.gets(t, http.StatusOK)
+	m.passes(t, 18)
+	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}) // for an hour
+	m.verify(t)
+}

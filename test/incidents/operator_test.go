@@ -1,0 +1,137 @@
+package incidents
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap/zaptest/observer"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+	"github.com/listfacade/listfacade/internal/top"
+)
+
+// operator is who looks at a facade when something is wrong.
+type operator struct {
+	facade *suite.Facade
+	config *rest.Config // by which he asks it
+}
+
+// operatorOf looks at a facade with the credentials of somebody of the cluster, or without any.
+func operatorOf(facade *suite.Facade, who *rest.Config) *operator {
+	if who == nil {
+		return &operator{facade: facade, config: facade.Config}
+	}
+	return &operator{facade: facade, config: facade.ConfigOf(who)}
+}
+
+// ask reads what the facade tells about itself in JSON.
+func (o *operator) ask(t *testing.T, path string, into any) {
+	t.Helper()
+	client, err := rest.HTTPClientFor(o.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.facade.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %v, %s: %s", path, err, response.Status, body)
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		t.Fatalf("%s: %v: %s", path, err, body)
+	}
+}
+
+// clients are who takes most of a cost.
+func (o *operator) clients(t *testing.T, by string) accounting.Ranking {
+	t.Helper()
+	var ranking accounting.Ranking
+	o.ask(t, "/debug/clients?output=json&by="+by, &ranking)
+	return ranking
+}
+
+// watches are the open ones, sorted.
+func (o *operator) watches(t *testing.T, by string) observe.OpenList {
+	t.Helper()
+	var list observe.OpenList
+	o.ask(t, "/debug/watches?output=json&by="+by, &list)
+	return list
+}
+
+// requests are what is under way and no watch, sorted.
+func (o *operator) requests(t *testing.T, by string) observe.OpenList {
+	t.Helper()
+	var list observe.OpenList
+	o.ask(t, "/debug/requests?output=json&by="+by, &list)
+	return list
+}
+
+// top is what "listfacade top --once" prints.
+func (o *operator) top(t *testing.T, by string) string {
+	t.Helper()
+	command := top.Command()
+	var out bytes.Buffer
+	command.SetOut(&out)
+	command.SetArgs([]string{"--kubeconfig", testkit.WriteKubeconfig(t, o.config), "--by", by, "--once"})
+	if err := command.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// topLine is the first of the clients that top prints.
+func (o *operator) topLine(t *testing.T, by string) string {
+	t.Helper()
+	lines := strings.Split(o.top(t, by), "\n")
+	if len(lines) < 4 {
+		t.Fatalf("top --by %s:\n%s", by, strings.Join(lines, "\n"))
+	}
+	t.Logf("top --by %s:\n%s", by, strings.Join(lines, "\n"))
+	return strings.Join(strings.Fields(lines[3]), " ")
+}
+
+// said waits for a line of the log that has a message and, in one of its fields, a text. It returns its fields.
+func (o *operator) said(t *testing.T, message, field, text string) map[string]any {
+	t.Helper()
+	var found map[string]any
+	testkit.Eventually(t, suite.Within, "the log says "+message+", "+field+" "+text, func() error {
+		for _, line := range o.facade.Lines.FilterMessageSnippet(message).All() {
+			fields := line.ContextMap()
+			if value, _ := json.Marshal(fields[field]); field == "" || strings.Contains(string(value), text) {
+				found = fields
+				return nil
+			}
+		}
+		return &silentError{o.facade.Lines}
+	})
+	line, _ := json.Marshal(found)
+	t.Logf("log: %s %s", message, line)
+	return found
+}
+
+// silentError is a log that does not say what it should.
+type silentError struct{ lines *observer.ObservedLogs }
+
+func (e *silentError) Error() string {
+	var all []string
+	for _, line := range e.lines.All() {
+		fields, _ := json.Marshal(line.ContextMap())
+		all = append(all, line.Message+" "+string(fields))
+	}
+	return "it says\n" + strings.Join(all[max(len(all)-20, 0):], "\n")
+}

@@ -1,0 +1,66 @@
+package incidents
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestRelistLoop: each watch of the facade's is told that the events it is missing are gone.
+func TestRelistLoop(t *testing.T) {
+	t.Parallel()
+	_, path := newCrowd(t)
+	way := interpose(t)
+	run := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked)
+	o, m := operatorOf(run, nil), watch(t, nil, run)
+	r, _ := startReaders(t, run.Config, path)
+	r.gets(t, http.StatusOK)
+	way.answer(forgetful)
+	way.cut()
+	m.passes(t, 12)
+	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
+	o.said(t, "the lane is listed again", "error", "too old resource version")
+	if n := run.Lines.FilterMessage("the lane is listed again").Len(); n < 2 {
+		t.Errorf("it was listed again %d times", n)
+	}
+	if line := o.topLine(t, "objects"); !strings.Contains(line, "list configmaps v1 namespace") {
+		t.Errorf("top --by objects: %s", line)
+	}
+	way.answer(nil)
+	synced := run.Lines.FilterMessage("lane synced").Len()
+	testkit.Eventually(t, suite.Within, "the lane is listed for the last time", func() error {
+		if lane := run.Lanes()[0]; run.Lines.FilterMessage("lane synced").Len() == synced || lane.StaleSeconds > 0 {
+			return fmt.Errorf("%+v", lane)
+		}
+		return nil
+	})
+	r.gets(t, http.StatusOK)
+	m.passes(t, 35)
+	m.fires()
+	m.verify(t)
+}
+
+// forgetful ends each watch of config maps, soon after it has begun, as one whose next events are gone.
+func forgetful(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
+	if !r.URL.Query().Has("watch") || !about(r, "configmaps") || r.URL.Query().Get("timeoutSeconds") == "3" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 300*time.Millisecond)
+	defer cancel()
+	defer func() {
+		if broken := recover(); broken != nil && r.Context().Err() != nil {
+			panic(broken)
+		}
+		_, _ = io.WriteString(w, `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+			`"message":"too old resource version: 1 (2)","reason":"Expired","code":410}}`+"\n")
+	}()
+	next.ServeHTTP(w, r.WithContext(ctx))
+	return true
+}

@@ -1,0 +1,107 @@
+package incidents
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// scrape is what a replica said of itself once.
+type scrape struct {
+	at     time.Time
+	values map[string]float64 // by series, with the labels that Prometheus adds; nil where there was no answer
+}
+
+// kinds are the types of metrics, by name.
+type kinds map[string]string
+
+// target is a replica, as the PodMonitor finds it.
+type target struct {
+	pod    string
+	url    string
+	client *http.Client
+}
+
+// labels are those that Prometheus adds to every series of the replica.
+func (g *target) labels() string {
+	return fmt.Sprintf(`job="listfacade",namespace="listfacade-system",pod=%q`, g.pod)
+}
+
+// scrapeWithin is how long a replica may take, in a world in which a minute lasts as long as that between two scrapes.
+const scrapeWithin = 5 * time.Second
+
+// scrape asks the replica for its metrics.
+func (g *target) scrape(ctx context.Context, known kinds, wanted map[string]bool) scrape {
+	s := scrape{at: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, scrapeWithin)
+	defer cancel()
+	body, err := g.get(ctx)
+	if err != nil {
+		return s
+	}
+	defer body.Close()
+	values := map[string]float64{}
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		if kind, ok := strings.CutPrefix(line, "# TYPE "); ok {
+			name, kind, _ := strings.Cut(kind, " ")
+			known[name] = kind
+			continue
+		}
+		end := strings.LastIndexByte(line, ' ')
+		if strings.HasPrefix(line, "#") || end < 0 || !wanted[nameOf(line)] {
+			continue
+		}
+		value, err := strconv.ParseFloat(line[end+1:], 64)
+		if err != nil {
+			return s
+		}
+		values[g.labelled(line[:end])] = value
+	}
+	if lines.Err() == nil {
+		s.values = values
+	}
+	return s
+}
+
+var errScrape = errors.New("the replica has no metrics to show")
+
+func (g *target) get(ctx context.Context) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/metrics", nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := g.client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, errors.Join(errScrape, response.Body.Close())
+	}
+	return response.Body, nil
+}
+
+// nameOf is the metric of a series.
+func nameOf(series string) string {
+	if end := strings.IndexAny(series, "{ "); end >= 0 {
+		return series[:end]
+	}
+	return series
+}
+
+// labelled is a series with the labels that Prometheus adds.
+func (g *target) labelled(series string) string {
+	name, labels, _ := strings.Cut(series, "{")
+	if labels == "" {
+		return name + "{" + g.labels() + "}"
+	}
+	return name + "{" + g.labels() + "," + labels
+}

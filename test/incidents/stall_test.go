@@ -1,0 +1,100 @@
+package incidents
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestStalledWatcher: a client opens a watch, reads nothing, is broken off, comes back and hangs again.
+func TestStalledWatcher(t *testing.T) {
+	t.Parallel()
+	s := suite.NewFixture(t, suite.Cluster(t))
+	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
+		c.WriteTimeout, c.Slow.WatchLag = 2*time.Second, 500*time.Millisecond
+	})
+	o, m := operatorOf(run, nil), watch(t, nil, run)
+	path := suite.Collection(suite.ConfigMaps, s.Namespace)
+	startReader(t, run.Config, path+"?resourceVersion=0", "kubelet/v1", readingSlowly).gets(t, http.StatusOK)
+	begin := s.Put(t, suite.ConfigMaps, "large", "", "0")
+	last := begin
+	for i := range 30 { // more than all buffers between the two hold
+		last = s.Put(t, suite.ConfigMaps, "large", "", fmt.Sprint(i, strings.Repeat("x", 400<<10)))
+	}
+	stop := hang(t, o, fmt.Sprintf("%s?watch=1&resourceVersion=%d", path, begin))
+	testkit.Eventually(t, suite.Within, "/debug/watches shows the watch that hangs", func() error {
+		list := o.watches(t, "lag")
+		if list.Total == 0 {
+			return errNone
+		}
+		w := list.Items[0]
+		if w.UserAgent != "stuck/v1" || w.State != "writing" || w.WaitsFor != "client" || w.LagSeconds < 0.5 || w.LagEvents < 1 || w.At >= last {
+			return fmt.Errorf("%+v %+v", w, w.OpenWatch)
+		}
+		return nil
+	})
+	line := o.said(t, "slow watch", "userAgent", "stuck/v1")
+	if line["verb"] != "watch" || line["resource"] != "configmaps" || line["behind"].(time.Duration) < 500*time.Millisecond || line["laneNowRV"].(uint64) < last {
+		t.Errorf("the slow line: %v", line)
+	}
+	o.said(t, "slow watch ended", "brokenOff", "true")
+	m.passes(t, 30)
+	m.fires(`ListfacadeWatchesStall{pod="a",resource="configmaps"}`)
+	if line := o.topLine(t, "events"); !strings.Contains(line, "stuck/v1 watch configmaps v1 namespace") {
+		t.Errorf("top --by events: %s", line)
+	}
+	stop()
+	m.passes(t, 14)
+	m.fires()
+	m.verify(t)
+}
+
+var errNone = errors.New("there is none")
+
+// hang opens a watch and reads nothing of it, and another one when it is broken off, until stop is called.
+func hang(t *testing.T, o *operator, path string) (stop func()) {
+	t.Helper()
+	client := o.facade.HTTP2Client(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for ctx.Err() == nil {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, o.facade.URL+path, nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			request.Header.Set("User-Agent", "stuck/v1")
+			response, err := client.Do(request)
+			if err != nil {
+				continue
+			}
+			if response.StatusCode != http.StatusOK {
+				t.Errorf("a watch is answered %s", response.Status)
+				return
+			}
+			for _, open := range []bool{true, false} {
+				for o.isStuck() != open && ctx.Err() == nil {
+					select {
+					case <-time.After(50 * time.Millisecond):
+					case <-ctx.Done():
+					}
+				}
+			}
+			_ = response.Body.Close()
+		}
+	})
+	return func() { cancel(); group.Wait() }
+}
+
+// isStuck tells whether the watch that hangs is open.
+func (o *operator) isStuck() bool { return o.facade.Watchers("configmaps") > 0 }

@@ -1,0 +1,48 @@
+package incidents
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// TestThrottled: kube-apiserver's priority and fairness sends away what the facade asks it, but for watches.
+func TestThrottled(t *testing.T) {
+	t.Parallel()
+	_, path := newCrowd(t)
+	way := interpose(t)
+	run := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked)
+	o, m := operatorOf(run, nil), watch(t, nil, run)
+	r, _ := startReaders(t, run.Config, path)
+	r.gets(t, http.StatusOK)
+	way.answer(throttle)
+	m.passes(t, 18)
+	m.firesBeside([]string{"ListfacadeForwardsReads"}, `ListfacadeUpstreamThrottles{pod="a"}`)
+	r.gets(t, http.StatusTooManyRequests)
+	o.said(t, "the upstream sends the facade away with 429: passthrough", "", "")
+	if line := o.topLine(t, "forwarded"); !strings.Contains(line, "controller/v1 list configmaps v1 namespace <none> MostRecent upstream") {
+		t.Errorf("top --by forwarded: %s", line)
+	}
+	if first := o.clients(t, "forwarded").Clients[0]; first.UserAgent != "controller/v1" || first.Source != "upstream" {
+		t.Errorf("/debug/clients: %+v", first)
+	}
+	way.answer(nil)
+	r.gets(t, http.StatusOK)
+	m.passes(t, 12)
+	m.fires()
+	m.verify(t)
+}
+
+// throttle answers as kube-apiserver does when a priority level is full.
+func throttle(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+	if r.URL.Query().Has("watch") {
+		return false
+	}
+	w.Header().Set("Retry-After", "1")
+	status(w, http.StatusTooManyRequests, string(metav1.StatusReasonTooManyRequests), "too many requests, please try again later")
+	return true
+}
