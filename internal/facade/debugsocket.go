@@ -12,12 +12,10 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// debugSocket serves profiles and the log's level at a unix socket that only the process' own user can open. Nobody is
-// authenticated there, and nothing that the facade holds is shown.
+// debugSocket serves profiles, the log's level, metrics and who asks for what at a unix socket that only the process'
+// own user can open. Nobody is authenticated there, and no object that the facade holds is shown.
 type debugSocket struct {
 	path     string
 	listener net.Listener
@@ -27,14 +25,15 @@ type debugSocket struct {
 
 // listenDebug makes the socket; nil when there is to be none. A socket that nobody listens at any more is replaced, one
 // that somebody does is an error, as is what is no socket.
-func listenDebug(c Config) (*debugSocket, error) {
+func (f *Facade) listenDebug() (*debugSocket, error) {
+	c := f.config
 	if c.DebugSocket == "" {
 		return nil, nil
 	}
 	if err := removeStale(c.DebugSocket); err != nil {
 		return nil, fmt.Errorf("--debug-socket-path: %w", err)
 	}
-	s := &debugSocket{path: c.DebugSocket, server: &http.Server{Handler: debugRoutes(c.Level), ReadHeaderTimeout: 10 * time.Second}}
+	s := &debugSocket{path: c.DebugSocket, server: &http.Server{Handler: f.debugRoutes(), ReadHeaderTimeout: 10 * time.Second}}
 	if err := s.listen(); err != nil {
 		return nil, fmt.Errorf("--debug-socket-path: %w", err)
 	}
@@ -113,11 +112,12 @@ func (s *debugSocket) remove() {
 }
 
 // debugRoutes is what the socket serves.
-func debugRoutes(level *observe.Level) http.Handler {
+func (f *Facade) debugRoutes() http.Handler {
 	mux := http.NewServeMux()
 	addProfiles(mux)
+	f.addReports(mux)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline) // not over HTTPS: who may take profiles need not see arguments
-	if level != nil {
+	if level := f.config.Level; level != nil {
 		mux.Handle("/debug/", level.Handler("the debug socket"))
 	}
 	return mux

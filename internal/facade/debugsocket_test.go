@@ -67,8 +67,8 @@ func askSocket(t *testing.T, client *http.Client, method, target, body string) (
 	}
 }
 
-// The socket is for the process' user alone, serves profiles and the log's level and nothing else, and goes with the
-// process.
+// The socket is for the process' user alone, serves profiles, the log's level, metrics and reports and nothing else, and
+// goes with the process.
 func TestDebugSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	_, end := socketed(t, path)
@@ -81,7 +81,7 @@ func TestDebugSocket(t *testing.T) {
 	}
 	for target, want := range map[string]int{
 		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, observe.LevelPath: 200, "/debug/flags": 200,
-		"/metrics": 404, "/api/v1/pods": 404, "/readyz": 404,
+		"/metrics": 200, "/debug/clients?by=cpu": 200, "/debug/requests": 200, "/debug/watches?output=json": 200, "/debug/watches?by=name": 400, "/api/v1/pods": 404, "/readyz": 404,
 	} {
 		if code, _ := askSocket(t, client, http.MethodGet, target, ""); code != want {
 			t.Errorf("%s: %d, want %d", target, code, want)

@@ -19,7 +19,7 @@ import (
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	defer f.shutdown.end()
 	asked := ctx
-	socket, err := listenDebug(f.config)
+	socket, err := f.listenDebug()
 	if err != nil {
 		_ = listener.Close()
 		return err
