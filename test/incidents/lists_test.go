@@ -1,8 +1,8 @@
 package incidents
 
 import (
-	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
@@ -29,11 +28,11 @@ func TestListsEachSecond(t *testing.T) {
 	admin := adminOf(t)
 	greedy := run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, f.Namespace, "inventory", tokenOptions)))
 	allow(t, f.Namespace, "inventory", "pods")
-	greedy.UserAgent = "inventory/v2"
 	o, m := operatorOf(run, admin), watch(t, admin, run)
 
-	stop := eachSecond(t, greedy)
-	m.passes(t, 18)
+	r := startReader(t, greedy, "/api/v1/pods", "inventory/v2", time.Second)
+	r.gets(t, http.StatusOK)
+	m.passes(t, 17)
 	m.fires(`ListfacadeHeavyLists{pod="a",resource="pods"}`)
 	user := "system:serviceaccount:" + f.Namespace + ":inventory"
 	if first := o.clients(t, "objects").Clients[0]; first.User != user || first.UserAgent != "inventory/v2" || first.Verb != "list" || first.Resource != "pods" || first.Scope != "cluster" {
@@ -48,43 +47,10 @@ func TestListsEachSecond(t *testing.T) {
 	if line["user"] != user || line["resource"] != "pods" || line["scope"] != "cluster" || line["objectsReturned"].(int64) < manyPods {
 		t.Errorf("the slow line: %v", line)
 	}
-	stop()
-	m.passes(t, 7)
+	r.stop()
+	m.passes(t, 8)
 	m.fires()
 	m.verify(t)
-}
-
-// eachSecond lists all pods each second until stop is called.
-func eachSecond(t *testing.T, config *rest.Config) (stop func()) {
-	t.Helper()
-	client := suite.NewClients(t, config).Typed
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() {
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			list, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-			if err == nil && len(list.Items) < manyPods {
-				err = fmt.Errorf("%d pods", len(list.Items))
-			}
-			if err != nil && ctx.Err() == nil {
-				done <- err
-				return
-			}
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-			}
-		}
-		done <- nil
-	}()
-	return func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 // makePods makes pods that nobody runs.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,12 +40,12 @@ func TestMemoryBudget(t *testing.T) {
 	path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"
 	small := startReader(t, run.Config, suite.Collection(suite.ConfigMaps, s.Namespace)+"/small?resourceVersion=0", "kubelet/v1", readingSlowly)
 	small.gets(t, http.StatusOK)
-	list := startReader(t, run.Config, path, "controller/v1", 2*readingSlowly)
+	list := startReader(t, run.Config, path, "controller/v1", time.Second)
 	list.gets(t, http.StatusOK)
 	let := dawdle(t, run, path, 40)
 	list.gets(t, http.StatusTooManyRequests)
 	m.passes(t, 14)
-	m.firesBeside([]string{"ListfacadeMemoryNearBudget"}, `ListfacadeMemoryRefuses{account="answers",pod="a"}`)
+	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists", "ListfacadeMemoryNearBudget"}, `ListfacadeMemoryRefuses{account="answers",pod="a"}`)
 	small.gets(t, http.StatusOK)
 	if first := o.requests(t, "bytes").Items[0]; first.UserAgent != "slow/v1" || first.State != "writing" || first.WaitsFor != "client" {
 		t.Errorf("/debug/requests: %+v", first)
@@ -53,7 +54,7 @@ func TestMemoryBudget(t *testing.T) {
 	let()
 	list.gets(t, http.StatusOK)
 	m.passes(t, 14)
-	m.firesBeside([]string{"ListfacadeHeavyLists"})
+	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists"})
 	m.verify(t)
 	if !strings.Contains(log.String(), "memory budget") {
 		t.Errorf("%s", log)

@@ -20,6 +20,7 @@ type reader struct {
 	client *http.Client
 	url    string
 	agent  string
+	stop   func() // ends it
 
 	mu    sync.Mutex // guards what follows
 	codes map[int]int
@@ -31,8 +32,8 @@ type reader struct {
 // test ends.
 func startReaders(t *testing.T, config *rest.Config, path string) (recent, cached *reader) {
 	t.Helper()
-	recent = startReader(t, config, path, "controller/v1", 500*time.Millisecond)
-	return recent, startReader(t, config, path+"?resourceVersion=0", "kubelet/v1", 125*time.Millisecond)
+	recent = startReader(t, config, path, "controller/v1", time.Second)
+	return recent, startReader(t, config, path+"?resourceVersion=0", "kubelet/v1", 250*time.Millisecond)
 }
 
 // startReader reads until the test ends.
@@ -57,7 +58,8 @@ func startReader(t *testing.T, config *rest.Config, path, agent string, every ti
 			}
 		}
 	}()
-	t.Cleanup(func() { cancel(); <-done; client.CloseIdleConnections() })
+	r.stop = func() { cancel(); <-done; client.CloseIdleConnections() }
+	t.Cleanup(r.stop)
 	return r
 }
 

@@ -47,7 +47,7 @@ func TestStalledWatcher(t *testing.T) {
 		t.Errorf("the slow line: %v", line)
 	}
 	o.said(t, "slow watch ended", "brokenOff", "true")
-	m.passes(t, 30)
+	m.passes(t, 27)
 	m.fires(`ListfacadeWatchesStall{pod="a",resource="configmaps"}`)
 	if line := o.topLine(t, "events"); !strings.Contains(line, "stuck/v1 watch configmaps v1 namespace") {
 		t.Errorf("top --by events: %s", line)
