@@ -16,7 +16,7 @@ import (
 )
 
 // manyPods are so many that to list them all each second is more than an alert lets pass.
-const manyPods = 1500
+const manyPods = 2200
 
 // TestListsEachSecond: a client lists all pods each second.
 func TestListsEachSecond(t *testing.T) {

@@ -53,6 +53,7 @@ func TestMemoryBudget(t *testing.T) {
 	o.topLine(t, "bytes")
 	let()
 	list.gets(t, http.StatusOK)
+	list.stop()
 	m.passes(t, 14)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists"})
 	m.verify(t)

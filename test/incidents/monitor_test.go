@@ -30,7 +30,7 @@ type monitor struct {
 	expects []expectation
 }
 
-// expectation is which alerts fire at a moment.
+// expectation is which alerts have fired up to a moment, or that none fires then.
 type expectation struct {
 	minute int
 	alerts []string
@@ -117,8 +117,9 @@ func (m *monitor) passes(t *testing.T, minutes int) {
 	})
 }
 
-// fires notes that at this minute these alerts fire, and no others. verify finds out whether it is so. An alert is
-// named with those of its labels that are in told, as in ListfacadeLaneStale{resource="pods"}.
+// fires notes that up to now these alerts have fired, and no others; without any, that none fires now. verify finds out
+// whether it is so. An alert is named with those of its labels that are in told, as in
+// ListfacadeLaneStale{resource="pods"}.
 func (m *monitor) fires(alerts ...string) { m.firesBeside(nil, alerts...) }
 
 // firesBeside is fires where others may fire, too, or not, as it happens: their names.

@@ -62,9 +62,11 @@ func (r rules) verify(t *testing.T, series []inputSeries, expects []expectation)
 	t.Helper()
 	test := tried{Interval: "1m", InputSeries: series}
 	for _, e := range expects {
-		expr := expectedExpr{
-			Expr: "group by (" + told + `) (ALERTS{alertstate="firing",alertname!~"` + strings.Join(e.beside, "|") + `"})`, EvalTime: fmt.Sprintf("%dm", e.minute), ExpSamples: []expectedSample{},
+		firing := fmt.Sprintf(`ALERTS{alertstate="firing",alertname!~"%s"}`, strings.Join(e.beside, "|"))
+		if len(e.alerts) > 0 {
+			firing = fmt.Sprintf("max_over_time(%s[%dm])", firing, e.minute+1)
 		}
+		expr := expectedExpr{Expr: "group by (" + told + ") (" + firing + ")", EvalTime: fmt.Sprintf("%dm", e.minute), ExpSamples: []expectedSample{}}
 		for _, alert := range e.alerts {
 			expr.ExpSamples = append(expr.ExpSamples, expectedSample{Labels: labelsOf(alert), Value: 1})
 		}
