@@ -117,8 +117,8 @@ func TestSlowDisk(t *testing.T) {
 	o.said(t, "audit events were dropped", "", "")
 	m.passes(t, 7)
 	m.fires(`ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
-	if line := o.topLine(t, "bytes"); !strings.Contains(line, "flood/v1 get configmaps v1 resource") {
-		t.Errorf("top --by bytes: %s", line)
+	if line := o.topLine(t, "objects"); !strings.Contains(line, "flood/v1 get configmaps v1 resource") {
+		t.Errorf("top: %s", line)
 	}
 	d.recover()
 	o.said(t, "the audit log is slow to write", "", "")

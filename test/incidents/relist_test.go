@@ -25,7 +25,7 @@ func TestRelistLoop(t *testing.T) {
 	way.answer(forgetful)
 	way.cut()
 	m.passes(t, 12)
-	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
+	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
 	o.said(t, "the lane is listed again", "error", "too old resource version")
 	testkit.Eventually(t, suite.Within, "it is listed again, again", func() error {
 		if n := run.Lines.FilterMessage("the lane is listed again").Len(); n < 2 {

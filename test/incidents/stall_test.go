@@ -27,7 +27,7 @@ func TestStalledWatcher(t *testing.T) {
 	startReader(t, run.Config, path+"?resourceVersion=0", "kubelet/v1", readingSlowly).gets(t, http.StatusOK)
 	begin := s.Put(t, suite.ConfigMaps, "large", "", "0")
 	last := begin
-	for i := range 30 { // more than all buffers between the two hold
+	for i := range 16 { // more than all buffers between the two hold
 		last = s.Put(t, suite.ConfigMaps, "large", "", fmt.Sprint(i, strings.Repeat("x", 400<<10)))
 	}
 	stop := hang(t, o, fmt.Sprintf("%s?watch=1&resourceVersion=%d", path, begin))
