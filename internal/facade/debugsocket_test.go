@@ -67,8 +67,8 @@ func askSocket(t *testing.T, client *http.Client, method, target, body string) (
 	}
 }
 
-// The socket is for the process' user alone, serves profiles, the log's level, metrics and reports and nothing else, and
-// goes with the process.
+// The socket is for the process' user alone, serves profiles, the log's level, metrics and reports and nothing else,
+// and goes with the process.
 func TestDebugSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	_, end := socketed(t, path)

@@ -72,6 +72,7 @@ func filled() *Metrics {
 // told.
 func TestNames(t *testing.T) {
 	const want = `
+apiserver_audit_error_total counter plugin
 apiserver_audit_event_total counter 
 apiserver_audit_level_total counter level
 apiserver_audit_requests_rejected_total counter 

@@ -47,7 +47,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 		t.Errorf("%s", said)
 	}
 	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
-	o.said(t, "request failed", "error", "the upstream answered 401 to a TokenReview")
+	o.said(t, "request failed", "error", "401")
 	m.passes(t, 8) // in which Prometheus is nobody, either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)

@@ -24,15 +24,15 @@ func TestRelistLoop(t *testing.T) {
 	r.gets(t, http.StatusOK)
 	way.answer(forgetful)
 	way.cut()
-	m.passes(t, 12)
-	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
-	o.said(t, "the lane is listed again", "error", "too old resource version")
 	testkit.Eventually(t, suite.Within, "it is listed again, again", func() error {
 		if n := run.Lines.FilterMessage("the lane is listed again").Len(); n < 2 {
 			return fmt.Errorf("%d times", n)
 		}
 		return nil
 	})
+	m.passes(t, 12)
+	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
+	o.said(t, "the lane is listed again", "error", "too old resource version")
 	if line := o.topLine(t, "objects"); !strings.Contains(line, "list configmaps v1 namespace") {
 		t.Errorf("top --by objects: %s", line)
 	}
