@@ -103,6 +103,8 @@ func (w *writer) write(st step) error {
 	}
 	if st.kind == stepChange {
 		w.reflector.prover.Changed(st.rv)
+		w.reflector.hearsChange()
+		return nil
 	}
 	w.reflector.hears()
 	return nil

@@ -12,6 +12,7 @@ type health struct {
 	lost    atomic.Pointer[time.Time] // since when no stream is open; nil while one is
 	began   time.Time                 // when the lane was made
 	heard   atomic.Int64              // when the stream was last heard, in nanoseconds after began
+	event   atomic.Int64              // when the stream last brought a change, in nanoseconds after began; 0: never
 
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed when the kind or the failure changes; nil while nobody waits
@@ -22,6 +23,12 @@ func (h *health) Began() time.Time { return h.began }
 
 // Failure is why the lane is not filled; nil when nothing is wrong.
 func (h *health) Failure() *Failure { return h.failure.Load() }
+
+// LastEvent is how long ago the upstream's watch last brought a change; false when it has brought none.
+func (h *health) LastEvent() (ago time.Duration, any bool) {
+	at := h.event.Load()
+	return time.Since(h.began) - time.Duration(at), at > 0
+}
 
 // staleFor is how long the lane has not heard the upstream, which has been unheard by everybody for so long; 0 while
 // the watch is open and the upstream well.
@@ -64,6 +71,12 @@ func (h *health) hears() {
 	if h.lost.Load() != nil { // every event comes by
 		h.lost.Store(nil)
 	}
+}
+
+// hearsChange notes that the stream brought a change.
+func (h *health) hearsChange() {
+	h.hears()
+	h.event.Store(h.heard.Load())
 }
 
 // hearsNothing notes that no stream is open, and that nothing was heard after the moment.

@@ -95,6 +95,9 @@ func (c *Client) Host() string { return c.base.Host }
 // while it answers. It says nothing of a time in which nobody asks, so whoever relies on it goes on asking.
 func (c *Client) Unheard() time.Duration { return c.outage.lasted() }
 
+// Trouble is why the last question that had no answer had none; nil when all had one.
+func (c *Client) Trouble() *Trouble { return c.outage.trouble.Load() }
+
 // CloseIdle closes the connections that no request uses.
 func (c *Client) CloseIdle() {
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)

@@ -19,6 +19,14 @@ type outage struct {
 
 	mu       sync.Mutex // guards answered
 	answered time.Time  // when the last answer began
+
+	trouble atomic.Pointer[Trouble] // of the last question that had no answer
+}
+
+// Trouble is why a question had no answer.
+type Trouble struct {
+	Err error
+	At  time.Time
 }
 
 // lasted is 0 in no outage.
@@ -63,6 +71,7 @@ func (l listeningTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.tell(r, response.StatusCode, time.Since(asked))
 	case r.Context().Err() == nil, gaveUp(r.Context(), asked):
 		l.outage.unheard(asked)
+		l.outage.trouble.Store(&Trouble{Err: err, At: time.Now()})
 		l.tell(r, 0, time.Since(asked))
 	}
 	return response, err
