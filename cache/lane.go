@@ -103,10 +103,12 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 
 // Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with ErrUntold the
 // Delete of a key that is present at the lane's own RV, of which the lane was said to hold everything. A Delete of a
-// key that is not present only moves the RV.  A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys
-// that are still present: when a lease ends the upstream deletes several objects in one transaction (semantics 4.4).
-// Watchers see each as it comes, but nothing tells which is the last. So readers see what was before the first, under
-// the RV before, until the lane is above that RV or somebody vouches for it (I10).
+// key that is not present only moves the RV.
+//
+// A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys that are still present: when a lease ends
+// the upstream deletes several objects in one transaction (semantics 4.4). Watchers see each as it comes, but nothing
+// tells which is the last. So readers see what was before the first, under the RV before, until the lane is above that
+// RV or somebody vouches for it (I10).
 func (l *Lane) Apply(c Change) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()

@@ -10,6 +10,8 @@
 // request until the request is over; then the sinks read it, one after the other, and keep nothing of it. Meanwhile
 // others see the request's Progress, which is in the Inflight of its server, and of the Event what Progress says is
 // settled: operators are shown what is open, and what it takes is counted before it ends.
+// Beside the metrics, the last of what was slow (SlowLog) and of what happened (History) are kept, for the operator's
+// page, in as much memory whatever happens.
 // Metrics are told of requests that are under way, too: of those that run long nothing else would be known for half an
 // hour. Those that are Followers are told on the way, too.
 package observe

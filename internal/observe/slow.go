@@ -31,52 +31,55 @@ const (
 	maxSlowName = 256
 )
 
-// slowLog writes a line for each request that is slow, at level info.
-type slowLog struct {
+// SlowLog writes a line for each request that is slow, at level info, and keeps the last of them (Recent), those too
+// that no line was written for.
+type SlowLog struct {
 	log    *zap.Logger
 	limits SlowLimits
 	rate   *rate.Limiter
 	left   atomic.Int64 // lines that were left out since the last
+	kept   slowRing
 }
 
 // NewSlowLog makes a Follower that writes what an Event says about a request that is slow. Of many lines some are left
 // out; the next that is written says how many.
-func NewSlowLog(log *zap.Logger, limits SlowLimits) Follower {
-	return &slowLog{log: log, limits: limits, rate: rate.NewLimiter(slowLines, slowLinesAtOne)}
+func NewSlowLog(log *zap.Logger, limits SlowLimits) *SlowLog {
+	return &SlowLog{log: log, limits: limits, rate: rate.NewLimiter(slowLines, slowLinesAtOne)}
 }
 
 // Received implements Follower.
-func (*slowLog) Received(*Event) error { return nil }
+func (*SlowLog) Received(*Event) error { return nil }
 
 // Answering implements Follower: of what runs long, the way to its beginning is what may be slow.
-func (l *slowLog) Answering(e *Event) {
+func (l *SlowLog) Answering(e *Event) {
 	if l.isSlow(e.Started) {
-		l.write("slow request", e, zap.Duration("took", e.Started))
+		l.write("slow request", e, e.Started, zap.Duration("took", e.Started))
 	}
 }
 
 // Lagging implements Follower.
-func (l *slowLog) Lagging(e *Event, by Lag) {
-	l.write("slow watch", e, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For), zap.Bool("initialEvents", by.Initial),
+func (l *SlowLog) Lagging(e *Event, by Lag) {
+	l.write("slow watch", e, by.For, zap.Duration("age", time.Since(e.Began)), zap.Duration("behind", by.For), zap.Bool("initialEvents", by.Initial),
 		zap.Int("objectsSent", by.Sent), zap.Uint64("sentRV", by.SentRV), zap.Uint64("laneNowRV", by.LaneRV))
 }
 
 // Done implements Sink.
-func (l *slowLog) Done(e *Event) {
+func (l *SlowLog) Done(e *Event) {
 	switch {
 	case e.LongRunning && e.Lagged > 0:
-		l.write("slow watch ended", e, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
+		l.write("slow watch ended", e, e.Lagged, zap.Duration("took", e.Took), zap.Duration("behind", e.Lagged), zap.Bool("brokenOff", e.Stalled))
 	case !e.LongRunning && l.isSlow(e.Took):
-		l.write("slow request", e, zap.Duration("took", e.Took))
+		l.write("slow request", e, e.Took, zap.Duration("took", e.Took))
 	}
 }
 
-func (l *slowLog) isSlow(took time.Duration) bool {
+func (l *SlowLog) isSlow(took time.Duration) bool {
 	return l.limits.Request > 0 && took > l.limits.Request
 }
 
-// write writes a line, or counts one that is left out.
-func (l *slowLog) write(message string, e *Event, first ...zap.Field) {
+// write keeps what was slow for so long, and writes a line or counts one that is left out.
+func (l *SlowLog) write(message string, e *Event, slowFor time.Duration, first ...zap.Field) {
+	l.kept.keep(message, slowFor, e)
 	entry := l.log.Check(zap.InfoLevel, message)
 	if entry == nil {
 		return
