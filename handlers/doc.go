@@ -23,7 +23,7 @@
 //   - metav1.Status is built in errors.go and nowhere else;
 //   - each request fills one observe.Event, which the sinks are told of when it is over, and whoever counts what is
 //     under way (live.go) before; it marks in its Progress how far it is; /debug/clients, /debug/requests and
-//     /debug/watches (debug.go) look at both.
+//     /debug/watches (debug.go) look at both, and so does the operator's page (status.go).
 //
 // Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A
 // watch ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is

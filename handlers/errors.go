@@ -283,6 +283,11 @@ func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.Serializ
 	return info, err
 }
 
+// negotiateIn is negotiate for an answer that has kinds of its own.
+func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer, kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
+	return negotiation.NegotiateOutputMediaType(o.r, codecs, kinds)
+}
+
 func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, body []byte, err error) {
 	_, info, err := negotiation.NegotiateOutputMediaType(r, codecs, negotiation.DefaultEndpointRestrictions)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/page"
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
@@ -35,6 +36,14 @@ func (s *Server) routes() http.Handler {
 	if s.inflight != nil {
 		r.Handle("/debug/requests", s.road(aboutFacade, s.openRequests))
 		r.Handle("/debug/watches", s.road(aboutFacade, s.openWatches))
+	}
+	if s.page != nil {
+		status := s.road(aboutFacade, s.status)
+		r.Handle(page.Path, status)
+		r.Handle(page.Path+"/*", status)
+	}
+	for _, page := range s.zpages {
+		r.Handle("/"+page.Name, s.road(aboutFacade, s.zpage(page)))
 	}
 	if s.profiles != nil {
 		profiles := s.road(aboutFacade, serve(s.profiles))

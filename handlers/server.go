@@ -13,9 +13,11 @@ import (
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/page"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
+	"github.com/listfacade/listfacade/internal/zpages"
 )
 
 // Config is what a Server is made of. Every field is needed unless it says otherwise.
@@ -36,6 +38,9 @@ type Config struct {
 	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
+	// Page answers /debug/status and what is below it, and is told of the limits; nil leaves the paths to the upstream.
+	Page     *page.Page
+	ZPages   []*zpages.Page // answer /statusz and /flagz; what is not there is left to the upstream
 	Metrics  http.Handler   // answers /metrics
 	SLIs     http.Handler   // answers /metrics/slis; nil leaves the path to the upstream
 	Live     Live           // is told of requests that are under way; nil is nobody
@@ -103,6 +108,8 @@ type Server struct {
 
 	inflight *observe.Inflight
 	clients  *accounting.Clients
+	page     *page.Page
+	zpages   []*zpages.Page
 	log      *zap.Logger
 }
 
@@ -127,7 +134,7 @@ func New(c Config) http.Handler {
 		turns:   semaphore.NewWeighted(yamlAtOnce),
 		parting: newParting(c.Draining, c.WatchTermination),
 		door:    door{leaving: c.Leaving, goaway: c.GoawayChance},
-		sink:    c.Sink, inflight: c.Inflight, clients: c.Clients, log: observe.Few(c.Log),
+		sink:    c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages, log: observe.Few(c.Log),
 	}
 	if s.live == nil {
 		s.live = nobody{}
@@ -136,5 +143,8 @@ func New(c Config) http.Handler {
 	s.limiter.memory = c.Memory
 	s.limiter.ahead = semaphore.NewWeighted(c.Memory.Share(aheadShare, aheadOverall))
 	s.told, _ = c.Sink.(observe.Follower)
+	if s.page != nil {
+		s.page.ShowLimits(s.limits)
+	}
 	return s.routes()
 }

@@ -30,6 +30,14 @@ func flagsOf(c *facade.Config) []flagGroup {
 	}
 }
 
+// flagSets are those of groups.
+func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
+	for _, group := range groups {
+		sets = append(sets, group.flags)
+	}
+	return sets
+}
+
 func configFlags(file *string) flagGroup {
 	flags := pflag.NewFlagSet("Configuration", pflag.ContinueOnError)
 	flags.StringVar(file, "config", "",
@@ -125,7 +133,8 @@ func observingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.Slow.WatchLag, "slow-watch-lag", c.Slow.WatchLag,
 		"a watch that is behind for longer has a line in the log, while it is; 0 writes none")
 	f.StringVar(&c.DebugSocket, "debug-socket-path", c.DebugSocket,
-		"unix socket at which profiles, the log's level, metrics and who asks for what are served, without authentication, to the user whose the process is; "+
+		"unix socket at which profiles, the log's level, metrics, who asks for what and the operator's page (/debug/status) are "+
+			"served, without authentication, to the user whose the process is; "+
 			"a `path`, none when empty")
 	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may get that path")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/top"
+	"github.com/listfacade/listfacade/internal/zpages"
 )
 
 // version is set by the linker.
@@ -31,7 +32,9 @@ func main() {
 
 func command() *cobra.Command {
 	config := facade.Defaults()
+	config.Version = version
 	settings, file := flagsOf(&config), ""
+	groups := slices.Insert(slices.Clone(settings), 0, configFlags(&file))
 	configured := func(run func(context.Context, io.Writer) error) func(*cobra.Command, []string) error {
 		return func(cmd *cobra.Command, _ []string) error {
 			if file != "" {
@@ -50,13 +53,15 @@ func command() *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		RunE:          configured(func(ctx context.Context, _ io.Writer) error { return facade.Run(ctx, config) }),
+		RunE: configured(func(ctx context.Context, _ io.Writer) error {
+			config.Flags = zpages.Flags(flagSets(groups)...)
+			return facade.Run(ctx, config)
+		}),
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Tell what the flags, the kubeconfig and its rights would do, and serve nothing", Args: cobra.NoArgs,
 		RunE: configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, config, out) }),
 	}
-	groups := slices.Insert(settings, 0, configFlags(&file))
 	for _, group := range groups {
 		root.Flags().AddFlagSet(group.flags)
 		check.Flags().AddFlagSet(group.flags)

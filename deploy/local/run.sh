@@ -46,7 +46,21 @@ until try get pods -A --field-selector status.phase=Running -o name 2>/dev/null 
 	sleep 0.5
 done
 
+# A browser shows no bearer token: kubectl does, for the operator's page and what tells as much.
+"$kubectl" --kubeconfig "$users/admin.kubeconfig" apply -f deploy/kubernetes/base/operator.yaml >>"$dir/cluster.log"
+"$kubectl" --kubeconfig "$users/admin.kubeconfig" create clusterrolebinding listfacade-operator \
+	--clusterrole listfacade-operator --user reader >>"$dir/cluster.log"
+"$kubectl" --kubeconfig "$dir/reader.kubeconfig" proxy --port "${PAGE_PORT:-0}" \
+	--accept-paths '^/(debug/.*|statusz|flagz|metrics)$' >"$dir/proxy.log" 2>&1 &
+pids+=("$!")
+until page=$(grep -so '127\.0\.0\.1:[0-9]*' "$dir/proxy.log"); do
+	kill -0 "${pids[-1]}" 2>/dev/null || { cat "$dir/proxy.log"; exit 1; }
+	sleep 0.1
+done
+
 cat <<EOF
+
+The operator's page: http://$page/debug/status
 
 The facade is ready. reader may read everything but Secrets, alice what is in the namespace team-a. Try, in another
 terminal:

@@ -37,6 +37,7 @@ type surroundings struct {
 	hop     upstream.Hop
 	pods    rbac.PodExists
 	metrics *observe.Metrics
+	history *observe.History
 	log     *zap.Logger
 }
 
@@ -74,7 +75,7 @@ func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer
 			return nil, err
 		}
 	}
-	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics, observe.NewUpstreamLog(s.log))
+	reviewer, err := upstream.NewReviewer(config, s.hop, s.metrics, s.history, observe.NewUpstreamLog(s.log))
 	if err == nil {
 		a.clients = append(a.clients, reviewer)
 	}

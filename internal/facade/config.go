@@ -80,6 +80,10 @@ type Config struct {
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration
 
+	// Version is what the process says of itself; it has no flag.
+	Version string
+	// Flags are what /flagz shows, which is not served without them.
+	Flags map[string]string
 	// LogFormat is console or json; LogLevel is debug, info, warn or error.
 	LogFormat, LogLevel string
 	// SLIMetrics adds the histogram apiserver_request_sli_duration_seconds to the metrics.

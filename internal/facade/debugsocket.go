@@ -12,10 +12,13 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/page"
 )
 
-// debugSocket serves profiles, the log's level, metrics and who asks for what at a unix socket that only the process'
-// own user can open. Nobody is authenticated there, and no object that the facade holds is shown.
+// debugSocket serves profiles, the log's level, metrics, who asks for what and the operator's page at a unix socket
+// that only the process' own user can open. Nobody is authenticated there, so that all this is there too while the
+// upstream reviews nobody; no object that the facade holds is shown.
 type debugSocket struct {
 	path     string
 	listener net.Listener
@@ -117,6 +120,8 @@ func (f *Facade) debugRoutes() http.Handler {
 	addProfiles(mux)
 	f.addReports(mux)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline) // not over HTTPS: who may take profiles need not see arguments
+	mux.Handle(page.Path, statusHandler{f.page})
+	mux.Handle(page.Path+"/", statusHandler{f.page})
 	if level := f.config.Level; level != nil {
 		mux.Handle("/debug/", level.Handler("the debug socket"))
 	}

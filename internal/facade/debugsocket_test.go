@@ -67,7 +67,8 @@ func askSocket(t *testing.T, client *http.Client, method, target, body string) (
 	}
 }
 
-// The socket is for the process' user alone, serves profiles, the log's level, metrics and reports and nothing else,
+// The socket is for the process' user alone, serves profiles, the log's level, metrics, reports and the operator's page
+// and nothing else,
 // and goes with the process.
 func TestDebugSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
@@ -81,7 +82,9 @@ func TestDebugSocket(t *testing.T) {
 	}
 	for target, want := range map[string]int{
 		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, observe.LevelPath: 200, "/debug/flags": 200,
-		"/metrics": 200, "/debug/clients?by=cpu": 200, "/debug/requests": 200, "/debug/watches?output=json": 200, "/debug/watches?by=name": 400, "/api/v1/pods": 404, "/readyz": 404,
+		"/metrics": 200, "/debug/clients?by=cpu": 200, "/debug/requests": 200, "/debug/watches?output=json": 200, "/debug/watches?by=name": 400,
+		"/debug/status": 200, "/debug/status?output=json": 200, "/debug/status/lanes": 200, "/debug/status/page.css": 200, "/debug/status?lanes=x": 400, "/debug/status/x": 404,
+		"/api/v1/pods": 404, "/readyz": 404,
 	} {
 		if code, _ := askSocket(t, client, http.MethodGet, target, ""); code != want {
 			t.Errorf("%s: %d, want %d", target, code, want)

@@ -13,6 +13,8 @@
 // the debug socket, the audit log, and the one that waits for the end and drains. Connections are the servers'. Run
 // owns one beside it, which tells the collector how much garbage may lie (garbage.go).
 //
+// What the operator's page shows is gathered here (status.go), when somebody asks.
+//
 // It never reads flags or the environment, but for a service account's when it is told no kubeconfig; Run finds out how
 // much memory there is, and tells the collector, which belongs to the whole process. It never retries what a part gave
 // up, and it keeps no state between two facades of one process.

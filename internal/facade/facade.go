@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,6 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/page"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
@@ -24,6 +26,7 @@ import (
 // Facade is the wired parts of one process.
 type Facade struct {
 	config     Config
+	started    time.Time
 	log        *zap.Logger
 	client     *upstream.Client
 	hop        upstream.Hop
@@ -37,6 +40,9 @@ type Facade struct {
 	metrics    *observe.Metrics
 	inflight   *observe.Inflight
 	clients    *accounting.Clients
+	history    *observe.History
+	slow       *observe.SlowLog
+	page       *page.Page
 	preload    *preload
 	access     *access
 	audit      *audit.Log // nil when there is none
@@ -48,8 +54,9 @@ type Facade struct {
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
 // Validate refuses makes no promises.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
-	hop, f := upstream.NewHop(), &Facade{config: c, log: log}
+	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(), slow: observe.NewSlowLog(log, c.Slow)}
 	f.metrics = f.newMetrics(config)
+	f.page = page.New(f.status(config))
 	var err error
 	if f.peers, err = newPeers(c, config, hop); err != nil {
 		return nil, err
@@ -57,7 +64,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if f.endpoints, config, err = newEndpoints(c, config, hop, log); err != nil {
 		return nil, err
 	}
-	client, err := upstream.NewClient(config, hop, f.metrics, observe.NewUpstreamLog(log))
+	client, err := upstream.NewClient(config, hop, f.metrics, f.history, observe.NewUpstreamLog(log))
 	if err != nil {
 		return nil, err
 	}
@@ -80,15 +87,15 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, Resources: c.laneResources(),
 		BridgeGaps: c.BridgeGaps,
-	}, f.metrics, log)
+	}, laneMetrics{f.metrics, f.history}, log)
 	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{
-		config: config, client: client, hop: hop, pods: pods{f.lanes}.exist, metrics: f.metrics, log: log,
+		config: config, client: client, hop: hop, pods: pods{f.lanes}.exist, metrics: f.metrics, history: f.history, log: log,
 	}); err != nil {
 		return nil, err
 	}
 	if c.Audit.Enabled() {
-		if f.audit, err = audit.New(c.Audit, f.metrics, log); err != nil {
+		if f.audit, err = audit.New(c.Audit, auditMetrics{f.metrics, f.history}, log); err != nil {
 			return nil, err
 		}
 	}
@@ -107,7 +114,7 @@ func (f *Facade) newHandler() http.Handler {
 		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),
-		Inflight: f.inflight, Clients: f.clients,
+		Inflight: f.inflight, Clients: f.clients, Page: f.page, ZPages: f.zpages(),
 		Metrics: f.metrics.Handler(), SLIs: f.metrics.SLIs(), Live: f.metrics, Profiles: profiles(c), Level: c.Level, Log: f.log, Checks: f.checks(),
 		Uncached: c.uncached(), MaxStaleness: c.MaxStaleness, RequestTimeout: c.RequestTimeout, MinWatch: c.MinWatch,
 		BookmarkInterval: c.BookmarkInterval, WriteTimeout: c.WriteTimeout, SlowWatchLag: c.Slow.WatchLag, Draining: f.shutdown.draining, WatchTermination: c.WatchTermination, Leaving: f.shutdown.leaving, GoawayChance: c.GoawayChance,
@@ -116,7 +123,7 @@ func (f *Facade) newHandler() http.Handler {
 
 // sinks are told of each request.
 func (f *Facade) sinks() observe.Sinks {
-	sinks := observe.Sinks{f.metrics, f.clients, observe.NewRequestLog(f.log), observe.NewSlowLog(f.log, f.config.Slow)}
+	sinks := observe.Sinks{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
 		sinks = append(sinks, f.audit)
 	}

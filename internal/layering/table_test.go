@@ -25,7 +25,7 @@ var apimachineryOnly = []string{"k8s.io/apimachinery"}
 
 // rooms is the house. A Go package outside of all rooms breaks the rules.
 var rooms = []room{
-	{dir: "cmd", ours: []string{"internal/facade", "internal/top"}},
+	{dir: "cmd", ours: []string{"internal/facade", "internal/top", "internal/zpages"}},
 	{dir: "internal/facade", ours: []string{"*"}},
 	{dir: "handlers", ours: []string{"cache", "selectors", "bookmarks", "internal"}},
 	// wire: only the leaf types that say what bytes the upstream sent.
@@ -58,6 +58,9 @@ var rooms = []room{
 	{dir: "internal/observe"},
 	// It is a sink of Events.
 	{dir: "internal/accounting", ours: []string{"internal/observe"}, never: pure},
+	// It judges and draws what it is given.
+	{dir: "internal/page", ours: []string{"internal/observe", "internal/accounting"}, never: pure},
+	{dir: "internal/zpages", never: []string{"net/http"}},
 	// A client of a facade, which it shares the answer's form with.
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
 	{dir: "internal/audit", ours: []string{"internal/observe"}},

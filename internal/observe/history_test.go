@@ -15,7 +15,7 @@ func TestHistory(t *testing.T) {
 		}
 		h.Done(&Event{Source: FromUpstream, Code: 503, Resource: "pods", Took: 2 * time.Second})
 		h.Done(&Event{Source: FromFacade, Code: 429, Resource: "pods", Took: time.Hour})
-		h.Done(&Event{Source: FromFacade, Code: 200, Took: time.Hour})                                 // about itself
+		h.Done(&Event{Source: FromFacade, Code: 200, Took: time.Hour})                                   // about itself
 		h.Done(&Event{Source: FromCache, Code: 200, Resource: "pods", LongRunning: true, Took: 1 << 60}) // a watch
 		h.Asked("probe", 200, time.Millisecond)
 		h.Asked("probe", 0, time.Second)

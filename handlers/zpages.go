@@ -1,0 +1,42 @@
+package handlers
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/zpages"
+)
+
+// zpage answers as Kubernetes' components do at /statusz and /flagz: in text, unless a client names one of the kinds.
+func (s *Server) zpage(page *zpages.Page) answer {
+	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
+		if strings.TrimSpace(q.header.Get("Accept")) == "" {
+			return out.zpageText(page)
+		}
+		media, info, err := out.negotiateIn(page.Codecs, page.Restrictions)
+		switch {
+		case err != nil:
+			return err
+		case media.Convert == nil:
+			return out.zpageText(page)
+		}
+		if warning := page.Deprecated(media.Convert.Version); warning != "" {
+			out.header().Set("Warning", warning)
+		}
+		var body bytes.Buffer
+		if err := page.Codecs.EncoderForVersion(info.Serializer, media.Convert.GroupVersion()).Encode(page.Object(*media.Convert), &body); err != nil {
+			return err
+		}
+		out.header().Set("Content-Type", info.MediaType+";g="+media.Convert.Group+";v="+media.Convert.Version+";as="+media.Convert.Kind)
+		_, err = out.pieces().Write(body.Bytes())
+		return err
+	}
+}
+
+func (o *reply) zpageText(page *zpages.Page) error {
+	o.header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, err := o.pieces().Write(page.Text())
+	return err
+}

@@ -1,0 +1,188 @@
+package page
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"github.com/munnerz/goautoneg"
+
+	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// Path is where the page is; tables, and what it is drawn with, are below it.
+const Path = "/debug/status"
+
+// Policy is the Content-Security-Policy that the page is shown under.
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Orders are what lists are asked for by.
+type Orders struct {
+	Clients                 accounting.By
+	Watches, Requests, Slow string
+}
+
+// Source gathers what is shown, but for Problems and Limits.
+type Source func(Orders) *Status
+
+// Page answers with the state of the moment. Safe for concurrent use, once it is made.
+type Page struct {
+	source Source
+	limits func() []Limit
+}
+
+// New makes a page of what a source gathers.
+func New(source Source) *Page { return &Page{source: source, limits: func() []Limit { return nil }} }
+
+// ShowLimits has the page show what holds callers to limits. It is for before the first Answer.
+func (p *Page) ShowLimits(limits func() []Limit) { p.limits = limits }
+
+// Answer is what a request is answered.
+type Answer struct {
+	ContentType string
+	Body        []byte
+}
+
+// Header are what the answer begins with. Nothing that is shown may be kept, and no other site may show it.
+func (a *Answer) Header() map[string]string {
+	return map[string]string{
+		"Content-Type": a.ContentType, "Content-Security-Policy": Policy, "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+	}
+}
+
+// ErrNoSuchPage says that there is nothing at a path below Path.
+var ErrNoSuchPage = errors.New("no such page")
+
+// QueryError says what of a query is not understood.
+type QueryError struct{ Text string }
+
+func (e *QueryError) Error() string { return e.Text }
+
+// NotAcceptableError says that a client takes none of the Types.
+type NotAcceptableError struct{ Types []string }
+
+func (e *NotAcceptableError) Error() string {
+	return "only the following media types are accepted: " + strings.Join(e.Types, ", ")
+}
+
+//go:embed assets
+var assets embed.FS
+
+var templates = template.Must(template.New("").ParseFS(assets, "assets/*.html"))
+
+// assetTypes are the files that the page is drawn with.
+var assetTypes = map[string]string{
+	"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "good.svg": "image/svg+xml", "bad.svg": "image/svg+xml",
+}
+
+// What the page comes in, by what ?output= says and by what a client accepts.
+var (
+	outputs    = []string{"html", "json", "text"}
+	mediaTypes = []string{"text/html", "application/json", "text/plain"}
+)
+
+// Answer answers a GET of a path: Path, or what is below it. Errors are ErrNoSuchPage, a *QueryError and a
+// *NotAcceptableError.
+func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, error) {
+	name := strings.TrimPrefix(strings.TrimPrefix(path, Path), "/")
+	if media, ok := assetTypes[name]; ok {
+		body, err := assets.ReadFile("assets/" + name)
+		return &Answer{ContentType: media, Body: body}, err
+	}
+	q := &query{values: values}
+	output, err := q.output(accept, name)
+	if err != nil {
+		return nil, err
+	}
+	v := p.view(q)
+	if len(q.errs) > 0 {
+		return nil, &QueryError{Text: strings.Join(q.errs, "; ")}
+	}
+	shown := any(v.Status)
+	if name != "" {
+		if shown = v.Status.part(name); shown == nil {
+			return nil, ErrNoSuchPage
+		}
+		v.keep(name)
+	}
+	var body bytes.Buffer
+	switch output {
+	case "json":
+		err = json.NewEncoder(&body).Encode(shown)
+		return &Answer{ContentType: "application/json", Body: body.Bytes()}, err
+	case "text":
+		err = v.writeText(&body)
+		return &Answer{ContentType: "text/plain; charset=utf-8", Body: body.Bytes()}, err
+	}
+	err = templates.ExecuteTemplate(&body, "page.html", v)
+	return &Answer{ContentType: "text/html; charset=utf-8", Body: body.Bytes()}, err
+}
+
+// output is what a request is to be answered in. A single table is no page.
+func (q *query) output(accept, name string) (string, error) {
+	choices, types := outputs, mediaTypes
+	if name != "" {
+		choices, types = outputs[1:], mediaTypes[1:]
+	}
+	if asked := q.values.Get("output"); asked != "" || accept == "" {
+		return q.one("output", choices), nil
+	}
+	chosen := goautoneg.Negotiate(accept, types)
+	for i, media := range types {
+		if media == chosen {
+			return choices[i], nil
+		}
+	}
+	return "", &NotAcceptableError{Types: types}
+}
+
+// part is one table of the Status; nil when there is none of that name.
+func (s *Status) part(name string) any {
+	switch name {
+	case "problems":
+		return s.Problems
+	case lanes:
+		return s.Lanes
+	case clients:
+		return s.Clients
+	case watches:
+		return s.Watches
+	case requests:
+		return s.Requests
+	case slow:
+		return s.Slow
+	case memory:
+		return s.Memory
+	case limits:
+		return s.Limits
+	case upstreams:
+		return s.Upstream
+	case "history":
+		return s.History
+	}
+	return nil
+}
+
+// gather asks the source, and judges.
+func (p *Page) gather(q *query) *Status {
+	by := q.one(clients, accounting.Names[:])
+	orders := Orders{
+		Watches: q.one(watches, observe.WatchOrders), Requests: q.one(requests, observe.RequestOrders), Slow: q.one(slow, observe.SlowOrders),
+	}
+	for i, name := range accounting.Names {
+		if name == by {
+			orders.Clients = accounting.By(i)
+		}
+	}
+	s := p.source(orders)
+	s.Limits = p.limits()
+	s.Problems = judge(s)
+	return s
+}

@@ -1,0 +1,150 @@
+package page
+
+import (
+	"fmt"
+	"time"
+)
+
+// A lane is behind when it was not heard for so long, and stale when that has lasted as long as the alert waits.
+const (
+	behindAfter = 10 * time.Second
+	staleAfter  = time.Minute
+)
+
+// How long a lane may take to be filled before that is no matter of course, and how often it may be listed again in
+// half an hour.
+const (
+	fillLong    = 15 * time.Minute
+	relistsMany = 3
+)
+
+// lanesWrong is of lanes that are not as they should be. Those that are stale because of the upstream are one problem.
+func lanesWrong(s *Status) (found []Problem) {
+	var stale []string
+	oldest := time.Duration(0)
+	for i := range s.Lanes {
+		lane := &s.Lanes[i]
+		name := lane.Name() + " (" + lane.Encoding + ")"
+		found = append(found, laneWrong(lane, name)...)
+		if lane.State == Stale && seconds(lane.StaleSeconds) > behindAfter {
+			stale, oldest = append(stale, name), max(oldest, seconds(lane.StaleSeconds))
+		}
+		if lane.Relists > relistsMany {
+			found = append(found, Problem{
+				Severity: Warning, What: fmt.Sprintf("%s was listed again %d times in half an hour", name, lane.Relists), Detail: "Last " + ago(s.At, lane.LastRelist) + ".",
+				Runbook: runbook + "listfacaderelistloop",
+			})
+		}
+	}
+	if len(stale) > 0 {
+		severity := Warning
+		if oldest > staleAfter {
+			severity = Critical
+		}
+		detail := list(stale)
+		if limit := s.Bounds.MaxStaleness; limit > 0 && oldest > limit {
+			detail += ". Older than --max-staleness: reads are refused (503)"
+		}
+		found = append(found, Problem{
+			Severity: severity, What: plural(len(stale), "resource is stale", "resources are stale") + ": not heard of for " + duration(oldest), Detail: detail,
+			Runbook: runbook + "listfacadelanestale",
+		})
+	}
+	return found
+}
+
+func laneWrong(lane *Lane, name string) []Problem {
+	switch lane.State {
+	case Syncing, Relisting:
+		severity := Notice
+		if seconds(lane.AgeSeconds) > fillLong && lane.State == Syncing {
+			severity = Warning
+		}
+		return one(severity, name+" is "+map[State]string{Syncing: "being listed", Relisting: "being listed again"}[lane.State]+filled(lane), lane.Why, runbook+"listfacadelanenotfilled")
+	case Failing:
+		return one(Critical, name+" is not filled", lane.Why, runbook+"listfacadelanenotfilled")
+	case Refused:
+		return one(Warning, "kube-apiserver does not let "+name+" be read; requests are passed on", lane.Why, runbook+"listfacademaynotread")
+	case NoMemory:
+		return one(Critical, "there is no memory for "+name, lane.Why, runbook+"listfacadememorynearbudget")
+	case Synced, Stale:
+	}
+	return nil
+}
+
+// filled is how far a lane is.
+func filled(lane *Lane) string {
+	switch {
+	case lane.Expected > 0:
+		return fmt.Sprintf(": %s of about %s objects, about %s left", count(lane.Filled), count(lane.Expected), duration(max(seconds(lane.LeftSeconds), time.Second)))
+	case lane.Filled > 0:
+		return ": " + count(lane.Filled) + " objects so far"
+	}
+	return ""
+}
+
+// nearBudget is the share of the memory budget above which it is nearly taken.
+const nearBudget = 0.8
+
+func memoryWrong(s *Status) (found []Problem) {
+	m := &s.Memory
+	if m.Budget > 0 && float64(m.Used) > nearBudget*float64(m.Budget) {
+		found = append(found, Problem{
+			Severity: Warning, What: fmt.Sprintf("Memory is near its budget: %s of %s (%d%%)", size(m.Used), size(m.Budget), 100*m.Used/m.Budget),
+			Detail: "What is compressed ahead goes first, then history, then the resource that was read least recently.", Runbook: runbook + "listfacadememorynearbudget",
+		})
+	}
+	refused := int64(0)
+	for _, n := range m.Refused {
+		refused += n
+	}
+	if refused > 0 {
+		found = append(found, Problem{
+			Severity: Notice, What: plural(int(refused), "request was", "requests were") + " refused for want of memory since the start", Runbook: runbook + "listfacadememoryrefuses",
+		})
+	}
+	return found
+}
+
+// nearLimit is the share of a limit above which it is nearly reached.
+const nearLimit = 0.9
+
+func limitsWrong(s *Status) (found []Problem) {
+	for _, l := range s.Limits {
+		if l.All > 0 && float64(l.Taken) > nearLimit*float64(l.All) || l.Waiting > 0 {
+			detail := ""
+			if l.Flag != "" {
+				detail = "The limit is " + l.Flag + "."
+			}
+			found = append(found, Problem{
+				Severity: Warning, What: fmt.Sprintf("%s: %s of %s taken, %s waiting", l.Name, count(l.Taken), count(l.All), count(l.Waiting)), Detail: detail,
+				Runbook: runbook + "listfacadeheavylists",
+			})
+		}
+	}
+	return found
+}
+
+// When the end of a certificate is near, and when it is urgent, as the alerts have it.
+const (
+	endsSoon = 7 * 24 * time.Hour
+	endsNow  = 24 * time.Hour
+)
+
+func certificatesWrong(s *Status) (found []Problem) {
+	for _, c := range s.Certificates {
+		left := c.NotAfter.Sub(s.At)
+		if left > endsSoon {
+			continue
+		}
+		p := Problem{Severity: Warning, What: "The " + c.Name + " certificate ends in " + duration(left), Detail: "At " + stamp(c.NotAfter) + ".", Runbook: runbook + "listfacadecertificateexpires"}
+		if left < endsNow {
+			p.Severity = Critical
+		}
+		if left <= 0 {
+			p.What = "The " + c.Name + " certificate has ended, " + duration(-left) + " ago"
+		}
+		found = append(found, p)
+	}
+	return found
+}

@@ -1,0 +1,164 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/listfacade/listfacade/internal/accounting"
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// view is what the template shows.
+type view struct {
+	*Status
+	Answered string
+	Figures  []figure
+	Charts   []chart
+	Stack    stack
+	Tables   []*table
+	Pair     []*table // the last, small enough to stand beside each other
+	Refresh  int      // seconds; 0: never
+	Pause    string   // the link that stops loading again, or goes on with it
+	Icon     string
+	Whole    bool // not a single table
+	problems bool
+}
+
+// view gathers and arranges.
+func (p *Page) view(q *query) *view {
+	every := q.refresh()
+	s := p.gather(q)
+	v := &view{
+		Status: s, Answered: stamp(s.At), Figures: figures(s), Charts: charts(s), Stack: stackOf(&s.Memory), Refresh: every, Icon: "good.svg", Whole: true, problems: true,
+		Pause: q.with("refresh", "0"),
+	}
+	if every == 0 {
+		v.Pause = q.with("refresh", "")
+	}
+	if v.Trouble() > 0 {
+		v.Icon = "bad.svg"
+	}
+	v.Tables = []*table{
+		v.lanesTable(q), v.clientsTable(q), v.watchesTable(q), v.slowTable(q), v.requestsTable(q), v.upstreamTable(q),
+	}
+	v.Pair = []*table{v.memoryTable(q), v.limitsTable(q)}
+	for _, t := range v.Named() {
+		t.JSON = cmp.Or(t.JSON, "status/"+t.Name+"?output=json")
+	}
+	return v
+}
+
+// Named are all tables, as links on top name them.
+func (v *view) Named() []*table { return slices.Concat(v.Tables, v.Pair) }
+
+// Trouble is how many problems are more than a notice.
+func (v *view) Trouble() (n int) {
+	for _, p := range v.Problems {
+		if p.Severity != Notice {
+			n++
+		}
+	}
+	return n
+}
+
+// Title is what the browser's tab says.
+func (v *view) Title() string {
+	if n := v.Trouble(); n > 0 {
+		return plural(n, "problem", "problems") + " · listfacade " + v.Process.Name
+	}
+	return "listfacade " + v.Process.Name
+}
+
+// Calm is what is said when nothing is wrong.
+func (v *view) Calm() string {
+	return fmt.Sprintf("Nothing is wrong: kube-apiserver answers, %s synced, no limit is near.", plural(len(v.Lanes), "lane is", "lanes are"))
+}
+
+// keep leaves one table.
+func (v *view) keep(name string) {
+	v.Whole, v.problems = false, name == "problems"
+	v.Tables, v.Pair = slices.DeleteFunc(v.Named(), func(t *table) bool { return t.Name != name }), nil
+}
+
+func (v *view) lanesTable(q *query) *table {
+	t := tabled(q, lanes, "Lanes", "state", laneColumns(v.At), v.Lanes)
+	t.Note = "What is cached, each resource in each encoding that is asked for."
+	t.Empty = "Nothing is cached: nobody has asked for anything yet."
+	return t
+}
+
+func (v *view) clientsTable(q *query) *table {
+	r := &v.Clients
+	t := listed(q, clients, "Top clients, by "+r.By, clientColumns(r), r.Clients, "")
+	t.Note = fmt.Sprintf("The last five minutes; %s in all, of %s.", amount(r.By, r.Total), plural(r.Keys, "kind of request", "kinds of requests"))
+	t.Empty = "None in the last five minutes."
+	t.JSON = "clients?output=json&by=" + url.QueryEscape(r.By)
+	for _, by := range accounting.Names {
+		t.Choices = append(t.Choices, choice{Title: by, Link: q.with(clients, by) + "#" + clients, Taken: by == r.By})
+	}
+	return t
+}
+
+func (v *view) watchesTable(q *query) *table {
+	by := q.one(watches, observe.WatchOrders)
+	t := listed(q, watches, "Open watches", watchColumns(v.Bounds.SlowWatchLag), v.Watches.Items, by)
+	t.More, t.Empty, t.JSON = v.Watches.Total-len(t.Rows), "None is open.", "watches?output=json&by="+by
+	t.Note = "Lag is for how long a watch has not had all that there was for it."
+	return t
+}
+
+func (v *view) requestsTable(q *query) *table {
+	by := q.one(requests, observe.RequestOrders)
+	t := listed(q, requests, "Requests under way", requestColumns(), v.Requests.Items, by)
+	t.More, t.Empty, t.JSON = v.Requests.Total-len(t.Rows), "None is.", "requests?output=json&by="+by
+	return t
+}
+
+func (v *view) slowTable(q *query) *table {
+	by := q.one(slow, observe.SlowOrders)
+	t := listed(q, slow, "Slow requests", slowColumns(v.At), v.Slow.Items, by)
+	t.Empty = "None since the start."
+	t.Note = "The last that took longer than " + duration(v.Bounds.SlowRequest) + ", and watches that were behind for longer than " + duration(v.Bounds.SlowWatchLag) +
+		"; " + count(v.Slow.Total) + " since the start. The log has them by their Audit-Id."
+	if v.Bounds.SlowRequest == 0 && v.Bounds.SlowWatchLag == 0 {
+		t.Note = "Nothing is slow: --slow-request-threshold and --slow-watch-lag are 0."
+	}
+	return t
+}
+
+func (v *view) upstreamTable(q *query) *table {
+	u := &v.Upstream
+	t := tabled(q, upstreams, "kube-apiserver", "for", questionColumns(), u.Questions)
+	t.Note = u.Endpoint + ": answers."
+	if u.UnheardSeconds > 0 {
+		t.Note = u.Endpoint + ": no answer for " + duration(seconds(u.UnheardSeconds)) + "."
+	}
+	if f := u.LastFailure; f != nil {
+		said := "no answer"
+		if f.Code > 0 {
+			said = fmt.Sprint(f.Code)
+		}
+		t.Note += " Last bad answer: " + said + " to a " + f.Request + ", " + ago(v.At, f.At) + "."
+	}
+	if u.LastError != "" {
+		t.Note += " Last error: " + u.LastError + ", " + ago(v.At, u.LastErrorAt) + "."
+	}
+	return t
+}
+
+func (v *view) memoryTable(q *query) *table {
+	m := &v.Memory
+	kinds := append(slices.Clone(m.Kinds), Kind{Name: "used in all", Bytes: m.Used}, Kind{Name: "of the system, garbage included", Bytes: m.Mapped})
+	if m.Budget > 0 {
+		kinds = append(kinds, Kind{Name: "budget (--memory-budget)", Bytes: m.Budget})
+	}
+	return listed(q, memory, "Memory", kindColumns(m), kinds, "")
+}
+
+func (v *view) limitsTable(q *query) *table {
+	t := listed(q, limits, "Limits", limitColumns(), v.Limits, "")
+	t.Empty = "None."
+	return t
+}
