@@ -88,6 +88,10 @@ bench: cluster ## the figures and plots of docs/benchmarks.md, side by side with
 bench-million: ## how a facade grows from 10,000 over 100,000 to 1,000,000 pods, in front of a simulated kube-apiserver (10 minutes, 5 GB of memory); BENCH has options, as BENCH="-sizes 10000"
 	go run ./bench -sizes 10000,100000,1000000 $(BENCH)
 
+.PHONY: screenshots
+screenshots: cluster ## the pictures of the operator's page in docs/, by chromium
+	LISTFACADE_SCREENSHOTS=$(CURDIR)/docs LISTFACADE_REQUIRE_CLIENTS=1 go test -count=1 -run '^TestPageWhileTheUpstreamIsDown$$' ./test/page
+
 .PHONY: release
 release: ## the binaries of a release and their bills of materials in dist/, built twice and compared (minutes)
 	deploy/release/release.sh "$(VERSION)"

@@ -1,0 +1,199 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+// within is how long a browser may take for a step, on a machine that has other work.
+const within = 45 * time.Second
+
+// browser is one Chromium, of which tabs are made.
+type browser struct{ ctx context.Context }
+
+// newBrowser starts one that ends with the test. It takes any certificate: the facades' are their own.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		suite.MayMiss(t, "chromium is not installed")
+		t.Skip("chromium is not installed")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.IgnoreCertErrors,
+		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(within), chromedp.Flag("disable-dev-shm-usage", true))
+	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(end)
+	ctx, close := chromedp.NewContext(allocator)
+	t.Cleanup(close)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = chromedp.Cancel(ctx) }) // waits until it has ended
+	return &browser{ctx: ctx}
+}
+
+// tab is one page, and what its console says.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu   sync.Mutex
+	said []string // errors, violations of the policy, requests that failed
+}
+
+// look is how a page is looked at.
+type look struct {
+	width, height int64
+	scheme        string // light or dark
+	noScript      bool
+}
+
+var desktop = look{width: 1440, height: 1000, scheme: "light"}
+
+// open opens a page in a new tab.
+func (b *browser) open(t *testing.T, url string, how look) *tab {
+	t.Helper()
+	p := &tab{t: t}
+	ctx, close := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
+	t.Cleanup(close)
+	p.ctx = ctx
+	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of its first step
+		t.Fatal(err)
+	}
+	p.console()
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: how.scheme}}}
+	screen := emulation.SetDeviceMetricsOverrideParams{Width: how.width, Height: how.height, DeviceScaleFactor: 1, Mobile: how.width < 600}
+	for _, err := range []error{
+		called(p.ctx, network.Enable, network.EnableParams{}), called(p.ctx, emulation.SetDeviceMetricsOverride, screen),
+		called(p.ctx, emulation.SetEmulatedMedia, media),
+		called(p.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: how.noScript}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.run(chromedp.Navigate(url), chromedp.WaitReady("#verdict"))
+	return p
+}
+
+func called[P, R any](ctx context.Context, command cdp.Command[P, R], params P) error {
+	_, err := chromedp.Call(ctx, command, params)
+	return err
+}
+
+// console keeps what is said there, until the tab is closed.
+func (p *tab) console() {
+	messages := chromedp.Console(p.ctx)
+	go func() {
+		for message, err := range messages {
+			if err != nil {
+				return
+			}
+			p.says(message.String())
+		}
+	}()
+}
+
+// listen keeps answers that are errors.
+func (p *tab) listen(event any) {
+	if e, ok := event.(*network.EventResponseReceived); ok && e.Response.Status >= 400 {
+		p.says(fmt.Sprintf("%d %s", e.Response.Status, e.Response.URL))
+	}
+}
+
+func (p *tab) says(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said = append(p.said, what)
+}
+
+// quiet fails the test if the console said anything, or the page says that it is old.
+func (p *tab) quiet() {
+	p.t.Helper()
+	if said := p.text("#silent:not([hidden])"); said != "" {
+		p.t.Errorf("the page says: %s", said)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.said) > 0 {
+		p.t.Errorf("the console says:\n%s", strings.Join(p.said, "\n"))
+	}
+}
+
+func (p *tab) run(steps ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	if err := p.try(steps...); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) try(steps ...chromedp.Action[chromedp.Void]) error {
+	ctx, cancel := context.WithTimeout(p.ctx, within)
+	defer cancel()
+	return chromedp.Do(ctx, steps...)
+}
+
+// value is what an expression of JavaScript is, of a page that may have no script of its own.
+func value[T any](p *tab, expression string) T {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, within)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		p.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// text is the text of an element, as it is seen.
+func (p *tab) text(selector string) string {
+	p.t.Helper()
+	return value[string](p, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
+}
+
+// column is the texts of a table's column, from 1.
+func (p *tab) column(table string, number int) []string {
+	p.t.Helper()
+	return value[[]string](p, fmt.Sprintf("[...document.querySelectorAll('#%s tbody tr > :nth-child(%d)')].map((c) => c.textContent)", table, number))
+}
+
+// follow clicks a link, and waits until it has led somewhere.
+func (p *tab) follow(selector string) {
+	p.t.Helper()
+	leads := value[string](p, fmt.Sprintf("document.querySelector(%q).href", selector))
+	p.run(chromedp.Click(selector))
+	p.eventually("the link has led to where it leads", func() error {
+		if now := value[string](p, "document.readyState + ' ' + location.href"); now != "complete "+leads {
+			return fmt.Errorf("%s, not %s", now, leads)
+		}
+		return nil
+	})
+}
+
+func (p *tab) eventually(what string, check func() error) {
+	p.t.Helper()
+	testkit.Eventually(p.t, within, what, check)
+}
+
+// shot is a picture of what is seen of the page.
+func (p *tab) shot() []byte {
+	p.t.Helper()
+	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return png
+}
