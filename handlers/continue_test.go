@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"k8s.io/apiserver/pkg/storage"
+
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 func TestTokenRoundTrip(t *testing.T) {
 	for _, prefix := range []string{"", "default/"} {
-		for _, style := range []tokenStyle{cacheStyle, etcdStyle} {
+		for _, style := range []upstream.ContinueStyle{upstream.CacheStyle, upstream.EtcdStyle} {
 			for _, name := range []string{"a", "a.b-c", "ümlaut", "<&>", "x\"y\\z"} {
 				last := prefix + name
 				if prefix == "" {
@@ -32,10 +34,10 @@ func TestTokenRoundTrip(t *testing.T) {
 // The bytes are kube-apiserver's: the watch cache's with a slash in front, etcd's without (semantics 2.5).
 func TestTokenBytes(t *testing.T) {
 	for want, token := range map[string]string{
-		`{"v":"meta.k8s.io/v1","rv":233,"start":"/cm2\u0000"}`:        encodeToken(233, "default/cm2", "default/", cacheStyle),
-		`{"v":"meta.k8s.io/v1","rv":233,"start":"/default/w1\u0000"}`: encodeToken(233, "default/w1", "", cacheStyle),
-		`{"v":"meta.k8s.io/v1","rv":233,"start":"e1\u0000"}`:          encodeToken(233, "default/e1", "default/", etcdStyle),
-		`{"v":"meta.k8s.io/v1","rv":1,"start":"a\u003cb\u0000"}`:      encodeToken(1, "a<b", "", etcdStyle),
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"/cm2\u0000"}`:        encodeToken(233, "default/cm2", "default/", upstream.CacheStyle),
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"/default/w1\u0000"}`: encodeToken(233, "default/w1", "", upstream.CacheStyle),
+		`{"v":"meta.k8s.io/v1","rv":233,"start":"e1\u0000"}`:          encodeToken(233, "default/e1", "default/", upstream.EtcdStyle),
+		`{"v":"meta.k8s.io/v1","rv":1,"start":"a\u003cb\u0000"}`:      encodeToken(1, "a<b", "", upstream.EtcdStyle),
 	} {
 		got, err := base64.RawURLEncoding.DecodeString(token)
 		if err != nil || string(got) != want {
@@ -44,7 +46,7 @@ func TestTokenBytes(t *testing.T) {
 	}
 	// The storage layer makes the same of it.
 	theirs, err := storage.EncodeContinue("/p/default/e1\x00", "/p/default/", 233)
-	if ours := encodeToken(233, "default/e1", "default/", etcdStyle); err != nil || ours != theirs {
+	if ours := encodeToken(233, "default/e1", "default/", upstream.EtcdStyle); err != nil || ours != theirs {
 		t.Errorf("%s, kube-apiserver makes %s (%v)", ours, theirs, err)
 	}
 }
@@ -89,8 +91,8 @@ func TestTokenOfAnotherType(t *testing.T) {
 // Whatever a client sends: it is taken exactly when kube-apiserver takes it, means the same, and never leads out of the
 // prefix.
 func FuzzDecodeToken(f *testing.F) {
-	f.Add(encodeToken(1, "ns/a", "ns/", cacheStyle), "ns/")
-	f.Add(encodeToken(1, "ns/a", "ns/", etcdStyle), "")
+	f.Add(encodeToken(1, "ns/a", "ns/", upstream.CacheStyle), "ns/")
+	f.Add(encodeToken(1, "ns/a", "ns/", upstream.EtcdStyle), "")
 	for _, text := range []string{
 		`{"v":"meta.k8s.io/v1","rv":-1,"start":"/x\u0000"}`, `{"v":"meta.k8s.io/v1","rv":1,"start":"../a"}`, `{"v":"meta.k8s.io/v1","rv":1,"start":"/"}`,
 		`{"V":"meta.k8s.io/v1","RV":1,"Start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1e3,"start":"a"}`, `null`, `{"v":"meta.k8s.io/v1","rv":1,"start":"a","x":1}`,

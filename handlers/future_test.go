@@ -9,6 +9,7 @@ import (
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
 
 // A quiet lane does not hear that the upstream reaches, within the wait, the version that somebody wants.
@@ -40,7 +41,7 @@ func TestPageThatTheLaneDoesNotReach(t *testing.T) {
 		<-time.After(2 * time.Minute) // a bookmark has come: the lane waits for the next
 		f.SetWays(testkit.Ways{NoBookmarks: true})
 		now := f.Elsewhere()
-		walk := "/api/v1/configmaps?continue=" + encodeToken(cache.RV(now), "/big/0099", "/", cacheStyle)
+		walk := "/api/v1/configmaps?continue=" + encodeToken(cache.RV(now), "/big/0099", "/", upstream.CacheStyle)
 		for target, want := range map[string]int{walk + "&limit=100": http.StatusOK, walk: http.StatusGatewayTimeout} {
 			response, body := f.get(t, target)
 			if response.StatusCode != want || want == http.StatusOK && !holds(body, now) {

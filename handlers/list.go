@@ -12,6 +12,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/selectors"
 )
@@ -89,9 +90,9 @@ func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State,
 	if goesOn(q, state, p, chunk) {
 		last := chunk.Last().Key()
 		prefix := q.keyPrefix()
-		start := cacheStyle
+		start := upstream.CacheStyle
 		if q.resource.ReadFromEtcd() {
-			start = etcdStyle
+			start = upstream.EtcdStyle
 		}
 		list.Meta.Continue = encodeToken(state.RV(), last, prefix, start)
 		if q.Predicate.Everything() {

@@ -41,7 +41,7 @@ func read(t *testing.T, resource upstream.Resource, target string) (*Request, er
 
 // The table of semantics 2.1: what the four parameters mean together.
 func TestPlan(t *testing.T) {
-	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	latest := raw(`{"v":"meta.k8s.io/v1","rv":-1,"start":"/m\u0000"}`)
 	const all, m = "default/", "default/m\x00"
 	for _, c := range []struct {
@@ -99,7 +99,7 @@ func TestPlan(t *testing.T) {
 
 // Reads of one name are read as one key where a key can be told; an exact version of one key is always etcd's.
 func TestPlanOfAPinnedName(t *testing.T) {
-	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	for _, c := range []struct {
 		resource upstream.Resource
 		target   string
@@ -133,7 +133,7 @@ func TestPlanOfAPinnedName(t *testing.T) {
 
 // What kube-apiserver refuses is refused in its words (semantics 1.2, 1.4, 1.5, 2.1).
 func TestPlanRefusals(t *testing.T) {
-	token := encodeToken(7, "default/m", "default/", cacheStyle)
+	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	const invalid = `ListOptions.meta.k8s.io "" is invalid: `
 	for query, want := range map[string]struct {
 		code    int32
