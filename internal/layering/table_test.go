@@ -25,7 +25,7 @@ var apimachineryOnly = []string{"k8s.io/apimachinery"}
 
 // rooms is the house. A Go package outside of all rooms breaks the rules.
 var rooms = []room{
-	{dir: "cmd", ours: []string{"internal/facade", "internal/top", "internal/zpages"}},
+	{dir: "cmd", ours: []string{"internal/facade", "internal/top", "internal/verify", "internal/zpages"}},
 	{dir: "internal/facade", ours: []string{"*"}},
 	{dir: "handlers", ours: []string{"cache", "selectors", "bookmarks", "internal"}},
 	// wire: only the leaf types that say what bytes the upstream sent.
@@ -36,7 +36,9 @@ var rooms = []room{
 	{dir: "internal/upstream", ours: []string{"internal/wire"}},
 	// selectors: a lane scans its kind's selectable fields; fresh: it tells the proofs what happens to a lane
 	// (docs/adr/0007-who-learns-a-kind.md).
-	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "cache", "selectors"}},
+	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "cache", "selectors"}},
+	// It is told what both sides have.
+	{dir: "internal/divergence", never: pure},
 	// What it needs of an upstream and of a lane it declares, so that proofs are tried out without either.
 	{dir: "internal/fresh", ours: []string{"cache"}, never: pure},
 	// No net/http: wire writes to an io.Writer, whoever that is.
@@ -63,6 +65,8 @@ var rooms = []room{
 	{dir: "internal/zpages", never: []string{"net/http"}},
 	// A client of a facade, which it shares the answer's form with.
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
+	// A client of a facade and of its upstream.
+	{dir: "internal/verify", ours: []string{"internal/divergence"}},
 	{dir: "internal/audit", ours: []string{"internal/observe"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},
@@ -84,7 +88,7 @@ var confined = []struct {
 		"internal/facade", "handlers", "internal/reflector", "internal/auth", "internal/rbac", "internal/limit", "internal/observe", "internal/audit", "internal/testkit",
 	}},
 	{"k8s.io/client-go", []string{
-		"internal/facade", "internal/upstream", "internal/auth", "internal/rbac", "internal/top", "internal/testkit", "bench",
+		"internal/facade", "internal/upstream", "internal/auth", "internal/rbac", "internal/top", "internal/verify", "internal/testkit", "bench",
 	}},
 	// Whoever cannot import it cannot register a metric either.
 	{"github.com/prometheus", []string{"internal/observe"}},
