@@ -158,6 +158,11 @@ func (b *Budget) Fits(bytes int64) bool {
 	return b.excess(bytes) <= 0
 }
 
+// Spares tells whether a lane could take so many bytes more without anything being let go for it.
+func (b *Budget) Spares(bytes int64) bool {
+	return b == nil || b.options.Limit == 0 || b.excess(bytes) <= 0
+}
+
 // excess is by how much a lane that takes so many bytes more is too large. Answers under way do not count: they pass,
 // and are refused where there are too many.
 func (b *Budget) excess(bytes int64) int64 {

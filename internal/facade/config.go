@@ -74,6 +74,11 @@ type Config struct {
 	LaneIdle, MaxStaleness time.Duration
 	// BridgeGaps has watches go on when kube-apiserver has lost what followed, by what the next list has in another way.
 	BridgeGaps bool
+	// SelfAuditInterval is in what time all that is cached is compared with kube-apiserver once; 0 is never.
+	SelfAuditInterval time.Duration
+	// SelfAuditShare is how many times as long as a page has taken kube-apiserver is left alone after it; 0 is 20. It has
+	// no flag.
+	SelfAuditShare int
 	// PagedFrom, above 0, is how many objects a resource has at least to be read page by page at first, which is cheaper
 	// for kube-apiserver than a streaming list of many and dearer than one of few. It has no flag.
 	PagedFrom int
@@ -111,7 +116,8 @@ func Defaults() Config {
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		BridgeGaps: true, PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
+		SelfAuditInterval: 6 * time.Hour, BridgeGaps: true,
+		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),
 	}

@@ -25,6 +25,7 @@ type Metrics struct {
 	gaps           *prometheus.CounterVec
 	access         accessMetrics
 	audit          auditMetrics
+	selfAudit      selfAuditMetrics
 }
 
 // Sources are what is read at each scrape.
@@ -53,9 +54,9 @@ func NewMetrics(sources Sources) *Metrics {
 	m.gaps = counter("upstream_gaps_total",
 		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
 		"group", "resource", "outcome")
-	m.audit = newAuditMetrics()
+	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
 	for _, some := range [][]prometheus.Collector{
-		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
+		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}
@@ -71,6 +72,9 @@ func NewMetrics(sources Sources) *Metrics {
 func (m *Metrics) begin() {
 	for _, kind := range []string{"probe", "rollcall", "fence"} {
 		m.questions.WithLabelValues(kind)
+	}
+	for _, result := range []string{"same", "different", "doubtful", "unsure", "failed"} {
+		m.selfAudit.pages.WithLabelValues(result)
 	}
 	for _, source := range []string{"upstream", "peer"} {
 		m.fills.WithLabelValues(source)
@@ -88,6 +92,7 @@ func (m *Metrics) counted(lanes LaneSource) LaneSource {
 	return func() []LaneStats {
 		all := lanes()
 		for _, lane := range all {
+			m.selfAudit.begin(lane)
 			for _, counter := range []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects} {
 				counter.WithLabelValues(lane.Group, lane.Resource)
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // filled is every metric with at least one series.
@@ -58,6 +59,11 @@ func filled() *Metrics {
 	m.Reconnected("apps", "deployments")
 	m.Questioned("probe")
 	m.Filled("peer")
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	m.SelfAudited(pods, "json", "same", 7)
+	m.SelfAuditPassed(pods, "json")
+	m.SelfAuditDiffered(pods, "json", "missing")
+	m.SelfAuditMended(pods, "json")
 	m.Asked("watch", 429, time.Second)
 	m.Attempted("success")
 	m.Decided("allowed")
@@ -136,6 +142,12 @@ listfacade_requests_total counter group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
+listfacade_self_audit_differences_total counter encoding,group,kind,resource,version
+listfacade_self_audit_last_pass_timestamp_seconds gauge encoding,group,resource,version
+listfacade_self_audit_objects_total counter encoding,group,resource,version
+listfacade_self_audit_pages_total counter result
+listfacade_self_audit_passes_total counter encoding,group,resource,version
+listfacade_self_audit_relists_total counter encoding,group,resource,version
 listfacade_stalled_watches_total counter group,resource,version
 listfacade_upstream_contradictions_total counter group,resource
 listfacade_upstream_endpoint_in_use gauge endpoint

@@ -32,6 +32,10 @@ type Config struct {
 	// BridgeGaps has watches go on when the upstream has lost what followed a lane's version: they are told what its next
 	// list has in another way. Otherwise they end, as they do at a kube-apiserver.
 	BridgeGaps bool
+	// SelfAudit is in what time each lane is compared with the upstream once, page by page; 0 compares none.
+	SelfAudit time.Duration
+	// SelfAuditShare is how many times as long as a page has taken none is asked for after it; 0 is 20.
+	SelfAuditShare int
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
 }

@@ -23,6 +23,8 @@ var (
 	errRestored = errors.New("the upstream is at an earlier resourceVersion than before")
 	// errContradicted says that the upstream has other objects than the lane at one resourceVersion.
 	errContradicted = errors.New("the upstream has other objects at the same resourceVersion")
+	// errAudited says that the self-audit found other objects than the upstream has at one resourceVersion.
+	errAudited = errors.New("the self-audit found other objects than the upstream has at the same resourceVersion")
 	// errReplaced says that the upstream is of another version than the one that the lane was listed from.
 	errReplaced = errors.New("the upstream is of another version than before")
 	// errOver says that the lane ends, because of the error that it wraps.
@@ -66,7 +68,7 @@ func isLost(err error) bool {
 // endsEpoch tells whether the lane has to be listed again, if it goes on at all.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
-		errors.Is(err, errContradicted) || errors.Is(err, errReplaced) || errors.Is(err, ErrTooLarge)
+		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) || errors.Is(err, ErrTooLarge)
 }
 
 // isUnreadable tells whether the upstream does not serve the resource as it was asked for.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -52,7 +53,16 @@ type rig struct {
 	logs                                *observer.ObservedLogs
 	relisted, reconnected, contradicted atomic.Int64
 	gaps                                atomic.Pointer[string] // the last one's outcome
-	stop                                func()                 // stops the lanes; also at the end of the test
+	audits                              audits
+	stop                                func() // stops the lanes; also at the end of the test
+}
+
+// audits is what the self-audit has told.
+type audits struct {
+	sync.Mutex
+	pages, kinds   []string
+	objects        int
+	passes, mended atomic.Int64
 }
 
 // What the upstream is asked for instead when nothing can be proven.
@@ -75,6 +85,27 @@ func (r *rig) Filled(string) {}
 
 // Gap implements Metrics.
 func (r *rig) Gap(_, _, outcome string) { r.gaps.Store(&outcome) }
+
+// SelfAudited implements Metrics.
+func (r *rig) SelfAudited(_ schema.GroupVersionResource, _, result string, objects int) {
+	r.audits.Lock()
+	defer r.audits.Unlock()
+	r.audits.pages = append(r.audits.pages, result)
+	r.audits.objects += objects
+}
+
+// SelfAuditPassed implements Metrics.
+func (r *rig) SelfAuditPassed(schema.GroupVersionResource, string) { r.audits.passes.Add(1) }
+
+// SelfAuditDiffered implements Metrics.
+func (r *rig) SelfAuditDiffered(_ schema.GroupVersionResource, _, kind string) {
+	r.audits.Lock()
+	defer r.audits.Unlock()
+	r.audits.kinds = append(r.audits.kinds, kind)
+}
+
+// SelfAuditMended implements Metrics.
+func (r *rig) SelfAuditMended(schema.GroupVersionResource, string) { r.audits.mended.Add(1) }
 
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}

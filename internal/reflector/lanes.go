@@ -27,6 +27,7 @@ type Metrics interface {
 	Filled(source string)                // a lane was filled, by "upstream" or "peer"
 	// Gap counts a gap in a lane's events with what became of it: "bridged", or why its watches were ended.
 	Gap(group, resource, outcome string)
+	selfAuditMetrics
 	fresh.Metrics
 }
 
@@ -94,6 +95,9 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	l.life = ctx
 	l.mu.Unlock()
 	ready()
+	if a := newAuditor(l); a != nil {
+		l.background.Go(func() { a.run(ctx) })
+	}
 	janitor, outage, packing := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery)
 	defer packing.Stop()
 	defer janitor.Stop()

@@ -17,7 +17,8 @@ import (
 type listWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
-	kind     *selectors.Kind // of the resource
+	kind     *selectors.Kind  // of the resource
+	about    wire.Description // of it
 	framing  wire.Framing
 	ask      wire.Ask
 	reader   wire.Reader

@@ -15,6 +15,8 @@ import (
 type Memory interface {
 	// Fits tells whether lanes may take so many bytes more; what is not needed may have been let go for it.
 	Fits(bytes int64) bool
+	// Spares tells whether so many bytes more are there without letting go of anything.
+	Spares(bytes int64) bool
 }
 
 // endless is any amount of memory.
@@ -22,6 +24,9 @@ type endless struct{}
 
 // Fits implements Memory.
 func (endless) Fits(int64) bool { return true }
+
+// Spares implements Memory.
+func (endless) Spares(int64) bool { return true }
 
 // ErrNoRoom says that a lane does not fit into the memory that there is.
 var ErrNoRoom = errors.New("there is no memory for this resource")

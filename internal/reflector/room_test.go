@@ -26,6 +26,9 @@ func (m *someMemory) Fits(bytes int64) bool {
 	return bytes <= m.left.Load()
 }
 
+// Spares implements Memory.
+func (m *someMemory) Spares(bytes int64) bool { return bytes <= m.left.Load() }
+
 // inMemory runs a test with lanes that have some memory, of objects that are 3 MiB together.
 func inMemory(t *testing.T, memory *someMemory, test func(*testing.T, *rig)) {
 	t.Helper()

@@ -46,6 +46,7 @@ type writer struct {
 	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
 
 	synced  atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
+	told    atomic.Pointer[string]    // version, for who does not write
 	refusal refusal
 
 	fenced chan step  // steps of a fence, written by its goroutine, applied by the writer
@@ -147,6 +148,8 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
 	}
 	w.remember(ctx)
+	listed := w.version
+	w.told.Store(&listed)
 	synced := time.Now()
 	defer func() { pause.lived(time.Since(synced)) }()
 	err = w.follow(ctx, open)

@@ -1,6 +1,8 @@
 package testkit
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -210,7 +212,25 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
 }
 
-// list answers a list; a continue token is the number of objects before it.
+// placeOf is how many of the sorted keys a continue token leaves behind: that number, or a token as kube-apiserver's
+// are, which names a key.
+func placeOf(token string, keys []string) int {
+	if n, err := strconv.Atoi(token); err == nil || token == "" {
+		return n
+	}
+	var named struct{ Start string }
+	text, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(text, &named)
+	}
+	if err != nil {
+		panic("BUG: a continue token that nobody gave out: " + token)
+	}
+	at, _ := slices.BinarySearch(keys, strings.TrimPrefix(named.Start, "/"))
+	return at
+}
+
+// list answers a list.
 func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	if f.tooLarge(w, r) {
 		return
@@ -223,7 +243,7 @@ func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	}
 	rv := f.store.rv
 	f.mu.Unlock()
-	from, _ := strconv.Atoi(r.URL.Query().Get("continue"))
+	from := placeOf(r.URL.Query().Get("continue"), keys)
 	to, next := len(objects), ""
 	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 && from+limit < to {
 		to, next = from+limit, strconv.Itoa(from+limit)

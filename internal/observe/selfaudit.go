@@ -1,0 +1,62 @@
+package observe
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// selfAuditMetrics count what the self-audit finds.
+type selfAuditMetrics struct {
+	objects, passes, pages, differences, mends *prometheus.CounterVec
+	last                                       *prometheus.GaugeVec
+}
+
+func newSelfAuditMetrics() selfAuditMetrics {
+	const group, version, resource, encoding = "group", "version", "resource", "encoding"
+	return selfAuditMetrics{
+		objects: counter("self_audit_objects_total", "Objects of lanes that were compared with the upstream's.", group, version, resource, encoding),
+		passes:  counter("self_audit_passes_total", "Times that all objects of a lane were compared with the upstream's.", group, version, resource, encoding),
+		pages: counter("self_audit_pages_total",
+			"Pages of objects that were compared: same, different, doubtful (looked at again), unsure (the upstream or the lane changed meanwhile) or failed.", "result"),
+		differences: counter("self_audit_differences_total",
+			"Objects of lanes that were not as the upstream has them: missing, surplus, version or content.", group, version, resource, encoding, "kind"),
+		mends: counter("self_audit_relists_total", "Times that a lane was listed again because it was not what the upstream has.", group, version, resource, encoding),
+		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Namespace: "listfacade", Name: "self_audit_last_pass_timestamp_seconds", Help: "When all objects of a lane had last been compared, in seconds since 1970.",
+		}, []string{group, version, resource, encoding}),
+	}
+}
+
+func (m selfAuditMetrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.mends, m.last}
+}
+
+// begin begins what a lane's differences are counted by, so that the first one is a rise.
+func (m selfAuditMetrics) begin(lane LaneStats) {
+	for _, kind := range []string{"missing", "surplus", "version", "content"} {
+		m.differences.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding, kind)
+	}
+	m.passes.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding)
+}
+
+// SelfAudited counts a page that was compared.
+func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result string, objects int) {
+	m.selfAudit.pages.WithLabelValues(result).Inc()
+	m.selfAudit.objects.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Add(float64(objects))
+}
+
+// SelfAuditPassed counts a lane that was compared from one end to the other.
+func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding string) {
+	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
+	m.selfAudit.last.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).SetToCurrentTime()
+}
+
+// SelfAuditDiffered counts an object that is not as the upstream has it.
+func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string) {
+	m.selfAudit.differences.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding, kind).Inc()
+}
+
+// SelfAuditMended counts a lane that is listed again for that.
+func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding string) {
+	m.selfAudit.mends.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
+}

@@ -1,0 +1,136 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/divergence"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// auditLogged is how many objects of a page are logged that differ; the others are counted.
+const auditLogged = 5
+
+// fails says what follows when a page could not be read.
+func (a *auditor) fails(r *Reflector, c *course, err error) {
+	var oversize *upstream.OversizeError
+	switch {
+	case errors.Is(err, errReprinted):
+		r.writer.contradict(err) // nobody has told the lane's watch yet
+	case errors.Is(err, wire.ErrUnaligned) && !c.rowless:
+		c.rowless, c.due = true, time.Now()
+		return
+	case errors.As(err, &oversize) && c.limit > 1:
+		c.limit, c.due = max(c.size(r)/8, 1), time.Now()
+		return
+	case isLost(err), upstream.HasCode(err, http.StatusGatewayTimeout):
+		a.tell(r, pageUnsure, 0) // it is late, or another server than that of the lane's watch
+		return
+	}
+	var status *upstream.StatusError
+	if !errors.As(err, &status) || status.Code == http.StatusTooManyRequests || status.Code >= http.StatusInternalServerError {
+		a.leave(retryAfter(err))
+	}
+	a.tell(r, pageFailed, 0)
+	r.writer.log.Info("the self-audit cannot compare the lane now", zap.Error(err))
+}
+
+// judge says what follows from a page that was compared. What differs counts when it differs again a little later, at
+// another exact version: kube-apiserver may be replaced by another version, or a definition be changed, between the
+// lane's events and the page, and the lane's watch ends a moment after that.
+func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
+	if r.writer.synced.Load() != p.by {
+		a.tell(r, pageUnsure, 0)
+		return
+	}
+	again := c.again(p.differences)
+	switch {
+	case len(p.differences) == 0:
+		a.passes(r, c, p)
+	case len(again) == 0:
+		c.doubts(p.differences)
+		c.due = time.Now().Add(min(auditConfirm, a.interval))
+		a.tell(r, pageDoubtful, p.compared.Objects)
+	case !r.writer.isListedFrom(ctx):
+		c.doubtful, c.looks = nil, 0
+		a.tell(r, pageUnsure, p.compared.Objects)
+	default:
+		a.differs(r, c, p, again)
+	}
+}
+
+// again are those of the differences that count: of objects that differed before, or all where something differs each
+// time.
+func (c *course) again(differences []divergence.Difference) (again []divergence.Difference) {
+	if c.looks >= auditLooks {
+		return differences
+	}
+	for _, d := range differences {
+		if c.doubtful[d.Key] {
+			again = append(again, d)
+		}
+	}
+	return again
+}
+
+// doubts notes what differs, to look at it again.
+func (c *course) doubts(differences []divergence.Difference) {
+	c.doubtful = map[string]bool{}
+	for _, d := range differences {
+		c.doubtful[d.Key] = true
+	}
+	c.looks++
+}
+
+// passes goes on to the next page.
+func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
+	if len(c.doubtful) > 0 {
+		r.writer.log.Info("what the self-audit found different once is the same now", zap.Int("objects", len(c.doubtful)))
+	}
+	c.doubtful, c.looks, c.behind = nil, 0, p.next
+	a.tell(r, pageSame, p.compared.Objects)
+	if c.behind == "" {
+		if !c.differed {
+			c.mended, c.mendPause = time.Time{}, auditMend
+		}
+		c.differed = false
+		a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
+	}
+}
+
+// differs tells what differs, and has the lane listed again unless that has not helped before. The page is looked at
+// again when it was.
+func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []divergence.Difference) {
+	log := r.writer.log.With(zap.Stringer("at", p.state.RV()))
+	for i, d := range differences {
+		a.lanes.metrics.SelfAuditDiffered(r.Resource.GVR, r.Encoding.Name(), string(d.Kind))
+		if i < auditLogged {
+			log.Warn("the self-audit found an object that is not as the upstream has it", zap.Stringer("difference", d))
+		}
+	}
+	a.tell(r, pageDifferent, p.compared.Objects)
+	c.doubtful, c.looks, c.differed = nil, 0, true
+	mend := time.Since(c.mended) > c.mendPause
+	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mend))
+	if !mend {
+		c.behind = p.next
+		return
+	}
+	if !c.mended.IsZero() { // and no pass since then found all the same
+		c.mendPause = min(2*c.mendPause, auditMendLongest)
+	}
+	c.mended, c.due = time.Now(), time.Now().Add(min(auditConfirm, a.interval))
+	a.lanes.metrics.SelfAuditMended(r.Resource.GVR, r.Encoding.Name())
+	r.writer.contradict(errAudited)
+}
+
+// isListedFrom tells whether the upstream is of the version that the lane was listed from.
+func (w *writer) isListedFrom(ctx context.Context) bool {
+	listed := w.told.Load()
+	return listed != nil && w.versions.since(ctx, time.Now()) == *listed
+}

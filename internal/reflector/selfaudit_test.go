@@ -1,0 +1,176 @@
+package reflector
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// auditing runs a test with a lane of some objects that is compared with the upstream once in an hour.
+func auditing(t *testing.T, objects int, memory Memory, test func(*testing.T, *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, Config{SelfAudit: time.Hour, Memory: memory})
+		for i := range objects {
+			r.Put(fmt.Sprintf("ns/%04d", i), "value")
+		}
+		r.synced(t)
+		test(t, r)
+	})
+}
+
+// lying has the upstream answer lists with a text in the place of another.
+func (r *rig) lying(text, instead string) {
+	r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
+		truth := httptest.NewRecorder()
+		r.Truth(truth, q)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(bytes.ReplaceAll(truth.Body.Bytes(), []byte(text), []byte(instead)))
+	})
+}
+
+// compared is how many objects were looked at.
+func (r *rig) compared() int {
+	r.audits.Lock()
+	defer r.audits.Unlock()
+	return r.audits.objects
+}
+
+// kinds are those of the differences.
+func (r *rig) kinds() []string {
+	r.audits.Lock()
+	defer r.audits.Unlock()
+	return slices.Clone(r.audits.kinds)
+}
+
+// results counts what became of pages.
+func (r *rig) results() map[string]int {
+	r.audits.Lock()
+	defer r.audits.Unlock()
+	all := map[string]int{}
+	for _, page := range r.audits.pages {
+		all[page]++
+	}
+	return all
+}
+
+// TestAuditIsSpread: a lane is compared once in the interval, page by page, each at an exact version.
+func TestAuditIsSpread(t *testing.T) {
+	auditing(t, 1200, nil, func(t *testing.T, r *rig) {
+		filled := r.Asked(testkit.AskList)
+		elapse(50 * time.Minute)
+		if got := r.results(); got[pageSame] < 2 || got[pageSame] > 3 || r.compared() > 1200 {
+			t.Errorf("%v, %d objects in the first hour", got, r.compared())
+		}
+		elapse(24 * time.Hour)
+		if passes := r.audits.passes.Load(); passes < 23 || passes > 26 || r.compared() < 1200*int(passes) {
+			t.Errorf("%d passes over %d objects in a day", passes, r.compared())
+		}
+		if got := r.results(); len(got) != 1 || r.relisted.Load() != 0 {
+			t.Errorf("%v, listed again %d times", got, r.relisted.Load())
+		}
+		for _, q := range r.Requests(testkit.AskList)[filled:] {
+			query := q.URL.Query()
+			if query.Get("limit") != "500" || (query.Get("resourceVersionMatch") != "Exact") == (query.Get("continue") == "") {
+				t.Fatalf("asked for %s", q.URL)
+			}
+		}
+	})
+}
+
+// TestAuditMendsOnce: what differs twice is mended, and not again and again where that does not help.
+func TestAuditMendsOnce(t *testing.T) {
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lying("value", "valve")
+		for r.audits.mended.Load() == 0 {
+			elapse(time.Second)
+		}
+		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || r.kinds()[0] != "content" || len(r.kinds()) != 20 {
+			t.Errorf("%v: %v", got, r.kinds())
+		}
+		r.Script(testkit.AskList, nil)
+		elapse(time.Minute)
+		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 {
+			t.Errorf("mended: %v, listed again %d times", got, r.relisted.Load())
+		}
+		// From now on it differs each time: the list says otherwise than the watch.
+		turn := 0
+		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
+			turn++
+			truth := httptest.NewRecorder()
+			r.Truth(truth, q)
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(bytes.ReplaceAll(truth.Body.Bytes(), []byte("value"), fmt.Appendf(nil, "v%04d", turn)))
+		})
+		elapse(3 * 24 * time.Hour)
+		if n := r.audits.mended.Load(); n < 3 || n > 12 {
+			t.Errorf("listed again %d times in three days", n)
+		}
+		warnings := slices.DeleteFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
+			return !strings.Contains(e.Message, "is not as the upstream has it")
+		})
+		if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings[0].ContextMap()["difference"]), `its object differs from byte`) {
+			t.Errorf("%d warnings", len(warnings))
+		}
+	})
+}
+
+// TestAuditForgetsWhatPasses: what differs once and is the same a moment later is not told as a difference.
+func TestAuditForgetsWhatPasses(t *testing.T) {
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lying("value", "valve")
+		for r.results()[pageDoubtful] == 0 {
+			elapse(time.Second)
+		}
+		r.Script(testkit.AskList, nil)
+		elapse(time.Minute)
+		if got := r.results(); got[pageSame] != 1 || got[pageDifferent] != 0 || r.relisted.Load() != 0 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestAuditLeavesTheUpstreamAlone: one that has no time is asked ever less often; and not at all while memory is short
+// or nobody answers.
+func TestAuditLeavesTheUpstreamAlone(t *testing.T) {
+	auditing(t, 5_000, nil, func(t *testing.T, r *rig) {
+		r.Script(testkit.AskList, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
+		before := r.Asked(testkit.AskList)
+		elapse(3 * time.Hour)
+		if asked := r.Asked(testkit.AskList) - before; asked < 3 || asked > 9 {
+			t.Errorf("asked %d times in three hours", asked)
+		}
+		r.Script(testkit.AskList, nil)
+		elapse(2 * time.Hour)
+		if got := r.results(); got[pageSame] < 5 {
+			t.Errorf("%v after that", got)
+		}
+		r.SetOffline(true)
+		elapse(time.Minute)
+		before = r.Asked(testkit.AskList)
+		elapse(time.Hour)
+		if asked := r.Asked(testkit.AskList) - before; asked != 0 {
+			t.Errorf("asked %d times while it is away", asked)
+		}
+		r.SetOffline(false)
+	})
+	memory := new(someMemory)
+	memory.left.Store(1 << 40)
+	auditing(t, 20, memory, func(t *testing.T, r *rig) {
+		memory.left.Store(1 << 20)
+		elapse(5 * time.Hour)
+		if got := r.results(); len(got) != 0 {
+			t.Errorf("%v without memory", got)
+		}
+	})
+}
