@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/top"
+	"github.com/listfacade/listfacade/internal/verify"
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
@@ -26,8 +27,17 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process where it is
 	if err := command().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "listfacade:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode is 1, or what the error says.
+func exitCode(err error) int {
+	var coded interface{ ExitCode() int }
+	if errors.As(err, &coded) {
+		return coded.ExitCode()
+	}
+	return 1
 }
 
 func command() *cobra.Command {
@@ -75,7 +85,7 @@ func command() *cobra.Command {
 			return err
 		},
 	})
-	root.AddCommand(top.Command())
+	root.AddCommand(top.Command(), verify.Command())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

@@ -1,0 +1,138 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/listfacade/listfacade/internal/divergence"
+)
+
+// list is a page as it was sent: objects are parts of it.
+type list struct {
+	version, next string // the resourceVersion, and the token of the next page
+	objects       []divergence.Object
+	bytes         int // of the objects
+}
+
+// readers read a page in an encoding.
+var readers = map[string]func([]byte) (list, error){"json": readJSON, "protobuf": readProtobuf}
+
+// add adds an object.
+func (l *list) add(namespace, name, version string, content []byte) {
+	key := name
+	if namespace != "" {
+		key = namespace + "/" + name
+	}
+	l.bytes += len(content)
+	l.objects = append(l.objects, divergence.Object{
+		Key: key, Version: version, Append: func(dst []byte, _ string) []byte { return append(dst, content...) },
+	})
+}
+
+func readJSON(body []byte) (list, error) {
+	var page struct {
+		Metadata struct{ ResourceVersion, Continue string }
+		Items    []json.RawMessage
+	}
+	if err := json.Unmarshal(body, &page); err != nil {
+		return list{}, fmt.Errorf("read a list: %w", err)
+	}
+	l := list{version: page.Metadata.ResourceVersion, next: page.Metadata.Continue}
+	for _, item := range page.Items {
+		var object struct {
+			Metadata struct{ Namespace, Name, ResourceVersion string }
+		}
+		if err := json.Unmarshal(item, &object); err != nil {
+			return list{}, fmt.Errorf("read an object: %w", err)
+		}
+		l.add(object.Metadata.Namespace, object.Metadata.Name, object.Metadata.ResourceVersion, item)
+	}
+	return l, nil
+}
+
+// protobufMagic begins every protobuf body of Kubernetes.
+const protobufMagic = "k8s\x00"
+
+var errProtobuf = errors.New("it is no list in protobuf")
+
+// readProtobuf reads a list of any kind: runtime.Unknown has the message in field 2; there, field 1 is metadata and
+// field 2 the objects, whose field 1 is metadata.
+func readProtobuf(body []byte) (list, error) {
+	envelope, ok := bytes.CutPrefix(body, []byte(protobufMagic))
+	if !ok {
+		return list{}, errProtobuf
+	}
+	var l list
+	var failed error
+	read := func(number protowire.Number, value []byte) {
+		switch number {
+		case 1:
+			failed = errors.Join(failed, fields(value, func(n protowire.Number, text []byte) {
+				if n == 2 {
+					l.version = string(text)
+				} else if n == 3 {
+					l.next = string(text)
+				}
+			}))
+		case 2:
+			failed = errors.Join(failed, l.addProtobuf(value))
+		}
+	}
+	err := fields(envelope, func(number protowire.Number, value []byte) {
+		if number == 2 {
+			failed = errors.Join(failed, fields(value, read))
+		}
+	})
+	return l, errors.Join(err, failed)
+}
+
+func (l *list) addProtobuf(object []byte) error {
+	var namespace, name, version string
+	var failed error
+	err := fields(object, func(number protowire.Number, meta []byte) {
+		if number != 1 {
+			return
+		}
+		failed = fields(meta, func(n protowire.Number, text []byte) {
+			switch n {
+			case 1:
+				name = string(text)
+			case 3:
+				namespace = string(text)
+			case 6:
+				version = string(text)
+			}
+		})
+	})
+	l.add(namespace, name, version, object)
+	return errors.Join(err, failed)
+}
+
+// fields calls each with the fields of a message that are strings, bytes or messages.
+func fields(message []byte, each func(protowire.Number, []byte)) error {
+	for len(message) > 0 {
+		number, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return errProtobuf
+		}
+		message = message[n:]
+		if kind != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, kind, message); n < 0 {
+				return errProtobuf
+			}
+			message = message[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return errProtobuf
+		}
+		each(number, value)
+		message = message[n:]
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"github.com/listfacade/listfacade/internal/divergence"
+)
+
+// pages reads a collection of one server at one exact version, page by page.
+type pages struct {
+	server   *server
+	encoding string
+	path     string
+	version  string
+	limit    int
+
+	bytes int64
+	err   error // why it ended before its end
+}
+
+// all yields the objects, in the server's order.
+func (p *pages) all(ctx context.Context) func(func(divergence.Object) bool) {
+	return func(yield func(divergence.Object) bool) {
+		token := ""
+		for {
+			l, err := p.page(ctx, token)
+			if err != nil {
+				p.err = err
+				return
+			}
+			p.bytes += int64(l.bytes)
+			for _, o := range l.objects {
+				if !yield(o) {
+					return
+				}
+			}
+			if token = l.next; token == "" {
+				return
+			}
+		}
+	}
+}
+
+func (p *pages) page(ctx context.Context, token string) (list, error) {
+	query := url.Values{"limit": {strconv.Itoa(p.limit)}}
+	if token == "" {
+		query.Set("resourceVersion", p.version)
+		query.Set("resourceVersionMatch", "Exact")
+	} else {
+		query.Set("continue", token)
+	}
+	body, err := p.server.get(ctx, p.path, query, accepts[p.encoding])
+	if err != nil {
+		return list{}, err
+	}
+	l, err := readers[p.encoding](body)
+	switch {
+	case err != nil:
+		return list{}, fmt.Errorf("%s: %w", p.server.name, err)
+	case l.version != p.version:
+		return list{}, fmt.Errorf("%s answers at resourceVersion %q instead of %q", p.server.name, l.version, p.version)
+	case l.next != "" && len(l.objects) == 0:
+		return list{}, fmt.Errorf("%s: %w", p.server.name, errors.New("a page without objects is not the last"))
+	}
+	return l, nil
+}

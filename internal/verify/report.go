@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// report is what is written: a line for each resource and encoding, and below it what differs.
+type report struct {
+	out                              io.Writer
+	shown                            int
+	begun                            bool
+	equal, different, failed, missed int
+	objects                          int
+}
+
+func newReport(out io.Writer, shown int) *report { return &report{out: out, shown: shown} }
+
+const line = "%-9s %-9s %10s %12s %10s %9s  %s\n"
+
+// add writes what came of a resource in an encoding. It fails where nothing can be written.
+func (r *report) add(o outcome) error {
+	if !r.begun {
+		r.begun = true
+		if _, err := fmt.Fprintf(r.out, line, "RESULT", "ENCODING", "VERSION", "BYTES", "OBJECTS", "DIFFERENT", "RESOURCE"); err != nil {
+			return err
+		}
+	}
+	result := "equal"
+	switch {
+	case o.err != nil:
+		result = "unknown"
+		r.failed++
+	case o.skipped:
+		result = "none"
+		r.missed++
+	case o.compared.Different > 0:
+		result = "different"
+		r.different++
+	default:
+		r.equal++
+	}
+	r.objects += o.compared.Objects
+	name := fmt.Sprintf("%s (%s)", o.resource.GroupResource(), o.resource.Version)
+	objects, different, bytes := strconv.Itoa(o.compared.Objects), strconv.Itoa(o.compared.Different), strconv.FormatInt(o.bytes, 10)
+	if o.err != nil || o.skipped {
+		objects, different, bytes = "-", "-", "-"
+	}
+	if _, err := fmt.Fprintf(r.out, line, result, o.encoding, o.version, bytes, objects, different, name); err != nil {
+		return err
+	}
+	return r.details(o)
+}
+
+// details writes what differs, or why nothing is known.
+func (r *report) details(o outcome) error {
+	if o.err != nil {
+		return r.note(o.err)
+	}
+	for _, d := range o.differences {
+		if _, err := fmt.Fprintf(r.out, "    %s\n", d); err != nil {
+			return err
+		}
+	}
+	if more := o.compared.Different - len(o.differences); more > 0 {
+		_, err := fmt.Fprintf(r.out, "    and %d more\n", more)
+		return err
+	}
+	return nil
+}
+
+func (r *report) note(err error) error {
+	_, failed := fmt.Fprintf(r.out, "    %s\n", strconv.QuoteToGraphic(err.Error()))
+	return failed
+}
+
+// end writes the sum, and says what comes of it.
+func (r *report) end() error {
+	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d unknown, %d without the encoding; %d objects\n", r.equal, r.different, r.failed, r.missed, r.objects)
+	switch {
+	case err != nil:
+		return &Error{Err: err}
+	case r.different > 0:
+		return &Error{Err: errDifferent}
+	case r.failed > 0:
+		return &Error{Err: errIncomplete}
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/divergence"
+)
+
+const (
+	// attempts is how often a resource is compared whose version is forgotten meanwhile.
+	attempts = 3
+	// fillWait is how long the facade may take to have read a resource.
+	fillWait = 5 * time.Minute
+	// pause is the time between two looks whether it has.
+	pause = 500 * time.Millisecond
+)
+
+// Run compares the two and writes a table of what it has compared, and what differs. It returns an *Error unless all is
+// equal.
+func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.Writer) error {
+	if err := o.validate(); err != nil {
+		return &Error{Err: err}
+	}
+	v := &verification{options: o, report: newReport(out, o.Shown)}
+	var err error
+	if v.facade, err = newServer("the facade", facade); err != nil {
+		return &Error{Err: err}
+	}
+	defer v.facade.client.CloseIdleConnections()
+	if v.upstream, err = newServer("kube-apiserver", upstream); err != nil {
+		return &Error{Err: err}
+	}
+	defer v.upstream.client.CloseIdleConnections()
+	all, incomplete, err := discovered(upstream, o.Resources)
+	if err != nil {
+		return &Error{Err: fmt.Errorf("ask kube-apiserver what it serves: %w", err)}
+	}
+	if incomplete != nil && len(o.Resources) == 0 {
+		v.report.failed++
+		v.report.note(incomplete)
+	}
+	for _, r := range all {
+		for _, encoding := range o.Encodings {
+			if err := v.compare(ctx, r, encoding); err != nil {
+				return &Error{Err: err}
+			}
+		}
+	}
+	return v.report.end()
+}
+
+// verification is one run.
+type verification struct {
+	facade, upstream *server
+	options          Options
+	report           *report
+}
+
+// outcome is what came of one resource in one encoding.
+type outcome struct {
+	resource    resource
+	encoding    string
+	version     string
+	bytes       int64
+	compared    divergence.Compared
+	differences []divergence.Difference // as many as are shown
+	skipped     bool                    // it has not got the encoding
+	err         error                   // it could not be compared
+}
+
+// compare compares a resource in an encoding. It fails where nothing more can be compared, or written.
+func (v *verification) compare(ctx context.Context, r resource, encoding string) error {
+	var o outcome
+	for range attempts {
+		o = v.once(ctx, r, encoding)
+		if !hasCode(o.err, http.StatusGone, http.StatusGatewayTimeout) {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if encoding == "protobuf" && hasCode(o.err, http.StatusNotAcceptable) {
+		o.skipped, o.err = true, nil
+	}
+	if hasCode(o.err, http.StatusForbidden) {
+		o.err = fmt.Errorf("the right to list %s is lacking: %w", r.GroupResource(), o.err)
+	}
+	return v.report.add(o)
+}
+
+// once compares both at one version: one that the facade is at, so that it answers from its cache.
+func (v *verification) once(ctx context.Context, r resource, encoding string) outcome {
+	o := outcome{resource: r, encoding: encoding}
+	if o.version, o.err = v.version(ctx, r, encoding); o.err != nil {
+		return o
+	}
+	ours := &pages{server: v.facade, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
+	theirs := &pages{server: v.upstream, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
+	whole := func() bool { return theirs.err == nil }
+	o.compared, o.err = divergence.Compare([]string{"object"}, ours.all(ctx), theirs.all(ctx), whole, func(d divergence.Difference) {
+		if r.isSecret() {
+			d.Hide()
+		}
+		if len(o.differences) < v.options.Shown {
+			o.differences = append(o.differences, d)
+		}
+	})
+	// A side that broke off lacks what the other has, which says nothing.
+	if err := errors.Join(ours.err, theirs.err); err != nil {
+		o.err = err
+	}
+	o.bytes = theirs.bytes
+	return o
+}
+
+// nothing selects the one name that no object is likely to have, so that a list is short.
+const nothing = "metadata.name=listfacade.verify"
+
+// version is what the facade's cache is at. A resource that is not cached yet is, by then.
+func (v *verification) version(ctx context.Context, r resource, encoding string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fillWait)
+	defer cancel()
+	for {
+		body, err := v.facade.get(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
+		if err == nil {
+			l, err := readers[encoding](body)
+			if err == nil && l.version == "" {
+				err = errors.New("its lists have no resourceVersion")
+			}
+			return l.version, err
+		}
+		if !hasCode(err, http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+			return "", err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", err
+		}
+	}
+}
