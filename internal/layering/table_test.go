@@ -36,7 +36,9 @@ var rooms = []room{
 	{dir: "internal/upstream", ours: []string{"internal/wire"}},
 	// selectors: a lane scans its kind's selectable fields; fresh: it tells the proofs what happens to a lane
 	// (docs/adr/0007-who-learns-a-kind.md).
-	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "cache", "selectors"}},
+	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/snapshot", "cache", "selectors"}},
+	// It writes what it is given.
+	{dir: "internal/snapshot", never: pure},
 	// It is told what both sides have.
 	{dir: "internal/divergence", never: pure},
 	// What it needs of an upstream and of a lane it declares, so that proofs are tried out without either.

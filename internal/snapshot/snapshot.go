@@ -1,0 +1,215 @@
+package snapshot
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	magic       = "listfacade snapshot 1\n"
+	headerLimit = 64 << 10
+	trailerSize = 8 + sha256.Size
+	// windowLimit bounds the memory that a file makes its reader take.
+	windowLimit = 16 << 20
+)
+
+// ErrBroken says that a file is not a whole snapshot of this format.
+var ErrBroken = errors.New("the file is no whole snapshot")
+
+// ErrOpen says that others than the file's owner may read or write it.
+var ErrOpen = errors.New("others than its owner may read or write the file")
+
+// Header says what a snapshot is of. All of it has to be what the lane is that takes it.
+type Header struct {
+	Cluster  string // the UID of the namespace kube-system
+	Resource string // group, version and resource
+	Encoding string
+	Accept   string // how the frames were asked for
+	Upstream string // the version of kube-apiserver
+	// Definition and Generation are those of a custom resource.
+	Definition string
+	Generation int64
+	// Base is the resourceVersion of the content, RV that of the last event behind it, or later.
+	Base, RV uint64
+	Objects  int // of the content
+	Events   int // behind it
+	Taken    time.Time
+}
+
+// Write writes the snapshot of a name into a directory, which is made where it is missing. The content is what frames
+// writes. There is nothing new when it fails.
+func Write(dir, name string, h Header, frames func(io.Writer) error) (err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, "."+name+".*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = file.Close()
+			_ = os.Remove(file.Name())
+		}
+	}()
+	if err := write(file, h, frames); err != nil {
+		return err
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), filepath.Join(dir, name))
+}
+
+// Suffix ends the names of snapshots.
+const Suffix = ".snapshot"
+
+// Keep removes the snapshots of a directory that are not to be kept, and what writers left that did not come to an end.
+func Keep(dir string, keep func(name string) bool) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if keep(name) || !strings.HasSuffix(strings.TrimRight(name, "0123456789."), Suffix) {
+			continue
+		}
+		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+	}
+	return err
+}
+
+// summed counts and digests what is written.
+type summed struct {
+	to   io.Writer
+	sum  hash.Hash
+	size uint64
+}
+
+// Write implements io.Writer.
+func (s *summed) Write(p []byte) (int, error) {
+	n, err := s.to.Write(p)
+	s.sum.Write(p[:n])
+	s.size += uint64(n) //nolint:gosec // never below 0
+	return n, err
+}
+
+func write(to io.Writer, h Header, frames func(io.Writer) error) error {
+	text, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	s := &summed{to: to, sum: sha256.New()}
+	head := binary.BigEndian.AppendUint32([]byte(magic), uint32(len(text))) //nolint:gosec // some hundred bytes
+	if _, err := s.Write(append(head, text...)); err != nil {
+		return err
+	}
+	packed, err := zstd.NewWriter(s, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(frames(packed), packed.Close()); err != nil {
+		return err
+	}
+	_, err = to.Write(trailer(s.sum, s.size))
+	return err
+}
+
+// trailer ends a file of which so many bytes were digested.
+func trailer(sum hash.Hash, size uint64) []byte {
+	length := binary.BigEndian.AppendUint64(nil, size)
+	sum.Write(length)
+	return sum.Sum(length)
+}
+
+// Snapshot is one that is read. It is closed by who has it.
+type Snapshot struct {
+	Header
+	io.Reader // of the frames
+	file      *os.File
+	unpacking *zstd.Decoder
+}
+
+// Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken or ErrOpen.
+func Open(path string) (*Snapshot, error) {
+	file, err := os.Open(path) //nolint:gosec // an operator has named the directory
+	if err != nil {
+		return nil, err
+	}
+	s, err := read(file)
+	if err != nil {
+		_ = file.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close implements io.Closer.
+func (s *Snapshot) Close() error {
+	s.unpacking.Close()
+	return s.file.Close()
+}
+
+func read(file *os.File) (*Snapshot, error) {
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, ErrBroken
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, ErrOpen
+	}
+	s := &Snapshot{file: file}
+	s.Header, s.unpacking, err = decode(file, info.Size())
+	if err == nil {
+		s.Reader = s.unpacking.IOReadCloser()
+	}
+	return s, err
+}
+
+// decode looks at a whole file, and returns what its frames are read from.
+func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err error) {
+	begin := int64(len(magic) + 4)
+	if size < begin+trailerSize {
+		return h, nil, fmt.Errorf("%w: it has %d bytes", ErrBroken, size)
+	}
+	content := size - trailerSize
+	sum, end := sha256.New(), make([]byte, trailerSize)
+	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, content+8)); err != nil {
+		return h, nil, err
+	}
+	if _, err := file.ReadAt(end, content); err != nil {
+		return h, nil, err
+	}
+	if binary.BigEndian.Uint64(end) != uint64(content) || string(sum.Sum(nil)) != string(end[8:]) { //nolint:gosec // never below 0
+		return h, nil, fmt.Errorf("%w: its length or its checksum is another", ErrBroken)
+	}
+	head := make([]byte, begin)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return h, nil, err
+	}
+	length := int64(binary.BigEndian.Uint32(head[len(magic):]))
+	if string(head[:len(magic)]) != magic || length > headerLimit || begin+length > content {
+		return h, nil, fmt.Errorf("%w: it is of another format", ErrBroken)
+	}
+	if err := json.NewDecoder(io.NewSectionReader(file, begin, length)).Decode(&h); err != nil {
+		return h, nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	frames, err = zstd.NewReader(io.NewSectionReader(file, begin+length, content-begin-length),
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
+	return h, frames, err
+}

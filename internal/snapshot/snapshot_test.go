@@ -1,0 +1,142 @@
+package snapshot
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var header = Header{Cluster: "uid", Resource: "v1/pods", Encoding: "json", Upstream: "v1.37.1", Base: 5, RV: 9, Objects: 1, Events: 2, Taken: time.Unix(1e9, 0).UTC()}
+
+const frames = "{\"type\":\"ADDED\"}\n"
+
+func written(t testing.TB) (dir string, content []byte) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "made")
+	for range 2 { // the second takes the place of the first
+		if err := Write(dir, "pods", header, func(w io.Writer) error { _, err := io.WriteString(w, frames); return err }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "pods"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, content
+}
+
+func TestRoundTrip(t *testing.T) {
+	dir, _ := written(t)
+	s, err := Open(filepath.Join(dir, "pods"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(s)
+	if err != nil || string(got) != frames {
+		t.Errorf("%q, %v", got, err)
+	}
+	if diff := cmp.Diff(header, s.Header); diff != "" {
+		t.Error(diff)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "pods"): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+// TestFailedWrite leaves what was there, and nothing else.
+func TestFailedWrite(t *testing.T) {
+	dir, before := written(t)
+	failure := errors.New("failure")
+	if err := Write(dir, "pods", header, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	if now, err := os.ReadFile(filepath.Join(dir, "pods")); err != nil || !bytes.Equal(now, before) || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestKeep removes what is not to be kept, and nothing that is no snapshot.
+func TestKeep(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"pods.v1.snapshot", "nodes.v1.snapshot", ".pods.v1.snapshot.123", "notes.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Keep(dir, func(name string) bool { return name == "pods.v1.snapshot" }); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
+		t.Errorf("%v", left)
+	}
+	if err := Keep(filepath.Join(dir, "none"), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBroken: a file of which a byte is missing, added or changed, wherever it is, is refused.
+func TestBroken(t *testing.T) {
+	_, whole := written(t)
+	refused := func(name string, content []byte) {
+		t.Helper()
+		if _, _, err := decode(bytes.NewReader(content), int64(len(content))); !errors.Is(err, ErrBroken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for i := range whole {
+		refused("shorter", whole[:i])
+		changed := bytes.Clone(whole)
+		changed[i] ^= 1
+		refused("changed", changed)
+	}
+	refused("longer", append(bytes.Clone(whole), 0))
+	path := filepath.Join(t.TempDir(), "open")
+	if err := os.WriteFile(path, whole, 0o644); err != nil { //nolint:gosec // that is the point
+		t.Fatal(err)
+	}
+	if _, err := Open(path); !errors.Is(err, ErrOpen) {
+		t.Error(err)
+	}
+	if _, err := Open(filepath.Dir(path)); !errors.Is(err, ErrBroken) {
+		t.Error(err)
+	}
+}
+
+// FuzzDecode: whatever stands in a file, with a checksum that is right, it is read or refused.
+func FuzzDecode(f *testing.F) {
+	var b bytes.Buffer
+	if err := write(&b, header, func(w io.Writer) error { _, err := io.WriteString(w, strings.Repeat(frames, 9)); return err }); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.Bytes()[:b.Len()-trailerSize])
+	f.Add([]byte(magic + "\x00\x00\x00\x02{}"))
+	f.Add([]byte(magic + "\xff\xff\xff\xff{}"))
+	f.Fuzz(func(_ *testing.T, content []byte) {
+		sum := sha256.New()
+		sum.Write(content)
+		sealed := append(bytes.Clone(content), trailer(sum, uint64(len(content)))...)
+		_, unpacking, err := decode(bytes.NewReader(sealed), int64(len(sealed)))
+		if err == nil {
+			_, _ = io.CopyN(io.Discard, unpacking, 1<<20)
+			unpacking.Close()
+		}
+	})
+}
