@@ -119,6 +119,9 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.BoolVar(&c.BridgeGaps, "bridge-gaps", c.BridgeGaps,
 		"when kube-apiserver has lost what followed, as after its restart, tell watches what has changed by its next list; without "+
 			"it they end with 410, as kube-apiserver's do, and their clients list again")
+	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
+		"`directory` of this process alone, where it leaves at its end what it has cached, in plain, so that after a restart clients go on "+
+			"where they were instead of listing everything; nowhere when empty")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
 		"in what time all that is cached is compared with kube-apiserver once, page by page; what differs is logged, counted and read anew; "+
 			"0 turns it off")

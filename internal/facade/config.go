@@ -74,6 +74,8 @@ type Config struct {
 	LaneIdle, MaxStaleness time.Duration
 	// BridgeGaps has watches go on when kube-apiserver has lost what followed, by what the next list has in another way.
 	BridgeGaps bool
+	// SnapshotDir is a directory where what is cached is left at the end, for the next process; empty for nowhere.
+	SnapshotDir string
 	// SelfAuditInterval is in what time all that is cached is compared with kube-apiserver once; 0 is never.
 	SelfAuditInterval time.Duration
 	// SelfAuditShare is how many times as long as a page has taken kube-apiserver is left alone after it; 0 is 20. It has

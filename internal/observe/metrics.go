@@ -50,10 +50,10 @@ func NewMetrics(sources Sources) *Metrics {
 		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
 	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
-	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream or peer.", "source")
 	m.gaps = counter("upstream_gaps_total",
 		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
 		"group", "resource", "outcome")
+	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream, peer or snapshot.", "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
@@ -76,7 +76,7 @@ func (m *Metrics) begin() {
 	for _, result := range []string{"same", "different", "doubtful", "unsure", "failed"} {
 		m.selfAudit.pages.WithLabelValues(result)
 	}
-	for _, source := range []string{"upstream", "peer"} {
+	for _, source := range []string{"upstream", "peer", "snapshot"} {
 		m.fills.WithLabelValues(source)
 	}
 	for _, plugin := range []string{"buffered", "log"} {

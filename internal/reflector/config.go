@@ -36,6 +36,9 @@ type Config struct {
 	SelfAudit time.Duration
 	// SelfAuditShare is how many times as long as a page has taken none is asked for after it; 0 is 20.
 	SelfAuditShare int
+	// SnapshotDir is where lanes leave snapshots for the next process, and take those of the one before; empty for
+	// nowhere.
+	SnapshotDir string
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
 }

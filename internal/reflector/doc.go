@@ -9,6 +9,8 @@
 //     (docs/adr/0017-lanes-are-filled-by-pages.md);
 //   - where there are peers, the first list of a lane is one of theirs, if the upstream confirms that it has been at
 //     its version, and the watch is the upstream's all the same (warm.go, docs/adr/0020-facades-read-facades.md);
+//   - where the process before has left a snapshot of the lane that the upstream confirms, the lane goes on from that,
+//     history included; at the end each lane leaves one (restore.go, docs/adr/0024-lanes-leave-snapshots.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane

@@ -91,8 +91,10 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 // Run stops lanes that became idle and trims the others, until the context ends; then it stops all lanes and returns
 // when their goroutines have ended. ready is called when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes are there until they have left their snapshots
+	defer end()
 	l.mu.Lock()
-	l.life = ctx
+	l.life = life
 	l.mu.Unlock()
 	ready()
 	if a := newAuditor(l); a != nil {
@@ -113,7 +115,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		case <-outage.C:
 			l.seekEnd(ctx)
 		case <-ctx.Done():
-			l.stopAll()
+			l.stopAll(end)
 			return
 		}
 	}
@@ -207,6 +209,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.bridges = l.versions, l.clusters, &l.met, l.config.BridgeGaps
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
+	r.writer.snapshotDir = l.config.SnapshotDir
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())
@@ -274,15 +277,14 @@ func (l *Lanes) remove(r *Reflector) bool {
 	return idle
 }
 
-func (l *Lanes) stopAll() {
+func (l *Lanes) stopAll(end context.CancelFunc) {
 	l.mu.Lock()
 	l.life = nil
 	all := l.reflectors
 	l.reflectors = map[laneKey]*Reflector{}
 	l.mu.Unlock()
-	for _, r := range all {
-		r.cancel()
-	}
+	l.snapshots(all)
+	end()
 	for _, r := range all {
 		r.stop()
 	}

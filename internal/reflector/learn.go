@@ -81,7 +81,7 @@ func (w *writer) description() wire.Description {
 func (w *writer) newListWatch() *listWatch {
 	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
 	return &listWatch{
-		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(), framing: encoding.Framing(), ask: ask,
+		client: w.client, resource: w.reflector.Resource, kind: kind, about: w.description(), defined: w.discovered.definition, framing: encoding.Framing(), ask: ask,
 		reader: encoding.Reader(w.description(), ask, pathsOf(kind)),
 	}
 }

@@ -19,6 +19,7 @@ type listWatch struct {
 	resource upstream.Resource
 	kind     *selectors.Kind  // of the resource
 	about    wire.Description // of it
+	defined  definition       // of a custom resource
 	framing  wire.Framing
 	ask      wire.Ask
 	reader   wire.Reader

@@ -160,10 +160,14 @@ func (p *auditPage) span() cache.Span {
 
 // note keeps a difference. What is in secrets is nobody's to read, should an operator have them cached.
 func (p *auditPage) note(d divergence.Difference) {
-	if p.reflector.Resource.GVR == corev1.SchemeGroupVersion.WithResource("secrets") {
+	if isSecret(p.reflector.Resource) {
 		d.Hide()
 	}
 	p.differences = append(p.differences, d)
+}
+
+func isSecret(r upstream.Resource) bool {
+	return r.GVR == corev1.SchemeGroupVersion.WithResource("secrets")
 }
 
 // keyOf is an object's key in a lane.

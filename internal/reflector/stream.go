@@ -40,7 +40,8 @@ type stream struct {
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
-	until   time.Time // when its time is over
+	until   time.Time  // when its time is over
+	ahead   chan ahead // has the first step, where that is read ahead; nil when it was not, or was taken
 }
 
 // earlyEnd is how much earlier than it was asked to a watch may end because its time is over.
@@ -57,6 +58,15 @@ func (s *stream) close() {
 
 // next reads one step. io.EOF is a clean end; an ERROR frame is a *StatusError.
 func (s *stream) next() (step, error) {
+	if s.ahead != nil {
+		first := <-s.ahead
+		s.ahead = nil
+		return first.step, first.err
+	}
+	return s.read()
+}
+
+func (s *stream) read() (step, error) {
 	line, err := s.frames.Next()
 	if err != nil {
 		return step{}, err

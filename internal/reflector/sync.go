@@ -35,6 +35,12 @@ const initialWait = 10 * time.Second
 // watch that goes on from there, or nil when none is open yet. An epoch goes on if its events are all that is missing
 // (bridge).
 func (w *writer) sync(ctx context.Context) (*stream, error) {
+	if open, err := w.restore(ctx); open != nil || err != nil {
+		if err == nil {
+			w.metrics.Filled("snapshot")
+		}
+		return open, err
+	}
 	if open, err := w.warm(ctx); open != nil || err != nil {
 		if err == nil {
 			w.metrics.Filled("peer")

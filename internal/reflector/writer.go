@@ -19,24 +19,25 @@ import (
 // writer fills one lane: it syncs, watches, resumes, and lists again when the upstream says 410. It is the lane's only
 // writer.
 type writer struct {
-	client    *upstream.Client
-	reflector *Reflector
-	metrics   Metrics
-	log       *zap.Logger
-	versions  *identity
-	clusters  *identity
-	met       *atomic.Int64 // by all lanes: how often the upstream had another past than was told
-	fills     *fills
-	rooms     *rooms
-	memory    Memory
-	peers     *peers
-	pageBytes int64 // of a list, at most
-	most      int64 // bytes that the lane may take; 0 is any number
-	looked    int64 // how many bytes of a list there were when it was last looked whether it fits
-	streaming bool  // the upstream knows streaming lists; learned from its refusal
-	snapshots bool  // the upstream answers pages of a list from memory
-	pagedFrom int   // how many objects are filled page by page, at least
-	unpaged   bool  // the lane is filled by a streaming list all the same, because pages did not do
+	client      *upstream.Client
+	reflector   *Reflector
+	metrics     Metrics
+	log         *zap.Logger
+	versions    *identity
+	clusters    *identity
+	met         *atomic.Int64 // by all lanes: how often the upstream had another past than was told
+	fills       *fills
+	rooms       *rooms
+	memory      Memory
+	peers       *peers
+	snapshotDir string // of the snapshots of lanes; empty when there are none
+	pageBytes   int64  // of a list, at most
+	most        int64  // bytes that the lane may take; 0 is any number
+	looked      int64  // how many bytes of a list there were when it was last looked whether it fits
+	streaming   bool   // the upstream knows streaming lists; learned from its refusal
+	snapshots   bool   // the upstream answers pages of a list from memory
+	pagedFrom   int    // how many objects are filled page by page, at least
+	unpaged     bool   // the lane is filled by a streaming list all the same, because pages did not do
 
 	past              // what the lane shows, and when it is believed
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
