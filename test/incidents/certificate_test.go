@@ -34,7 +34,8 @@ func TestExpiredClientCertificate(t *testing.T) {
 	}
 	renew(lifetime)
 	config.TLSClientConfig = rest.TLSClientConfig{CAFile: cluster.CAFile, CertFile: files.cert, KeyFile: files.key}
-	run := suite.LaunchDelegating(t, testkit.WriteKubeconfig(t, config), suite.Unpacked, func(c *facade.Config) {
+	way := layWire(t, config)
+	run := suite.LaunchDelegating(t, way.kubeconfig, suite.Unpacked, func(c *facade.Config) {
 		c.RequestTimeout, c.Authentication.TokenTTL, c.Authorization.AllowedTTL = time.Second, time.Second, time.Second
 	})
 	run.AwaitReady(t)
@@ -52,6 +53,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)
 	renew(30 * 24 * time.Hour)
+	way.hangUp() // client-go does within five minutes of the file's change; handshakes read it
 	recent.gets(t, http.StatusOK)
 	m.passes(t, 16)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeRelistLoop"})

@@ -4,9 +4,6 @@ import (
 	"flag"
 	"os"
 	"testing"
-	"time"
-
-	"k8s.io/client-go/transport"
 
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -15,7 +12,6 @@ func TestMain(m *testing.M) {
 	// client-go notices a connection that is dead within two seconds instead of 45.
 	_ = os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "1")
 	_ = os.Setenv("HTTP2_PING_TIMEOUT_SECONDS", "1")
-	transport.CertCallbackRefreshDuration = time.Second // instead of five minutes
 	// Incidents wait for time to pass, most of theirs, and last as long as all of them on two processors otherwise.
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)

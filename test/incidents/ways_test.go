@@ -86,8 +86,9 @@ type wire struct {
 	kubeconfig string // of the facade's user, by this way
 
 	to    string
-	mu    sync.Mutex    // guards whole
+	mu    sync.Mutex    // guards what follows
 	whole chan struct{} // closed while bytes pass
+	hung  chan struct{} // closed when the connections of now are to end
 }
 
 // layWire leads to the shared cluster until the test ends.
@@ -101,7 +102,7 @@ func layWire(t *testing.T, config *rest.Config) *wire {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &wire{to: target.Host, whole: make(chan struct{})}
+	w := &wire{to: target.Host, whole: make(chan struct{}), hung: make(chan struct{})}
 	close(w.whole)
 	config = rest.CopyConfig(config)
 	config.Host = "https://" + listener.Addr().String()
@@ -136,7 +137,11 @@ func (w *wire) join(near net.Conn, over <-chan struct{}) {
 		}()
 	}
 	ended := 0
+	w.mu.Lock()
+	hung := w.hung
+	w.mu.Unlock()
 	select {
+	case <-hung:
 	case <-done:
 		ended++
 	case <-over:
@@ -172,6 +177,14 @@ func (w *wire) state() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.whole
+}
+
+// hangUp ends all connections.
+func (w *wire) hangUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	close(w.hung)
+	w.hung = make(chan struct{})
 }
 
 // cut loses the network.
