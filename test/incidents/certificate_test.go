@@ -36,7 +36,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	config.TLSClientConfig = rest.TLSClientConfig{CAFile: cluster.CAFile, CertFile: files.cert, KeyFile: files.key}
 	way := layWire(t, config)
 	run := suite.LaunchDelegating(t, way.kubeconfig, suite.Unpacked, func(c *facade.Config) {
-		c.RequestTimeout, c.Authentication.TokenTTL, c.Authorization.AllowedTTL = time.Second, time.Second, time.Second
+		c.Authentication.TokenTTL, c.Authorization.AllowedTTL = time.Second, time.Second
 	})
 	run.AwaitReady(t)
 	admin := adminOf(t)

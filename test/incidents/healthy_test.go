@@ -14,12 +14,12 @@ func TestHealthy(t *testing.T) {
 	s, path := newCrowd(t)
 	way := interpose(t)
 	run, other := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked), suite.StartFacade(t, suite.Cluster(t), suite.Unpacked)
-	m := watch(t, nil, run, other)
 	for _, f := range []*suite.Facade{run, other} {
 		recent, cached := startReaders(t, f.Config, path)
 		recent.gets(t, http.StatusOK)
 		cached.gets(t, http.StatusOK)
 	}
+	m := watch(t, nil, run, other)
 	begin := s.Put(t, suite.ConfigMaps, "a", "", "1")
 	w := s.Oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: path + "?watch=1"})
 	m.passes(t, 2)

@@ -20,10 +20,11 @@ func TestLaggingReplica(t *testing.T) {
 	way.answer(held.watches)
 	t.Cleanup(held.release)
 	quick, slow := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked), suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked)
-	o, m := operatorOf(slow, nil), watch(t, nil, quick, slow)
+	o := operatorOf(slow, nil)
 	for _, f := range []*suite.Facade{quick, slow} {
 		startReader(t, f.Config, path+"?resourceVersion=0", "kubelet/v1", readingSlowly).gets(t, http.StatusOK)
 	}
+	m := watch(t, nil, quick, slow)
 	held.hold()
 	last := uint64(0)
 	for range 16 {

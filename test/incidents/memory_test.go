@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit/suite"
@@ -37,8 +36,8 @@ func TestMemoryBudget(t *testing.T) {
 	makeLarge(t, s)
 	run, log := startProcess(t, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--memory-budget", memoryBudget, "--pack=off")
 	o, m := operatorOf(run, nil), watch(t, nil, run)
-	path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"
-	small := startReader(t, run.Config, suite.Collection(suite.ConfigMaps, s.Namespace)+"/small?resourceVersion=0", "kubelet/v1", readingSlowly)
+	path := suite.Collection(templates, s.Namespace) + "?resourceVersion=0"
+	small := startReader(t, run.Config, suite.Collection(templates, s.Namespace)+"/small?resourceVersion=0", "kubelet/v1", readingSlowly)
 	small.gets(t, http.StatusOK)
 	list := startReader(t, run.Config, path, "controller/v1", time.Second)
 	list.gets(t, http.StatusOK)
@@ -71,16 +70,16 @@ func makeLarge(t *testing.T, s *suite.Fixture) {
 	for i := range largeObjects {
 		content := make([]byte, largeObject*3/4)
 		_, _ = random.Read(content)
-		object := suite.NewObject(suite.ConfigMaps, fmt.Sprint("large-", i), "", base64.StdEncoding.EncodeToString(content))
 		writers.Go(func() error {
-			_, err := s.In(suite.ConfigMaps).Create(t.Context(), object, metav1.CreateOptions{})
-			return err
+			return createTemplate(t, s, fmt.Sprint("large-", i), base64.StdEncoding.EncodeToString(content))
 		})
 	}
 	if err := writers.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	s.Put(t, suite.ConfigMaps, "small", "", "1")
+	if err := createTemplate(t, s, "small", "1"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // dawdle asks for a list on so many connections, and reads only how the answers begin until let is called.

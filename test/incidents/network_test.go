@@ -20,10 +20,11 @@ func TestLostNetwork(t *testing.T) {
 	_, path := newCrowd(t)
 	way := layWire(t, suite.FacadeConfig(t, suite.Cluster(t)))
 	run := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.RequestTimeout = time.Second })
-	o, m := operatorOf(run, nil), watch(t, nil, run)
+	o := operatorOf(run, nil)
 	recent, old := startReaders(t, run.Config, path)
 	recent.gets(t, http.StatusOK)
 	old.gets(t, http.StatusOK)
+	m := watch(t, nil, run)
 	way.cut()
 	recent.gets(t, http.StatusGatewayTimeout)
 	testkit.Eventually(t, suite.Within, "/debug/requests shows who waits for the upstream", func() error {

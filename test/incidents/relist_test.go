@@ -19,9 +19,10 @@ func TestRelistLoop(t *testing.T) {
 	_, path := newCrowd(t)
 	way := interpose(t)
 	run := suite.StartFacadeBy(t, way.kubeconfig, suite.Unpacked)
-	o, m := operatorOf(run, nil), watch(t, nil, run)
+	o := operatorOf(run, nil)
 	r, _ := startReaders(t, run.Config, path)
 	r.gets(t, http.StatusOK)
+	m := watch(t, nil, run)
 	way.answer(forgetful)
 	way.cut()
 	testkit.Eventually(t, suite.Within, "it is listed again, again", func() error {

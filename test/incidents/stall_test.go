@@ -22,13 +22,17 @@ func TestStalledWatcher(t *testing.T) {
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
 		c.WriteTimeout, c.Slow.WatchLag = 2*time.Second, 500*time.Millisecond
 	})
-	o, m := operatorOf(run, nil), watch(t, nil, run)
-	path := suite.Collection(suite.ConfigMaps, s.Namespace)
+	o := operatorOf(run, nil)
+	path := suite.Collection(templates, s.Namespace)
+	if err := createTemplate(t, s, "large", "0"); err != nil {
+		t.Fatal(err)
+	}
 	startReader(t, run.Config, path+"?resourceVersion=0", "kubelet/v1", readingSlowly).gets(t, http.StatusOK)
-	begin := s.Put(t, suite.ConfigMaps, "large", "", "0")
+	m := watch(t, nil, run)
+	begin := changeTemplate(t, s, "large", "1")
 	last := begin
-	for i := range 16 { // more than all buffers between the two hold
-		last = s.Put(t, suite.ConfigMaps, "large", "", fmt.Sprint(i, strings.Repeat("x", 400<<10)))
+	for i := range 32 { // more than all buffers between the two hold
+		last = changeTemplate(t, s, "large", fmt.Sprint(i, strings.Repeat("x", 200<<10)))
 	}
 	stop := hang(t, o, fmt.Sprintf("%s?watch=1&resourceVersion=%d", path, begin))
 	testkit.Eventually(t, suite.Within, "/debug/watches shows the watch that hangs", func() error {
@@ -43,13 +47,13 @@ func TestStalledWatcher(t *testing.T) {
 		return nil
 	})
 	line := o.said(t, "slow watch", "userAgent", "stuck/v1")
-	if line["verb"] != "watch" || line["resource"] != "configmaps" || line["behind"].(time.Duration) < 500*time.Millisecond || line["laneNowRV"].(uint64) < last {
+	if line["verb"] != "watch" || line["resource"] != "podtemplates" || line["behind"].(time.Duration) < 500*time.Millisecond || line["laneNowRV"].(uint64) < last {
 		t.Errorf("the slow line: %v", line)
 	}
 	o.said(t, "slow watch ended", "brokenOff", "true")
 	m.passes(t, 27)
-	m.fires(`ListfacadeWatchesStall{pod="a",resource="configmaps"}`)
-	if line := o.topLine(t, "events"); !strings.Contains(line, "stuck/v1 watch configmaps v1 namespace") {
+	m.fires(`ListfacadeWatchesStall{pod="a",resource="podtemplates"}`)
+	if line := o.topLine(t, "events"); !strings.Contains(line, "stuck/v1 watch podtemplates v1 namespace") {
 		t.Errorf("top --by events: %s", line)
 	}
 	stop()
@@ -97,4 +101,4 @@ func hang(t *testing.T, o *operator, path string) (stop func()) {
 }
 
 // isStuck tells whether the watch that hangs is open.
-func (o *operator) isStuck() bool { return o.facade.Watchers("configmaps") > 0 }
+func (o *operator) isStuck() bool { return o.facade.Watchers("podtemplates") > 0 }
