@@ -76,6 +76,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 	o, m := operatorOf(run, nil), watch(t, nil, run)
 	m.passes(t, 14)
 	m.fires(`ListfacadeCertificateExpires{certificate="serving",pod="a"}`)
+	o.pageSays(t, "The serving certificate ")
 	testkit.Eventually(t, suite.Within, "clients do not trust what they are shown", func() error {
 		_, err := fresh(t, run.Config)
 		if err == nil || !strings.Contains(err.Error(), "expired") {

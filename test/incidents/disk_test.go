@@ -117,6 +117,7 @@ func TestSlowDisk(t *testing.T) {
 	o.said(t, "audit events were dropped", "", "")
 	m.passes(t, 7)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeAuditEventsLost{plugin="buffered",pod="a"}`, `ListfacadeAuditLogBehind{pod="a"}`)
+	o.pageSays(t, "The audit log lost ")
 	if line := o.topLine(t, "objects"); !strings.Contains(line, "flood/v1 get configmaps v1 resource") {
 		t.Errorf("top: %s", line)
 	}

@@ -34,6 +34,7 @@ func TestRelistLoop(t *testing.T) {
 	m.passes(t, 12)
 	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
 	o.said(t, "the lane is listed again", "error", "too old resource version")
+	o.pageSays(t, "configmaps")
 	if line := o.topLine(t, "objects"); !strings.Contains(line, "list configmaps v1 namespace") {
 		t.Errorf("top --by objects: %s", line)
 	}

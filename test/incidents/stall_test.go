@@ -46,6 +46,7 @@ func TestStalledWatcher(t *testing.T) {
 		}
 		return nil
 	})
+	o.pageSays(t, "stuck/v1")
 	line := o.said(t, "slow watch", "userAgent", "stuck/v1")
 	if line["verb"] != "watch" || line["resource"] != "podtemplates" || line["behind"].(time.Duration) < 500*time.Millisecond || line["laneNowRV"].(uint64) < last {
 		t.Errorf("the slow line: %v", line)
