@@ -94,7 +94,7 @@ func registered() map[string]bool {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: func() []observe.LaneStats { return nil }, Forms: func() observe.FormsStats { return observe.FormsStats{} },
 		Memory: func() observe.MemoryStats { return observe.MemoryStats{} }, Certificates: func() []observe.Certificate { return nil },
-		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false },
+		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false }, Endpoints: func() []observe.Endpoint { return nil },
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)
 	go func() { defer close(descriptions); metrics.Describe(descriptions) }()

@@ -1,11 +1,13 @@
 package facade
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"go.uber.org/zap"
 	"k8s.io/client-go/rest"
@@ -36,11 +38,19 @@ func (c Config) validateUpstream() error {
 		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			return fmt.Errorf("--upstream %q: a URL as in https://10.0.0.1:6443", address)
 		}
-		if slices.Contains(c.Upstream[:i], address) {
-			return fmt.Errorf("--upstream %s is there twice", address)
+		if slices.ContainsFunc(c.Upstream[:i], func(other string) bool { return strings.EqualFold(hostOf(other), u.Host) }) {
+			return fmt.Errorf("--upstream: %s is there twice", u.Host)
 		}
 	}
 	return nil
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // endpointStates are what metrics say of the endpoints; none where there is one address.
@@ -49,7 +59,11 @@ func (f *Facade) endpointStates() (all []observe.Endpoint) {
 		return nil
 	}
 	for _, one := range f.endpoints.States() {
-		all = append(all, observe.Endpoint{Host: one.Host, InUse: one.InUse, Ready: one.Ready})
+		shown := observe.Endpoint{Host: one.Host, InUse: one.InUse, Ready: one.Ready}
+		if one.Why != nil {
+			shown.Why = reason(one.Why)
+		}
+		all = append(all, shown)
 	}
 	return all
 }
@@ -60,18 +74,25 @@ func (i *inspection) endpoints(ctx context.Context) bool {
 	if len(i.config.Upstream) < 2 {
 		return true
 	}
-	first := ""
+	first, answer := "", ""
 	for _, address := range i.config.Upstream {
 		uid, err := i.endpoint(ctx, address)
+		what := "endpoint " + address
 		switch {
-		case err != nil || uid == "":
-		case first == "":
-			first = uid
-		case uid != first:
-			err = errors.New("it leads to another cluster than those before")
+		case err != nil:
+			i.note(what, err.Error())
+			continue
+		case first != "" && uid != "" && uid != first:
+			i.say(what, errors.New("it leads to another cluster than those before"), "")
+			continue
 		}
-		i.say("endpoint "+address, err, "answers")
+		i.say(what, nil, "answers")
+		first, answer = cmp.Or(first, uid), cmp.Or(answer, address)
 	}
+	if answer == "" {
+		return i.say("upstream", errors.New("none of --upstream answers"), "")
+	}
+	i.config.Upstream = []string{answer} // of which the rest is asked
 	return true
 }
 

@@ -85,8 +85,13 @@ func (f *Facade) health() (all []page.Check) {
 
 func (f *Facade) upstreamStatus() page.Upstream {
 	u := page.Upstream{
-		Endpoint: f.client.Host(), UnheardSeconds: f.client.Unheard().Seconds(), LastFailure: f.history.LastFailure(),
+		Endpoint: f.client.Host(), Endpoints: f.endpointStates(), UnheardSeconds: f.client.Unheard().Seconds(), LastFailure: f.history.LastFailure(),
 		Questions: f.history.Questions(page.Window),
+	}
+	for _, one := range u.Endpoints {
+		if one.InUse {
+			u.Endpoint = one.Host
+		}
 	}
 	if trouble := f.client.Trouble(); trouble != nil {
 		u.LastError, u.LastErrorAt = reason(trouble.Err), trouble.At

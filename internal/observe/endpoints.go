@@ -6,6 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type Endpoint struct {
 	Host         string
 	InUse, Ready bool
+	Why          string // why it is not ready; empty before anybody looked
 }
 
 // EndpointSource tells those of the moment.

@@ -113,7 +113,7 @@ func (h *History) Asked(request string, code int, took time.Duration) {
 	if ours := request != "passthrough"; ours && code != 0 && request != "watch" {
 		m.waited.add(took)
 	}
-	if code == 0 || code == 429 || code >= 500 || code == 401 || code == 403 && request != "passthrough" {
+	if code == 0 || code == 429 || code >= 500 || (code == 401 || code == 403) && request != "passthrough" {
 		h.failure = &UpstreamFailure{At: at, Request: request, Code: code}
 	}
 }

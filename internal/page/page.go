@@ -92,6 +92,9 @@ var (
 // *NotAcceptableError.
 func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, error) {
 	name := strings.TrimPrefix(strings.TrimPrefix(path, Path), "/")
+	if name == "" && path != Path {
+		return nil, ErrNoSuchPage // links would lead elsewhere
+	}
 	if media, ok := assetTypes[name]; ok {
 		body, err := assets.ReadFile("assets/" + name)
 		return &Answer{ContentType: media, Body: body}, err

@@ -39,7 +39,7 @@ const (
 func judge(s *Status) []Problem {
 	var found []Problem
 	for _, look := range []func(*Status) []Problem{
-		leaving, unready, upstreamWrong, lanesWrong, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, auditWrong,
+		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, auditWrong,
 	} {
 		found = append(found, look(s)...)
 	}
@@ -113,6 +113,21 @@ func upstreamWrong(s *Status) (found []Problem) {
 				Runbook: runbook + "listfacadereviewsfail",
 			})
 		}
+	}
+	return found
+}
+
+// endpointsWrong is of several kube-apiservers of which some could not be asked.
+func endpointsWrong(s *Status) (found []Problem) {
+	for _, e := range s.Upstream.Endpoints {
+		if e.Ready || e.Why == "" {
+			continue
+		}
+		detail := e.Why + ". It is one of --upstream, and not the one that is asked."
+		if e.InUse {
+			detail = e.Why + ". It is the one of --upstream that is asked, and there is no other."
+		}
+		found = append(found, Problem{Severity: Warning, What: "kube-apiserver " + e.Host + " cannot be relied upon", Detail: detail, Runbook: runbook + "listfacadeendpointnotready"})
 	}
 	return found
 }

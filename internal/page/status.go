@@ -131,7 +131,9 @@ type Limit struct {
 
 // Upstream is the kube-apiserver that is read.
 type Upstream struct {
-	Endpoint string `json:"endpoint"`
+	Endpoint string `json:"endpoint"` // the one that is asked
+	// Endpoints are those of --upstream, where there are several.
+	Endpoints []observe.Endpoint `json:"endpoints,omitempty"`
 	// UnheardSeconds is for how long it has answered nothing; 0 while it answers.
 	UnheardSeconds float64 `json:"unheardSeconds"`
 	// LastError is why the last question that had no answer had none, and LastErrorAt when.

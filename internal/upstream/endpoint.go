@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -22,7 +23,8 @@ type endpoint struct {
 	mu    sync.Mutex                        // guards what follows
 	times int                               // how often in a row it has not answered as it should
 	why   error                             // the last time; nil when it has answered
-	uid   string                            // of its cluster, since it answers; empty when it does not tell
+	uid   string                            // of its cluster, as it told last; empty while it has not
+	until time.Time                         // when what is under way there is ended, since it was left; zero for never
 	begun int64                             // requests
 	open  map[int64]context.CancelCauseFunc // those that are under way, by their number
 }
@@ -37,35 +39,57 @@ func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error
 	return &endpoint{url: client.base, client: client, open: map[int64]context.CancelCauseFunc{}}, nil
 }
 
-// look asks the endpoint whether it is ready, and, when it did not answer before, of which cluster.
-func (o *endpoint) look(ctx context.Context) {
+// look asks the endpoint whether it is ready, and, when it did not answer before, of which cluster. It has to be the
+// one that is named; empty is any.
+func (o *endpoint) look(ctx context.Context, cluster string) {
 	asking, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
 	_, err := o.client.Get(asking, Target{Path: "/readyz"}, "*/*", maxErrorBody)
-	if status := (*StatusError)(nil); errors.As(err, &status) && status.Code < http.StatusInternalServerError {
+	if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests) {
 		err = nil // who may not ask is answered
 	}
 	uid := o.cluster()
 	if err == nil && (uid == "" || !o.ready.Load()) {
-		var told error
-		if uid, told = o.client.ClusterUID(asking); told != nil {
-			if status := (*StatusError)(nil); !errors.As(told, &status) {
-				err = told
-			}
-			uid = ""
+		told := ""
+		var status *StatusError
+		told, err = o.client.ClusterUID(asking)
+		switch {
+		case err == nil:
+			uid = told
+		case HasCode(err, http.StatusForbidden):
+			err = nil // what it has told remains
+		case errors.As(err, &status):
+			err = fmt.Errorf("%w: %w", errUntold, err)
 		}
+	}
+	if err == nil {
+		err = isOf(uid, cluster)
 	}
 	if ctx.Err() != nil {
 		return // who asks has left
 	}
+	o.mu.Lock()
+	o.uid = uid
+	o.mu.Unlock()
 	if err != nil {
 		o.fails(err)
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.times, o.why, o.uid = 0, nil, uid
+	o.times, o.why = 0, nil
 	o.ready.Store(true)
+}
+
+// isOf tells why an endpoint that says that it is of one cluster, or does not say it, cannot be asked for another.
+func isOf(uid, cluster string) error {
+	switch {
+	case cluster == "" || uid == cluster:
+		return nil
+	case uid == "":
+		return errUntold
+	}
+	return errOtherCluster
 }
 
 // fails notes that the endpoint did not answer as it should.
@@ -112,6 +136,26 @@ func (o *endpoint) abandon(why error) {
 	defer o.mu.Unlock()
 	for _, end := range o.open {
 		end(why)
+	}
+}
+
+// leftUntil lets what is under way go on for a while.
+func (o *endpoint) leftUntil(end time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.until = end
+}
+
+// endWhatIsLeft ends what is under way when its time is over, unless the endpoint is in use again.
+func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
+	o.mu.Lock()
+	over := !o.until.IsZero() && !now.Before(o.until)
+	if over || inUse {
+		o.until = time.Time{}
+	}
+	o.mu.Unlock()
+	if over && !inUse {
+		o.abandon(fmt.Errorf("%s was left", o.url.Host))
 	}
 }
 

@@ -17,8 +17,9 @@ import (
 
 // Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one of
 // them until it is left for another: because it cannot be reached, does not answer or says that it is not ready. It is
-// not gone back to before the other has to be left, too. An address that is known to lead to another cluster is never
-// asked (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
+// not gone back to before the other has to be left, too. The cluster is that of the first endpoint that was in use and
+// told; one that leads to another, or does not tell, is never asked after that
+// (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
 type Endpoints struct {
 	base *url.URL // what clients are configured with; requests to it go to the endpoint in use
 	all  []*endpoint
@@ -38,6 +39,9 @@ const (
 	mostLooks = 2
 	// chooseEvery is how often endpoints that all did not answer are looked at because of a request.
 	chooseEvery = time.Second
+	// leftFor is how long what is under way at an endpoint that was left may go on: a server that ends is faster, and one
+	// that has lost its etcd would keep lanes at what they were.
+	leftFor = 30 * time.Second
 )
 
 // Move is that an endpoint was left for another, by their hosts, and why.
@@ -78,13 +82,15 @@ func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 type EndpointState struct {
 	Host         string
 	InUse, Ready bool
+	Why          error // why it is not ready; nil before anybody looked
 }
 
 // States are those of the endpoints, in their order.
 func (e *Endpoints) States() []EndpointState {
 	now, all := e.now.Load(), make([]EndpointState, len(e.all))
 	for i, one := range e.all {
-		all[i] = EndpointState{Host: one.url.Host, InUse: one == now, Ready: one.ready.Load()}
+		_, why := one.trouble()
+		all[i] = EndpointState{Host: one.url.Host, InUse: one == now, Ready: one.ready.Load(), Why: why}
 	}
 	return all
 }
@@ -111,8 +117,11 @@ func (e *Endpoints) Run(ctx context.Context) {
 // lookAtAll looks at each endpoint, and leaves the one in use if it does not answer.
 func (e *Endpoints) lookAtAll(ctx context.Context) {
 	var looks sync.WaitGroup
+	e.mu.Lock()
+	now, cluster := e.now.Load(), e.cluster
+	e.mu.Unlock()
 	for _, one := range e.all {
-		looks.Go(func() { one.look(ctx) })
+		looks.Go(func() { one.look(ctx, cluster) })
 	}
 	looks.Wait()
 	if ctx.Err() != nil {
@@ -120,12 +129,19 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.now.Load()
-	e.judge(now) // first: it is what lanes are of
+	if now = e.now.Load(); now.ready.Load() && e.cluster == "" {
+		e.cluster = now.cluster() // it is what lanes are of
+	}
 	next := e.fit(now)
-	times, why := now.trouble()
-	if why != nil && next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)) {
+	switch times, why := now.trouble(); {
+	case why == nil, errors.Is(why, errUntold): // it answers
+	case next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)):
 		e.use(next, why)
+	case next == nil && errors.Is(why, errOtherCluster):
+		e.cluster = now.cluster() // it was made anew, and lanes find that out
+	}
+	for _, one := range e.all {
+		one.endWhatIsLeft(time.Now(), one == e.now.Load())
 	}
 }
 
@@ -152,8 +168,7 @@ func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpo
 // seek looks at the others, one after the other, until one answers. The caller holds mu.
 func (e *Endpoints) seek(ctx context.Context, than *endpoint) *endpoint {
 	for _, one := range e.others(than) {
-		one.look(ctx)
-		if e.judge(one); one.ready.Load() {
+		if one.look(ctx, e.cluster); one.ready.Load() {
 			return one
 		}
 	}
@@ -169,32 +184,30 @@ func (e *Endpoints) others(than *endpoint) []*endpoint {
 // fit is the next endpoint that can be used, by what is known; nil when there is none. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
-		if e.judge(one); next == nil && one.ready.Load() {
+		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {
+			one.fails(why) // it was looked at before the cluster was known
+		}
+		if next == nil && one.ready.Load() {
 			next = one
 		}
 	}
 	return next
 }
 
-// judge learns which cluster this is from the first endpoint that tells, and takes one of another for not ready. The
-// caller holds mu.
-func (e *Endpoints) judge(one *endpoint) {
-	uid := one.cluster()
-	switch {
-	case uid == "":
-	case e.cluster == "":
-		e.cluster = uid
-	case uid != e.cluster:
-		one.fails(errOtherCluster)
-	}
-}
+var (
+	errOtherCluster = errors.New("it leads to another cluster")
+	errUntold       = errors.New("it does not tell which cluster it leads to")
+)
 
-var errOtherCluster = errors.New("it leads to another cluster")
-
-// use sends what comes to another endpoint, and ends what is under way at one that hangs. The caller holds mu.
+// use sends what comes to another endpoint, and ends what is under way at one that hangs, and later at any. The caller
+// holds mu.
 func (e *Endpoints) use(next *endpoint, why error) {
 	from := e.now.Swap(next)
+	if e.cluster == "" {
+		e.cluster = next.cluster()
+	}
 	e.told(Move{From: from.url.Host, To: next.url.Host, Why: why})
+	from.leftUntil(time.Now().Add(leftFor))
 	if isHang(why) {
 		from.abandon(fmt.Errorf("%s does not answer: %w", from.url.Host, why))
 	}

@@ -17,7 +17,9 @@ import (
 // scripted is a kube-apiserver of a cluster, as far as endpoints are concerned.
 type scripted struct {
 	*httptest.Server
-	uid     string
+	uid     atomic.Pointer[string]
+	untold  atomic.Int64 // the code with which it refuses to tell; 0 for none
+	refused atomic.Bool  // the credentials, whatever is asked
 	unready atomic.Bool
 	hangs   atomic.Bool
 	breaks  atomic.Bool  // the connection, when a request has come
@@ -27,7 +29,8 @@ type scripted struct {
 
 func newScripted(t *testing.T, uid string) *scripted {
 	t.Helper()
-	s := &scripted{uid: uid}
+	s := new(scripted)
+	s.uid.Store(&uid)
 	s.Server = httptest.NewTLSServer(s)
 	t.Cleanup(func() {
 		s.CloseClientConnections()
@@ -41,12 +44,16 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		<-r.Context().Done()
 		return
 	}
-	switch {
+	switch code := int(s.untold.Load()); {
+	case s.refused.Load():
+		w.WriteHeader(http.StatusUnauthorized)
+	case r.URL.Path == clusterPath && code != 0:
+		w.WriteHeader(code)
 	case r.URL.Path == "/readyz" && s.unready.Load():
 		w.WriteHeader(http.StatusInternalServerError)
 	case r.URL.Path == "/readyz":
 	case r.URL.Path == clusterPath:
-		_, _ = fmt.Fprintf(w, `{"metadata":{"uid":%q}}`, s.uid)
+		_, _ = fmt.Fprintf(w, `{"metadata":{"uid":%q}}`, *s.uid.Load())
 	default:
 		s.asked.Add(1)
 		body, _ := io.ReadAll(r.Body)
@@ -145,6 +152,97 @@ func TestEndpointsOfAnotherCluster(t *testing.T) {
 	ask(t, client, false)
 	if other.asked.Load() != 0 || two.asked.Load() != 1 || e.States()[1].Ready {
 		t.Errorf("%+v, %d questions to another cluster", e.States(), other.asked.Load())
+	}
+}
+
+// TestEndpointsThatDoNotTell which cluster they lead to are not asked once that is known, however they refuse it. The
+// one that is in use is what counts: it is not left for what others say.
+func TestEndpointsThatDoNotTell(t *testing.T) {
+	for _, code := range []int64{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusForbidden} {
+		one, other := newScripted(t, "1"), newScripted(t, "2")
+		e, client := behind(t, one, other)
+		one.untold.Store(code)
+		for range 2 * mostLooks {
+			e.lookAtAll(t.Context())
+		}
+		one.untold.Store(0)
+		for range 2 * mostLooks {
+			e.lookAtAll(t.Context())
+		}
+		if ask(t, client, true); e.inUse() != 0 || !e.States()[0].Ready || e.States()[1].Ready {
+			t.Fatalf("%d at the start: %+v", code, e.States())
+		}
+		other.untold.Store(code)
+		for range 2 * mostLooks {
+			e.lookAtAll(t.Context())
+		}
+		one.CloseClientConnections()
+		one.Close()
+		if ask(t, client, false); other.asked.Load() != 0 || e.States()[1].Ready {
+			t.Errorf("%d: another cluster was asked: %+v", code, e.States())
+		}
+	}
+}
+
+// TestEndpointsThatRefuseCredentials do not answer: one that trusts them is asked.
+func TestEndpointsThatRefuseCredentials(t *testing.T) {
+	one, two := newScripted(t, "1"), newScripted(t, "1")
+	e, client := behind(t, one, two)
+	e.lookAtAll(t.Context())
+	one.refused.Store(true)
+	for range mostLooks {
+		e.lookAtAll(t.Context())
+	}
+	if ask(t, client, true); e.inUse() != 1 || e.States()[0].Ready {
+		t.Errorf("%+v", e.States())
+	}
+}
+
+// A cluster that is made anew at the same addresses is gone on with: lanes find out what that means.
+func TestEndpointsOfAClusterMadeAnew(t *testing.T) {
+	one, two := newScripted(t, "1"), newScripted(t, "1")
+	e, client := behind(t, one, two)
+	e.lookAtAll(t.Context())
+	one.hangs.Store(true)
+	two.hangs.Store(true)
+	e.lookAtAll(t.Context())
+	anew := "2"
+	one.uid.Store(&anew)
+	two.uid.Store(&anew)
+	one.hangs.Store(false)
+	two.hangs.Store(false)
+	for range 2 * mostLooks {
+		e.lookAtAll(t.Context())
+	}
+	if ask(t, client, true); !e.States()[0].Ready || !e.States()[1].Ready {
+		t.Errorf("%+v", e.States())
+	}
+}
+
+// What is under way at an endpoint that was left ends after a while, though the server goes on with it.
+func TestEndpointsThatWereLeft(t *testing.T) {
+	one, two := newScripted(t, "1"), newScripted(t, "1")
+	e, client := behind(t, one, two)
+	e.lookAtAll(t.Context())
+	watch, err := client.Open(t.Context(), Target{Path: "/api", Query: map[string][]string{"watch": {"1"}}}, MediaJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Body.Close()
+	one.unready.Store(true)
+	for range mostLooks {
+		e.lookAtAll(t.Context())
+	}
+	e.all[0].endWhatIsLeft(time.Now().Add(leftFor-time.Second), false)
+	e.all[0].mu.Lock()
+	open := len(e.all[0].open)
+	e.all[0].mu.Unlock()
+	if open != 1 {
+		t.Errorf("%d requests are under way, want the watch", open)
+	}
+	e.all[0].endWhatIsLeft(time.Now().Add(leftFor), false)
+	if _, err := watch.Body.Read(make([]byte, 1)); err == nil {
+		t.Error("the watch goes on")
 	}
 }
 

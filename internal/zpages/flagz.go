@@ -22,7 +22,7 @@ import (
 const Classified = "classified"
 
 // userinfo is the user and the password in a URL.
-var userinfo = regexp.MustCompile(`://[^/@\s,]*@`)
+var userinfo = regexp.MustCompile(`://[^/\s,]*@`)
 
 // Flags are the values of flags by name.
 func Flags(sets ...*pflag.FlagSet) map[string]string {
