@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/observe"
 )
 
 // of is a page of one Status.
@@ -132,8 +134,10 @@ func TestQueryIsRead(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		}
 	}
-	if _, err := p.Answer(Path+"/nothing", nil, ""); !errors.Is(err, ErrNoSuchPage) {
-		t.Errorf("%v", err)
+	for _, path := range []string{Path + "/nothing", Path + "/"} {
+		if _, err := p.Answer(path, nil, ""); !errors.Is(err, ErrNoSuchPage) {
+			t.Errorf("%s: %v", path, err)
+		}
 	}
 }
 
@@ -209,7 +213,12 @@ func TestProblems(t *testing.T) {
 		"forwarded":         {func(s *Status) { s.History[len(s.History)-1].Upstream = 1 << 20 }, Notice, "of requests go on to kube-apiserver"},
 		"limit":             {func(s *Status) { s.Limits[2].Taken = 49_000 }, Warning, "open watches: 49,000 of 50,000 taken"},
 		"queue":             {func(s *Status) { s.Limits[0].Waiting = 3 }, Warning, "3 waiting"},
-		"audit":             {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},
+		"an endpoint": {
+			func(s *Status) {
+				s.Upstream.Endpoints = []observe.Endpoint{{Host: "a:1", InUse: true, Ready: true}, {Host: "b:1", Why: "it leads to another cluster"}}
+			}, Warning, "kube-apiserver b:1 cannot be relied upon",
+		},
+		"audit": {func(s *Status) { s.History[len(s.History)-2].AuditLost = 5 }, Critical, "The audit log lost 5 events"},
 	} {
 		s := wellStatus()
 		c.set(s)
