@@ -28,7 +28,6 @@ func oldKubectl(t *testing.T) string {
 // TestOldKubectl compares what an old kubectl prints, which asks for other things than a new one, or for the same in
 // other words.
 func TestOldKubectl(t *testing.T) {
-	t.Parallel()
 	kubectls, config := kubectlsOf(t, oldKubectl(t))
 	t.Log(kubectls.Facade.Run(t, "version", "--client"))
 	for _, command := range []string{
