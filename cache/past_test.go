@@ -42,3 +42,66 @@ func TestPast(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// rebuilt is another lane that was told what a lane holds.
+func rebuilt(t *testing.T, l *Lane) *Lane {
+	t.Helper()
+	past, err := l.Past()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newTestLane(t, podOptions, past.Base.RV(), slices.Collect(past.Base.Objects(Span{}))...)
+	for c := range past.Events {
+		if err := other.Apply(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.Progress(past.RV)
+	return other
+}
+
+// TestPastOfGaps: where a lane does not know what happened, another one that was told of it does not, either: watches
+// from before the end of a gap are refused, whatever the gap was like.
+func TestPastOfGaps(t *testing.T) {
+	for name, list := range map[string][]*Object{
+		"nothing":            at100(),
+		"a deletion":         at100()[1:],
+		"a change":           append(at100()[1:], born(pod("a/same", 105, "n2", "x"), "1")),
+		"an addition":        append(at100(), pod("a/new", 110, "n1", "x")),
+		"a change of labels": append(at100()[1:], born(pod("a/same", 110, "n1", "y"), "1")),
+	} {
+		for _, behind := range []bool{false, true} {
+			l := newTestLane(t, podOptions, 100, at100()...)
+			apply(t, l, Upsert, pod("a/before", 101, "n1", "x"))
+			l.Progress(102)
+			if err := bridge(l, 110, append(slices.Clone(list), pod("a/before", 101, "n1", "x"))); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if behind {
+				apply(t, l, Upsert, pod("a/behind", 112, "n1", "x"))
+			}
+			other := rebuilt(t, l)
+			var expired *ExpiredError
+			for rv := RV(100); rv < 110; rv++ {
+				if _, err := other.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(rv)}); !errors.As(err, &expired) {
+					t.Errorf("%s: a watch from %d: %v", name, rv, err)
+				}
+			}
+			equal(t, name+": content", content(current(t, other)), content(current(t, l)))
+			equal(t, name+": told from 110", drained(watch(t, other, everything(t), AfterRV(110))), drained(watch(t, l, everything(t), AfterRV(110))))
+		}
+	}
+}
+
+// TestPastOfWhatWasVouchedFor: events below may not have come, and another lane must not take them for known.
+func TestPastOfWhatWasVouchedFor(t *testing.T) {
+	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
+	l.Vouch(current(t, l), 20)
+	if other := rebuilt(t, l); current(t, other).RV() != 10 {
+		t.Errorf("the other lane is at %d, want 10", current(t, other).RV())
+	}
+	apply(t, l, Upsert, pod("a/x", 12, "", ""))
+	if other := rebuilt(t, l); current(t, other).RV() != 12 || current(t, other).Len() != 2 {
+		t.Errorf("the other lane is at %d with %d objects, want 12 and 2", current(t, other).RV(), current(t, other).Len())
+	}
+}

@@ -25,17 +25,21 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process where it is
-	if err := command().ExecuteContext(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	err := command().ExecuteContext(ctx)
+	if code := exitCode(err); code != 0 {
 		fmt.Fprintln(os.Stderr, "listfacade:", err)
-		os.Exit(exitCode(err))
+		os.Exit(code)
 	}
 }
 
-// exitCode is 1, or what the error says.
+// exitCode is what the error says, else 1, and 0 where there is none or the process was told to end.
 func exitCode(err error) int {
 	var coded interface{ ExitCode() int }
-	if errors.As(err, &coded) {
+	switch {
+	case errors.As(err, &coded):
 		return coded.ExitCode()
+	case err == nil, errors.Is(err, context.Canceled):
+		return 0
 	}
 	return 1
 }

@@ -175,7 +175,9 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 // leave leaves the upstream alone for a while, at least as long as it has asked to be.
 func (a *auditor) leave(atLeast time.Duration) {
 	a.pause = min(max(2*a.pause, auditPause), auditLongest)
-	a.until = time.Now().Add(max(a.pause, atLeast))
+	if until := time.Now().Add(max(a.pause, atLeast)); until.After(a.until) {
+		a.until = until
+	}
 }
 
 func (a *auditor) tell(r *Reflector, result string, objects int) {

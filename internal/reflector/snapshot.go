@@ -15,8 +15,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// snapshotWait bounds the question that a snapshot takes, whose answer is known by then as a rule.
-const snapshotWait = 2 * time.Second
+const (
+	// snapshotWait bounds the question that snapshots take, whose answer is known by then as a rule.
+	snapshotWait = 2 * time.Second
+	// snapshotAge is after what time what was left of a lane that there is no more is removed.
+	snapshotAge = 24 * time.Hour
+)
 
 // snapshots leaves a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md). It is called
 // when nothing is read from them any more.
@@ -24,11 +28,18 @@ func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 	if l.config.SnapshotDir == "" {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), snapshotWait)
+	defer cancel()
+	cluster, err := l.peers.cluster(ctx)
+	if err != nil {
+		l.log.Warn("no snapshots are left", zap.Error(fmt.Errorf("ask which cluster the upstream is: %w", err)))
+		return
+	}
 	left := map[string]bool{}
 	for _, r := range all {
 		began := time.Now()
-		size, err := r.writer.leave(l.config.SnapshotDir)
-		left[r.snapshotName()] = err == nil
+		size, err := r.writer.leave(l.config.SnapshotDir, cluster)
+		left[r.snapshotName()] = true // if it is not of now, what is there of before may be proven
 		switch {
 		case errors.Is(err, errNoSnapshot):
 		case err != nil:
@@ -37,7 +48,7 @@ func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 			r.writer.log.Info("the lane leaves a snapshot", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
 		}
 	}
-	if err := snapshot.Keep(l.config.SnapshotDir, func(name string) bool { return left[name] }); err != nil {
+	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return left[name] }); err != nil {
 		l.log.Warn("snapshots of before are left over", zap.Error(err))
 	}
 }
@@ -52,23 +63,18 @@ func (r *Reflector) snapshotName() string {
 }
 
 // leave writes the lane's snapshot, and returns of how many objects. Of a resource that is read from etcd nothing tells
-// how far its content is complete; secrets are not written to a disk, should they be cached.
-func (w *writer) leave(dir string) (int, error) {
+// how far its content is complete; of a custom one whose definition may not be read, whether that is the same later;
+// secrets are not written to a disk, should they be cached.
+func (w *writer) leave(dir, cluster string) (int, error) {
 	r, by, listed := w.reflector, w.synced.Load(), w.told.Load()
-	if by == nil || listed == nil || *listed == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
+	if by == nil || listed == nil || *listed == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
 		return 0, errNoSnapshot
 	}
 	past, err := r.Cache.Past()
 	if err != nil {
 		return 0, errNoSnapshot
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), snapshotWait)
-	defer cancel()
-	uid, err := w.peers.cluster(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("ask which cluster the upstream is: %w", err)
-	}
-	h := by.header(uid, *listed, r.Encoding)
+	h := by.header(cluster, *listed, r.Encoding)
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
 	return h.Objects, snapshot.Write(dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -28,8 +29,8 @@ const (
 // ErrBroken says that a file is not a whole snapshot of this format.
 var ErrBroken = errors.New("the file is no whole snapshot")
 
-// ErrOpen says that others than the file's owner may read or write it.
-var ErrOpen = errors.New("others than its owner may read or write the file")
+// ErrOpen says that others than this process' user may read or write the file.
+var ErrOpen = errors.New("the file is another user's, or others than its owner may read or write it")
 
 // Header says what a snapshot is of. All of it has to be what the lane is that takes it.
 type Header struct {
@@ -76,20 +77,36 @@ func Write(dir, name string, h Header, frames func(io.Writer) error) (err error)
 // Suffix ends the names of snapshots.
 const Suffix = ".snapshot"
 
-// Keep removes the snapshots of a directory that are not to be kept, and what writers left that did not come to an end.
-func Keep(dir string, keep func(name string) bool) error {
+// Clean removes the snapshots of a directory that are from before a time and not to be kept, and what writers left then
+// that did not come to an end. It removes nothing that is no snapshot.
+func Clean(dir string, before time.Time, keep func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, entry := range entries {
 		name := entry.Name()
-		if keep(name) || !strings.HasSuffix(strings.TrimRight(name, "0123456789."), Suffix) {
+		info, gone := entry.Info()
+		if gone != nil || keep(name) || !strings.HasSuffix(strings.TrimRight(name, "0123456789."), Suffix) || !info.ModTime().Before(before) {
 			continue
 		}
-		err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		if path := filepath.Join(dir, name); isOurs(path) {
+			err = errors.Join(err, os.Remove(path))
+		}
 	}
 	return err
+}
+
+// isOurs tells whether a file begins as snapshots do.
+func isOurs(path string) bool {
+	file, err := os.Open(path) //nolint:gosec // an operator has named the directory
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(file, head)
+	return err == nil && string(head) == magic
 }
 
 // summed counts and digests what is written.
@@ -145,7 +162,7 @@ type Snapshot struct {
 
 // Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken or ErrOpen.
 func Open(path string) (*Snapshot, error) {
-	file, err := os.Open(path) //nolint:gosec // an operator has named the directory
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0) //nolint:gosec // an operator has named the directory
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +187,7 @@ func read(file *os.File) (*Snapshot, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, ErrBroken
-	case info.Mode().Perm()&0o077 != 0:
+	case info.Mode().Perm()&0o077 != 0, !isOwn(info):
 		return nil, ErrOpen
 	}
 	s := &Snapshot{file: file}
@@ -179,6 +196,12 @@ func read(file *os.File) (*Snapshot, error) {
 		s.Reader = s.unpacking.IOReadCloser()
 	}
 	return s, err
+}
+
+// isOwn tells whether a file is this process' user's.
+func isOwn(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int64(stat.Uid) == int64(os.Geteuid())
 }
 
 // decode looks at a whole file, and returns what its frames are read from.

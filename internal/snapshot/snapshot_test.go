@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,21 +74,36 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// TestKeep removes what is not to be kept, and nothing that is no snapshot.
-func TestKeep(t *testing.T) {
-	dir := t.TempDir()
-	for _, name := range []string{"pods.v1.snapshot", "nodes.v1.snapshot", ".pods.v1.snapshot.123", "notes.txt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+// TestClean removes what is old and not to be kept, and nothing that is no snapshot.
+func TestClean(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	for name, c := range map[string]struct {
+		content string
+		age     time.Duration
+	}{
+		"pods.v1.snapshot": {magic, time.Hour}, "nodes.v1.snapshot": {magic, time.Hour}, ".pods.v1.snapshot.123": {magic, time.Hour},
+		"new.v1.snapshot": {magic, 0}, ".new.v1.snapshot.123": {magic, 0}, "notes.txt": {magic, time.Hour}, "etcd-2026.snapshot": {"of another program's", time.Hour},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, now, now.Add(-c.age)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := Keep(dir, func(name string) bool { return name == "pods.v1.snapshot" }); err != nil {
+	if err := Clean(dir, now.Add(-time.Minute), func(name string) bool { return name == "pods.v1.snapshot" }); err != nil {
 		t.Fatal(err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
-		t.Errorf("%v", left)
+	var left []string
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		left = append(left, entry.Name())
 	}
-	if err := Keep(filepath.Join(dir, "none"), nil); err != nil {
+	if want := []string{".new.v1.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot"}; !slices.Equal(left, want) {
+		t.Errorf("%v, want %v", left, want)
+	}
+	if err := Clean(filepath.Join(dir, "none"), now, nil); err != nil {
 		t.Error(err)
 	}
 }

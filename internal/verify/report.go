@@ -83,7 +83,7 @@ func (r *report) end() error {
 		return &Error{Err: err}
 	case r.different > 0:
 		return &Error{Err: errDifferent}
-	case r.failed > 0:
+	case r.failed > 0, r.equal == 0:
 		return &Error{Err: errIncomplete}
 	}
 	return nil

@@ -39,6 +39,9 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 		return &Error{Err: err}
 	}
 	defer v.upstream.client.CloseIdleConnections()
+	if v.facade.base.String() == v.upstream.base.String() {
+		return &Error{Err: fmt.Errorf("%s would be compared with itself", v.facade.base)}
+	}
 	all, incomplete, err := discovered(upstream, o.Resources)
 	if err != nil {
 		return &Error{Err: fmt.Errorf("ask kube-apiserver what it serves: %w", err)}
