@@ -69,11 +69,15 @@ func TestCheck(t *testing.T) {
 			[]string{"note  resource deployments: what is said of it means nothing now: no resource", "note  resource potatoes: "}, false,
 		},
 		"endpoints": {
-			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{server, "https://127.0.0.1:1"} }},
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", server} }},
 			[]string{
-				"ok    endpoint " + regexp.QuoteMeta(server) + ": answers", "FAIL  endpoint https://127.0.0.1:1: .*refused",
+				"note  endpoint https://127.0.0.1:1: .*refused", "ok    endpoint " + regexp.QuoteMeta(server) + ": answers",
 				"ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at " + regexp.QuoteMeta(server),
-			}, true,
+			}, false,
+		},
+		"endpoints of which none answers": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} }},
+			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: none of --upstream answers"}, true,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
