@@ -128,7 +128,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 		Objects: s.Objects, Bytes: s.ObjectBytes, Memory: s.Memory() + r.PageBytes(), ResourceVersion: uint64(s.RV), LastEventSeconds: -1,
 		StaleSeconds: r.StaleFor().Seconds(), Watches: int(s.Watchers), LagEvents: s.Lag, Expired: s.Expired,
 	}
-	if last, any := r.LastEvent(); any {
+	if last, told := r.LastEvent(); told {
 		l.LastEventSeconds = last.Seconds()
 	}
 	l.Relists, l.LastRelist = f.history.Relists(gvr.Group, gvr.Resource)

@@ -110,7 +110,7 @@ func (p *Page) Answer(path string, values url.Values, accept string) (*Answer, e
 	}
 	shown := any(v.Status)
 	if name != "" {
-		if shown = v.Status.part(name); shown == nil {
+		if shown = v.part(name); shown == nil {
 			return nil, ErrNoSuchPage
 		}
 		v.keep(name)

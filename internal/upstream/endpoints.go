@@ -118,7 +118,7 @@ func (e *Endpoints) Run(ctx context.Context) {
 func (e *Endpoints) lookAtAll(ctx context.Context) {
 	var looks sync.WaitGroup
 	e.mu.Lock()
-	now, cluster := e.now.Load(), e.cluster
+	cluster := e.cluster
 	e.mu.Unlock()
 	for _, one := range e.all {
 		looks.Go(func() { one.look(ctx, cluster) })
@@ -129,7 +129,8 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if now = e.now.Load(); now.ready.Load() && e.cluster == "" {
+	now := e.now.Load()
+	if now.ready.Load() && e.cluster == "" {
 		e.cluster = now.cluster() // it is what lanes are of
 	}
 	next := e.fit(now)

@@ -307,7 +307,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 					t.Error("the watch goes on")
 				}
 				cancel()
-				_ = <-ended
+				<-ended
 			}
 		})
 	}

@@ -69,12 +69,13 @@ func readProtobuf(body []byte) (list, error) {
 	var l list
 	var failed error
 	read := func(number protowire.Number, value []byte) {
-		switch number {
+		switch int(number) {
 		case 1:
 			failed = errors.Join(failed, fields(value, func(n protowire.Number, text []byte) {
-				if n == 2 {
+				switch int(n) {
+				case 2:
 					l.version = string(text)
-				} else if n == 3 {
+				case 3:
 					l.next = string(text)
 				}
 			}))
@@ -98,7 +99,7 @@ func (l *list) addProtobuf(object []byte) error {
 			return
 		}
 		failed = fields(meta, func(n protowire.Number, text []byte) {
-			switch n {
+			switch int(n) {
 			case 1:
 				name = string(text)
 			case 3:

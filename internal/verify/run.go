@@ -48,7 +48,9 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 	}
 	if incomplete != nil && len(o.Resources) == 0 {
 		v.report.failed++
-		v.report.note(incomplete)
+		if err := v.report.note(incomplete); err != nil {
+			return &Error{Err: err}
+		}
 	}
 	for _, r := range all {
 		for _, encoding := range o.Encodings {
