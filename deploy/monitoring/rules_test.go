@@ -65,17 +65,7 @@ func readYAML(t *testing.T, name string, into any) {
 // promtool runs Debian's, in a directory that holds a file of rules.
 func promtool(t *testing.T, file ruleFile, args ...string) {
 	t.Helper()
-	program := filepath.Join(suite.Programs, "debian", "usr", "bin", "promtool")
-	if _, err := os.Stat(program); err != nil {
-		if program, err = exec.LookPath("promtool"); err != nil {
-			suite.MayMiss(t, "there is no promtool")
-			t.Skip("there is no promtool")
-		}
-	}
-	program, err := filepath.Abs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := suite.Promtool(t)
 	dir := t.TempDir()
 	text, err := yaml.Marshal(file)
 	if err != nil {

@@ -7,20 +7,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strconv"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
@@ -106,61 +100,15 @@ func fillWith(t *testing.T, f *suite.Fixture) {
 // limited asks a facade in a process of its own.
 type limited struct{ *visitor }
 
-var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
-
 // startLimited runs the program until the test ends, and holds that it does not end before.
 func startLimited(t *testing.T, limit hardLimit) limited {
 	t.Helper()
-	program, err := filepath.Abs(filepath.Join(suite.Programs, "listfacade-limited"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "../../cmd/listfacade").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	dir := t.TempDir()
-	args := []string{
-		"--kubeconfig", suite.FacadeKubeconfig(t, suite.Cluster(t)), "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig",
-	}
+	var flags []string
 	if limit.group == "" {
-		args = append(args, "--memory-budget", strconv.Itoa(memoryBudget))
+		flags = []string{"--memory-budget", strconv.Itoa(memoryBudget)}
 	}
-	line := limit.command(program, args...)
-	process := exec.Command(line[0], line[1:]...)
-	stderr, err := process.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	address, done := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(address)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			said.WriteString(lines.Text() + "\n")
-			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "serving") {
-				address <- at
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = process.Process.Signal(syscall.SIGTERM)
-		<-done
-		if err := process.Wait(); err != nil {
-			t.Errorf("the facade ended with %v", err)
-		}
-		if t.Failed() {
-			t.Logf("it said\n%s", said.String())
-		}
-	})
-	host, ok := <-address
-	if !ok {
-		t.Fatal("the facade does not serve")
-	}
-	v := &visitor{config: &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}}}
+	p := suite.StartProcess(t, limit.command, suite.FacadeKubeconfig(t, suite.Cluster(t)), flags...)
+	v := &visitor{config: p.Config}
 	v.client = v.newClient(t, nil)
 	return limited{v}
 }

@@ -1,23 +1,16 @@
 package incidents
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -34,7 +27,9 @@ func TestMemoryBudget(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	makeLarge(t, s)
-	run, log := startProcess(t, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--memory-budget", memoryBudget, "--pack=off")
+	process := suite.StartProcess(t, nil, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--write-timeout", "1m", "--memory-budget", memoryBudget, "--pack=off")
+	run := &suite.Facade{URL: process.Config.Host, Config: process.Config}
+	run.AwaitReady(t)
 	o, m := operatorOf(run, nil), watch(t, nil, run)
 	path := suite.Collection(templates, s.Namespace) + "?resourceVersion=0"
 	small := startReader(t, run.Config, suite.Collection(templates, s.Namespace)+"/small?resourceVersion=0", "kubelet/v1", readingSlowly)
@@ -57,8 +52,8 @@ func TestMemoryBudget(t *testing.T) {
 	m.passes(t, 14)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists"})
 	m.verify(t)
-	if !strings.Contains(log.String(), "memory budget") {
-		t.Errorf("%s", log)
+	if !strings.Contains(process.Said(), "memory budget") {
+		t.Error("it says nothing of its memory budget")
 	}
 }
 
@@ -107,71 +102,4 @@ func dawdle(t *testing.T, run *suite.Facade, path string, clients int) (let func
 	})
 	t.Cleanup(let)
 	return let
-}
-
-var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
-
-// said is what a process wrote.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// startProcess runs a facade in a process of its own until the test ends, so that its memory is its own.
-func startProcess(t *testing.T, kubeconfig string, flags ...string) (*suite.Facade, *said) {
-	t.Helper()
-	program, err := filepath.Abs(filepath.Join(suite.Programs, "listfacade-incidents"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "../../cmd/listfacade").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	dir := t.TempDir()
-	process := exec.Command(program, append([]string{
-		"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig", "--write-timeout", "1m",
-	}, flags...)...)
-	stderr, err := process.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := process.Start(); err != nil {
-		t.Fatal(err)
-	}
-	log, address, done := &said{}, make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(address)
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			log.mu.Lock()
-			log.text.WriteString(lines.Text() + "\n")
-			log.mu.Unlock()
-			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "serving") {
-				address <- at
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		_ = process.Process.Signal(syscall.SIGTERM)
-		<-done
-		if err := process.Wait(); err != nil {
-			t.Errorf("the facade ended with %v", err)
-		}
-		if t.Failed() {
-			t.Logf("it said\n%s", log)
-		}
-	})
-	host, ok := <-address
-	if !ok {
-		t.Fatal("the facade does not serve")
-	}
-	run := &suite.Facade{URL: host, Config: &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}, QPS: -1}}
-	run.AwaitReady(t)
-	return run, log
 }

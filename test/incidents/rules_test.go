@@ -82,7 +82,7 @@ func (r rules) verify(t *testing.T, series []inputSeries, expects []expectation)
 			t.Fatal(err)
 		}
 	}
-	command := exec.CommandContext(t.Context(), promtool(t), "test", "rules", "test.yaml")
+	command := exec.CommandContext(t.Context(), suite.Promtool(t), "test", "rules", "test.yaml")
 	command.Dir = dir
 	if said, err := command.CombinedOutput(); err != nil {
 		t.Errorf("which alerts fire: %v\n%s", err, said)
@@ -97,21 +97,4 @@ func labelsOf(alert string) string {
 		all += "," + labels
 	}
 	return all + "}"
-}
-
-// promtool is Debian's.
-func promtool(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(suite.Programs, "debian", "usr", "bin", "promtool")
-	if _, err := os.Stat(program); err != nil {
-		if program, err = exec.LookPath("promtool"); err != nil {
-			suite.MayMiss(t, "there is no promtool")
-			t.Skip("there is no promtool")
-		}
-	}
-	program, err := filepath.Abs(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return program
 }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 )
@@ -18,4 +19,21 @@ func MayMiss(t testing.TB, why string) {
 	if os.Getenv(requireClients) != "" {
 		t.Fatalf("%s is set: %s", requireClients, why)
 	}
+}
+
+// Promtool is Debian's, else the machine's.
+func Promtool(t testing.TB) string {
+	t.Helper()
+	program := filepath.Join(Programs, "debian", "usr", "bin", "promtool")
+	if _, err := os.Stat(program); err != nil {
+		if program, err = exec.LookPath("promtool"); err != nil {
+			MayMiss(t, "there is no promtool")
+			t.Skip("there is no promtool")
+		}
+	}
+	program, err := filepath.Abs(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
 }

@@ -1,0 +1,90 @@
+package suite
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"k8s.io/client-go/rest"
+)
+
+// Process is a facade in a process of its own, so that its memory is its own.
+type Process struct {
+	Config *rest.Config // for clients of it: no credentials, its certificate trusted
+
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
+
+// StartProcess compiles the program, runs it with further flags until the test ends, and holds that it does not end
+// before. line is the command line that a program and its arguments become; nil leaves it.
+func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string, flags ...string) *Process {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "listfacade")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "github.com/listfacade/listfacade/cmd/listfacade")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig"}, flags...)
+	command := append([]string{program}, args...)
+	if line != nil {
+		command = line(program, args...)
+	}
+	process := exec.Command(command[0], command[1:]...) //nolint:gosec // a test's own
+	stderr, err := process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, address, done := new(Process), make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(address)
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			p.note(lines.Text())
+			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "serving") {
+				address <- at
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = process.Process.Signal(syscall.SIGTERM)
+		<-done
+		if err := process.Wait(); err != nil {
+			t.Errorf("the facade ended with %v", err)
+		}
+		if t.Failed() {
+			t.Logf("it said\n%s", p.Said())
+		}
+	})
+	host, ok := <-address
+	if !ok {
+		t.Fatal("the facade does not serve")
+	}
+	p.Config = &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}, QPS: -1}
+	return p
+}
+
+func (p *Process) note(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.said.WriteString(line + "\n")
+}
+
+// Said is what it has written so far.
+func (p *Process) Said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String()
+}
