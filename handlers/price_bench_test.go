@@ -43,7 +43,7 @@ func BenchmarkPrice(b *testing.B) {
 		f := newBenched(b, func(c *Config) {
 			sinks := observe.Sinks{}
 			if told.metrics {
-				sinks = append(sinks, c.Live.(*observe.Metrics))
+				sinks = append(sinks, c.Live.(*observe.Metrics), observe.NewHistory())
 			}
 			if told.slow {
 				sinks = append(sinks, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
