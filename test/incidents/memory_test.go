@@ -1,6 +1,7 @@
 package incidents
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
@@ -20,6 +21,8 @@ const (
 	memoryBudget = "64Mi"
 	// A list of so many objects of so many bytes is a large answer.
 	largeObjects, largeObject = 40, 200 << 10
+	// dawdling is after how long the next client comes that takes its answer slowly.
+	dawdling = 50 * time.Millisecond
 )
 
 // TestMemoryBudget: clients ask for long lists, more at a time than there is memory for, and take them slowly.
@@ -27,7 +30,8 @@ func TestMemoryBudget(t *testing.T) {
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	makeLarge(t, s)
-	process := suite.StartProcess(t, nil, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--write-timeout", "1m", "--memory-budget", memoryBudget, "--pack=off")
+	process := suite.StartProcess(t, nil, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--write-timeout", "1m",
+		"--memory-budget", memoryBudget, "--pack=off", "--max-requests-inflight-per-user", "0")
 	run := &suite.Facade{URL: process.Config.Host, Config: process.Config}
 	run.AwaitReady(t)
 	o, m := operatorOf(run, nil), watch(t, nil, run)
@@ -36,7 +40,7 @@ func TestMemoryBudget(t *testing.T) {
 	small.gets(t, http.StatusOK)
 	list := startReader(t, run.Config, path, "controller/v1", time.Second)
 	list.gets(t, http.StatusOK)
-	let := dawdle(t, run, path, 40)
+	let := dawdle(t, run, path)
 	list.gets(t, http.StatusTooManyRequests)
 	m.passes(t, 14)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists", "ListfacadeMemoryNearBudget"}, `ListfacadeMemoryRefuses{account="answers",pod="a"}`)
@@ -78,28 +82,32 @@ func makeLarge(t *testing.T, s *suite.Fixture) {
 	}
 }
 
-// dawdle asks for a list on so many connections, and reads only how the answers begin until let is called.
-func dawdle(t *testing.T, run *suite.Facade, path string, clients int) (let func()) {
+// dawdle asks for a list on a new connection again and again, and reads only how the answers begin, until let is called:
+// whatever memory there is for answers, they take it.
+func dawdle(t *testing.T, run *suite.Facade, path string) (let func()) {
 	t.Helper()
-	var bodies []*http.Response
-	for range clients {
-		client := run.HTTP1Client(t)
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, run.URL+path, nil)
-		if err != nil {
-			t.Fatal(err)
+	client := run.HTTP1Client(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, run.URL+path, nil)
+			if err != nil {
+				return
+			}
+			request.Header.Set("User-Agent", "slow/v1")
+			response, err := client.Do(request)
+			if err == nil && response.StatusCode != http.StatusOK {
+				_ = response.Body.Close()
+			} // the end of ctx closes the others
+			select {
+			case <-time.After(dawdling):
+			case <-ctx.Done():
+			}
 		}
-		request.Header.Set("User-Agent", "slow/v1")
-		response, err := client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bodies = append(bodies, response)
-	}
-	let = sync.OnceFunc(func() {
-		for _, response := range bodies {
-			_ = response.Body.Close()
-		}
-	})
+	}()
+	let = sync.OnceFunc(func() { cancel(); <-done })
 	t.Cleanup(let)
 	return let
 }
