@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// nodeWatches are as many as agents of nodes hold.
+var nodeWatches = manyWatches{watches: 5000, protocol: http2, streams: 100, openers: openers}
+
+// nodeWatchesRate is 200 updates a second.
+var nodeWatchesRate = eventRate{eventsFor: 8 * time.Second, eventEvery: 5 * time.Millisecond}
+
+// nodeEvents is what updates cost a server, and how long each took until the last watch that it concerns heard of it.
+type nodeEvents struct {
+	cpu   time.Duration // of each update
+	taken []time.Duration
+}
+
+// measureNodeWatches compares what an update of a pod costs while each watch is one of a node's pods. kube-apiserver's
+// price is that beyond the same writes without watches; the facade's is all that it does.
+func measureNodeWatches(ctx context.Context, s *stage, t *table) error {
+	pods, err := names(ctx, s.direct, somePods)
+	if err != nil {
+		return err
+	}
+	f, err := s.crowded(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.stop()
+	writes, costs, taken := []time.Duration{}, map[*server][]time.Duration{}, map[*server][]time.Duration{}
+	for _, of := range []*server{nil, s.direct, f.server, f.server, s.direct, nil} {
+		if of == nil {
+			e, err := s.nodeEvents(ctx, s.direct, manyWatches{}, pods)
+			if err != nil {
+				return err
+			}
+			writes = append(writes, e.cpu)
+			continue
+		}
+		e, err := s.nodeEvents(ctx, of, nodeWatches, pods)
+		if err != nil {
+			return err
+		}
+		costs[of], taken[of] = append(costs[of], e.cpu), slices.Concat(taken[of], e.taken)
+	}
+	say("writes alone: %v", writes)
+	name := fmt.Sprintf("%d watches by node, 200 updates/s", nodeWatches.watches)
+	t.addDurations(name+": server CPU of an update", median(costs[s.direct])-median(writes), median(costs[f.server]))
+	t.addTimes(name+": PATCH sent until the last of its watches has the event", taken[s.direct], taken[f.server])
+	return nil
+}
+
+// nodeEvents changes pods while watches of their nodes look on, and waits until each has what it is to have.
+func (s *stage) nodeEvents(ctx context.Context, of *server, m manyWatches, pods []string) (e nodeEvents, err error) {
+	say("%d watches by node on %s", m.watches, of.name)
+	q, err := of.watchFrom(ctx, "/api/v1/pods")
+	if err != nil {
+		return e, err
+	}
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	group, watching := errgroup.WithContext(watching)
+	heard := newEars()
+	m.hear = heard.hear
+	measure := func() error {
+		if m.watches > 0 {
+			byNode := func(i int) string { return q.path + "&fieldSelector=spec.nodeName%3D" + s.options.pods.Node(i) }
+			if _, err := m.open(watching, group, of, byNode); err != nil {
+				return err
+			}
+		}
+		before, _, err := s.cpu(of)
+		if err != nil {
+			return err
+		}
+		sent, err := patch(watching, s.direct, pods, nodeWatchesRate)
+		if err != nil {
+			return err
+		}
+		if err := heard.await(watching, sent*m.watches/s.options.pods.Nodes); err != nil {
+			return err
+		}
+		after, _, err := s.cpu(of)
+		e = nodeEvents{cpu: (after - before) / time.Duration(sent), taken: heard.last()}
+		return err
+	}
+	err = measure()
+	stop()
+	return e, errors.Join(err, group.Wait())
+}
