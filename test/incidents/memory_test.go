@@ -82,8 +82,8 @@ func makeLarge(t *testing.T, s *suite.Fixture) {
 	}
 }
 
-// dawdle asks for a list on a new connection again and again, and reads only how the answers begin, until let is called:
-// whatever memory there is for answers, they take it.
+// dawdle asks for a list on a new connection again and again, and reads only how the answers begin, until let is
+// called: whatever memory there is for answers, they take it.
 func dawdle(t *testing.T, run *suite.Facade, path string) (let func()) {
 	t.Helper()
 	client := run.HTTP1Client(t)
