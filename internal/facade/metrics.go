@@ -23,6 +23,9 @@ func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	return metrics
 }
 
+// Answered is how many requests a source has answered so far: cache, upstream or facade.
+func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
+
 // auditBacklog is what waits to be written into the audit log, if there is one.
 func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
 	if f.audit == nil {

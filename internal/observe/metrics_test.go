@@ -191,11 +191,14 @@ listfacade_watch_terminations_total counter reason
 
 // What is counted is what happened, and only names that discovery knows become labels.
 func TestCounts(t *testing.T) {
-	w := httptest.NewRecorder()
-	filled().Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	w, m := httptest.NewRecorder(), filled()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	text, err := io.ReadAll(w.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if cache, own := m.Answered("cache"), m.Answered("facade"); cache != 2 || own != 4 {
+		t.Errorf("%d requests were answered by the cache, %d by the facade itself", cache, own)
 	}
 	for _, line := range []string{
 		`listfacade_requests_total{group="apps",resource="deployments",source="cache",verb="list",version="v1"} 1`,

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 )
 
 // component tells the facade's series under kube-apiserver's names from kube-apiserver's own.
@@ -150,6 +151,25 @@ func (r *requestMetrics) make(k requestKey) *requestSeries {
 		s.forwarded = r.forwarded.WithLabelValues(k.read, k.group, k.version, k.resource, string(k.reason))
 	}
 	return s
+}
+
+// Answered is how many requests a source has answered so far: cache, upstream or facade.
+func (m *Metrics) Answered(source string) int {
+	series := make(chan prometheus.Metric)
+	go func() { defer close(series); m.requests.answers.Collect(series) }()
+	answered := 0.0
+	for one := range series {
+		var read dto.Metric
+		if err := one.Write(&read); err != nil {
+			continue // no counter gives one
+		}
+		for _, label := range read.GetLabel() {
+			if label.GetName() == "source" && label.GetValue() == source {
+				answered += read.GetCounter().GetValue()
+			}
+		}
+	}
+	return int(answered)
 }
 
 // clone has strings of its own.

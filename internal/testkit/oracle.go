@@ -119,6 +119,8 @@ type Oracle struct {
 	Upstream, Facade *Asker
 	// Excused tells a difference that depends on who asks and that docs/divergences.md has a line for; nil: none.
 	Excused func(q Question, want, got *Answer) bool
+	// Counts tells how many requests of the facade a source has answered; nil: its metrics are asked.
+	Counts func(source string) int
 }
 
 // settleWithin is how long the two answers may differ because the cluster moves or the facade's cache is on its way.
