@@ -11,9 +11,12 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
+// The first page is of 100 objects. They are so large that the next one is of 200, as 8 MB would be, and the rest is for
+// the third.
 const (
-	fillingObjects = 250
-	fillingBytes   = 60 << 10 // of each, so that they come in three pages: 8 MB are 139 objects
+	fillingObjects = 310
+	fillingLarge   = 100
+	fillingBytes   = 40 << 10 // of each of the large ones
 )
 
 // TestFilling does something to a kube-apiserver while a lane is filled from it page by page. Its pages come from etcd,
@@ -85,15 +88,18 @@ func (f *filling) count(media string, further bool) {
 
 func (f *filling) put(t *testing.T, i int, word string) {
 	t.Helper()
-	f.Put(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i), "", word+strings.Repeat(" some text", fillingBytes/10))
+	if i < fillingLarge {
+		word += strings.Repeat(" some text", fillingBytes/10)
+	}
+	f.Put(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i), "", word)
 }
 
 // change writes objects of pages that were read and of pages that were not, removes some of both, and adds some.
 func (f *filling) change(t *testing.T) {
-	for _, i := range []int{3, 50, 120, 240} {
+	for _, i := range []int{3, 50, 120, 240, 305} {
 		f.put(t, i, "meanwhile")
 	}
-	for _, i := range []int{7, 99, 100, 249} {
+	for _, i := range []int{7, 99, 100, 309} {
 		f.Remove(t, suite.ConfigMaps, fmt.Sprintf("fill-%03d", i))
 	}
 	for _, i := range []int{500, 501} {
