@@ -118,10 +118,15 @@ func TestNoRollCall(t *testing.T) {
 		if _, _, err := lane.Recent(t.Context(), time.Now(), oneObject); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("alone, with none to share with: %v", err)
 		}
-		for i := range rollCallObjects {
+		if n := r.Asked(testkit.AskRoll); n != 0 {
+			t.Errorf("%d roll calls", n)
+		}
+	})
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		for i := range rollCallObjects + 1 {
 			r.Put(fmt.Sprintf("ns/%d", i), "1")
 		}
-		synctest.Wait()
+		lane := r.synced(t)
 		elapse(time.Second)
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Error(err)

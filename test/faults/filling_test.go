@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// The first page is of 100 objects. They are so large that the next one is of 200, as 8 MB would be, and the rest is for
-// the third.
+// The first page is of 100 objects. They are so large that the next one is of 200, as 8 MB of them would be, and the
+// rest is for the third.
 const (
 	fillingObjects = 310
 	fillingLarge   = 100
