@@ -16,26 +16,20 @@ import (
 // State are, for their shape stays. A list must be expected (Expect), and nobody else may write meanwhile. The slice
 // stays the caller's.
 func (l *Lane) Bridge(rv RV, objects []*Object) error {
-	s, err := l.settle()
+	s, shown, err := l.settle()
 	if err != nil {
 		return err
 	}
-	from := max(s.rv, l.shown.Load().rv)
-	found, err := s.compare(from, rv, objects) // beside those who vouch: it may take a second
+	from := max(s.rv, shown.rv)
+	found, err := s.compare(from, rv, objects)
 	if err != nil {
+		return err
+	}
+	if err := l.cross(s, found, found.events(from, min(from+1, rv), rv), gap{from, rv}); err != nil {
 		return err
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	if l.isClosed() {
-		return ErrClosed
-	}
-	if now := l.state.Load(); now.seq != s.seq || now.rv != s.rv {
-		panic("BUG: cache: a lane was written to while a gap was bridged")
-	}
-	if err := l.bridge(l.state.Load(), found, found.events(from, min(from+1, rv), rv), gap{from, rv}); err != nil {
-		return err
-	}
 	l.counters.filling.Store(0)
 	l.counters.bridged.Add(1)
 	l.verifyIfAsked()
@@ -43,42 +37,78 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 }
 
 // settle brings the lane to what was vouched for above it, where events have come since that are cancelled out on the
-// way there: they are, and the last of them was lost. It returns the State that readers see then, or one with more
-// deletions at its RV.
-func (l *Lane) settle() (*State, error) {
+// way there: they are, and the last of them was lost. It returns the State as written, which is what readers see then,
+// or one with more deletions at its RV; and what they see.
+func (l *Lane) settle() (s, shown *State, err error) {
+	s, shown, err = l.bridgeable()
+	if err != nil || shown.rv <= s.rv || shown.seq == s.seq {
+		return s, shown, err
+	}
+	found, err := s.compare(s.rv, shown.rv, slices.Collect(shown.Objects(Span{})))
+	if err != nil {
+		return nil, nil, err
+	}
+	// There are only deletions, and whoever goes on from any of what was vouched for has to be told of them.
+	if err := l.cross(s, found, found.events(s.rv, shown.rv, shown.rv), gap{s.rv, shown.rv}); err != nil {
+		return nil, nil, err
+	}
+	return l.bridgeable()
+}
+
+// bridgeable returns the State as written and what readers see. Both stay what they are, but for their indexes: nothing
+// is vouched for while a list is expected.
+func (l *Lane) bridgeable() (written, shown *State, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	s, shown := l.state.Load(), l.shown.Load()
+	s := l.state.Load()
 	if s == nil {
-		return nil, l.absence()
+		return nil, nil, l.absence()
 	}
 	if !l.expecting {
 		panic("BUG: cache: a gap is bridged by a list that is not expected")
 	}
-	if shown.rv <= s.rv || shown.seq == s.seq {
-		return s, nil
+	return s, l.shown.Load(), nil
+}
+
+// cross brings the lane over a gap, from s to what was found. The State at its end is made without the lock of the
+// writers, for readers wait for some of these (Vouch), and it takes ten microseconds an event; what is left to do under
+// the lock takes a tenth of one. Only indexes may come and go meanwhile: then it is made again, of the State that has
+// them.
+func (l *Lane) cross(s *State, found *comparison, events []difference, across gap) error {
+	if int64(len(events)) > watchCacheFloor.most {
+		return ErrManyChanges
 	}
-	found, err := s.compare(s.rv, shown.rv, slices.Collect(shown.Objects(Span{})))
-	if err != nil {
-		return nil, err
+	for {
+		final := s.afterGap(events, across.upTo)
+		now, err := l.land(s, final, found, events, across)
+		if err != nil || now == s {
+			return err
+		}
+		s = now
 	}
-	// There are only deletions, and whoever goes on from any of what was vouched for has to be told of them.
-	err = l.bridge(s, found, found.events(s.rv, shown.rv, shown.rv), gap{s.rv, shown.rv})
-	return l.state.Load(), err
+}
+
+// land writes the end of a gap, unless the State is not what that was made of any more. It returns the State that it
+// found.
+func (l *Lane) land(s, final *State, found *comparison, events []difference, across gap) (*State, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	now := l.state.Load()
+	switch {
+	case now == nil:
+		return nil, l.absence()
+	case now.seq != s.seq || now.rv != s.rv || now.epoch != s.epoch:
+		panic("BUG: cache: a lane was written to while a gap was bridged")
+	case now == s:
+		l.bridge(s, final, found, events, across)
+	}
+	return now, nil
 }
 
 // bridge writes what was found, in the order of advance: gaps first, so that nothing starts from an event in them; the
 // events in history; then their State, all at once; then, by the dispatcher, the feeds.
-func (l *Lane) bridge(s *State, found *comparison, events []difference, across gap) error {
+func (l *Lane) bridge(s, final *State, found *comparison, events []difference, across gap) {
 	from, rv := across.after, across.upTo
-	if int64(len(events)) > watchCacheFloor.most {
-		return ErrManyChanges
-	}
-	final := s
-	for _, e := range events {
-		final = final.afterDifference(e)
-	}
-	final = final.at(rv)
 	e, now := s.epoch, time.Now()
 	known := append([]RV{s.whole()}, e.vouched.above(s.whole())...)
 	gaps, begins := gapsBetween(append(known, rv)...), from
@@ -101,10 +131,18 @@ func (l *Lane) bridge(s *State, found *comparison, events []difference, across g
 	l.publish(final)
 	e.written(final)
 	e.feeds.wakeAll()
-	return nil
 }
 
-// afterDifference returns the State that an event of a gap leads to, which nobody sees but that of the last.
+// afterGap returns the State at the end of a gap. No State in between is seen by anybody.
+func (s *State) afterGap(events []difference, rv RV) *State {
+	final := s
+	for _, e := range events {
+		final = final.afterDifference(e)
+	}
+	return final.at(rv)
+}
+
+// afterDifference returns the State that an event of a gap leads to.
 func (s *State) afterDifference(d difference) *State {
 	if d.tells != toThoseItLeaves {
 		return s.after(d.rv, d.before, d.now)

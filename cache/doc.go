@@ -79,12 +79,13 @@
 // and ends soon after the lane was closed.
 //
 // Writers (Lane.Replace, Bridge, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a
-// mutex that no reader takes. Reading a State takes no lock; having read one tries that of the indexer, and waits for
-// nobody. A writer and readers share one lock, held for a few map operations: that of the lane's waiters, which waiting
-// for an RV takes. The dispatcher and readers share that of the epoch's feeds, which opening and closing a watcher
-// takes; the writer takes it only to end an epoch. Predicates are asked under it, a bounded number at a time, which may
-// be fewer than an event concerns. Nothing blocks, calls back or encodes under either. A Watcher belongs to one
-// goroutine.
+// mutex that a reader takes only to have a proof shown (Vouch): so what is made of a whole list is made before.
+//
+// Reading a State takes no lock; having read one tries that of the indexer, and waits for nobody. A writer and readers
+// share one lock, held for a few map operations: that of the lane's waiters, which waiting for an RV takes. The
+// dispatcher and readers share that of the epoch's feeds, which opening and closing a watcher takes; the writer takes
+// it only to end an epoch. Predicates are asked under it, a bounded number at a time, which may be fewer than an event
+// concerns. Nothing blocks, calls back or encodes under either. A Watcher belongs to one goroutine.
 //
 // Packing takes a lock of its own first, and that of the writers only to exchange some pointers and to look where
 // history is.

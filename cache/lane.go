@@ -82,14 +82,14 @@ func NewLane(o Options) *Lane {
 // Replace makes an upstream list at rv the lane's content and starts a new epoch: the watchers of the last one end
 // with *ExpiredError (I11). objects may come in any order; the slice stays the caller's. It does nothing after Close.
 func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
+	e := newEpoch(l)
+	s := newState(e, rv, shape, objects)
+	e.begin(s)
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {
 		return
 	}
-	e := newEpoch(l)
-	s := newState(e, rv, shape, objects)
-	e.begin(s)
 	last := l.state.Load()
 	l.publish(s)
 	l.counters.saved.Store(s.saved())
