@@ -26,9 +26,10 @@ type Endpoints struct {
 	now  atomic.Pointer[endpoint]
 	told func(Move)
 
-	mu      sync.Mutex // guards cluster, looked, and choosing another endpoint; held while it is looked for one
-	cluster string     // the UID of the cluster; empty while it is not known
-	looked  time.Time  // when all were looked at last because none was known to be fit
+	mu      sync.Mutex    // guards what follows, and choosing another endpoint; not held while one is asked
+	cluster string        // the UID of the cluster; empty while it is not known
+	looked  time.Time     // when all were looked at last because none was known to be fit
+	looking chan struct{} // closed when who looks at all because of that is done; nil when nobody does
 }
 
 const (
@@ -147,33 +148,75 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 }
 
 // leave chooses another endpoint because a request could not be sent to one. It returns the one to try instead, nil
-// when there is none. Who comes when it was left already is given its successor.
+// when there is none, or the request is over. Who comes when it was left already is given its successor; when none is
+// known to be fit one request looks at all, and those that come meanwhile wait for what it finds.
 func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpoint {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if now := e.now.Load(); now != from {
-		return now
+	if e.now.Load() == from {
+		from.fails(why)
 	}
-	from.fails(why)
-	next := e.fit(from)
-	if next == nil && time.Since(e.looked) >= chooseEvery {
-		next = e.seek(ctx, from)
-		e.looked = time.Now()
-	}
-	if next != nil {
-		e.use(next, why)
-	}
-	return next
-}
-
-// seek looks at the others, one after the other, until one answers. The caller holds mu.
-func (e *Endpoints) seek(ctx context.Context, than *endpoint) *endpoint {
-	for _, one := range e.others(than) {
-		if one.look(ctx, e.cluster); one.ready.Load() {
-			return one
+	for ctx.Err() == nil {
+		next, looking, others := e.successor(from, why)
+		switch {
+		case looking == nil:
+			return next
+		case others:
+			select {
+			case <-looking:
+			case <-ctx.Done():
+			}
+		default:
+			e.seek(ctx, from)
 		}
 	}
 	return nil
+}
+
+// successor is the endpoint to use instead of one; nil when there is none. When it takes a look at the others to know
+// that, looking is closed when that is over, and the caller is to seek unless others do.
+func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, looking <-chan struct{}, others bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if now := e.now.Load(); now != from {
+		return now, nil, false
+	}
+	if next := e.fit(from); next != nil {
+		e.use(next, why)
+		return next, nil, false
+	}
+	if time.Since(e.looked) < chooseEvery {
+		return nil, nil, false
+	}
+	if e.looking != nil {
+		return nil, e.looking, true
+	}
+	e.looking = make(chan struct{})
+	return nil, e.looking, false
+}
+
+// seek looks at the others, all at once, until one answers. When the context ends before that, nothing was found out,
+// and the next who comes may seek.
+func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
+	e.mu.Lock()
+	cluster := e.cluster
+	e.mu.Unlock()
+	looking, found := context.WithCancel(ctx)
+	defer found()
+	var looks sync.WaitGroup
+	for _, one := range e.others(than) {
+		looks.Go(func() {
+			if one.look(looking, cluster); one.ready.Load() {
+				found()
+			}
+		})
+	}
+	looks.Wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ctx.Err() == nil {
+		e.looked = time.Now()
+	}
+	close(e.looking)
+	e.looking = nil
 }
 
 // others are the endpoints behind one, and then those before it.
