@@ -93,7 +93,7 @@ func (m *membership) current(ctx context.Context, held cache.RV) (reading, error
 			return answer, nil
 		case err == nil:
 			shared.breakUp()
-		case ctx.Err() != nil || answer.asked == m.source:
+		case ctx.Err() != nil, answer.asked == m.source, isThrottled(err):
 			return reading{}, err
 		case errors.Is(err, context.DeadlineExceeded):
 			shared.breakUp() // so that nobody else waits for it

@@ -17,11 +17,12 @@ type counters struct {
 	mu         sync.Mutex
 	of         map[string]*cache.RV
 	probes     map[string]int
-	minor      string // version of Kubernetes
-	checks     string // what /livez shows
-	unanswered string // the resource that is not answered for
-	unhealthy  bool   // it does not say what it consists of
-	refusals   int    // how many questions are refused from now on
+	minor      string          // version of Kubernetes
+	checks     string          // what /livez shows
+	unanswered string          // the resource that is not answered for
+	unhealthy  bool            // it does not say what it consists of
+	refusals   int             // how many questions are refused from now on
+	throttled  *ThrottledError // what is answered to all
 }
 
 // ServerVersion implements Upstream.
@@ -55,6 +56,9 @@ func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes[c.name]++
+	if c.throttled != nil {
+		return 0, c.throttled
+	}
 	if c.refusals > 0 {
 		c.refusals--
 		return 0, errors.New("too many requests")

@@ -18,7 +18,8 @@ type Upstream interface {
 // same resource.
 type Source interface {
 	// ResourceVersion is the upstream's at some moment after the call began, as far as the resource can tell. It is
-	// never below what the upstream sent of the resource before the call.
+	// never below what the upstream sent of the resource before the call. An error that is ErrUnsupported will come
+	// again; a *ThrottledError says that the upstream has too much to do.
 	ResourceVersion(ctx context.Context) (cache.RV, error)
 	// CallRoll reads the name and version of every object, consistently. An error that is ErrUnsupported will come
 	// again.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
@@ -21,6 +22,8 @@ type store struct {
 	// etcd does. For any other it waits until its cache is where etcd is, up to 100 ms if only others change (semantics
 	// 10.4). nil when there is none.
 	uncached Source
+
+	notBefore atomic.Pointer[time.Time] // until when it is not asked, because the upstream has sent a question away
 
 	mu        sync.Mutex // guards the rest
 	founded   bool       // somebody is in it
@@ -46,8 +49,12 @@ func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(c
 
 // current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
 // resources. Without an uncached one probes go round among those that are read, so that a counter of its own would
-// show.
+// show. An upstream that throttles is left alone for as long as it wants: then one probe finds out whether it answers
+// again, and whoever comes meanwhile waits for that one.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
+	if err := s.paused(); err != nil {
+		return reading{}, err
+	}
 	s.propose(source)
 	return s.probes.get(ctx, requestPrice)
 }
@@ -63,6 +70,9 @@ func (s *store) propose(source Source) {
 
 // probe reads the upstream's resourceVersion.
 func (s *store) probe(ctx context.Context, _ party) (reading, error) {
+	if err := s.paused(); err != nil { // by the probe before this one
+		return reading{}, err
+	}
 	source := s.next()
 	if source == nil {
 		return reading{}, errNoResource
@@ -72,6 +82,10 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 	if err != nil {
 		if source == s.uncached && errors.Is(err, ErrUnsupported) {
 			s.desert()
+		}
+		var throttled *ThrottledError
+		if errors.As(err, &throttled) {
+			s.pause(throttled.After)
 		}
 		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
 	}

@@ -42,6 +42,9 @@ func (s source) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	if upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed) {
 		return 0, fmt.Errorf("%w: %w", fresh.ErrUnsupported, err)
 	}
+	if upstream.HasCode(err, http.StatusTooManyRequests) {
+		return 0, &fresh.ThrottledError{After: retryAfter(err), Err: err}
+	}
 	if err != nil {
 		return 0, err
 	}

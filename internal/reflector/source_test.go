@@ -1,12 +1,38 @@
 package reflector
 
 import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/upstream"
 )
+
+// An upstream that throttles says for how long.
+func TestThrottledSource(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+	}))
+	defer server.Close()
+	client, err := upstream.NewClient(&rest.Config{Host: server.URL}, upstream.Hop{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.CloseIdle()
+	_, err = source{client, uncached}.ResourceVersion(t.Context())
+	var throttled *fresh.ThrottledError
+	if !errors.As(err, &throttled) || throttled.After != 3*time.Second || !upstream.HasCode(err, http.StatusTooManyRequests) {
+		t.Errorf("%v", err)
+	}
+}
 
 func TestReadRoll(t *testing.T) {
 	call, err := readRoll([]byte(`{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"items":[` +
