@@ -255,17 +255,22 @@ func (o *reply) writeError(err error) {
 	if errors.As(err, &forbidden) {
 		o.header().Set("X-Content-Type-Options", "nosniff")
 	}
+	writeStatus(o.w, o.r, status)
+}
+
+// writeStatus answers with a Status.
+func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
-		o.header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
-	mediaType, body, err := encodeStatus(o.r, status)
+	mediaType, body, err := encodeStatus(r, status)
 	if err != nil {
-		http.Error(o.w, err.Error(), http.StatusInternalServerError)
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	o.header().Set("Content-Type", mediaType)
-	o.w.WriteHeader(int(status.Code))
-	_, _ = o.w.Write(body) // the client may be gone
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(int(status.Code))
+	_, _ = w.Write(body) // the client may be gone
 }
 
 // isClients tells the errors of 500 and above that are about what a client sent, and nothing that an operator can mend.

@@ -3,6 +3,7 @@ package handlers
 import (
 	"context"
 	"errors"
+	"net/url"
 
 	"k8s.io/apiserver/pkg/endpoints/handlers/negotiation"
 
@@ -13,19 +14,8 @@ import (
 
 // status answers with the operator's page, and with its parts.
 func (s *Server) status(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
-	answer, err := s.page.Answer(q.url.Path, q.query, q.header.Get("Accept"))
-	var (
-		query *page.QueryError
-		types *page.NotAcceptableError
-	)
-	switch {
-	case errors.Is(err, page.ErrNoSuchPage):
-		return errNoPath
-	case errors.As(err, &query):
-		return badRequest(query.Text)
-	case errors.As(err, &types):
-		return negotiation.NewNotAcceptableError(types.Types)
-	case err != nil:
+	answer, err := answerPage(s.page, q.url.Path, q.query, q.header.Get("Accept"))
+	if err != nil {
 		return err
 	}
 	for name, value := range answer.Header() {
@@ -33,6 +23,24 @@ func (s *Server) status(_ context.Context, out *reply, q *Request, _ *reflector.
 	}
 	_, err = out.pieces().Write(answer.Body)
 	return err
+}
+
+// answerPage has the page answer, and its errors in the words of kube-apiserver.
+func answerPage(p *page.Page, path string, query url.Values, accept string) (*page.Answer, error) {
+	answer, err := p.Answer(path, query, accept)
+	var (
+		unknown *page.QueryError
+		types   *page.NotAcceptableError
+	)
+	switch {
+	case errors.Is(err, page.ErrNoSuchPage):
+		return nil, errNoPath
+	case errors.As(err, &unknown):
+		return nil, badRequest(unknown.Text)
+	case errors.As(err, &types):
+		return nil, negotiation.NewNotAcceptableError(types.Types)
+	}
+	return answer, err
 }
 
 // limits are what callers are held to, and how much of it is taken.

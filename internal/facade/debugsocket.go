@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/listfacade/listfacade/handlers"
 	"github.com/listfacade/listfacade/internal/page"
 )
 
@@ -120,8 +121,8 @@ func (f *Facade) debugRoutes() http.Handler {
 	addProfiles(mux)
 	f.addReports(mux)
 	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline) // not over HTTPS: who may take profiles need not see arguments
-	mux.Handle(page.Path, statusHandler{f.page})
-	mux.Handle(page.Path+"/", statusHandler{f.page})
+	mux.Handle(page.Path, handlers.PageHandler(f.page))
+	mux.Handle(page.Path+"/", handlers.PageHandler(f.page))
 	if level := f.config.Level; level != nil {
 		mux.Handle("/debug/", level.Handler("the debug socket"))
 	}

@@ -2,6 +2,7 @@ package facade
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"go.uber.org/zap"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/listfacade/listfacade/internal/observe"
@@ -88,6 +90,14 @@ func TestDebugSocket(t *testing.T) {
 	} {
 		if code, _ := askSocket(t, client, http.MethodGet, target, ""); code != want {
 			t.Errorf("%s: %d, want %d", target, code, want)
+		}
+	}
+	// What is wrong with a question about the operator's page is said as over HTTPS.
+	for target, want := range map[string]string{http.MethodGet + " /debug/status?lanes=x": "BadRequest", http.MethodPut + " /debug/status": "MethodNotAllowed"} {
+		method, target, _ := strings.Cut(target, " ")
+		var status metav1.Status
+		if _, text := askSocket(t, client, method, target, ""); json.Unmarshal([]byte(text), &status) != nil || status.Kind != "Status" || string(status.Reason) != want {
+			t.Errorf("%s %s: %s", method, target, text)
 		}
 	}
 	info, err := os.Lstat(path)

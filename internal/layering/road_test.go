@@ -36,7 +36,7 @@ var kept = []struct {
 	},
 	{
 		dir: "handlers", pkg: "net/http", name: "Request",
-		files: []string{"resolve.go", "authenticate.go", "media.go", "reply.go", "errors.go", "road.go", "router.go", "request.go"},
+		files: []string{"resolve.go", "authenticate.go", "media.go", "reply.go", "errors.go", "road.go", "router.go", "request.go", "pagehandler.go"},
 		why:   "a request is read once, by resolve, and its credentials by authenticate; a *http.Request ends there",
 	},
 }

@@ -1,0 +1,30 @@
+package handlers
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/listfacade/listfacade/internal/page"
+)
+
+// PageHandler shows the operator's page to everybody, with the errors that the Server has: it is for a socket that only
+// the process' own user can open.
+func PageHandler(p *page.Page) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			writeStatus(w, r, statusOf(errMethod))
+			return
+		}
+		switch answer, err := answerPage(p, r.URL.Path, r.URL.Query(), r.Header.Get("Accept")); {
+		case errors.Is(err, errNoPath):
+			http.NotFound(w, r)
+		case err != nil:
+			writeStatus(w, r, statusOf(err))
+		default:
+			for name, value := range answer.Header() {
+				w.Header().Set(name, value)
+			}
+			_, _ = w.Write(answer.Body) // the client may be gone
+		}
+	})
+}
