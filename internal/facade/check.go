@@ -45,14 +45,17 @@ type inspection struct {
 	failed  int
 }
 
-// Check tells, a line each, what the process would do with a Config, a kubeconfig and its rights, and serves nothing:
-// whom it would read, as whom, what it lacks, what it would cache and how much that is, with which certificate and how
-// much memory. It fails with ErrCheck when something of that would not work.
+// Check tells, a line each, what the process would do with a Config, its kubeconfigs and their rights, and serves
+// nothing: whom it would read, as whom, what it lacks, which facades it would be filled from, what it would cache and
+// how much that is, with which certificate and how much memory. It fails with ErrCheck when something of that would not
+// work.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	i := &inspection{config: c, out: out}
-	for _, look := range []func(context.Context) bool{i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.resources, i.certificate, i.memory} {
+	for _, look := range []func(context.Context) bool{
+		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.certificate, i.memory,
+	} {
 		if !look(ctx) {
 			break // what comes after it needs it
 		}
@@ -151,54 +154,6 @@ func (i *inspection) identity(ctx context.Context) bool {
 	}
 	user := review.Status.UserInfo
 	return i.say("identity", nil, "%s, of %s", user.Username, strings.Join(user.Groups, ", "))
-}
-
-// need is a right, and what does not work without it.
-type need struct {
-	right   upstream.Right
-	without string
-}
-
-// needs are the rights to ask who callers are and what they may do.
-func (c Config) needs() []need {
-	if c.Authentication.AnonymousActsAsKubeconfig {
-		return nil
-	}
-	var all []need
-	add := func(group, resource, namespace, name, without string, verbs ...string) {
-		for _, verb := range verbs {
-			all = append(all, need{upstream.Right{Verb: verb, Group: group, Resource: resource, Namespace: namespace, Name: name}, without})
-		}
-	}
-	if c.Authentication.Kubeconfig == "" {
-		add("authentication.k8s.io", "tokenreviews", "", "", "no token is known", "create")
-	}
-	if c.Authorization.Kubeconfig == "" {
-		add("authorization.k8s.io", "subjectaccessreviews", "", "", "nobody may read anything", "create")
-	}
-	if c.Authorization.PassThrough == "impersonate" {
-		add("", "users", "", "", "who has a certificate is not answered what is not cached", "impersonate")
-		add("", "groups", "", "", "who has a certificate is not answered what is not cached", "impersonate")
-	}
-	for _, rules := range []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"} {
-		add("rbac.authorization.k8s.io", rules, "", "", "a right that was taken ends open watches later", "list", "watch")
-	}
-	if c.Authentication.ClientCAFile == "" || c.Authentication.RequestHeaderCAFile == "" {
-		add("", "configmaps", "kube-system", "extension-apiserver-authentication", "no client certificate is known", "get")
-	}
-	return all
-}
-
-func (i *inspection) rights(ctx context.Context) bool {
-	for _, n := range i.config.needs() {
-		what := fmt.Sprintf("right to %s %s", n.right.Verb, n.right.Resource)
-		has, err := i.client.Has(ctx, n.right)
-		if err == nil && !has {
-			err = errors.New("the kubeconfig's user has it not; without it " + n.without)
-		}
-		i.say(what, err, "yes")
-	}
-	return true
 }
 
 // resources are those that are cached from the start.

@@ -3,6 +3,8 @@ package rights
 import (
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,6 +24,8 @@ func TestCheck(t *testing.T) {
 	reader, server := suite.FacadeKubeconfig(t, cluster), suite.FacadeConfig(t, cluster).Host
 	nobody := testkit.WriteKubeconfig(t, cluster.ConfigOf(t, "nobody-at-all"))
 	unknown := testkit.WriteKubeconfig(t, rest.AnonymousClientConfig(cluster.ConfigOf(t, "nobody")))
+	stranger := httptest.NewTLSServer(http.NotFoundHandler())
+	defer stranger.Close()
 	alone := func(c *facade.Config) { c.Authentication.AnonymousActsAsKubeconfig = true }
 	caching := func(c *facade.Config) {
 		c.Preload, c.PreloadEncodings = []string{"namespaces"}, []string{"json", "protobuf"}
@@ -78,6 +82,26 @@ func TestCheck(t *testing.T) {
 		"endpoints of which none answers": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} }},
 			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: none of --upstream answers"}, true,
+		},
+		"a kubeconfig of its own for reviews": {
+			nobody, []func(*facade.Config){func(c *facade.Config) { c.Authentication.Kubeconfig = reader }}, []string{
+				"ok    right to create tokenreviews with " + regexp.QuoteMeta(reader) + ": yes", "FAIL  right to create subjectaccessreviews: ",
+				"ok    right to get configmaps with ",
+			}, true,
+		},
+		"a kubeconfig without rights for reviews": {
+			reader, []func(*facade.Config){func(c *facade.Config) { c.Authorization.Kubeconfig = nobody }}, []string{
+				"ok    right to create tokenreviews: yes", "FAIL  right to create subjectaccessreviews with .*nobody may read anything",
+			}, true,
+		},
+		"peers": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.WarmFrom = []string{"https://127.0.0.1:1", server} }}, []string{
+				"note  peer https://127.0.0.1:1: .*refused", "ok    peer " + regexp.QuoteMeta(server) + ": reads the same cluster",
+			}, false,
+		},
+		"a peer that cannot be trusted": {
+			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.WarmFrom = []string{stranger.URL} }},
+			[]string{"FAIL  peer " + regexp.QuoteMeta(stranger.URL) + ": .*certificate"}, true,
 		},
 		"no pair": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.CertFile, c.KeyFile = "none.crt", "none.key" }},
