@@ -35,7 +35,9 @@ func TestExpiredClientCertificate(t *testing.T) {
 	renew(lifetime)
 	config.TLSClientConfig = rest.TLSClientConfig{CAFile: cluster.CAFile, CertFile: files.cert, KeyFile: files.key}
 	way := layWire(t, config)
+	socket := filepath.Join(t.TempDir(), "debug.sock")
 	run := suite.LaunchDelegating(t, way.kubeconfig, suite.Unpacked, func(c *facade.Config) {
+		c.DebugSocket = socket
 		c.Authentication.TokenTTL, c.Authorization.AllowedTTL = time.Second, time.Second
 	})
 	run.AwaitReady(t)
@@ -49,6 +51,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	}
 	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
 	o.said(t, "request failed", "error", "401")
+	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
 	m.passes(t, 8) // in which Prometheus is nobody, either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",
 		`ListfacadeCertificateExpires{certificate="upstream",pod="a"}`)

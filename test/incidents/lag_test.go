@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -33,14 +34,21 @@ func TestLaggingReplica(t *testing.T) {
 	}
 	m.fires(`ListfacadeReplicaLags{pod="b",resource="configmaps"}`)
 	waiting := startReader(t, slow.Config, fmt.Sprintf("%s?resourceVersion=%d", path, last), "controller/v1", readingSlowly)
-	testkit.Eventually(t, suite.Within, "/debug/requests shows who waits for the version that another replica had", func() error {
-		for _, r := range o.requests(t, "age").Items {
-			if r.UserAgent == "controller/v1" && r.State == "proving" && r.ResourceVersion == fmt.Sprint(last) {
-				return nil
+	for where, list := range map[string]func() observe.OpenList{
+		"/debug/requests": func() observe.OpenList { return o.requests(t, "age") }, "the operator's page": func() observe.OpenList { return o.page(t).Requests },
+	} {
+		testkit.Eventually(t, suite.Within, where+" shows who waits for the version that another replica had", func() error {
+			for _, r := range list().Items {
+				if r.UserAgent == "controller/v1" && r.State == "proving" && r.ResourceVersion == fmt.Sprint(last) {
+					return nil
+				}
 			}
-		}
-		return errNone
-	})
+			return errNone
+		})
+	}
+	if ahead, behind := operatorOf(quick, nil).pageLane(t, "configmaps"), o.pageLane(t, "configmaps"); ahead.ResourceVersion < last || behind.ResourceVersion >= last {
+		t.Errorf("the operator's page: at %d and at %d of %d", ahead.ResourceVersion, behind.ResourceVersion, last)
+	}
 	held.release()
 	if said := waiting.gets(t, http.StatusOK); !strings.Contains(said, `"name":"changes"`) {
 		t.Errorf("%s", said)

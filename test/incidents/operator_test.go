@@ -2,8 +2,10 @@ package incidents
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,15 +23,24 @@ import (
 // operator is who looks at a facade when something is wrong.
 type operator struct {
 	facade *suite.Facade
+	url    string
 	config *rest.Config // by which he asks it
 }
 
 // operatorOf looks at a facade with the credentials of somebody of the cluster, or without any.
 func operatorOf(facade *suite.Facade, who *rest.Config) *operator {
 	if who == nil {
-		return &operator{facade: facade, config: facade.Config}
+		return &operator{facade: facade, url: facade.URL, config: facade.Config}
 	}
-	return &operator{facade: facade, config: facade.ConfigOf(who)}
+	return &operator{facade: facade, url: facade.URL, config: facade.ConfigOf(who)}
+}
+
+// operatorAt looks at a facade by its debug socket.
+func operatorAt(facade *suite.Facade, socket string) *operator {
+	const anywhere = "http://debug"
+	return &operator{facade: facade, url: anywhere, config: &rest.Config{Host: anywhere, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
 }
 
 // ask reads what the facade tells about itself in JSON.
@@ -39,7 +50,7 @@ func (o *operator) ask(t *testing.T, path string, into any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.facade.URL+path, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.url+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
