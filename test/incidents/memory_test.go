@@ -31,7 +31,7 @@ func TestMemoryBudget(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	makeLarge(t, s)
 	process := suite.StartProcess(t, nil, suite.FacadeKubeconfig(t, suite.Cluster(t)), "--write-timeout", "1m",
-		"--memory-budget", memoryBudget, "--pack=off", "--max-requests-inflight-per-user", "0")
+		"--memory-budget", memoryBudget, "--pack=off", "--max-requests-inflight-per-user", "300")
 	run := &suite.Facade{URL: process.Config.Host, Config: process.Config}
 	run.AwaitReady(t)
 	o, m := operatorOf(run, nil), watch(t, nil, run)
