@@ -74,6 +74,7 @@ type course struct {
 	looks    int             // how often it differed so
 
 	differed  bool      // something did in this pass
+	reprinted bool      // the upstream has other columns than the lane, which is not listed again for them now
 	mended    time.Time // when the lane was last listed again; zero after a pass in which nothing differed
 	mendPause time.Duration
 }
@@ -144,6 +145,16 @@ func (c *course) size(r *Reflector) int {
 	return max(1, min(c.limit, int(auditBytes*int64(stats.Objects)/stats.ObjectBytes)))
 }
 
+// readsNoRows tells whether the next page is one of objects alone. Where the upstream's columns are others than the
+// lane's, rows are read again when the lane may be listed again for them.
+func (c *course) readsNoRows() bool {
+	if c.reprinted && c.mayMend() {
+		c.reprinted = false
+	}
+	c.differed = c.differed || c.reprinted
+	return c.rowless || c.reprinted
+}
+
 // look looks at the next page of a lane, and says when it is the next one's turn.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	by, began := r.writer.synced.Load(), time.Now()
@@ -153,7 +164,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 		c.due = began.Add(min(a.gap(r, c), time.Minute))
 		return
 	}
-	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.rowless}
+	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.readsNoRows()}
 	err = p.read(ctx, a.lanes.client)
 	if ctx.Err() != nil {
 		return
@@ -161,7 +172,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	took := time.Since(began)
 	a.until = time.Now().Add(time.Duration(a.share) * took)
 	if err != nil {
-		a.fails(r, c, err)
+		a.fails(ctx, r, c, err)
 		return
 	}
 	if took > auditSlow {

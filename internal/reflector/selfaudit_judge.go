@@ -17,11 +17,12 @@ import (
 const auditLogged = 5
 
 // fails says what follows when a page could not be read.
-func (a *auditor) fails(r *Reflector, c *course, err error) {
+func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, err error) {
 	var oversize *upstream.OversizeError
 	switch {
 	case errors.Is(err, errReprinted):
-		r.writer.contradict(err) // nobody has told the lane's watch yet
+		a.reprints(ctx, r, c)
+		return
 	case errors.Is(err, wire.ErrUnaligned) && !c.rowless:
 		c.rowless, c.due = true, time.Now()
 		return
@@ -38,6 +39,31 @@ func (a *auditor) fails(r *Reflector, c *course, err error) {
 	}
 	a.tell(r, pageFailed, 0)
 	r.writer.log.Info("the self-audit cannot compare the lane now", zap.Error(err))
+}
+
+// reprints says what follows when the upstream prints the resource with other columns than the lane has, which the
+// lane's watch is not told before something changes. As with what differs, that counts when it is so again a little
+// later, and does not have the lane listed again where that has not helped before: of several kube-apiservers, each may
+// print in its own way. Until then objects are compared without their rows.
+func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course) {
+	if c.looks == 0 {
+		c.doubts(nil)
+		c.due = time.Now().Add(min(auditConfirm, a.interval))
+		a.tell(r, pageDoubtful, 0)
+		return
+	}
+	c.doubtful, c.looks = nil, 0
+	if !r.writer.isListedFrom(ctx) {
+		a.tell(r, pageUnsure, 0)
+		return
+	}
+	a.tell(r, pageDifferent, 0)
+	mended := a.mends(r, c, errReprinted)
+	c.differed, c.reprinted = true, !mended
+	r.writer.log.Warn("the self-audit found that the upstream prints other columns than the lane has", zap.Bool("listedAgain", mended))
+	if !mended {
+		c.due = time.Now() // for the objects of this page
+	}
 }
 
 // judge says what follows from a page that was compared. What differs counts when it differs again a little later, at
@@ -115,19 +141,29 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	}
 	a.tell(r, pageDifferent, p.compared.Objects)
 	c.doubtful, c.looks, c.differed = nil, 0, true
-	mend := time.Since(c.mended) > c.mendPause
-	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mend))
-	if !mend {
+	mended := a.mends(r, c, errAudited)
+	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mended))
+	if !mended {
 		c.behind = p.next
-		return
+	}
+}
+
+// mends has the lane listed again, unless it was for the same reason not long ago. The page is looked at again then.
+func (a *auditor) mends(r *Reflector, c *course, why error) bool {
+	if !c.mayMend() {
+		return false
 	}
 	if !c.mended.IsZero() { // and no pass since then found all the same
 		c.mendPause = min(2*c.mendPause, auditMendLongest)
 	}
 	c.mended, c.due = time.Now(), time.Now().Add(min(auditConfirm, a.interval))
 	a.lanes.metrics.SelfAuditMended(r.Resource.GVR, r.Encoding.Name())
-	r.writer.contradict(errAudited)
+	r.writer.contradict(why)
+	return true
 }
+
+// mayMend tells whether the lane may be listed again.
+func (c *course) mayMend() bool { return time.Since(c.mended) > c.mendPause }
 
 // isListedFrom tells whether the upstream is of the version that the lane was listed from.
 func (w *writer) isListedFrom(ctx context.Context) bool {
