@@ -22,6 +22,7 @@ type Reflector struct {
 	facts
 	health
 	background
+	audited
 	fill   fill
 	writer *writer
 	prover *fresh.Prover

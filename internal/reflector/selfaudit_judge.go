@@ -125,6 +125,8 @@ func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
 			c.mended, c.mendPause = time.Time{}, auditMend
 		}
 		c.differed = false
+		passed := time.Now()
+		r.passed.Store(&passed)
 		a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
 	}
 }
@@ -142,6 +144,7 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	a.tell(r, pageDifferent, p.compared.Objects)
 	c.doubtful, c.looks, c.differed = nil, 0, true
 	mended := a.mends(r, c, errAudited)
+	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Mended: mended})
 	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mended))
 	if !mended {
 		c.behind = p.next

@@ -69,12 +69,18 @@ func TestAuditIsSpread(t *testing.T) {
 	auditing(t, 1200, nil, func(t *testing.T, r *rig) {
 		filled := r.Asked(testkit.AskList)
 		elapse(50 * time.Minute)
+		if age := r.lane(t).Unaudited(); age < 50*time.Minute && r.audits.passes.Load() == 0 {
+			t.Errorf("compared %s ago, and never", age)
+		}
 		if got := r.results(); got[pageSame] < 2 || got[pageSame] > 3 || r.compared() > 1200 {
 			t.Errorf("%v, %d objects in the first hour", got, r.compared())
 		}
 		elapse(24 * time.Hour)
 		if passes := r.audits.passes.Load(); passes < 23 || passes > 26 || r.compared() < 1200*int(passes) {
 			t.Errorf("%d passes over %d objects in a day", passes, r.compared())
+		}
+		if age := r.lane(t).Unaudited(); age > 90*time.Minute {
+			t.Errorf("compared %s ago", age)
 		}
 		if got := r.results(); len(got) != 1 || r.relisted.Load() != 0 {
 			t.Errorf("%v, listed again %d times", got, r.relisted.Load())
@@ -98,6 +104,9 @@ func TestAuditMendsOnce(t *testing.T) {
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || r.kinds()[0] != "content" || len(r.kinds()) != 20 {
 			t.Errorf("%v: %v", got, r.kinds())
 		}
+		if found := r.lane(t).Found(); found == nil || found.Objects != 20 || !found.Mended || time.Since(found.At) > time.Second {
+			t.Errorf("%+v", found)
+		}
 		r.Script(testkit.AskList, nil)
 		elapse(time.Minute)
 		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 {
@@ -115,6 +124,9 @@ func TestAuditMendsOnce(t *testing.T) {
 		elapse(3 * 24 * time.Hour)
 		if n := r.audits.mended.Load(); n < 3 || n > 12 {
 			t.Errorf("listed again %d times in three days", n)
+		}
+		if found := r.lane(t).Found(); found.Objects != 20 || time.Since(found.At) > 2*time.Hour {
+			t.Errorf("%+v", found)
 		}
 		warnings := slices.DeleteFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
 			return !strings.Contains(e.Message, "is not as the upstream has it")
@@ -194,6 +206,9 @@ func TestAuditLeavesTheUpstreamAlone(t *testing.T) {
 		elapse(3 * time.Hour)
 		if asked := r.Asked(testkit.AskList) - before; asked < 3 || asked > 9 {
 			t.Errorf("asked %d times in three hours", asked)
+		}
+		if age := r.lane(t).Unaudited(); age < 3*time.Hour {
+			t.Errorf("compared %s ago, and never", age)
 		}
 		r.Script(testkit.AskList, nil)
 		elapse(2 * time.Hour)
