@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	prom "github.com/prometheus/client_golang/prometheus"
@@ -95,6 +96,7 @@ func registered() map[string]bool {
 		Lanes: func() []observe.LaneStats { return nil }, Forms: func() observe.FormsStats { return observe.FormsStats{} },
 		Memory: func() observe.MemoryStats { return observe.MemoryStats{} }, Certificates: func() []observe.Certificate { return nil },
 		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false }, Endpoints: func() []observe.Endpoint { return nil },
+		SelfAudit: time.Hour,
 	})
 	known, descriptions := map[string]bool{"up": true}, make(chan *prom.Desc)
 	go func() { defer close(descriptions); metrics.Describe(descriptions) }()

@@ -16,6 +16,7 @@ func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
 		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates, Audit: f.auditBacklog,
+		SelfAudit: f.config.SelfAuditInterval,
 	})
 	if f.config.SLIMetrics {
 		metrics.ExposeSLI()

@@ -9,8 +9,9 @@ import (
 // LaneStats is what one lane tells about itself at a scrape.
 type LaneStats struct {
 	Group, Version, Resource string
-	Encoding                 string    // json or protobuf; a resource may have a lane for each
-	Began                    time.Time // when the lane was made
+	Encoding                 string        // json or protobuf; a resource may have a lane for each
+	Began                    time.Time     // when the lane was made
+	AuditAge                 time.Duration // since the lane was compared with the upstream, or was made
 	Synced                   bool
 	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
 	ResourceVersion          uint64

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -36,6 +37,8 @@ type Sources struct {
 	Certificates CertificateSource
 	Endpoints    EndpointSource
 	Audit        AuditSource
+	// SelfAudit is within what time each lane is to be compared with the upstream; 0 where none is.
+	SelfAudit time.Duration
 }
 
 // NewMetrics registers the metrics. What has no source has none.
@@ -116,6 +119,9 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 func (s Sources) register(in *prometheus.Registry) {
 	if s.Lanes != nil {
 		in.MustRegister(newLaneCollector(s.Lanes), newWatchCacheCollector(s.Lanes))
+	}
+	if s.Lanes != nil && s.SelfAudit > 0 {
+		in.MustRegister(newSelfAuditCollector(s.Lanes, s.SelfAudit))
 	}
 	if s.Forms != nil {
 		in.MustRegister(newFormsCollector(s.Forms))

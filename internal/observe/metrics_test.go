@@ -31,6 +31,7 @@ func filled() *Metrics {
 		Certificates: func() []Certificate { return []Certificate{{Name: "serving", NotAfter: time.Unix(1, 0)}} },
 		Endpoints:    func() []Endpoint { return []Endpoint{{Host: "a:6443", InUse: true, Ready: true}, {Host: "b:6443"}} },
 		Audit:        func() (AuditBacklog, bool) { return AuditBacklog{}, true },
+		SelfAudit:    6 * time.Hour,
 	})
 	m.ExposeSLI()
 	deployments := Event{
@@ -142,8 +143,9 @@ listfacade_requests_total counter group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
 listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
+listfacade_self_audit_age_seconds gauge encoding,group,resource,version
 listfacade_self_audit_differences_total counter encoding,group,kind,resource,version
-listfacade_self_audit_last_pass_timestamp_seconds gauge encoding,group,resource,version
+listfacade_self_audit_interval_seconds gauge 
 listfacade_self_audit_objects_total counter encoding,group,resource,version
 listfacade_self_audit_pages_total counter result
 listfacade_self_audit_passes_total counter encoding,group,resource,version

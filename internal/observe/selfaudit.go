@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -8,7 +10,6 @@ import (
 // selfAuditMetrics count what the self-audit finds.
 type selfAuditMetrics struct {
 	objects, passes, pages, differences, mends *prometheus.CounterVec
-	last                                       *prometheus.GaugeVec
 }
 
 func newSelfAuditMetrics() selfAuditMetrics {
@@ -21,14 +22,11 @@ func newSelfAuditMetrics() selfAuditMetrics {
 		differences: counter("self_audit_differences_total",
 			"Objects of lanes that were not as the upstream has them: missing, surplus, version or content.", group, version, resource, encoding, "kind"),
 		mends: counter("self_audit_relists_total", "Times that a lane was listed again because it was not what the upstream has.", group, version, resource, encoding),
-		last: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: "listfacade", Name: "self_audit_last_pass_timestamp_seconds", Help: "When all objects of a lane had last been compared, in seconds since 1970.",
-		}, []string{group, version, resource, encoding}),
 	}
 }
 
 func (m selfAuditMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.mends, m.last}
+	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.mends}
 }
 
 // begin begins what a lane's differences are counted by, so that the first one is a rise.
@@ -36,7 +34,9 @@ func (m selfAuditMetrics) begin(lane LaneStats) {
 	for _, kind := range []string{"missing", "surplus", "version", "content"} {
 		m.differences.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding, kind)
 	}
-	m.passes.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding)
+	for _, counter := range []*prometheus.CounterVec{m.passes, m.objects, m.mends} {
+		counter.WithLabelValues(lane.Group, lane.Version, lane.Resource, lane.Encoding)
+	}
 }
 
 // SelfAudited counts a page that was compared.
@@ -48,7 +48,6 @@ func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result 
 // SelfAuditPassed counts a lane that was compared from one end to the other.
 func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding string) {
 	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
-	m.selfAudit.last.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).SetToCurrentTime()
 }
 
 // SelfAuditDiffered counts an object that is not as the upstream has it.
@@ -59,4 +58,35 @@ func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, k
 // SelfAuditMended counts a lane that is listed again for that.
 func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding string) {
 	m.selfAudit.mends.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
+}
+
+// selfAuditCollector tells how old what is known of lanes is.
+type selfAuditCollector struct {
+	lanes        LaneSource
+	every        time.Duration
+	age, between *prometheus.Desc
+}
+
+func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditCollector {
+	return &selfAuditCollector{
+		lanes: lanes, every: every,
+		age: prometheus.NewDesc("listfacade_self_audit_age_seconds",
+			"Seconds since all objects of a lane had been compared with the upstream's; since the lane was made if they never were.",
+			[]string{"group", "version", "resource", "encoding"}, nil),
+		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Seconds within which each lane is to be compared with the upstream once.", nil, nil),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *selfAuditCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.age
+	out <- c.between
+}
+
+// Collect implements prometheus.Collector.
+func (c *selfAuditCollector) Collect(out chan<- prometheus.Metric) {
+	out <- prometheus.MustNewConstMetric(c.between, prometheus.GaugeValue, c.every.Seconds())
+	for _, lane := range c.lanes() {
+		out <- prometheus.MustNewConstMetric(c.age, prometheus.GaugeValue, lane.AuditAge.Seconds(), lane.Group, lane.Version, lane.Resource, lane.Encoding)
+	}
 }

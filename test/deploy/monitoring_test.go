@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -110,7 +111,7 @@ var unseen = map[string]bool{
 func TestMetricsAreKubeAPIServers(t *testing.T) {
 	cluster := deployed(t)
 	f := launch(t, cluster, func(c *facade.Config) {
-		c.SLIMetrics = true
+		c.SLIMetrics, c.SelfAuditInterval = true, time.Hour
 		c.Audit.PolicyFile, c.Audit.Path = filepath.Join(manifestsDir, "../audit/policy.yaml"), filepath.Join(t.TempDir(), "audit.log")
 	})
 	f.AwaitReady(t)
