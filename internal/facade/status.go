@@ -37,7 +37,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 			Watches: f.inflight.Watches(by.Watches, shownOpen), Behind: f.inflight.Watches("lag", lookedAt).Items,
 			Requests: f.inflight.Requests(by.Requests, shownOpen), Slow: f.slow.Recent(by.Slow, shownSlow),
 			Memory: f.memoryStatus(), Upstream: f.upstreamStatus(), Health: f.health(), History: f.history.Moments(),
-			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag, SlowRequest: f.config.Slow.Request},
+			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag, SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
 		}
 		s.Process.Leaving, s.Process.Draining = f.shutdown.asked.Err() != nil, f.shutdown.draining.Err() != nil
 		if f.config.Level != nil {
@@ -135,6 +135,10 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	progress, listing := r.Progress()
 	if listing {
 		l.Filled, l.Expected, l.LeftSeconds = progress.Objects, progress.Expected, progress.Left.Seconds()
+	}
+	l.AuditAgeSeconds = r.Unaudited().Seconds()
+	if found := r.Found(); found != nil {
+		l.Differed = &page.Difference{At: found.At, Objects: found.Objects, Mended: found.Mended}
 	}
 	l.State, l.Why = stateOf(r, listing)
 	return l

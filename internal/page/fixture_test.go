@@ -19,7 +19,7 @@ func wellStatus() *Status {
 	s := &Status{
 		At:      noon,
 		Process: Process{Name: "listfacade-7d9c5b6f4-x2kqp", Version: "v0.9.0", Started: noon.Add(-78 * time.Hour)},
-		Bounds:  Bounds{MaxStaleness: time.Minute, SlowWatchLag: 5 * time.Second, SlowRequest: 500 * time.Millisecond},
+		Bounds:  Bounds{MaxStaleness: time.Minute, SlowWatchLag: 5 * time.Second, SlowRequest: 500 * time.Millisecond, SelfAudit: 6 * time.Hour},
 		Lanes: []Lane{
 			{Version: "v1", Resource: "pods", Encoding: "json", State: Synced, Objects: 150_000, Bytes: 1_310_000_000, Memory: 171_000_000, ResourceVersion: 88_112_034, LastEventSeconds: 0.02, Watches: 5_120, AgeSeconds: 9e4},
 			{Version: "v1", Resource: "pods", Encoding: "protobuf", State: Synced, Objects: 150_000, Bytes: 690_000_000, Memory: 123_000_000, ResourceVersion: 88_112_034, LastEventSeconds: 0.02, Watches: 10_031, LagEvents: 12, AgeSeconds: 9e4},

@@ -193,8 +193,14 @@ func TestProblems(t *testing.T) {
 			s.Lanes[0].State, s.Lanes[0].Filled, s.Lanes[0].Expected = Syncing, 10, 1000
 			s.Lanes[0].AgeSeconds = 3
 		}, Notice, "pods (json) is being listed: 10 of about 1,000 objects"},
-		"relisting":         {func(s *Status) { s.Lanes[0].State = Relisting }, Notice, "pods (json) is being listed again"},
-		"relist loop":       {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in half an hour"},
+		"relisting":   {func(s *Status) { s.Lanes[0].State = Relisting }, Notice, "pods (json) is being listed again"},
+		"relist loop": {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in half an hour"},
+		"a difference": {func(s *Status) {
+			s.Lanes[0].Differed = &Difference{At: noon.Add(-12 * time.Minute), Objects: 3, Mended: true}
+			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3} // long ago
+		}, Critical, "pods (json) was not what kube-apiserver has: 3 objects, 12m ago"},
+		"not compared": {func(s *Status) { s.Lanes[1].AuditAgeSeconds, s.Lanes[2].AuditAgeSeconds = 7e4, 18*3600 }, Warning,
+			"1 resource was not compared with kube-apiserver for 19h26m"},
 		"failing":           {func(s *Status) { s.Lanes[0].State = Failing }, Critical, "pods (json) is not filled"},
 		"refused":           {func(s *Status) { s.Lanes[0].State = Refused }, Warning, "kube-apiserver does not let pods (json) be read"},
 		"no memory":         {func(s *Status) { s.Lanes[0].State = NoMemory }, Critical, "there is no memory for pods (json)"},

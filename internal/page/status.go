@@ -49,6 +49,7 @@ type Bounds struct {
 	MaxStaleness time.Duration `json:"maxStaleness"` // --max-staleness; 0 is without end
 	SlowWatchLag time.Duration `json:"slowWatchLag"` // --slow-watch-lag; 0: nothing is slow
 	SlowRequest  time.Duration `json:"slowRequest"`  // --slow-request-threshold
+	SelfAudit    time.Duration `json:"selfAudit"`    // --self-audit-interval; 0: nothing is compared
 }
 
 // State is what a lane does.
@@ -95,6 +96,17 @@ type Lane struct {
 	Watches    int       `json:"watches"`
 	LagEvents  int64     `json:"lagEvents"` // that watches were not offered yet
 	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was made
+	// AuditAgeSeconds is how long ago all objects had been compared with kube-apiserver; since the lane was made if never.
+	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
+	// Differed is what the self-audit last found; null where it has found nothing since the lane was made.
+	Differed *Difference `json:"differed,omitempty"`
+}
+
+// Difference is objects of a lane that were not as kube-apiserver has them.
+type Difference struct {
+	At      time.Time `json:"at"`
+	Objects int       `json:"objects"`
+	Mended  bool      `json:"mended"` // the lane was listed again for it
 }
 
 // Name is the lane's resource as operators write it.

@@ -153,6 +153,10 @@ func TestSelfAuditMends(t *testing.T) {
 			if n := sum(scraped(t, oracle.Facade), "listfacade_self_audit_relists_total"); n != 1 {
 				t.Errorf("listed again %v times", n)
 			}
+			page := oracle.Facade.MustAsk(t, testkit.Question{Path: "/debug/status/problems?output=json"})
+			if want := "configmaps (" + name + ") was not what kube-apiserver has: "; !bytes.Contains(page.Body, []byte(want)) {
+				t.Errorf("the operator's page does not say %s: %s", want, page.Body)
+			}
 			for _, want := range []string{
 				`"` + s.Namespace + `/added" is missing; there it is at resourceVersion "`, `"` + s.Namespace + `/deleted" is at resourceVersion "`,
 				`is-altered-b`, `is-altered-a`,
