@@ -2,7 +2,7 @@ package main
 
 // rows are the dashboard, from what clients see to what it costs.
 func rows() []row {
-	return []row{requests(), lanes(), watches(), proofs(), upstream(), callers(), memory()}
+	return []row{requests(), lanes(), watches(), proofs(), selfAudit(), upstream(), callers(), memory()}
 }
 
 func requests() row {
@@ -69,6 +69,23 @@ func proofs() row {
 		{"Wait for a proof, 99th percentile", "", "s",
 			[]query{{p99("resource", "apiserver_watch_cache_read_wait_seconds", of), "{{resource}}"}}},
 		{"Questions", "What kube-apiserver was asked to prove them.", "reqps", []query{{rate("kind", "listfacade_upstream_questions_total", pods), "{{kind}}"}}},
+	}}
+}
+
+func selfAudit() row {
+	const lane = "pod, resource, encoding"
+	return row{"Self-audit", []graph{
+		{"Compared with kube-apiserver", "How long ago all objects had been; since the resource is cached if they never were.", "s", []query{
+			{"max by (" + lane + ") (listfacade_self_audit_age_seconds{" + of + "})", "{{pod}} {{resource}} {{encoding}}"},
+			{"max(listfacade_self_audit_interval_seconds{" + pods + "})", "--self-audit-interval"}}},
+		{"Objects that differ", "And how often the resource was listed again for that.", "short", []query{
+			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} {{kind}}"},
+			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} listed again"}}},
+		{"Pages compared", "By what became of them: doubtful ones are looked at again.", "short",
+			[]query{{rate("result", "listfacade_self_audit_pages_total", pods), "{{result}}"}}},
+		{"Objects compared", "", "short", []query{{rate("resource, encoding", "listfacade_self_audit_objects_total", of), "{{resource}} {{encoding}}"}}},
+		{"Passes in a day", "Times that all objects were compared.", "short",
+			[]query{{"sum by (" + lane + ") (increase(listfacade_self_audit_passes_total{" + of + "}[1d]))", "{{pod}} {{resource}} {{encoding}}"}}},
 	}}
 }
 
