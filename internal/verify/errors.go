@@ -34,9 +34,10 @@ func (e *Error) ExitCode() int {
 
 // refusal is an answer that is no list.
 type refusal struct {
-	who  string // answered
-	code int
-	body []byte
+	who        string // answered
+	code       int
+	retryAfter string // the header
+	body       []byte
 }
 
 func (e *refusal) Error() string {

@@ -18,8 +18,9 @@ type pages struct {
 	version  string
 	limit    int
 
-	bytes int64
-	err   error // why it ended before its end
+	bytes       int64
+	read, flows int   // pages, and those of them with a flowHeader
+	err         error // why it ended before its end
 }
 
 // all yields the objects, in the server's order.
@@ -53,11 +54,15 @@ func (p *pages) page(ctx context.Context, token string) (list, error) {
 	} else {
 		query.Set("continue", token)
 	}
-	body, err := p.server.get(ctx, p.path, query, accepts[p.encoding])
+	a, err := p.server.get(ctx, p.path, query, accepts[p.encoding])
 	if err != nil {
 		return list{}, err
 	}
-	l, err := readers[p.encoding](body)
+	p.read++
+	if a.flows {
+		p.flows++
+	}
+	l, err := readers[p.encoding](a.body)
 	switch {
 	case err != nil:
 		return list{}, fmt.Errorf("%s: %w", p.server.name, err)

@@ -12,6 +12,8 @@ type report struct {
 	shown                            int
 	begun                            bool
 	equal, different, failed, missed int
+	passed                           int  // nothing of it was the facade's own
+	unsure                           bool // whether something was passed through
 	objects                          int
 }
 
@@ -38,10 +40,16 @@ func (r *report) add(o outcome) error {
 	case o.compared.Different > 0:
 		result = "different"
 		r.different++
+	case o.passed.all():
+		result = "passed"
+		r.passed++
 	default:
 		r.equal++
+		r.unsure = r.unsure || o.passed.unknown
 	}
-	r.objects += o.compared.Objects
+	if result == "equal" || result == "different" {
+		r.objects += o.compared.Objects
+	}
 	name := fmt.Sprintf("%s (%s)", o.resource.GroupResource(), o.resource.Version)
 	objects, different, bytes := strconv.Itoa(o.compared.Objects), strconv.Itoa(o.compared.Different), strconv.FormatInt(o.bytes, 10)
 	if o.err != nil || o.skipped {
@@ -58,6 +66,12 @@ func (r *report) details(o outcome) error {
 	if o.err != nil {
 		return r.note(o.err)
 	}
+	if o.skipped {
+		return nil
+	}
+	if err := r.passing(o); err != nil {
+		return err
+	}
 	for _, d := range o.differences {
 		if _, err := fmt.Fprintf(r.out, "    %s\n", d); err != nil {
 			return err
@@ -70,6 +84,17 @@ func (r *report) details(o outcome) error {
 	return nil
 }
 
+// passing says what was kube-apiserver's own answer.
+func (r *report) passing(o outcome) (err error) {
+	switch {
+	case o.passed.all() && o.compared.Different == 0:
+		_, err = fmt.Fprintln(r.out, "    passed through, nothing compared")
+	case o.passed.pages > 0:
+		_, err = fmt.Fprintf(r.out, "    %d of %d pages were passed through\n", o.passed.pages, o.passed.of)
+	}
+	return err
+}
+
 func (r *report) note(err error) error {
 	_, failed := fmt.Fprintf(r.out, "    %s\n", strconv.QuoteToGraphic(err.Error()))
 	return failed
@@ -77,7 +102,11 @@ func (r *report) note(err error) error {
 
 // end writes the sum, and says what comes of it.
 func (r *report) end() error {
-	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d unknown, %d without the encoding; %d objects\n", r.equal, r.different, r.failed, r.missed, r.objects)
+	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d passed through, %d unknown, %d without the encoding; %d objects\n",
+		r.equal, r.different, r.passed, r.failed, r.missed, r.objects)
+	if r.unsure && err == nil {
+		_, err = fmt.Fprintln(r.out, "kube-apiserver does not name flows: what is equal may have been passed through")
+	}
 	switch {
 	case err != nil:
 		return &Error{Err: err}

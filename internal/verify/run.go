@@ -78,7 +78,8 @@ type outcome struct {
 	compared    divergence.Compared
 	differences []divergence.Difference // as many as are shown
 	skipped     bool                    // it has not got the encoding
-	err         error                   // it could not be compared
+	passed      passed
+	err         error // it could not be compared
 }
 
 // compare compares a resource in an encoding. It fails where nothing more can be compared, or written.
@@ -123,9 +124,23 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	if err := errors.Join(ours.err, theirs.err); err != nil {
 		o.err = err
 	}
-	o.bytes = theirs.bytes
+	o.bytes, o.passed = theirs.bytes, passedOf(ours, theirs)
 	return o
 }
+
+// passed is what of the facade's answer was kube-apiserver's own, so that it was compared with itself.
+type passed struct {
+	pages, of int
+	unknown   bool // kube-apiserver does not say what its answers are known by
+}
+
+// passedOf counts the pages of ours that were theirs.
+func passedOf(ours, theirs *pages) passed {
+	return passed{pages: ours.flows, of: ours.read, unknown: theirs.flows == 0}
+}
+
+// all tells whether nothing of the facade's own was compared.
+func (p passed) all() bool { return p.of > 0 && p.pages == p.of }
 
 // nothing selects the one name that no object is likely to have, so that a list is short.
 const nothing = "metadata.name=listfacade.verify"
@@ -135,9 +150,9 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 	ctx, cancel := context.WithTimeout(ctx, fillWait)
 	defer cancel()
 	for {
-		body, err := v.facade.get(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
+		a, err := v.facade.ask(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
 		if err == nil {
-			l, err := readers[encoding](body)
+			l, err := readers[encoding](a.body)
 			if err == nil && l.version == "" {
 				err = errors.New("its lists have no resourceVersion")
 			}
@@ -146,9 +161,7 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 		if !hasCode(err, http.StatusTooManyRequests, http.StatusServiceUnavailable) {
 			return "", err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		if v.facade.sleep(ctx, pause) != nil {
 			return "", err
 		}
 	}

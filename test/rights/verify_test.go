@@ -53,12 +53,12 @@ func TestVerify(t *testing.T) {
 	upstream := cluster.ConfigWithToken(token)
 	config := rest.CopyConfig(upstream)
 	config.Host, config.CAFile, config.CAData = facade.URL, facade.Config.CAFile, nil
-	names := []string{"configmaps", "serviceaccounts", "flowschemas.flowcontrol.apiserver.k8s.io", "customresourcedefinitions"}
+	names := []string{"configmaps", "secrets", "serviceaccounts", "flowschemas.flowcontrol.apiserver.k8s.io", "customresourcedefinitions"}
 	text, code := verified(t, config, upstream, verify.Options{Resources: names[:1]})
 	if code != 2 || !strings.Contains(text, "the right to list configmaps is lacking: the facade says 403") {
 		t.Errorf("without a right: %d\n%s", code, text)
 	}
-	mayList(t, s, "verifier", []string{"", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io"}, "configmaps", "serviceaccounts", "flowschemas", "customresourcedefinitions")
+	mayList(t, s, "verifier", []string{"", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io"}, "configmaps", "secrets", "serviceaccounts", "flowschemas", "customresourcedefinitions")
 	testkit.Eventually(t, suite.Within, "the right is known", func() error {
 		if text, code = verified(t, config, upstream, verify.Options{Resources: names}); code != 0 {
 			return fmt.Errorf("%d: %s", code, text)
@@ -67,14 +67,15 @@ func TestVerify(t *testing.T) {
 	})
 	for _, want := range []string{
 		`(?m)^equal     json       +\d+ +\d{4,} +[2-9]\d +0  configmaps \(v1\)$`, `(?m)^equal     protobuf  .*  configmaps \(v1\)$`,
-		`(?m)^equal     json .* flowschemas`, `(?m)^8 equal, 0 different, 0 unknown, 0 without the encoding; \d+ objects`,
+		`(?m)^equal     json .* flowschemas`, `(?m)^passed    json .* secrets \(v1\)\n    passed through, nothing compared$`, `(?m)^passed    protobuf .* secrets`,
+		`(?m)^8 equal, 0 different, 2 passed through, 0 unknown, 0 without the encoding; \d+ objects\n\z`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("it does not say %s:\n%s", want, text)
 		}
 	}
 	text, code = verified(t, config, upstream, verify.Options{Resources: []string{"configmaps", "pods"}})
-	if code != 2 || !strings.Contains(text, "the right to list pods is lacking") || !strings.Contains(text, "2 equal, 0 different, 2 unknown") {
+	if code != 2 || !strings.Contains(text, "the right to list pods is lacking") || !strings.Contains(text, "2 equal, 0 different, 0 passed through, 2 unknown") {
 		t.Errorf("without one right: %d\n%s", code, text)
 	}
 	if text, code = verified(t, config, upstream, verify.Options{Resources: []string{"potatoes"}}); code != 2 || !strings.Contains(text, `"potatoes" is the name of 0 resources`) {
