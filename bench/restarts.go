@@ -69,11 +69,18 @@ func measureRestarts(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	t.addRestarts(alone, direct, ended, bridged)
+	return s.bringBack(ctx)
+}
+
+// bringBack starts the facade that was stopped for a measurement, for what is measured after it.
+func (s *stage) bringBack(ctx context.Context) error {
 	flags := append([]string{"--preload", "pods"}, liberal...)
-	if s.process, _, err = startFacade(ctx, s.dir, s.cluster, s.direct, flags...); err == nil {
-		s.facade = s.process.server // for what is measured after this
+	process, _, err := startFacade(ctx, s.dir, s.cluster, s.direct, flags...)
+	if err != nil {
+		return err
 	}
-	return err
+	s.process, s.facade = process, process.server
+	return nil
 }
 
 func (t *table) addRestarts(alone, direct, ended, bridged returned) {
