@@ -27,7 +27,7 @@
 //	complete  a lane is complete up to n when it holds the effect of every event at or before n
 //	partial   a written State that may lack deletions at its own RV, of which the upstream may have several
 //	          (Options.ReadFromEtcd); readers see what was before the first of them, under the RV before
-//	past      what a lane holds, as another lane can be told it (Lane.Past)
+//	past      what a lane holds, as another lane can be told it (Lane.Past, Lane.Restore)
 //	vouched   a State that is shown at a higher RV than events have brought the lane to, because something else has
 //	          shown that the upstream's content there is the same (Lane.Vouch)
 //

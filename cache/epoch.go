@@ -30,9 +30,8 @@ func newEpoch(l *Lane) *epoch {
 	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running, indexer: &l.indexer}
 }
 
-// begin makes s the epoch's first State, before it is published.
+// begin lets feeds go on behind s, the first State that readers will see.
 func (e *epoch) begin(s *State) {
-	e.history = newHistory(s, e.keep)
 	e.feeds.init(s, &e.counters.feeds)
 	e.newest.Store(s)
 }

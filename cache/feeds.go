@@ -24,8 +24,10 @@ func (f *feeds) init(first *State, open *atomic.Int64) {
 	f.open = open
 	f.byPredicate = make(map[string]*feed)
 	f.anchors = newAnchors()
-	f.found.complete.Store(uint64(first.rv))
-	f.rest.complete.Store(uint64(first.rv))
+	for _, w := range []*follower{&f.found, &f.rest} {
+		w.next = first.seq
+		w.complete.Store(uint64(first.rv))
+	}
 }
 
 // of returns the follower that brings events to feeds with an anchor.

@@ -84,11 +84,17 @@ func NewLane(o Options) *Lane {
 func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	e := newEpoch(l)
 	s := newState(e, rv, shape, objects)
-	e.begin(s)
+	e.history = newHistory(s, e.keep)
+	l.begin(s)
+}
+
+// begin lets an epoch begin for readers, with its newest State. After Close it does nothing, and returns false.
+func (l *Lane) begin(s *State) bool {
+	s.epoch.begin(s)
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {
-		return
+		return false
 	}
 	last := l.state.Load()
 	l.publish(s)
@@ -96,9 +102,10 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.counters.filling.Store(0)
 	l.counters.relists.Add(1)
 	if last != nil {
-		last.epoch.finish(last, &ExpiredError{Oldest: rv})
+		last.epoch.finish(last, &ExpiredError{Oldest: s.rv})
 	}
 	l.verifyIfAsked()
+	return true
 }
 
 // Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with ErrUntold the
@@ -144,12 +151,18 @@ func (l *Lane) Apply(c Change) error {
 // it; in the State; and then, by the dispatcher, in the feeds and in the RV up to which watchers may believe to have
 // seen everything (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
-	next := s.after(rv, before, now)
-	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
+	next := s.record(rv, before, now, deletion)
 	l.countSaved(before, now)
 	s.epoch.vouched = nil
 	l.publish(next)
 	s.epoch.written(next)
+}
+
+// record puts the event that leads on from the newest State into history, and returns what it leads to.
+func (s *State) record(rv RV, before, now, deletion *Object) *State {
+	next := s.after(rv, before, now)
+	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
+	return next
 }
 
 // countSaved counts what packing saves of the State when an object takes the place of another; either may be nil.

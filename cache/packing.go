@@ -51,7 +51,8 @@ type Filling struct {
 	bytes int64     // of them
 	tries int       // to make one, in vain
 	by    *wire.Packer
-	taken int64 // of memory, by all objects
+	taken int64    // of memory, by all objects
+	made  *learned // the dictionary that was made of the list
 }
 
 // Fill returns what the objects of one list are to be shown to as they come, so that they never stand in memory as they
@@ -59,6 +60,15 @@ type Filling struct {
 func (l *Lane) Fill() *Filling {
 	l.counters.filling.Store(0)
 	return &Filling{lane: l}
+}
+
+// Drop lets go of a list that is not to be the lane's content, of which nothing stays then. It is for before the lane's
+// first State.
+func (f *Filling) Drop() {
+	f.lane.counters.filling.Store(0)
+	if f.made != nil {
+		f.lane.dictionary.CompareAndSwap(f.made, nil)
+	}
 }
 
 // Memory returns how many bytes of memory the objects take.
@@ -91,7 +101,7 @@ func (f *Filling) pack(o *Object) {
 	}
 	f.tries++
 	if d := f.lane.learn(f.loose); d != nil {
-		f.by = d.Packer()
+		f.by, f.made = d.Packer(), d
 		for _, o := range f.loose {
 			f.taken -= f.lane.exchange(o, f.by.Pack(o.Item()))
 		}

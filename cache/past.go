@@ -2,8 +2,8 @@ package cache
 
 import "iter"
 
-// Past is what a lane holds, as another lane can be told it: Replace with the content of Base, Apply of each of the
-// Events, and Progress to RV.
+// Past is what a lane holds, as another lane can be told it: Restore with the content of Base, Apply of each of the
+// Events, and Show at RV.
 type Past struct {
 	Base   *State // before the oldest of Events
 	Len    int    // of Events

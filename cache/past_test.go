@@ -18,13 +18,7 @@ func TestPast(t *testing.T) {
 	if err != nil || past.Base.RV() != 10 || past.RV != 17 || past.Len != 3 {
 		t.Fatalf("%+v, %v", past, err)
 	}
-	other := newTestLane(t, podOptions, past.Base.RV(), slices.Collect(past.Base.Objects(Span{}))...)
-	for c := range past.Events {
-		if err := other.Apply(c); err != nil {
-			t.Fatal(err)
-		}
-	}
-	other.Progress(past.RV)
+	other := rebuilt(t, l)
 	for _, rv := range []RV{10, 11, 12, 13, 14, 17} {
 		var held [2]string
 		for i, lane := range []*Lane{l, other} {
@@ -50,13 +44,17 @@ func rebuilt(t *testing.T, l *Lane) *Lane {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := newTestLane(t, podOptions, past.Base.RV(), slices.Collect(past.Base.Objects(Span{}))...)
+	other := NewLane(podOptions)
+	other.verifying = true
+	r := other.Restore(past.Base.RV(), shape, slices.Collect(past.Base.Objects(Span{})))
 	for c := range past.Events {
-		if err := other.Apply(c); err != nil {
+		if err := r.Apply(c); err != nil {
 			t.Fatal(err)
 		}
 	}
-	other.Progress(past.RV)
+	if err := r.Show(past.RV); err != nil {
+		t.Fatal(err)
+	}
 	return other
 }
 

@@ -1,0 +1,51 @@
+package cache
+
+import "github.com/listfacade/listfacade/internal/wire"
+
+// Restoration is what another lane has held (Past), on its way into a lane: content, and the events behind it. Nobody
+// reads any of it before Show, and nothing of it stays when that is not called. Used by one goroutine.
+type Restoration struct {
+	lane *Lane
+	last *State // that the events so far lead to
+}
+
+// Restore begins with the content at rv. objects may come in any order; the slice stays the caller's. The lane must not
+// be ReadFromEtcd: of what it holds nothing tells how far it is complete.
+func (l *Lane) Restore(rv RV, shape wire.Shape, objects []*Object) *Restoration {
+	e := newEpoch(l)
+	base := newState(e, rv, shape, objects)
+	e.history = newHistory(base, e.keep)
+	return &Restoration{lane: l, last: base}
+}
+
+// Apply takes the next event behind the content, as Lane.Apply does. It refuses with ErrOutOfOrder what is not newer
+// than the last.
+func (r *Restoration) Apply(c Change) error {
+	s, rv := r.last, c.Object.RV
+	if rv <= s.rv {
+		return ErrOutOfOrder
+	}
+	before, present := s.Get(c.Object.Key())
+	switch {
+	case c.Kind == Upsert:
+		r.last = s.record(rv, before, c.Object, nil)
+	case present:
+		r.last = s.record(rv, before, nil, c.Object)
+	default:
+		r.last = s.at(rv)
+	}
+	return nil
+}
+
+// Show makes it the lane's, complete up to rv, all at once: readers see what the last event has led to, and nothing
+// before; watches may start behind any of the events. An epoch begins with it, as with Replace. It fails with
+// ErrOutOfOrder where rv is below the last event, with ErrClosed after Close, and changes nothing then.
+func (r *Restoration) Show(rv RV) error {
+	if rv < r.last.rv {
+		return ErrOutOfOrder
+	}
+	if !r.lane.begin(r.last.at(rv)) {
+		return ErrClosed
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package cache
+
+import (
+	"errors"
+	"testing"
+)
+
+// TestRestorationIsShownAtOnce: until it is shown nobody sees anything of it, and then only what the last event has led
+// to; watches start behind each of its events, and go on.
+func TestRestorationIsShownAtOnce(t *testing.T) {
+	l := NewLane(podOptions)
+	l.verifying = true
+	unread := func(when string) {
+		t.Helper()
+		if s, err := l.State(); !errors.Is(err, ErrNotReady) {
+			t.Fatalf("%s: %+v, %v", when, s, err)
+		}
+		if s, err := l.WaitFor(t.Context(), 10, 0); err == nil {
+			t.Fatalf("%s: waited for %+v", when, s)
+		}
+		if _, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(10)}); !errors.Is(err, ErrNotReady) {
+			t.Fatalf("%s: %v", when, err)
+		}
+	}
+	r := l.Restore(10, shape, []*Object{pod("a/a", 5, "n1", "x"), pod("a/b", 6, "n1", "x")})
+	unread("with content")
+	for _, c := range []Change{
+		{Kind: Upsert, Object: pod("a/a", 11, "n1", "x")}, {Kind: Delete, Object: pod("a/b", 13, "n1", "x")}, {Kind: Delete, Object: pod("a/none", 14, "n1", "x")},
+	} {
+		if err := r.Apply(c); err != nil {
+			t.Fatal(err)
+		}
+		unread("with an event")
+	}
+	for _, rv := range []RV{13, 14} {
+		if err := r.Apply(Change{Kind: Upsert, Object: pod("a/c", rv, "n1", "x")}); !errors.Is(err, ErrOutOfOrder) {
+			t.Errorf("an event at %d: %v", rv, err)
+		}
+	}
+	if err := r.Show(13); !errors.Is(err, ErrOutOfOrder) {
+		t.Errorf("shown below its last event: %v", err)
+	}
+	unread("refused")
+	if err := r.Show(20); err != nil {
+		t.Fatal(err)
+	}
+	s := current(t, l)
+	equal(t, "content", content(s), "a/a@11 ")
+	equal(t, "version", s.RV(), RV(20))
+	w := watch(t, l, everything(t), AfterRV(11))
+	all := watch(t, l, everything(t), AfterRV(10))
+	apply(t, l, Upsert, pod("a/d", 21, "n1", "x"))
+	equal(t, "watch from within", len(drained(w)), 2)
+	equal(t, "watch from its beginning", len(drained(all)), 3)
+	if _, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(9)}); err == nil {
+		t.Error("a watch from before its beginning")
+	}
+	l.Close()
+	if err := r.Show(20); !errors.Is(err, ErrClosed) {
+		t.Errorf("shown after Close: %v", err)
+	}
+}
+
+// TestDroppedFilling: of a list that is let go nothing stays, not even what was learned to pack it.
+func TestDroppedFilling(t *testing.T) {
+	l := NewLane(packingOptions)
+	f := l.Fill()
+	for i := range 400 {
+		f.Add(podNumber(i, 1))
+	}
+	if l.dictionary.Load() == nil || memoryOf(l) == 0 {
+		t.Fatal("nothing was learned of 400 objects")
+	}
+	f.Drop()
+	if l.dictionary.Load() != nil || memoryOf(l) != 0 {
+		t.Errorf("dictionary %v and %d bytes stay", l.dictionary.Load(), memoryOf(l))
+	}
+}
+
+func memoryOf(l *Lane) int64 {
+	stats := l.Stats()
+	return stats.Memory()
+}
