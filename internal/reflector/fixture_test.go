@@ -129,6 +129,13 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.client.CloseIdle)
+	r.start(t, config)
+	return r
+}
+
+// start begins with no lanes, as another process would, after stop.
+func (r *rig) start(t *testing.T, config Config) {
+	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
 	r.logs = logs
 	r.lanes = NewLanes(r.client, config, r, zap.New(core))
@@ -141,7 +148,6 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 	<-ready
 	r.stop = func() { cancel(); <-ended }
 	t.Cleanup(r.stop)
-	return r
 }
 
 func (r *rig) resource() upstream.Resource {

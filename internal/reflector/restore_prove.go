@@ -19,7 +19,7 @@ import (
 const provenObjects = 2000
 
 // prove compares names and versions with the upstream's at the snapshot's exact version: a list of metadata.
-func (w *writer) prove(ctx context.Context, c *restored) error {
+func (w *writer) prove(ctx context.Context, c *recorded) error {
 	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String()}
 	keys := slices.Sorted(maps.Keys(c.versions))
 	ours := func(yield func(divergence.Object) bool) {

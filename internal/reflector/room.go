@@ -108,7 +108,19 @@ func (r *rooms) left(key laneKey) (lack, time.Duration) {
 // lookEvery is how many bytes a lane takes between two looks at how many there are.
 const lookEvery = 1 << 20
 
-// fits fails with ErrNoRoom when the list that fills the lane, of which so many bytes are there, is not to go on.
+// room fails with ErrTooLarge or ErrNoRoom when so many bytes are more than the lane may take, or than there are.
+func (w *writer) room(bytes int64) error {
+	switch {
+	case w.most > 0 && bytes > w.most:
+		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.most>>20)
+	case !w.memory.Fits(0):
+		return ErrNoRoom
+	}
+	return nil
+}
+
+// fits fails as room does when the list that fills the lane, of which so many bytes are there, is not to go on, and
+// notes what it needs.
 func (w *writer) fits(bytes int64) error {
 	if bytes < w.looked { // another list
 		w.looked = 0
@@ -117,11 +129,9 @@ func (w *writer) fits(bytes int64) error {
 		return nil
 	}
 	w.looked = bytes
-	if w.most > 0 && bytes > w.most {
-		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.most>>20)
-	}
-	if w.memory.Fits(0) {
-		return nil
+	err := w.room(bytes)
+	if !errors.Is(err, ErrNoRoom) {
+		return err
 	}
 	f := &w.reflector.fill
 	needs := float64(bytes)

@@ -75,6 +75,7 @@ func (w *writer) leave(dir, cluster string) (int, error) {
 		return 0, errNoSnapshot
 	}
 	h := by.header(cluster, *listed, r.Encoding)
+	h.Marked = r.Marked()
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
 	return h.Objects, snapshot.Write(dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
 }

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -42,6 +43,8 @@ type Header struct {
 	// Definition and Generation are those of a custom resource.
 	Definition string
 	Generation int64
+	// Marked: the upstream was seen to send bookmarks.
+	Marked bool
 	// Base is the resourceVersion of the content, RV that of the last event behind it, or later.
 	Base, RV uint64
 	Objects  int // of the content
@@ -160,13 +163,14 @@ type Snapshot struct {
 	unpacking *zstd.Decoder
 }
 
-// Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken or ErrOpen.
-func Open(path string) (*Snapshot, error) {
+// Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken, ErrOpen, or
+// the context's cause when that ends before.
+func Open(ctx context.Context, path string) (*Snapshot, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0) //nolint:gosec // an operator has named the directory
 	if err != nil {
 		return nil, err
 	}
-	s, err := read(file)
+	s, err := read(ctx, file)
 	if err != nil {
 		_ = file.Close()
 		return nil, err
@@ -180,7 +184,7 @@ func (s *Snapshot) Close() error {
 	return s.file.Close()
 }
 
-func read(file *os.File) (*Snapshot, error) {
+func read(ctx context.Context, file *os.File) (*Snapshot, error) {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
@@ -191,11 +195,25 @@ func read(file *os.File) (*Snapshot, error) {
 		return nil, ErrOpen
 	}
 	s := &Snapshot{file: file}
-	s.Header, s.unpacking, err = decode(file, info.Size())
+	s.Header, s.unpacking, err = decode(interruptible{ctx, file}, info.Size())
 	if err == nil {
 		s.Reader = s.unpacking.IOReadCloser()
 	}
 	return s, err
+}
+
+// interruptible is a file that is read until a context ends.
+type interruptible struct {
+	ctx  context.Context
+	file *os.File
+}
+
+// ReadAt implements io.ReaderAt.
+func (i interruptible) ReadAt(p []byte, at int64) (int, error) {
+	if err := context.Cause(i.ctx); err != nil {
+		return 0, err
+	}
+	return i.file.ReadAt(p, at)
 }
 
 // isOwn tells whether a file is this process' user's.

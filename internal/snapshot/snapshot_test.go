@@ -36,7 +36,7 @@ func written(t testing.TB) (dir string, content []byte) {
 
 func TestRoundTrip(t *testing.T) {
 	dir, _ := written(t)
-	s, err := Open(filepath.Join(dir, "pods"))
+	s, err := Open(t.Context(), filepath.Join(dir, "pods"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func TestBroken(t *testing.T) {
 	if err := os.WriteFile(path, whole, 0o644); err != nil { //nolint:gosec // that is the point
 		t.Fatal(err)
 	}
-	if _, err := Open(path); !errors.Is(err, ErrOpen) {
+	if _, err := Open(t.Context(), path); !errors.Is(err, ErrOpen) {
 		t.Error(err)
 	}
-	if _, err := Open(filepath.Dir(path)); !errors.Is(err, ErrBroken) {
+	if _, err := Open(t.Context(), filepath.Dir(path)); !errors.Is(err, ErrBroken) {
 		t.Error(err)
 	}
 }

@@ -1,0 +1,165 @@
+package reflector
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// inSecondProcess runs a test with lanes that are to go on from what others have left in a directory.
+func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config)) {
+	t.Helper()
+	config := Config{SnapshotDir: filepath.Join(t.TempDir(), "snapshots"), Packing: cache.Packing{From: 1}}
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, config)
+		r.isVersion("v1.37.1")
+		r.isCluster("1")
+		r.Put("ns/a", "1")
+		r.Put("ns/b", "1")
+		r.synced(t)
+		r.Put("ns/c", "1") // 4
+		r.Delete("ns/b")   // 5
+		r.Put("ns/a", "2") // 6
+		synctest.Wait()
+		r.stop()
+		test(t, r, config)
+	})
+}
+
+// prints is what a lane shows, and what its writer has learned that a snapshot could tell it.
+type prints struct {
+	State, Bookmark, Columns string
+	Marked, Prints           bool
+	Memory                   int64
+}
+
+func (r *Reflector) prints() prints {
+	_, err := r.Cache.State()
+	stats := r.Cache.Stats()
+	return prints{
+		State: fmt.Sprint(err), Bookmark: fmt.Sprint(r.Bookmark()), Columns: string(r.writer.columns), Marked: r.Marked(),
+		Prints: r.writer.shape.Prints(), Memory: stats.Memory(),
+	}
+}
+
+// TestSnapshotIsShownProvenAndAtOnce: before the upstream has confirmed it nobody sees anything of it; then readers see
+// how it ended, at once, and watches resume within it.
+func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
+	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+		r.start(t, config)
+		var lane *Reflector
+		started := make(chan struct{})
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, request *http.Request) {
+			<-started
+			if _, err := lane.Cache.State(); err == nil || lane.Bookmark() != nil || lane.Marked() {
+				t.Errorf("the lane shows something unproven: %+v", lane.prints())
+			}
+			r.Truth(w, request)
+		})
+		lane = r.lane(t)
+		close(started)
+		r.synced(t)
+		if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); n != 1 {
+			t.Fatalf("%d lanes go on from a snapshot: %v", n, r.logs.All())
+		}
+		if rv := stateOf(t, lane).RV(); rv != 6 {
+			t.Errorf("the lane is at resourceVersion %d, want 6", rv)
+		}
+		if diff := cmp.Diff([]string{"ns/a@6", "ns/c@4"}, contents(t, lane)); diff != "" {
+			t.Error(diff)
+		}
+		if lane.Bookmark() == nil || !lane.Marked() {
+			t.Error("the lane knows no bookmark")
+		}
+		watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.AfterRV(4)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watcher.Close()
+		r.Put("ns/d", "1")
+		synctest.Wait()
+		for _, want := range []cache.RV{5, 6, 7} {
+			if event, ok := watcher.Next(); !ok || event.RV != want {
+				t.Errorf("event %+v, want one at %d", event, want)
+			}
+		}
+	})
+}
+
+// TestRefusedSnapshotLeavesNothing: wherever it is refused, the lane that is listed then is as one without a snapshot,
+// and is filled.
+func TestRefusedSnapshotLeavesNothing(t *testing.T) {
+	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	for name, refuse := range map[string]func(t *testing.T, r *rig, file string){
+		"cut short": func(t *testing.T, _ *rig, file string) {
+			if err := os.Truncate(file, 100); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"another object": func(_ *testing.T, r *rig, _ string) { r.Put("ns/a", "3") },
+		"a backup":       func(_ *testing.T, r *rig, _ string) { r.Restore(2) },
+		"a watch that is expired": func(_ *testing.T, r *rig, _ string) {
+			r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		},
+		"a watch without answer": func(_ *testing.T, r *rig, _ string) { r.Script(testkit.AskWatch, hang) },
+		"names without answer":   func(_ *testing.T, r *rig, _ string) { r.Script(testkit.AskRoll, hang) },
+		"other names": func(_ *testing.T, r *rig, _ string) {
+			r.Script(testkit.AskRoll, text(`{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"6"},"items":[`+
+				`{"metadata":{"namespace":"ns","name":"a","resourceVersion":"6"}}]}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+				files, err := filepath.Glob(filepath.Join(config.SnapshotDir, "*"))
+				if err != nil || len(files) != 1 {
+					t.Fatalf("%v, %v", files, err)
+				}
+				refuse(t, r, files[0])
+				var listed []prints
+				for _, dir := range []string{"", config.SnapshotDir} {
+					config.SnapshotDir = dir
+					r.start(t, config)
+					began := time.Now()
+					listed = append(listed, r.firstListed(t))
+					if took := time.Since(began); took > restoreWait+time.Minute {
+						t.Errorf("the lane is filled after %v", took)
+					}
+					if n := r.logs.FilterMessage("a snapshot is left aside").Len(); (n > 0) != (dir != "") {
+						t.Errorf("%d snapshots are left aside: %v", n, r.logs.All())
+					}
+					r.stop()
+				}
+				if diff := cmp.Diff(listed[0], listed[1]); diff != "" {
+					t.Errorf("without and with a snapshot (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// firstListed fills a lane, and returns what there was of it when it was first asked for a list.
+func (r *rig) firstListed(t *testing.T) (found prints) {
+	t.Helper()
+	var lane *Reflector
+	var once sync.Once
+	started := make(chan struct{})
+	r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+		<-started
+		once.Do(func() { found = lane.prints() })
+		r.Truth(w, request)
+	})
+	lane = r.lane(t)
+	close(started)
+	r.synced(t)
+	return found
+}
