@@ -83,6 +83,9 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 		"over what time watches end after that, each with a last bookmark; 0 ends all of them at once")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
 		"how long requests may go on after that")
+	f.DurationVar(&c.SnapshotPeriod, "shutdown-snapshot-period", c.SnapshotPeriod,
+		"how long writing to --snapshot-dir may take after that, small resources first; what is not written by then is left out; 0 is as "+
+			"long as it takes")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
 		"answer new requests with 429 and Retry-After meanwhile, instead of closing the port")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,

@@ -76,6 +76,8 @@ type Config struct {
 	BridgeGaps bool
 	// SnapshotDir is a directory where what is cached is left at the end, for the next process; empty for nowhere.
 	SnapshotDir string
+	// SnapshotPeriod is how long that may take, after all of the shutdown's; 0 is as long as it takes.
+	SnapshotPeriod time.Duration
 	// SelfAuditInterval is in what time all that is cached is compared with kube-apiserver once; 0 is never.
 	SelfAuditInterval time.Duration
 	// SelfAuditShare is how many times as long as a page has taken kube-apiserver is left alone after it; 0 is 20. It has
@@ -112,7 +114,7 @@ func Defaults() Config {
 	return Config{
 		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: handlers.DefaultLimits(),
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
-		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second,
+		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
 		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},

@@ -88,7 +88,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, Resources: c.laneResources(),
 		BridgeGaps: c.BridgeGaps,
 		SelfAudit:  c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
-		SnapshotDir: c.SnapshotDir,
+		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,
 	}, laneMetrics{f.metrics, f.history}, log)
 	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
 	if f.access, err = newAccess(c, surroundings{

@@ -39,6 +39,8 @@ type Config struct {
 	// SnapshotDir is where lanes leave snapshots for the next process, and take those of the one before; empty for
 	// nowhere.
 	SnapshotDir string
+	// SnapshotPeriod is how long it may take all lanes to leave them; 0 is as long as it takes.
+	SnapshotPeriod time.Duration
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
 }

@@ -1,10 +1,12 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,35 +24,79 @@ const (
 	snapshotAge = 24 * time.Hour
 )
 
-// snapshots leaves a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md). It is called
-// when nothing is read from them any more.
+// errNoTime says that a lane's snapshot was not written in Config.SnapshotPeriod.
+var errNoTime = errors.New("the time for snapshots is over")
+
+// snapshots leaves a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md), as many as it
+// can in Config.SnapshotPeriod. It is called when nothing is read from them any more.
 func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 	if l.config.SnapshotDir == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), snapshotWait)
-	defer cancel()
-	cluster, err := l.peers.cluster(ctx)
+	ctx := context.Background()
+	if period := l.config.SnapshotPeriod; period > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, period, errNoTime)
+		defer cancel()
+	}
+	l.leave(ctx, all)
+}
+
+// leave leaves snapshots until a context ends, and logs how many there are then, and of which lanes there is none.
+func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
+	began := time.Now()
+	cluster, err := l.askCluster(ctx)
 	if err != nil {
 		l.log.Warn("no snapshots are left", zap.Error(fmt.Errorf("ask which cluster the upstream is: %w", err)))
 		return
 	}
-	left := map[string]bool{}
-	for _, r := range all {
-		began := time.Now()
-		size, err := r.writer.leave(l.config.SnapshotDir, cluster)
-		left[r.snapshotName()] = true // if it is not of now, what is there of before may be proven
-		switch {
+	written, without := 0, []string{}
+	for _, r := range bySize(all) {
+		switch err := r.writer.leaveLogged(ctx, l.config.SnapshotDir, cluster); {
 		case errors.Is(err, errNoSnapshot):
 		case err != nil:
-			r.writer.log.Warn("the lane leaves no snapshot", zap.Error(err))
+			without = append(without, r.snapshotName())
 		default:
-			r.writer.log.Info("the lane leaves a snapshot", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
+			written++
 		}
 	}
-	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return left[name] }); err != nil {
+	tell := l.log.Info
+	if len(without) > 0 {
+		tell = l.log.Warn
+	}
+	tell("lanes have left snapshots", zap.Int("written", written), zap.Int("notWritten", len(without)), zap.Strings("without", without),
+		zap.Duration("took", time.Since(began)))
+	names := map[string]bool{} // if they are not of now, what is there of before may be proven
+	for _, r := range all {
+		names[r.snapshotName()] = true
+	}
+	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return names[name] }); err != nil {
 		l.log.Warn("snapshots of before are left over", zap.Error(err))
 	}
+}
+
+func (l *Lanes) askCluster(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, snapshotWait)
+	defer cancel()
+	return l.peers.cluster(ctx)
+}
+
+// bySize puts small lanes first, so that one that is too large for the time costs no other its snapshot.
+func bySize(all map[laneKey]*Reflector) []*Reflector {
+	type sized struct {
+		*Reflector
+		bytes int64
+	}
+	lanes := make([]sized, 0, len(all))
+	for _, r := range all {
+		lanes = append(lanes, sized{r, r.Memory()})
+	}
+	slices.SortFunc(lanes, func(a, b sized) int { return cmp.Compare(a.bytes, b.bytes) })
+	sorted := make([]*Reflector, len(lanes))
+	for i, lane := range lanes {
+		sorted[i] = lane.Reflector
+	}
+	return sorted
 }
 
 // errNoSnapshot says that a lane is none to leave a snapshot of.
@@ -62,10 +108,24 @@ func (r *Reflector) snapshotName() string {
 	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, r.Encoding.Name()}, ".") + snapshot.Suffix
 }
 
+// leaveLogged leaves the lane's snapshot, and logs how that went.
+func (w *writer) leaveLogged(ctx context.Context, dir, cluster string) error {
+	began := time.Now()
+	size, err := w.leave(ctx, dir, cluster)
+	switch {
+	case errors.Is(err, errNoSnapshot):
+	case err != nil:
+		w.log.Warn("the lane leaves no snapshot", zap.Error(err))
+	default:
+		w.log.Info("the lane leaves a snapshot", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
+	}
+	return err
+}
+
 // leave writes the lane's snapshot, and returns of how many objects. Of a resource that is read from etcd nothing tells
 // how far its content is complete; of a custom one whose definition may not be read, whether that is the same later;
 // secrets are not written to a disk, should they be cached.
-func (w *writer) leave(dir, cluster string) (int, error) {
+func (w *writer) leave(ctx context.Context, dir, cluster string) (int, error) {
 	r, by, listed := w.reflector, w.synced.Load(), w.told.Load()
 	if by == nil || listed == nil || *listed == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
 		return 0, errNoSnapshot
@@ -77,7 +137,7 @@ func (w *writer) leave(dir, cluster string) (int, error) {
 	h := by.header(cluster, *listed, r.Encoding)
 	h.Marked = r.Marked()
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
-	return h.Objects, snapshot.Write(dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
+	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
 }
 
 // header is what a snapshot of a lane has to say, beside what it holds.

@@ -53,8 +53,9 @@ type Header struct {
 }
 
 // Write writes the snapshot of a name into a directory, which is made where it is missing. The content is what frames
-// writes. There is nothing new when it fails.
-func Write(dir, name string, h Header, frames func(io.Writer) error) (err error) {
+// writes. There is nothing new when it fails, as it does with the context's cause when that ends before all of it is
+// written. A disk that does not come back is waited for.
+func Write(ctx context.Context, dir, name string, h Header, frames func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -68,13 +69,27 @@ func Write(dir, name string, h Header, frames func(io.Writer) error) (err error)
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := write(file, h, frames); err != nil {
+	if err := write(file, h, func(to io.Writer) error { return frames(until{ctx, to}) }); err != nil {
 		return err
 	}
 	if err := errors.Join(file.Sync(), file.Close()); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), filepath.Join(dir, name))
+}
+
+// until is written to until a context ends.
+type until struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+// Write implements io.Writer.
+func (u until) Write(p []byte) (int, error) {
+	if err := context.Cause(u.ctx); err != nil {
+		return 0, err
+	}
+	return u.to.Write(p)
 }
 
 // Suffix ends the names of snapshots.

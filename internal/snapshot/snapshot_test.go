@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -23,7 +24,7 @@ func written(t testing.TB) (dir string, content []byte) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "made")
 	for range 2 { // the second takes the place of the first
-		if err := Write(dir, "pods", header, func(w io.Writer) error { _, err := io.WriteString(w, frames); return err }); err != nil {
+		if err := Write(t.Context(), dir, "pods", header, func(w io.Writer) error { _, err := io.WriteString(w, frames); return err }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +66,19 @@ func TestRoundTrip(t *testing.T) {
 func TestFailedWrite(t *testing.T) {
 	dir, before := written(t)
 	failure := errors.New("failure")
-	if err := Write(dir, "pods", header, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
+	if err := Write(t.Context(), dir, "pods", header, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
+		t.Error(err)
+	}
+	late, end := context.WithCancelCause(t.Context())
+	endless := func(w io.Writer) error {
+		for {
+			if _, err := io.WriteString(w, frames); err != nil {
+				return err
+			}
+			end(failure)
+		}
+	}
+	if err := Write(late, dir, "pods", header, endless); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	entries, _ := os.ReadDir(dir)

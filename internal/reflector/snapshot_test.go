@@ -1,0 +1,73 @@
+package reflector
+
+import (
+	"context"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// looks is a context that ends when it was looked at so many times.
+type looks struct {
+	context.Context
+	left int
+}
+
+// Err implements context.Context.
+func (l *looks) Err() error {
+	if l.left--; l.left < 0 {
+		return errNoTime
+	}
+	return nil
+}
+
+// Value implements context.Context: the context's own cause is its end.
+func (l *looks) Value(any) any { return nil }
+
+// TestSnapshotsThatTakeTooLong: what is not written in time is left out as a whole, and the log tells of which lanes
+// there is none.
+func TestSnapshotsThatTakeTooLong(t *testing.T) {
+	for most, want := range []int64{0, 0, 0, 0, 1} { // two objects, the end of them, and a bookmark
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			r := newRig(t, configMaps, Config{SnapshotDir: dir})
+			r.isVersion("v1.37.1")
+			r.isCluster("1")
+			r.Put("ns/a", "1")
+			r.Put("ns/b", "1")
+			lane := r.synced(t)
+			if _, err := r.lanes.peers.cluster(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			name, w := lane.snapshotName(), lane.writer
+			ctx := &looks{t.Context(), most}
+			if _, err := w.leave(ctx, dir, "1"); (err == nil) != (want == 1) {
+				t.Errorf("after %d looks: %v", most, err)
+			}
+			files, err := os.ReadDir(dir)
+			if err != nil || int64(len(files)) != want {
+				t.Errorf("after %d looks there are %v, %v", most, files, err)
+			}
+			if want == 1 {
+				return
+			}
+			over, cancel := context.WithCancelCause(t.Context())
+			cancel(errNoTime)
+			r.lanes.leave(over, map[laneKey]*Reflector{lane.key(): lane})
+			said := r.logs.FilterMessage("lanes have left snapshots").All()
+			if len(said) != 1 {
+				t.Fatalf("the log says %v", r.logs.All())
+			}
+			fields := said[0].ContextMap()
+			delete(fields, "took")
+			if diff := cmp.Diff(map[string]any{"written": int64(0), "notWritten": int64(1), "without": []any{name}}, fields); diff != "" {
+				t.Error(diff)
+			}
+			if !r.logged(errNoTime.Error()) {
+				t.Error("the log does not say why")
+			}
+		})
+	}
+}
