@@ -42,19 +42,20 @@ type inspection struct {
 	client  *upstream.Client
 	catalog *upstream.Catalog
 	out     io.Writer
+	version string // the upstream's
 	failed  int
 }
 
 // Check tells, a line each, what the process would do with a Config, its kubeconfigs and their rights, and serves
 // nothing: whom it would read, as whom, what it lacks, which facades it would be filled from, what it would cache and
-// how much that is, with which certificate and how much memory. It fails with ErrCheck when something of that would not
-// work.
+// how much that is, what it would leave and take of that, with which certificate and how much memory. It fails with
+// ErrCheck when something of that would not work.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
 	i := &inspection{config: c, out: out}
 	for _, look := range []func(context.Context) bool{
-		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.certificate, i.memory,
+		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.snapshots, i.certificate, i.memory,
 	} {
 		if !look(ctx) {
 			break // what comes after it needs it
@@ -102,6 +103,7 @@ func (i *inspection) upstream(ctx context.Context) bool {
 	if err != nil {
 		return i.say("upstream", err, "")
 	}
+	i.version = info.GitVersion
 	return i.say("upstream", nil, "kube-apiserver %s at %s", info.GitVersion, i.rest.Host)
 }
 

@@ -1,0 +1,61 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestSpace: it tells before anything is written whether it can be, and makes nothing.
+func TestSpace(t *testing.T) {
+	dir, closed := t.TempDir(), t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.Chmod(closed, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct{ made, fails bool }{
+		dir: {made: true}, filepath.Join(dir, "a", "b"): {}, file: {made: true, fails: true}, filepath.Join(file, "a"): {made: true, fails: true},
+		closed: {made: true, fails: os.Geteuid() != 0},
+	} {
+		free, made, err := Space(path)
+		if made != want.made || errors.Is(err, ErrNoDirectory) != want.fails || (err == nil) == want.fails {
+			t.Errorf("%s: %d bytes, %t, %v", path, free, made, err)
+		}
+		if err == nil && free == 0 {
+			t.Errorf("%s: nothing is free", path)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// TestLeft finds what is whole and what is not, and nothing that is no snapshot.
+func TestLeft(t *testing.T) {
+	dir := t.TempDir()
+	_, whole := written(t)
+	for name, content := range map[string][]byte{
+		"b" + Suffix: whole, "a" + Suffix: whole[1:], "notes.txt": whole, ".c" + Suffix + ".123": whole, ".d" + Suffix: whole,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := Left(t.Context(), dir)
+	if err != nil || len(found) != 2 || !errors.Is(found[0].Err, ErrBroken) || found[1].Err != nil || found[1].Header != header || found[1].Size != int64(len(whole)) {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if found, err := Left(t.Context(), filepath.Join(dir, "none")); err != nil || len(found) > 0 {
+		t.Errorf("%+v, %v", found, err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Left(over, dir); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
