@@ -52,7 +52,7 @@ test: cluster clients ## everything, against a real kube-apiserver, with the rac
 test-devcluster:
 	cd devcluster && go vet ./... && go test -count=1 ./...
 test-packages:
-	LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 30m $(PACKAGES)
+	LISTFACADE_VERIFY=1 go test -race -vet=off -count=1 -parallel 4 -timeout 30m $(PACKAGES)
 
 # Tests read it from the environment; those of other targets ask the release that the facade is measured by.
 conformance soak: export LISTFACADE_UPSTREAM = $(UPSTREAM)
