@@ -46,7 +46,7 @@ func TestLeavingInOrder(t *testing.T) {
 	testkit.Eventually(t, suite.Within, "it is not ready", func() error {
 		return answers(run, t, "/readyz?verbose", http.StatusInternalServerError, "[-]shutdown failed")
 	})
-	if a := oracle.Facade.MustAsk(t, list); a.Code != http.StatusOK {
+	if a := oracle.Facade.MustAsk(t, testkit.Question{Path: path + "/elsewhere?resourceVersion=0"}); a.Code != http.StatusOK {
 		t.Errorf("while it is not ready yet: %d %s", a.Code, a.Body)
 	}
 	for _, w := range watches {
