@@ -51,7 +51,7 @@ func apart() []scenario {
 	return []scenario{
 		one("many-watches", "many watches", 300*time.Second, measureManyWatches),
 		one("open-watches", "opening 10,000 watches", 60*time.Second, measureOpening),
-		one("node-watches", "updates with 5,000 watches by node", 90*time.Second, measureNodeWatches),
+		one("node-watches", "updates with 5,000 watches by node", 180*time.Second, measureNodeWatches),
 		one("auth-get", "GET by who asks", 50*time.Second, measureAuthReads),
 		one("auth-watches", "opening watches by who asks", 15*time.Second, measureAuthWatches),
 		one("auth-replicas", "reviews of 1,000 replicas", 70*time.Second, measureReplicas),

@@ -18,8 +18,8 @@ const openers = 16
 
 // watchFrom is a watch of what comes after now.
 func (s *server) watchFrom(ctx context.Context, path string) (question, error) {
-	// A list of a name that no object has: at version 0 kube-apiserver does not care for a limit.
-	q := question{name: "version", path: path + "?resourceVersion=0&fieldSelector=metadata.name%3Dnobody", encoding: "identity", protocol: http2}
+	// A list of a name that no object has, consistent: what was written before is not told of again.
+	q := question{name: "version", path: path + "?fieldSelector=metadata.name%3Dnobody", encoding: "identity", protocol: http2}
 	a, err := s.read(ctx, q)
 	if err != nil {
 		return question{}, err
