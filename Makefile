@@ -45,13 +45,7 @@ run: cluster ## a real cluster with Running pods, the facade in front of it, and
 .PHONY: test
 test: cluster clients ## everything, against a real kube-apiserver, with the race detector
 	go vet ./...
-	$(MAKE) --jobs=2 --no-print-directory test-devcluster test-packages
-
-# The tests of devcluster wait for its servers most of the time, and the others need the processors meanwhile.
-.PHONY: test-devcluster test-packages
-test-devcluster:
 	cd devcluster && go vet ./... && go test -count=1 ./...
-test-packages:
 	LISTFACADE_VERIFY=1 go test -race -vet=off -count=1 -parallel 4 -timeout 30m $(PACKAGES)
 
 # Tests read it from the environment; those of other targets ask the release that the facade is measured by.
