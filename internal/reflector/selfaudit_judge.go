@@ -120,15 +120,21 @@ func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
 	}
 	c.doubtful, c.looks, c.behind = nil, 0, p.next
 	a.tell(r, pageSame, p.compared.Objects)
-	if c.behind == "" {
-		if !c.differed {
-			c.mended, c.mendPause = time.Time{}, auditMend
-		}
-		c.differed = false
-		passed := time.Now()
-		r.passed.Store(&passed)
-		a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
+	a.ends(r, c)
+}
+
+// ends tells that the pass is over, if that was its last page.
+func (a *auditor) ends(r *Reflector, c *course) {
+	if c.behind != "" {
+		return
 	}
+	if !c.differed {
+		c.mended, c.mendPause = time.Time{}, auditMend
+	}
+	c.differed = false
+	passed := time.Now()
+	r.passed.Store(&passed)
+	a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
 }
 
 // differs tells what differs, and has the lane listed again unless that has not helped before. The page is looked at
@@ -148,6 +154,7 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mended))
 	if !mended {
 		c.behind = p.next
+		a.ends(r, c)
 	}
 }
 

@@ -121,7 +121,11 @@ func TestAuditMendsOnce(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = w.Write(bytes.ReplaceAll(truth.Body.Bytes(), []byte("value"), fmt.Appendf(nil, "v%04d", turn)))
 		})
+		passes := r.audits.passes.Load()
 		elapse(3 * 24 * time.Hour)
+		if n, age := r.audits.passes.Load()-passes, r.lane(t).Unaudited(); n < 50 || age > 2*time.Hour {
+			t.Errorf("%d passes in three days, the last %s ago, though all is compared each time", n, age)
+		}
 		if n := r.audits.mended.Load(); n < 3 || n > 12 {
 			t.Errorf("listed again %d times in three days", n)
 		}
