@@ -197,8 +197,11 @@ func TestProblems(t *testing.T) {
 		"relist loop": {func(s *Status) { s.Lanes[0].Relists = 4 }, Warning, "pods (json) was listed again 4 times in half an hour"},
 		"a difference": {func(s *Status) {
 			s.Lanes[0].Differed = &Difference{At: noon.Add(-12 * time.Minute), Objects: 3, Mended: true}
-			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3} // long ago
+			s.Lanes[1].Differed = &Difference{At: noon.Add(-2 * time.Hour), Objects: 3, Mended: true} // long ago
 		}, Critical, "pods (json) was not what kube-apiserver has: 3 objects, 12m ago"},
+		"a difference that is not mended": {func(s *Status) {
+			s.Lanes[0].Differed = &Difference{At: noon.Add(-5 * time.Hour), Objects: 3}
+		}, Critical, "pods (json) was not what kube-apiserver has: 3 objects, 5h ago"},
 		"not compared": {func(s *Status) { s.Lanes[1].AuditAgeSeconds, s.Lanes[2].AuditAgeSeconds = 7e4, 18*3600 }, Warning,
 			"1 resource was not compared with kube-apiserver for 19h26m"},
 		"failing":           {func(s *Status) { s.Lanes[0].State = Failing }, Critical, "pods (json) is not filled"},

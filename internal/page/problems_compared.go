@@ -6,7 +6,7 @@ import (
 )
 
 // How long what the self-audit has found is told, and after how many intervals a lane should have been compared, as the
-// alerts have it.
+// alerts have it. What a lane was not listed again for is told until a pass of the self-audit finds nothing.
 const (
 	differedFor  = time.Hour
 	overdueAfter = 3
@@ -19,7 +19,7 @@ func lanesDiffer(s *Status) (found []Problem) {
 	for i := range s.Lanes {
 		lane := &s.Lanes[i]
 		name := lane.Name() + " (" + lane.Encoding + ")"
-		if d := lane.Differed; d != nil && s.At.Sub(d.At) < differedFor {
+		if d := lane.Differed; d != nil && (!d.Mended || s.At.Sub(d.At) < differedFor) {
 			detail := "It was listed again for it."
 			if !d.Mended {
 				detail = "It was not listed again for it, which did not help before."

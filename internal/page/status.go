@@ -98,7 +98,8 @@ type Lane struct {
 	Expired    uint64    `json:"expired"`   // watches that ended because they were too slow, since the lane was made
 	// AuditAgeSeconds is how long ago all objects had been compared with kube-apiserver; since the lane was made if never.
 	AuditAgeSeconds float64 `json:"auditAgeSeconds"`
-	// Differed is what the self-audit last found; null where it has found nothing since the lane was made.
+	// Differed is what the self-audit last found; null where it has found nothing since the lane was made, or
+	// nothing any more of what the lane was not listed again for.
 	Differed *Difference `json:"differed,omitempty"`
 }
 

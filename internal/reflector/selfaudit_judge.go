@@ -130,6 +130,9 @@ func (a *auditor) ends(r *Reflector, c *course) {
 	}
 	if !c.differed {
 		c.mended, c.mendPause = time.Time{}, auditMend
+		if found := r.found.Load(); found != nil && !found.Mended {
+			r.found.Store(nil)
+		}
 	}
 	c.differed = false
 	passed := time.Now()

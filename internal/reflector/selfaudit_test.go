@@ -238,3 +238,31 @@ func TestAuditLeavesTheUpstreamAlone(t *testing.T) {
 		}
 	})
 }
+
+// lyingPages has the upstream answer the self-audit's first pages with a text in the place of another, and nobody else.
+func (r *rig) lyingPages(text, instead string) {
+	r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
+		truth := httptest.NewRecorder()
+		r.Truth(truth, q)
+		body := truth.Body.Bytes()
+		if q.URL.Query().Get("resourceVersionMatch") == "Exact" {
+			body = bytes.ReplaceAll(body, []byte(text), []byte(instead))
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(body)
+	})
+}
+
+// TestAuditTellsUntilNothingDiffers: what the lane is not listed again for is told until a pass finds nothing.
+func TestAuditTellsUntilNothingDiffers(t *testing.T) {
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lyingPages("value", "valve")
+		for found := r.lane(t).Found(); found == nil || found.Mended; found = r.lane(t).Found() {
+			elapse(time.Second)
+		}
+		r.Script(testkit.AskList, nil)
+		if elapse(3 * time.Hour); r.lane(t).Found() != nil {
+			t.Errorf("%+v after %v", r.lane(t).Found(), r.results())
+		}
+	})
+}

@@ -27,5 +27,6 @@ func (r *Reflector) Unaudited() time.Duration {
 	return time.Since(r.began)
 }
 
-// Found is what the self-audit last found to differ; nil when it has found nothing since the lane was made.
+// Found is what the self-audit last found to differ; nil when it has found nothing since the lane was made, and when a
+// pass has found nothing any more of what the lane was not listed again for.
 func (r *Reflector) Found() *Finding { return r.found.Load() }
