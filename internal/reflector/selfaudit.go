@@ -26,10 +26,6 @@ const (
 	auditConfirm = 5 * time.Second
 	// auditLooks is how often a page may differ in other objects each time before that counts as well.
 	auditLooks = 3
-	// auditMend is how long after a lane was listed again for a difference it is not for another, at first. A lane that
-	// differs each time would be listed for ever.
-	auditMend        = 10 * time.Minute
-	auditMendLongest = 24 * time.Hour
 )
 
 // What becomes of a page of the self-audit.
@@ -73,10 +69,8 @@ type course struct {
 	doubtful map[string]bool // keys that differed when the page was looked at before
 	looks    int             // how often it differed so
 
-	differed  bool      // something did in this pass
-	reprinted bool      // the upstream has other columns than the lane, which is not listed again for them now
-	mended    time.Time // when the lane was last listed again; zero after a pass in which nothing differed
-	mendPause time.Duration
+	objects, columns brake
+	reprinted        bool // the upstream has other columns than the lane, which is not listed again for them now
 }
 
 // run audits until the context ends.
@@ -103,7 +97,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 		c := a.courses[r]
 		if c == nil {
 			// Lanes that started together do not go on together.
-			c = &course{limit: auditObjects, mendPause: auditMend}
+			c = &course{limit: auditObjects, objects: brake{pause: auditMend}, columns: brake{pause: auditMend}}
 			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.gap(r, c))))
 		}
 		running[r] = c
@@ -148,10 +142,10 @@ func (c *course) size(r *Reflector) int {
 // readsNoRows tells whether the next page is one of objects alone. Where the upstream's columns are others than the
 // lane's, rows are read again when the lane may be listed again for them.
 func (c *course) readsNoRows() bool {
-	if c.reprinted && c.mayMend() {
+	if c.reprinted && c.columns.mayMend() {
 		c.reprinted = false
 	}
-	c.differed = c.differed || c.reprinted
+	c.columns.differed = c.columns.differed || c.reprinted
 	return c.rowless || c.reprinted
 }
 

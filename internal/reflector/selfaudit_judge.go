@@ -58,8 +58,8 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course) {
 		return
 	}
 	a.tell(r, pageDifferent, 0)
-	mended := a.mends(r, c, errReprinted)
-	c.differed, c.reprinted = true, !mended
+	mended := a.mends(r, c, &c.columns, errReprinted)
+	c.columns.differed, c.reprinted = true, !mended
 	r.writer.log.Warn("the self-audit found that the upstream prints other columns than the lane has", zap.Bool("listedAgain", mended))
 	if !mended {
 		c.due = time.Now() // for the objects of this page
@@ -128,13 +128,13 @@ func (a *auditor) ends(r *Reflector, c *course) {
 	if c.behind != "" {
 		return
 	}
-	if !c.differed {
-		c.mended, c.mendPause = time.Time{}, auditMend
+	if !c.objects.differed {
 		if found := r.found.Load(); found != nil && !found.Mended {
 			r.found.Store(nil)
 		}
 	}
-	c.differed = false
+	c.objects.ends()
+	c.columns.ends()
 	passed := time.Now()
 	r.passed.Store(&passed)
 	a.lanes.metrics.SelfAuditPassed(r.Resource.GVR, r.Encoding.Name())
@@ -151,8 +151,8 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 		}
 	}
 	a.tell(r, pageDifferent, p.compared.Objects)
-	c.doubtful, c.looks, c.differed = nil, 0, true
-	mended := a.mends(r, c, errAudited)
+	c.doubtful, c.looks, c.objects.differed = nil, 0, true
+	mended := a.mends(r, c, &c.objects, errAudited)
 	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Mended: mended})
 	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mended))
 	if !mended {
@@ -162,21 +162,16 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 }
 
 // mends has the lane listed again, unless it was for the same reason not long ago. The page is looked at again then.
-func (a *auditor) mends(r *Reflector, c *course, why error) bool {
-	if !c.mayMend() {
+func (a *auditor) mends(r *Reflector, c *course, b *brake, why error) bool {
+	if !b.mayMend() {
 		return false
 	}
-	if !c.mended.IsZero() { // and no pass since then found all the same
-		c.mendPause = min(2*c.mendPause, auditMendLongest)
-	}
-	c.mended, c.due = time.Now(), time.Now().Add(min(auditConfirm, a.interval))
+	b.mends()
+	c.due = time.Now().Add(min(auditConfirm, a.interval))
 	a.lanes.metrics.SelfAuditMended(r.Resource.GVR, r.Encoding.Name())
 	r.writer.contradict(why)
 	return true
 }
-
-// mayMend tells whether the lane may be listed again.
-func (c *course) mayMend() bool { return time.Since(c.mended) > c.mendPause }
 
 // isListedFrom tells whether the upstream is of the version that the lane was listed from.
 func (w *writer) isListedFrom(ctx context.Context) bool {

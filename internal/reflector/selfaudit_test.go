@@ -266,3 +266,30 @@ func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 		}
 	})
 }
+
+// TestAuditMendsObjectsBesideColumns: columns that the lane was listed again for do not keep it from being listed for
+// objects.
+func TestAuditMendsObjectsBesideColumns(t *testing.T) {
+	const heading = `"name":"Heading"`
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lyingPages(`"name":"Name"`, heading)
+		elapse(12 * time.Hour)
+		mended := r.audits.mended.Load()
+		if mended < 2 || len(r.kinds()) != 0 {
+			t.Fatalf("listed again %d times for columns, %v", mended, r.kinds())
+		}
+		// Pages have both from now on; no list for columns is due soon.
+		for r.audits.mended.Load() == mended {
+			elapse(time.Second)
+		}
+		elapse(time.Minute)
+		mended = r.audits.mended.Load()
+		r.lyingPages("value", "valve")
+		for len(r.kinds()) == 0 {
+			elapse(time.Second)
+		}
+		if n := r.audits.mended.Load() - mended; n != 1 || !r.lane(t).Found().Mended {
+			t.Errorf("listed again %d times for objects, %+v", n, r.lane(t).Found())
+		}
+	})
+}
