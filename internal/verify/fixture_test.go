@@ -129,7 +129,7 @@ func compared(t *testing.T, ours, theirs *fake, o Options) (text string, code in
 	return out.String(), 0
 }
 
-// patient is a server whose pauses are noted, and not waited for.
+// patient is a server whose pauses are noted, and not waited for; each answer takes it a second of its own clock.
 func patient(t *testing.T, f *fake) (s *server, pauses *[]time.Duration) {
 	t.Helper()
 	s, err := newServer("the facade", f.serve(t))
@@ -138,7 +138,13 @@ func patient(t *testing.T, f *fake) (s *server, pauses *[]time.Duration) {
 	}
 	t.Cleanup(s.client.CloseIdleConnections)
 	pauses = new([]time.Duration)
+	clock := time.Now()
+	s.now = func() time.Time {
+		clock = clock.Add(time.Second)
+		return clock
+	}
 	s.sleep = func(ctx context.Context, d time.Duration) error {
+		clock = clock.Add(d)
 		*pauses = append(*pauses, d)
 		return ctx.Err()
 	}

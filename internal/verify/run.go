@@ -106,6 +106,12 @@ func (v *verification) compare(ctx context.Context, r resource, encoding string)
 // once compares both at one version: one that the facade is at, so that it answers from its cache.
 func (v *verification) once(ctx context.Context, r resource, encoding string) outcome {
 	o := outcome{resource: r, encoding: encoding}
+	for _, s := range []*server{v.facade, v.upstream} {
+		if s.busy != nil {
+			o.err = s.busy
+			return o
+		}
+	}
 	if o.version, o.err = v.version(ctx, r, encoding); o.err != nil {
 		return o
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // Each result is told in words and by the code of the process.
@@ -84,15 +86,42 @@ func TestBusyServerIsWaitedFor(t *testing.T) {
 	ours, _ := pair()
 	ours.before = busy(1<<30, "7")
 	s, pauses := patient(t, ours)
-	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); !hasCode(err, http.StatusTooManyRequests) || total(*pauses) > patience || total(*pauses) < patience/2 {
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); !hasCode(err, http.StatusTooManyRequests) || total(*pauses) > patience-10*time.Second || total(*pauses) < patience/2 {
 		t.Errorf("%v, waited %v", err, *pauses)
 	}
+	asked := len(ours.asked)
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err != s.busy || !strings.Contains(err.Error(), "no time for 2m0s") || len(ours.asked) != asked {
+		t.Errorf("%v, asked again %d times", err, len(ours.asked)-asked)
+	}
+	s.busy = nil
 	ctx, cancel := context.WithCancelCause(t.Context())
 	ended := errors.New("ended")
-	ours.before = func(w http.ResponseWriter, r *http.Request) { cancel(ended); busy(1, "20")(w, r) }
-	s.sleep = sleep
-	if _, err := s.get(ctx, "/api/v1/pods", nil, accepts["json"]); err == nil {
-		t.Error("the end was not heard")
+	s.sleep = func(ctx context.Context, d time.Duration) error {
+		cancel(ended)
+		return sleep(ctx, d)
+	}
+	if _, err := s.get(ctx, "/api/v1/pods", nil, accepts["json"]); !errors.Is(err, ended) {
+		t.Errorf("the end was not heard: %v", err)
+	}
+}
+
+// What is left when a server had no time for so long is unknown at once, of both.
+func TestBusyServerIsGivenUp(t *testing.T) {
+	ours, theirs := pair()
+	theirs.before = busy(1<<30, "20")
+	facade, _ := patient(t, ours)
+	upstream, pauses := patient(t, theirs)
+	upstream.name = "kube-apiserver"
+	var out strings.Builder
+	v := &verification{facade: facade, upstream: upstream, options: Options{Limit: 2, Shown: 10}, report: newReport(&out, 10)}
+	pods := resource{corev1.SchemeGroupVersion.WithResource("pods")}
+	for range 20 {
+		if err := v.compare(t.Context(), pods, "json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(out.String(), "kube-apiserver had no time for 2m0s"); n != 20 || total(*pauses) > patience || len(ours.asked) != 2 {
+		t.Errorf("%d, waited %s, asked the facade %d times:\n%s", n, total(*pauses), len(ours.asked), &out)
 	}
 }
 

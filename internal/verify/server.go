@@ -17,8 +17,8 @@ const (
 	// answerWait bounds an answer in time, and answerLimit in bytes.
 	answerWait  = 2 * time.Minute
 	answerLimit = 1 << 30
-	// patience is how long a server may take to have time for one question, and longestPause how long it is left alone at
-	// a time, whatever it asks for; without a word from it a second.
+	// patience is how long a server may answer one question with 429 before it is not asked any more, and longestPause
+	// how long it is left alone at a time, whatever it asks for; without a word from it a second.
 	patience     = 2 * time.Minute
 	longestPause = 30 * time.Second
 	shortPause   = time.Second
@@ -36,7 +36,10 @@ type server struct {
 	name   string // as it is called in messages
 	client *http.Client
 	base   *url.URL
+	now    func() time.Time
 	sleep  func(context.Context, time.Duration) error
+
+	busy error // why it is not asked any more; nil: it is
 }
 
 // answer is what a server says with 200.
@@ -56,7 +59,7 @@ func newServer(name string, config *rest.Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to ask %s: %w", name, err)
 	}
-	return &server{name: name, client: client, base: base, sleep: sleep}, nil
+	return &server{name: name, client: client, base: base, now: time.Now, sleep: sleep}, nil
 }
 
 // sleep waits, and fails when the context ends before.
@@ -71,18 +74,22 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// get asks for a path. A server that answers 429 is asked again when it says that it has time, for two minutes; another
-// answer than 200 is a *refusal.
+// get asks for a path. A server that answers 429 is asked again when it says that it has time, for two minutes, and
+// never again after that; another answer than 200 is a *refusal.
 func (s *server) get(ctx context.Context, path string, query url.Values, accept string) (answer, error) {
-	for waited := time.Duration(0); ; {
+	if s.busy != nil {
+		return answer{}, s.busy
+	}
+	for until := s.now().Add(patience); ; {
 		a, err := s.ask(ctx, path, query, accept)
 		var busy *refusal
 		if !errors.As(err, &busy) || busy.code != http.StatusTooManyRequests {
 			return a, err
 		}
 		wait := busy.pause()
-		if waited += wait; waited > patience {
-			return a, err
+		if s.now().Add(wait).After(until) {
+			s.busy = fmt.Errorf("%s had no time for %s, and is not asked any more: %w", s.name, patience, err)
+			return a, s.busy
 		}
 		if stopped := s.sleep(ctx, wait); stopped != nil {
 			return a, stopped
