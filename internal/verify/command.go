@@ -30,8 +30,9 @@ func Command() *cobra.Command {
 		Long: "Compare a running facade with the kube-apiserver that it reads from: names, resourceVersions and bytes of all objects, each\n" +
 			"resource at one exact resourceVersion. Which facade, and as whom, is said as to kubectl. Resources are named as in\n" +
 			"deployments.apps; all that can be listed and watched are compared where none is. To list them is all that is needed, in both.\n" +
-			"What the facade passes through to kube-apiserver is said, and not compared. Ends with 0 when all that was compared is equal,\n" +
-			"1 when something differs, 2 when something could not be compared, or nothing was.",
+			"What the facade passes through to kube-apiserver whole is said, and not compared. Ends with 0 when all that was compared is\n" +
+			"equal, 1 when something differs, 2 when something could not be compared, or was passed through in part, or nothing was\n" +
+			"compared, or it cannot be told what was passed through.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

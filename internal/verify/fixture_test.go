@@ -26,6 +26,8 @@ type fake struct {
 	flows   func(page int) bool // whether the answer names a flow; nil: none does
 	before  http.HandlerFunc    // may answer lists in its place; nil: nothing does
 	asked   []string            // queries of lists
+
+	protobuf bool // it answers whoever asks for protobuf, as it does in JSON
 }
 
 const someFlow = "5f6c0d0e-0000-4000-8000-000000000000"
@@ -72,7 +74,7 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	query := r.URL.Query()
-	if strings.Contains(r.Header.Get("Accept"), "protobuf") {
+	if strings.Contains(r.Header.Get("Accept"), "protobuf") && !f.protobuf {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return
 	}

@@ -13,7 +13,7 @@ type report struct {
 	begun                            bool
 	equal, different, failed, missed int
 	passed                           int  // nothing of it was the facade's own
-	unsure                           bool // whether something was passed through
+	unsure                           bool // whether something equal was passed through
 	objects                          int
 }
 
@@ -43,6 +43,9 @@ func (r *report) add(o outcome) error {
 	case o.passed.all():
 		result = "passed"
 		r.passed++
+	case o.passed.pages > 0:
+		result = "unknown"
+		r.failed++
 	default:
 		r.equal++
 		r.unsure = r.unsure || o.passed.unknown
@@ -105,14 +108,15 @@ func (r *report) end() error {
 	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d passed through, %d unknown, %d without the encoding; %d objects\n",
 		r.equal, r.different, r.passed, r.failed, r.missed, r.objects)
 	if r.unsure && err == nil {
-		_, err = fmt.Fprintln(r.out, "kube-apiserver does not name flows: what is equal may have been passed through")
+		_, err = fmt.Fprintln(r.out, "kube-apiserver names no flows (API Priority and Fairness is off, or --against is a facade, too): what is equal may\n"+
+			"have been passed through")
 	}
 	switch {
 	case err != nil:
 		return &Error{Err: err}
 	case r.different > 0:
 		return &Error{Err: errDifferent}
-	case r.failed > 0, r.equal == 0:
+	case r.failed > 0, r.equal == 0, r.unsure:
 		return &Error{Err: errIncomplete}
 	}
 	return nil

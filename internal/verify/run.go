@@ -95,12 +95,26 @@ func (v *verification) compare(ctx context.Context, r resource, encoding string)
 		return context.Cause(ctx)
 	}
 	if encoding == "protobuf" && hasCode(o.err, http.StatusNotAcceptable) {
-		o.skipped, o.err = true, nil
+		o.skipped, o.err = v.lacks(ctx, r, encoding, o.err)
 	}
 	if hasCode(o.err, http.StatusForbidden) {
 		o.err = fmt.Errorf("the right to list %s is lacking: %w", r.GroupResource(), o.err)
 	}
 	return v.report.add(o)
+}
+
+// lacks tells whether neither has the encoding, after one of them said so. Else err is why nothing is known.
+func (v *verification) lacks(ctx context.Context, r resource, encoding string, refused error) (neither bool, err error) {
+	for _, s := range []*server{v.facade, v.upstream} {
+		_, err := s.get(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
+		if err == nil {
+			return false, fmt.Errorf("%s answers in %s: %w", s.name, encoding, refused)
+		}
+		if !hasCode(err, http.StatusNotAcceptable) {
+			return false, errors.Join(refused, err)
+		}
+	}
+	return true, nil
 }
 
 // once compares both at one version: one that the facade is at, so that it answers from its cache.

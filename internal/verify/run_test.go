@@ -32,15 +32,21 @@ func TestResults(t *testing.T) {
 		"more than are shown": {func(a, _ *fake, o *Options) { a.objects, o.Limit, o.Shown = nil, 2, 1 }, 1, []string{"and 2 more"}},
 		"passed through": {func(a, _ *fake, _ *Options) { a.flows = always }, 2,
 			[]string{"passed    json", "passed through, nothing compared", "0 equal, 0 different, 1 passed through", "; 0 objects"}},
-		"passed through in part": {func(a, _ *fake, _ *Options) { a.flows = func(page int) bool { return page == 1 } }, 0,
-			[]string{"equal     json", "1 of 2 pages were passed through"}},
-		"no flows": {func(_, b *fake, _ *Options) { b.flows = nil }, 0, []string{"1 equal", "what is equal may have been passed through"}},
+		"passed through in part": {func(a, _ *fake, _ *Options) { a.flows = func(page int) bool { return page == 1 } }, 2,
+			[]string{"unknown   json", "1 of 2 pages were passed through", "0 equal, 0 different, 0 passed through, 1 unknown", "; 0 objects"}},
+		"passed through in part, and different": {func(a, _ *fake, _ *Options) {
+			a.flows, a.objects[2] = func(page int) bool { return page == 0 }, "b/one@3=Z"
+		}, 1, []string{"different json", "1 of 2 pages were passed through", "1 different"}},
+		"no flows": {func(_, b *fake, _ *Options) { b.flows = nil }, 2,
+			[]string{"1 equal", "API Priority and Fairness is off, or --against is a facade, too): what is equal may\nhave been passed through"}},
 		"a right is lacking": {func(a, _ *fake, _ *Options) {
 			a.before = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }
 		}, 2, []string{"unknown", "the right to list pods is lacking: the facade says 403"}},
 		"another version": {func(_, b *fake, _ *Options) { b.version = "8" }, 2, []string{`kube-apiserver answers at resourceVersion \"8\" instead of \"7\"`}},
 		"no protobuf":     {func(_, _ *fake, o *Options) { o.Encodings = []string{"json", "protobuf"} }, 0, []string{"none      protobuf", "1 without the encoding"}},
-		"nothing such":    {func(_, _ *fake, o *Options) { o.Resources = []string{"bindings"} }, 2, []string{`"bindings" is the name of 0 resources`}},
+		"no protobuf of the facade": {func(_, b *fake, o *Options) { b.protobuf, o.Encodings = true, []string{"json", "protobuf"} }, 2,
+			[]string{"unknown   protobuf", "kube-apiserver answers in protobuf: the facade says 406", "1 equal, 0 different, 0 passed through, 1 unknown"}},
+		"nothing such": {func(_, _ *fake, o *Options) { o.Resources = []string{"bindings"} }, 2, []string{`"bindings" is the name of 0 resources`}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := pair()
@@ -52,7 +58,7 @@ func TestResults(t *testing.T) {
 					t.Errorf("%q is missing", want)
 				}
 			}
-			if code != c.code || strings.Contains(text, "may have been") != (theirs.flows == nil) || strings.Contains(text, "word") {
+			if code != c.code || strings.Contains(text, "have been passed") != (theirs.flows == nil) || strings.Contains(text, "word") {
 				t.Errorf("%d, want %d:\n%s", code, c.code, text)
 			}
 		})
