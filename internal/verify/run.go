@@ -19,7 +19,7 @@ const (
 	attempts = 3
 	// fillWait is how long the facade may take to have read a resource.
 	fillWait = 5 * time.Minute
-	// pause is the time between two looks whether it has.
+	// pause is the time between two looks whether it has, at least.
 	pause = 500 * time.Millisecond
 )
 
@@ -178,10 +178,11 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 			}
 			return l.version, err
 		}
-		if !hasCode(err, http.StatusTooManyRequests, http.StatusServiceUnavailable) {
+		var busy *refusal
+		if !errors.As(err, &busy) || !hasCode(err, http.StatusTooManyRequests, http.StatusServiceUnavailable) {
 			return "", err
 		}
-		if v.facade.sleep(ctx, pause) != nil {
+		if v.facade.sleep(ctx, busy.pause(pause)) != nil {
 			return "", err
 		}
 	}

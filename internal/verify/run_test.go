@@ -111,6 +111,20 @@ func TestBusyServerIsWaitedFor(t *testing.T) {
 	}
 }
 
+// The first question is asked again when the facade says that it will have read the resource.
+func TestFillIsWaitedFor(t *testing.T) {
+	for after, want := range map[string]time.Duration{"": pause, "0": pause, "4": 4 * time.Second, "3600": longestPause} {
+		ours, _ := pair()
+		ours.before = busy(2, after)
+		s, pauses := patient(t, ours)
+		v := &verification{facade: s}
+		version, err := v.version(t.Context(), resource{corev1.SchemeGroupVersion.WithResource("pods")}, "json")
+		if err != nil || version != "7" || !slices.Equal(*pauses, []time.Duration{want, want}) {
+			t.Errorf("%q: %q, %v, waited %v", after, version, err, *pauses)
+		}
+	}
+}
+
 // What is left when a server had no time for so long is unknown at once, of both.
 func TestBusyServerIsGivenUp(t *testing.T) {
 	ours, theirs := pair()

@@ -86,7 +86,7 @@ func (s *server) get(ctx context.Context, path string, query url.Values, accept 
 		if !errors.As(err, &busy) || busy.code != http.StatusTooManyRequests {
 			return a, err
 		}
-		wait := busy.pause()
+		wait := busy.pause(shortPause)
 		if s.now().Add(wait).After(until) {
 			s.busy = fmt.Errorf("%s had no time for %s, and is not asked any more: %w", s.name, patience, err)
 			return a, s.busy
@@ -125,10 +125,10 @@ func (s *server) ask(ctx context.Context, path string, query url.Values, accept 
 }
 
 // pause is how long the server asks to be left alone, within bounds.
-func (e *refusal) pause() time.Duration {
+func (e *refusal) pause(atLeast time.Duration) time.Duration {
 	seconds, err := strconv.Atoi(e.retryAfter)
-	if err != nil || seconds <= 0 {
-		return shortPause
+	if err != nil {
+		return atLeast
 	}
-	return min(time.Duration(seconds)*time.Second, longestPause)
+	return min(max(time.Duration(seconds)*time.Second, atLeast), longestPause)
 }
