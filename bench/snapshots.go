@@ -21,11 +21,7 @@ func measureSnapshots(ctx context.Context, s *stage, t *table) error {
 			return err
 		}
 	}
-	var err error
-	if s.process, _, err = startFacade(ctx, s.dir, s.cluster, s.direct, append([]string{"--preload", "pods"}, liberal...)...); err == nil {
-		s.facade = s.process.server // for what is measured after this
-	}
-	return err
+	return s.bringBack(ctx)
 }
 
 // throughSnapshot starts a facade that finds nothing, ends it, and starts another.
