@@ -68,9 +68,10 @@ type course struct {
 	rowless  bool            // the upstream's rows are not in the order of its objects
 	doubtful map[string]bool // keys that differed when the page was looked at before
 	looks    int             // how often it differed so
+	prints   int             // how often the upstream had other columns than the lane then
 
 	objects, columns brake
-	reprinted        bool // the upstream has other columns than the lane, which is not listed again for them now
+	reprinted        *listWatch // the lane's, if the upstream has other columns, for which it is not listed again now
 }
 
 // run audits until the context ends.
@@ -140,13 +141,13 @@ func (c *course) size(r *Reflector) int {
 }
 
 // readsNoRows tells whether the next page is one of objects alone. Where the upstream's columns are others than the
-// lane's, rows are read again when the lane may be listed again for them.
-func (c *course) readsNoRows() bool {
-	if c.reprinted && c.columns.mayMend() {
-		c.reprinted = false
+// lane's, rows are read again when the lane may be listed again for them, or was.
+func (c *course) readsNoRows(by *listWatch) bool {
+	if c.reprinted != by || c.columns.mayMend() {
+		c.reprinted = nil
 	}
-	c.columns.differed = c.columns.differed || c.reprinted
-	return c.rowless || c.reprinted
+	c.columns.differed = c.columns.differed || c.reprinted != nil
+	return c.rowless || c.reprinted != nil
 }
 
 // look looks at the next page of a lane, and says when it is the next one's turn.
@@ -158,7 +159,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 		c.due = began.Add(min(a.gap(r, c), time.Minute))
 		return
 	}
-	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.readsNoRows()}
+	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.readsNoRows(by)}
 	err = p.read(ctx, a.lanes.client)
 	if ctx.Err() != nil {
 		return
@@ -166,7 +167,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	took := time.Since(began)
 	a.until = time.Now().Add(time.Duration(a.share) * took)
 	if err != nil {
-		a.fails(ctx, r, c, err)
+		a.fails(ctx, r, c, p, err)
 		return
 	}
 	if took > auditSlow {

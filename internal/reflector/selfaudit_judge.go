@@ -17,11 +17,11 @@ import (
 const auditLogged = 5
 
 // fails says what follows when a page could not be read.
-func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, err error) {
+func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPage, err error) {
 	var oversize *upstream.OversizeError
 	switch {
 	case errors.Is(err, errReprinted):
-		a.reprints(ctx, r, c)
+		a.reprints(ctx, r, c, p)
 		return
 	case errors.Is(err, wire.ErrUnaligned) && !c.rowless:
 		c.rowless, c.due = true, time.Now()
@@ -45,21 +45,28 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, err error)
 // lane's watch is not told before something changes. As with what differs, that counts when it is so again a little
 // later, and does not have the lane listed again where that has not helped before: of several kube-apiservers, each may
 // print in its own way. Until then objects are compared without their rows.
-func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course) {
-	if c.looks == 0 {
-		c.doubts(nil)
+func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *auditPage) {
+	if r.writer.synced.Load() != p.by {
+		a.tell(r, pageUnsure, 0)
+		return
+	}
+	if c.prints == 0 {
+		c.prints++
 		c.due = time.Now().Add(min(auditConfirm, a.interval))
 		a.tell(r, pageDoubtful, 0)
 		return
 	}
-	c.doubtful, c.looks = nil, 0
+	c.settles()
 	if !r.writer.isListedFrom(ctx) {
 		a.tell(r, pageUnsure, 0)
 		return
 	}
 	a.tell(r, pageDifferent, 0)
 	mended := a.mends(r, c, &c.columns, errReprinted)
-	c.columns.differed, c.reprinted = true, !mended
+	c.columns.differed = true
+	if !mended {
+		c.reprinted = p.by
+	}
 	r.writer.log.Warn("the self-audit found that the upstream prints other columns than the lane has", zap.Bool("listedAgain", mended))
 	if !mended {
 		c.due = time.Now() // for the objects of this page
@@ -83,7 +90,7 @@ func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPa
 		c.due = time.Now().Add(min(auditConfirm, a.interval))
 		a.tell(r, pageDoubtful, p.compared.Objects)
 	case !r.writer.isListedFrom(ctx):
-		c.doubtful, c.looks = nil, 0
+		c.settles()
 		a.tell(r, pageUnsure, p.compared.Objects)
 	default:
 		a.differs(r, c, p, again)
@@ -111,14 +118,19 @@ func (c *course) doubts(differences []divergence.Difference) {
 		c.doubtful[d.Key] = true
 	}
 	c.looks++
+	c.prints = 0 // its columns were as they should be
 }
+
+// settles forgets what was to be looked at again.
+func (c *course) settles() { c.doubtful, c.looks, c.prints = nil, 0, 0 }
 
 // passes goes on to the next page.
 func (a *auditor) passes(r *Reflector, c *course, p *auditPage) {
 	if len(c.doubtful) > 0 {
 		r.writer.log.Info("what the self-audit found different once is the same now", zap.Int("objects", len(c.doubtful)))
 	}
-	c.doubtful, c.looks, c.behind = nil, 0, p.next
+	c.settles()
+	c.behind = p.next
 	a.tell(r, pageSame, p.compared.Objects)
 	a.ends(r, c)
 }
@@ -151,7 +163,8 @@ func (a *auditor) differs(r *Reflector, c *course, p *auditPage, differences []d
 		}
 	}
 	a.tell(r, pageDifferent, p.compared.Objects)
-	c.doubtful, c.looks, c.objects.differed = nil, 0, true
+	c.settles()
+	c.objects.differed = true
 	mended := a.mends(r, c, &c.objects, errAudited)
 	r.found.Store(&Finding{At: time.Now(), Objects: len(differences), Mended: mended})
 	log.Warn("the self-audit found that the lane is not what the upstream has", zap.Int("objects", len(differences)), zap.Bool("listedAgain", mended))

@@ -1,0 +1,123 @@
+package reflector
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// TestAuditMendsColumnsOnce: other columns than the lane has are mended as other objects are: when they were seen
+// twice, and not again and again where that does not help. Objects are compared all the same.
+func TestAuditMendsColumnsOnce(t *testing.T) {
+	const heading = `"name":"Heading"`
+	title := strings.ReplaceAll(testkit.DefaultColumns, `"name":"Name"`, `"name":"Title"`)
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.SetColumns(title)
+		for r.audits.mended.Load() == 0 {
+			elapse(time.Second)
+		}
+		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || len(r.kinds()) != 0 {
+			t.Errorf("%v: %v", got, r.kinds())
+		}
+		elapse(time.Minute)
+		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 || !stateOf(t, r.lane(t)).Shape().Reprinted([]byte(testkit.DefaultColumns)) {
+			t.Errorf("mended: %v, listed again %d times", got, r.relisted.Load())
+		}
+		// From now on pages are printed in another way than what fills the lane, as by two servers that take turns.
+		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
+			truth := httptest.NewRecorder()
+			r.Truth(truth, q)
+			body := truth.Body.Bytes()
+			if q.URL.Query().Get("resourceVersionMatch") == "Exact" {
+				body = bytes.Replace(body, []byte(`"name":"Title"`), []byte(heading), 1)
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(body)
+		})
+		compared, passes := r.compared(), r.audits.passes.Load()
+		elapse(24 * time.Hour)
+		if n := r.audits.mended.Load(); n < 3 || n > 9 || r.relisted.Load() != n {
+			t.Errorf("listed again %d times in a day, %d for the self-audit", r.relisted.Load(), n)
+		}
+		if n := int(r.audits.passes.Load() - passes); n < 20 || r.compared()-compared < 20*n {
+			t.Errorf("%d passes over %d objects in a day", n, r.compared()-compared)
+		}
+		r.Script(testkit.AskList, nil)
+		before := r.audits.mended.Load()
+		elapse(24 * time.Hour)
+		if n := r.audits.mended.Load(); n != before || r.results()[pageFailed] != 0 {
+			t.Errorf("listed again %d times when all print the same, %v", n-before, r.results())
+		}
+	})
+}
+
+// TestAuditMendsObjectsBesideColumns: columns that the lane was listed again for do not keep it from being listed for
+// objects.
+func TestAuditMendsObjectsBesideColumns(t *testing.T) {
+	const heading = `"name":"Heading"`
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lyingPages(`"name":"Name"`, heading)
+		elapse(12 * time.Hour)
+		mended := r.audits.mended.Load()
+		if mended < 2 || len(r.kinds()) != 0 {
+			t.Fatalf("listed again %d times for columns, %v", mended, r.kinds())
+		}
+		// Pages have both from now on; no list for columns is due soon.
+		for r.audits.mended.Load() == mended {
+			elapse(time.Second)
+		}
+		elapse(time.Minute)
+		mended = r.audits.mended.Load()
+		r.lyingPages("value", "valve")
+		for len(r.kinds()) == 0 {
+			elapse(time.Second)
+		}
+		if n := r.audits.mended.Load() - mended; n != 1 || !r.lane(t).Found().Mended {
+			t.Errorf("listed again %d times for objects, %+v", n, r.lane(t).Found())
+		}
+	})
+}
+
+// TestAuditDoubtsColumnsOnTheirOwn: columns count when they were seen twice, also where objects of the page differed
+// before.
+func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		r.lyingPages("value", "valve")
+		for r.results()[pageDoubtful] == 0 {
+			elapse(time.Second)
+		}
+		r.lyingPages(`"name":"Name"`, `"name":"Heading"`)
+		elapse(auditConfirm + time.Second)
+		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 0 {
+			t.Errorf("%v", got)
+		}
+		elapse(auditConfirm)
+		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 1 || r.audits.mended.Load() != 1 {
+			t.Errorf("%v, listed again %d times", got, r.audits.mended.Load())
+		}
+	})
+}
+
+// TestAuditOfColumnsIsOfOneList: what was seen of a list that is over says nothing of the lane's columns, neither that
+// they differ nor that rows are not to be read.
+func TestAuditOfColumnsIsOfOneList(t *testing.T) {
+	auditing(t, 20, nil, func(t *testing.T, r *rig) {
+		lane, over := r.lane(t), &listWatch{}
+		a, c := &auditor{lanes: r.lanes, interval: time.Hour}, &course{columns: brake{mended: time.Now(), pause: time.Hour}}
+		for range 3 {
+			a.reprints(t.Context(), lane, c, &auditPage{by: over})
+		}
+		if got := r.results(); got[pageUnsure] != 3 || len(got) != 1 || c.prints != 0 {
+			t.Errorf("%v, seen %d times", got, c.prints)
+		}
+		c.reprinted = over
+		if !c.readsNoRows(over) || c.readsNoRows(lane.writer.synced.Load()) {
+			t.Error("rows are read of the list that has other columns, or not of the next")
+		}
+	})
+}
