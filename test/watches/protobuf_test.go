@@ -102,6 +102,7 @@ func TestProtobufWatches(t *testing.T) {
 	}
 	now := s.Put(t, suite.ConfigMaps, "keep", "t=a", "1")
 	suite.Reach(t, o, path, now)
+	suite.ReachIn(t, o, path, acceptProtobuf, now)
 	pairs := map[string]suite.Pair{}
 	for start, since := range map[string]string{
 		"unset": "", "zero": "&resourceVersion=0", "present": fmt.Sprintf("&resourceVersion=%d", now), "streaming": streamingList[len("?watch=1"):],

@@ -13,9 +13,19 @@ import (
 // Reach makes both caches hold at least a version, so that what they answer at version 0 is the same.
 func Reach(t testing.TB, o *testkit.Oracle, path string, rv uint64) {
 	t.Helper()
+	ReachIn(t, o, path, "", rv)
+}
+
+// ReachIn is Reach for the caches that answer in a media type.
+func ReachIn(t testing.TB, o *testkit.Oracle, path, accept string, rv uint64) {
+	t.Helper()
+	header := http.Header{}
+	if accept != "" {
+		header = Accepting(accept)
+	}
 	for _, asker := range []*testkit.Asker{o.Upstream, o.Facade} {
 		testkit.Eventually(t, Within, "the cache has the objects", func() error {
-			answer, err := asker.Ask(t.Context(), testkit.Question{Path: fmt.Sprintf("%s?resourceVersion=%d", path, rv)})
+			answer, err := asker.Ask(t.Context(), testkit.Question{Path: fmt.Sprintf("%s?resourceVersion=%d", path, rv), Header: header})
 			if err == nil && answer.Code != http.StatusOK {
 				err = fmt.Errorf("%d: %s", answer.Code, answer.Body)
 			}
