@@ -30,6 +30,27 @@ func TestVersionIsReachedInTime(t *testing.T) {
 	})
 }
 
+// While kube-apiserver throttles, a small read at a version that the lane has not heard of is passed on: it is the one
+// who says whether it has room for it, each time. Nobody is told that the version lies in the future.
+func TestVersionWhileProbesAreThrottled(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		f.Script(testkit.AskProbe, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
+		want, before := f.Elsewhere(), f.Asked(testkit.AskProbe)
+		for range 2 { // the second one in the pause
+			began := time.Now()
+			response, body := f.get(t, fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", want))
+			if took := time.Since(began); response.StatusCode != http.StatusOK || !holds(body, want) || took >= freshWait {
+				t.Errorf("%d after %v: %s", response.StatusCode, took, body)
+			}
+		}
+		if n := f.Asked(testkit.AskProbe) - before; n != 1 {
+			t.Errorf("%d probes, want 1", n)
+		}
+	})
+}
+
 // Who walks a list at a version that the upstream has, and that the lane cannot be brought to in time, gets the page
 // all the same, from the upstream. Who asks for all that is left at once is told to come back.
 func TestPageThatTheLaneDoesNotReach(t *testing.T) {

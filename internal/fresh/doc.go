@@ -17,7 +17,8 @@
 // It promises:
 //   - a proof is sent after everybody began to wait who takes it for one (groupcommit.go);
 //   - a proof never takes the upstream more than the answers that it spares it, by an estimate (choice.go, answer.go);
-//   - an upstream that throttles is not asked before the time that it names (throttle.go);
+//   - a store whose uncached resource, or only resource, the upstream throttles is not probed before the time that it
+//     names (throttle.go);
 //   - nobody waits for a clock: a few questions are under way at a time, and who waits for one shares it (turns.go);
 //   - what cannot be proven is ErrUnproven, and never a guess.
 //

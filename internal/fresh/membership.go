@@ -93,7 +93,7 @@ func (m *membership) current(ctx context.Context, held cache.RV) (reading, error
 			return answer, nil
 		case err == nil:
 			shared.breakUp()
-		case ctx.Err() != nil, answer.asked == m.source, isThrottled(err):
+		case ctx.Err() != nil, answer.asked == m.source, isThrottled(err) && shared.uncached != nil:
 			return reading{}, err
 		case errors.Is(err, context.DeadlineExceeded):
 			shared.breakUp() // so that nobody else waits for it
@@ -165,7 +165,7 @@ func (m *membership) mayCompare() (*store, bool) {
 	return shared, true
 }
 
-// compare asks the shared store, the own and the shared again.
+// compare asks the shared store, the own and the shared again. An upstream that throttles is not asked on.
 func (m *membership) compare(ctx context.Context, shared *store) {
 	m.mu.Lock()
 	life := m.life
@@ -179,6 +179,10 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 		return
 	}
 	before, beforeErr := m.askShared(ctx, shared, nil)
+	if isThrottled(beforeErr) { // and so would the next question be
+		m.rest(compareEvery)
+		return
+	}
 	own, err := m.own.current(ctx, m.source)
 	after, afterErr := reading{}, beforeErr
 	if beforeErr == nil && err == nil {

@@ -22,7 +22,8 @@ type counters struct {
 	unanswered string          // the resource that is not answered for
 	unhealthy  bool            // it does not say what it consists of
 	refusals   int             // how many questions are refused from now on
-	throttled  *ThrottledError // what is answered to all
+	throttled  *ThrottledError // what is answered to all, or of one resource
+	crowded    string          // that resource
 }
 
 // ServerVersion implements Upstream.
@@ -56,7 +57,7 @@ func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes[c.name]++
-	if c.throttled != nil {
+	if c.throttled != nil && (c.crowded == "" || c.crowded == c.name) {
 		return 0, c.throttled
 	}
 	if c.refusals > 0 {
@@ -108,7 +109,7 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	shared := NewProvers(rig.counters, nil, nobodyCounts{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
-			source: counter{rig.counters, name}, stores: shared.stores, own: newStore(nobodyCounts{}, ownSize, nil, rig.start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newOwnStore(nobodyCounts{}, rig.start),
 		}
 	}
 	return rig

@@ -71,7 +71,7 @@ func (p *Provers) Prover(o Options) *Prover {
 		metrics: p.metrics, turns: p.turns, company: p.readers,
 	}
 	prover.rate.since = time.Now()
-	prover.membership = &membership{source: o.Source, stores: p.stores, own: newStore(p.metrics, ownSize, nil, o.Filler.Start)}
+	prover.membership = &membership{source: o.Source, stores: p.stores, own: newOwnStore(p.metrics, o.Filler.Start)}
 	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }

@@ -22,6 +22,8 @@ type store struct {
 	// etcd does. For any other it waits until its cache is where etcd is, up to 100 ms if only others change (semantics
 	// 10.4). nil when there is none.
 	uncached Source
+	// alone: it is of one resource, which nobody shares it with.
+	alone bool
 
 	notBefore atomic.Pointer[time.Time] // until when it is not asked, because the upstream has sent a question away
 
@@ -47,10 +49,18 @@ func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(c
 	return s
 }
 
+// newOwnStore makes the store of one resource.
+func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store {
+	s := newStore(metrics, ownSize, nil, start)
+	s.alone = true
+	return s
+}
+
 // current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
 // resources. Without an uncached one probes go round among those that are read, so that a counter of its own would
 // show. An upstream that throttles is left alone for as long as it wants: then one probe finds out whether it answers
-// again, and whoever comes meanwhile waits for that one.
+// again, and whoever comes meanwhile waits for that one. Where probes go round nobody is kept from probing another
+// resource, as one may be throttled alone while its watch cache is built.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err
@@ -84,7 +94,7 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 			s.desert()
 		}
 		var throttled *ThrottledError
-		if errors.As(err, &throttled) {
+		if errors.As(err, &throttled) && (s.alone || source == s.uncached) {
 			s.pause(throttled.After)
 		}
 		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)

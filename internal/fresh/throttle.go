@@ -7,7 +7,7 @@ import (
 )
 
 // ThrottledError says that the upstream has sent a question away because it has too much to do, or that it has done so
-// a moment ago and was not asked again.
+// a moment ago and was not asked again. Nothing is proven then: it is ErrUnproven.
 type ThrottledError struct {
 	After time.Duration // how long it wants to be left alone; 0 when it does not say
 	Err   error         // its answer; nil when it was not asked
@@ -22,6 +22,9 @@ func (e *ThrottledError) Error() string {
 
 // Unwrap returns the upstream's answer.
 func (e *ThrottledError) Unwrap() error { return e.Err }
+
+// Is tells that it is ErrUnproven, too.
+func (e *ThrottledError) Is(target error) bool { return target == ErrUnproven }
 
 func isThrottled(err error) bool {
 	var throttled *ThrottledError
