@@ -17,14 +17,14 @@ import (
 // errUnproven says that a snapshot is not what the upstream has, or cannot be shown to be.
 var errUnproven = errors.New("the snapshot is not proven")
 
-// errSlow says that a snapshot was not read and proven in restoreWait.
-var errSlow = errors.New("to read and prove the snapshot takes too long")
+// errStuck says that nothing of a snapshot was read or proven for restoreWait.
+var errStuck = errors.New("to read and prove the snapshot does not get on")
 
 const (
 	// watchGrace is how long a watch from a version that the upstream has forgotten may take to say so.
 	watchGrace = 100 * time.Millisecond
-	// restoreWait is how long a lane may take to go on from a snapshot; then it is filled in another way. 150,000 pods
-	// take some 40 seconds.
+	// restoreWait is how long reading and proving a snapshot may stand still; then the lane is filled in another way. All
+	// of it may take longer, as where many large lanes go on at once: to fill those would take them longer still.
 	restoreWait = 2 * time.Minute
 )
 
@@ -51,13 +51,13 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 	return nil, nil
 }
 
-// restoreFrom takes a file in restoreWait, or leaves it.
+// restoreFrom takes a file, or leaves it when that does not get on.
 func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := time.AfterFunc(restoreWait, func() { cancel(errSlow) })
-	open, content, err := w.proven(ctx, path)
+	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
+	open, content, err := w.proven(ctx, path, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
-		err = errSlow
+		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
@@ -80,21 +80,27 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 	return nil, err
 }
 
-// proven reads a file, and compares it with what the upstream says. It returns what there is of the two also when it
-// fails.
-func (w *writer) proven(ctx context.Context, path string) (open *stream, content *recorded, err error) {
+// proven reads a file, and compares it with what the upstream says; it calls moved each time that it has got on. It
+// returns what there is of the two also when it fails.
+func (w *writer) proven(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
 	s, err := snapshot.Open(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = s.Close() }()
+	moved()
 	if err := w.agrees(ctx, s.Header); err != nil {
 		return nil, nil, err
 	}
 	content = newRecorded(w.listWatch.Load(), w.shape, w.reflector.Cache)
-	if err := content.read(ctx, s, w.room); err != nil {
+	room := func(bytes int64) error {
+		moved()
+		return w.room(bytes)
+	}
+	if err := content.read(ctx, s, room); err != nil {
 		return nil, content, fmt.Errorf("read it: %w", err)
 	}
+	moved()
 	if err := w.verify(ctx, content.rv); err != nil {
 		return nil, content, err
 	}
@@ -103,7 +109,7 @@ func (w *writer) proven(ctx context.Context, path string) (open *stream, content
 		return nil, content, err
 	}
 	open.look()
-	if err = w.prove(ctx, content); err == nil {
+	if err = w.prove(ctx, content, moved); err == nil {
 		err = open.lasts(watchGrace)
 	}
 	return open, content, err

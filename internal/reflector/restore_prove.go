@@ -18,9 +18,10 @@ import (
 // provenObjects is how many objects a page of metadata has, of some kilobyte each in protobuf.
 const provenObjects = 2000
 
-// prove compares names and versions with the upstream's at the snapshot's exact version: a list of metadata.
-func (w *writer) prove(ctx context.Context, c *recorded) error {
-	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String()}
+// prove compares names and versions with the upstream's at the snapshot's exact version: a list of metadata. It calls
+// moved with each page.
+func (w *writer) prove(ctx context.Context, c *recorded, moved func()) error {
+	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String(), moved: moved}
 	keys := slices.Sorted(maps.Keys(c.versions))
 	ours := func(yield func(divergence.Object) bool) {
 		for _, key := range keys {
@@ -51,7 +52,8 @@ type roll struct {
 	client   *upstream.Client
 	resource upstream.Resource
 	rv       string
-	err      error // why it ended before its end
+	moved    func() // is called when a page has come
+	err      error  // why it ended before its end
 }
 
 // all yields the objects, without bytes.
@@ -64,6 +66,7 @@ func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 				p.err = err
 				return
 			}
+			p.moved()
 			list, err := decodeRoll(body)
 			if err == nil && list.ResourceVersion != p.rv {
 				err = fmt.Errorf("it is of %q instead of %s", list.ResourceVersion, p.rv)

@@ -96,6 +96,28 @@ func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
 	})
 }
 
+// TestSnapshotThatIsSlowToProve: as long as it gets on it may take longer than it may stand still.
+func TestSnapshotThatIsSlowToProve(t *testing.T) {
+	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
+		const page = `{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"6","continue":%q},"items":[` +
+			`{"metadata":{"namespace":"ns","name":%q,"resourceVersion":%q}}]}`
+		r.Script(testkit.AskRoll, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(restoreWait * 2 / 3)
+			if request.URL.Query().Get("continue") == "" {
+				text(fmt.Sprintf(page, "c", "a", "6"))(w, request)
+			} else {
+				text(fmt.Sprintf(page, "", "c", "4"))(w, request)
+			}
+		})
+		r.start(t, config)
+		began := time.Now()
+		r.synced(t)
+		if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); n != 1 || time.Since(began) < restoreWait {
+			t.Errorf("%d lanes go on from a snapshot after %v: %v", n, time.Since(began), r.logs.All())
+		}
+	})
+}
+
 // TestRefusedSnapshotLeavesNothing: wherever it is refused, the lane that is listed then is as one without a snapshot,
 // and is filled.
 func TestRefusedSnapshotLeavesNothing(t *testing.T) {
