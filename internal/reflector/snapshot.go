@@ -45,6 +45,9 @@ func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 // leave leaves snapshots until a context ends, and logs how many there are then, and of which lanes there is none.
 func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	began := time.Now()
+	if err := snapshot.CleanUnfinished(l.config.SnapshotDir); err != nil {
+		l.log.Warn("what a process was writing that was killed is left over", zap.Error(err))
+	}
 	cluster, err := l.askCluster(ctx)
 	if err != nil {
 		l.log.Warn("no snapshots are left", zap.Error(fmt.Errorf("ask which cluster the upstream is: %w", err)))

@@ -2,7 +2,10 @@ package reflector
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 
@@ -29,7 +32,8 @@ func (l *looks) Value(any) any { return nil }
 // TestSnapshotsThatTakeTooLong: what is not written in time is left out as a whole, and the log tells of which lanes
 // there is none.
 func TestSnapshotsThatTakeTooLong(t *testing.T) {
-	for most, want := range []int64{0, 0, 0, 0, 1} { // two objects, the end of them, and a bookmark
+	// Two objects, the end of them, a bookmark, and before and after the disk.
+	for most, want := range []int64{0, 0, 0, 0, 0, 0, 1} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			r := newRig(t, configMaps, Config{SnapshotDir: dir})
@@ -53,9 +57,16 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			if want == 1 {
 				return
 			}
+			killed := filepath.Join(dir, "."+name+".123")
+			if err := os.WriteFile(killed, []byte("listfacade snapshot 1\n..."), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			over, cancel := context.WithCancelCause(t.Context())
 			cancel(errNoTime)
 			r.lanes.leave(over, map[laneKey]*Reflector{lane.key(): lane})
+			if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("what a process was writing that was killed is there: %v", err)
+			}
 			said := r.logs.FilterMessage("lanes have left snapshots").All()
 			if len(said) != 1 {
 				t.Fatalf("the log says %v", r.logs.All())

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -53,8 +52,9 @@ type Header struct {
 }
 
 // Write writes the snapshot of a name into a directory, which is made where it is missing. The content is what frames
-// writes. There is nothing new when it fails, as it does with the context's cause when that ends before all of it is
-// written. A disk that does not come back is waited for.
+// writes. There is nothing new when it fails, as it does with the context's cause when that ends before all of it is on
+// the disk. What is written is brought there on the way, so that the context sees how fast the disk is, and not how
+// much memory there is in front of it. A disk that does not come back is waited for.
 func Write(ctx context.Context, dir, name string, h Header, frames func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -69,13 +69,52 @@ func Write(ctx context.Context, dir, name string, h Header, frames func(io.Write
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if err := write(file, h, func(to io.Writer) error { return frames(until{ctx, to}) }); err != nil {
+	if err := fill(ctx, file, h, frames); err != nil {
 		return err
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+	if err := file.Close(); err != nil {
 		return err
 	}
 	return os.Rename(file.Name(), filepath.Join(dir, name))
+}
+
+// syncEvery is after how many bytes a file that is written is brought to the disk.
+const syncEvery = 32 << 20
+
+// disk is a file that is brought to the disk by Sync.
+type disk interface {
+	io.Writer
+	Sync() error
+}
+
+// fill writes a snapshot, and returns when it is on the disk, with the context's cause when that has ended by then.
+func fill(ctx context.Context, file disk, h Header, frames func(io.Writer) error) error {
+	if err := write(&synced{disk: file}, h, func(to io.Writer) error { return frames(until{ctx, to}) }); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err // the last of it may take longest
+	}
+	if err := file.Sync(); err != nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// synced brings what is written to the disk now and then.
+type synced struct {
+	disk
+	ahead int // bytes that it was not yet brought
+}
+
+// Write implements io.Writer.
+func (s *synced) Write(p []byte) (int, error) {
+	n, err := s.disk.Write(p)
+	if s.ahead += n; err == nil && s.ahead >= syncEvery {
+		s.ahead = 0
+		err = s.Sync()
+	}
+	return n, err
 }
 
 // until is written to until a context ends.
@@ -94,38 +133,6 @@ func (u until) Write(p []byte) (int, error) {
 
 // Suffix ends the names of snapshots.
 const Suffix = ".snapshot"
-
-// Clean removes the snapshots of a directory that are from before a time and not to be kept, and what writers left then
-// that did not come to an end. It removes nothing that is no snapshot.
-func Clean(dir string, before time.Time, keep func(name string) bool) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for _, entry := range entries {
-		name := entry.Name()
-		info, gone := entry.Info()
-		if gone != nil || keep(name) || !strings.HasSuffix(strings.TrimRight(name, "0123456789."), Suffix) || !info.ModTime().Before(before) {
-			continue
-		}
-		if path := filepath.Join(dir, name); isOurs(path) {
-			err = errors.Join(err, os.Remove(path))
-		}
-	}
-	return err
-}
-
-// isOurs tells whether a file begins as snapshots do.
-func isOurs(path string) bool {
-	file, err := os.Open(path) //nolint:gosec // an operator has named the directory
-	if err != nil {
-		return false
-	}
-	defer func() { _ = file.Close() }()
-	head := make([]byte, len(magic))
-	_, err = io.ReadFull(file, head)
-	return err == nil && string(head) == magic
-}
 
 // summed counts and digests what is written.
 type summed struct {
@@ -178,10 +185,15 @@ type Snapshot struct {
 	unpacking *zstd.Decoder
 }
 
+// open opens a file to read it, and waits for nobody who would write it, as a named pipe does.
+func open(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // an operator has named the directory
+}
+
 // Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken, ErrOpen, or
 // the context's cause when that ends before.
 func Open(ctx context.Context, path string) (*Snapshot, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW, 0) //nolint:gosec // an operator has named the directory
+	file, err := open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,16 +89,93 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
+// slow is a disk to which it is not yet brought how much was written last.
+type slow struct {
+	ahead, most, syncs int
+	sync               func()
+}
+
+// Write implements io.Writer.
+func (s *slow) Write(p []byte) (int, error) {
+	s.ahead += len(p)
+	s.most = max(s.most, s.ahead)
+	return len(p), nil
+}
+
+// Sync implements disk.
+func (s *slow) Sync() error {
+	s.ahead = 0
+	s.syncs++
+	s.sync()
+	return nil
+}
+
+// TestSlowDisk: the time is up when the disk says so, and not when all is in memory.
+func TestSlowDisk(t *testing.T) {
+	failure := errors.New("failure")
+	noise, source := make([]byte, 1<<20), rand.NewChaCha8([32]byte{})
+	long := func(w io.Writer) error {
+		for range 2*syncEvery/len(noise) + 8 {
+			_, _ = source.Read(noise) // it cannot be packed
+			if _, err := w.Write(noise); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for at, want := range []int{3, 1, 2, 3} { // at which sync it ends; 0: at none
+		ctx, end := context.WithCancelCause(t.Context())
+		file := &slow{}
+		file.sync = func() {
+			if file.syncs == at {
+				end(failure)
+			}
+		}
+		if err := fill(ctx, file, header, long); errors.Is(err, failure) != (at > 0) || file.syncs != want || file.most >= syncEvery+4<<20 {
+			t.Errorf("%d: %v after %d syncs, with up to %d bytes ahead", at, err, file.syncs, file.most)
+		}
+		end(nil)
+	}
+	ctx, end := context.WithCancelCause(t.Context())
+	file := &slow{sync: func() {}}
+	if err := fill(ctx, file, header, func(io.Writer) error { end(failure); return nil }); !errors.Is(err, failure) || file.syncs != 0 {
+		t.Errorf("at the end: %v after %d syncs", err, file.syncs)
+	}
+}
+
+// TestPipe: what nobody writes is not waited for.
+func TestPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), ".pods"+Suffix+".1")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := Open(t.Context(), path)
+		done <- errors.Join(err, CleanUnfinished(filepath.Dir(path)))
+	}()
+	select {
+	case err := <-done:
+		if !errors.Is(err, ErrBroken) {
+			t.Error(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("it waits")
+	}
+}
+
 // TestClean removes what is old and not to be kept, and nothing that is no snapshot.
 func TestClean(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
-	for name, c := range map[string]struct {
+	content := map[string]struct {
 		content string
 		age     time.Duration
 	}{
 		"pods.v1.snapshot": {magic, time.Hour}, "nodes.v1.snapshot": {magic, time.Hour}, ".pods.v1.snapshot.123": {magic, time.Hour},
 		"new.v1.snapshot": {magic, 0}, ".new.v1.snapshot.123": {magic, 0}, "notes.txt": {magic, time.Hour}, "etcd-2026.snapshot": {"of another program's", time.Hour},
-	} {
+		".etcd-2026.snapshot.123": {"of another program's", time.Hour},
+	}
+	for name, c := range content {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
 			t.Fatal(err)
@@ -108,15 +187,23 @@ func TestClean(t *testing.T) {
 	if err := Clean(dir, now.Add(-time.Minute), func(name string) bool { return name == "pods.v1.snapshot" }); err != nil {
 		t.Fatal(err)
 	}
-	var left []string
-	entries, _ := os.ReadDir(dir)
-	for _, entry := range entries {
-		left = append(left, entry.Name())
+	left := func(want ...string) {
+		t.Helper()
+		var left []string
+		entries, _ := os.ReadDir(dir)
+		for _, entry := range entries {
+			left = append(left, entry.Name())
+		}
+		if !slices.Equal(left, want) {
+			t.Errorf("%v, want %v", left, want)
+		}
 	}
-	if want := []string{".new.v1.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot"}; !slices.Equal(left, want) {
-		t.Errorf("%v, want %v", left, want)
+	left(".etcd-2026.snapshot.123", ".new.v1.snapshot.123", ".pods.v1.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot")
+	if err := CleanUnfinished(dir); err != nil { // whatever their age
+		t.Fatal(err)
 	}
-	if err := Clean(filepath.Join(dir, "none"), now, nil); err != nil {
+	left(".etcd-2026.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot")
+	if err := errors.Join(Clean(filepath.Join(dir, "none"), now, nil), CleanUnfinished(filepath.Join(dir, "none"))); err != nil {
 		t.Error(err)
 	}
 }
