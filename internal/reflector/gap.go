@@ -21,8 +21,14 @@ type past struct {
 	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
 }
 
-// remember keeps what the next list has to agree with.
+// remember keeps what the next list has to agree with, and lets be known what the lane's snapshot has to say: at the
+// end of the process there is little time to ask.
 func (w *writer) remember(ctx context.Context) {
+	if w.snapshotDir != "" {
+		waiting, cancel := context.WithTimeout(ctx, versionWait)
+		_, _ = w.peers.cluster(waiting) // with an error it is asked again
+		cancel()
+	}
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
 	if !w.bridges {

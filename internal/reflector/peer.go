@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,12 +40,12 @@ type peers struct {
 	all      []*peer
 	upstream *upstream.Client
 
-	mu  sync.Mutex // guards uid; held while the upstream is asked for it, which all would
-	uid string     // of the upstream's cluster; empty until it was asked
+	turn chan struct{}          // holds one while somebody asks the upstream for its cluster, which all would
+	uid  atomic.Pointer[string] // of the upstream's cluster; nil until it was asked
 }
 
 func newPeers(clients []*upstream.Client, of *upstream.Client) *peers {
-	p := &peers{upstream: of}
+	p := &peers{upstream: of, turn: make(chan struct{}, 1)}
 	for _, client := range clients {
 		p.all = append(p.all, &peer{client: client, versions: newVersions(client)})
 	}
@@ -78,13 +79,23 @@ func (p *peer) fails(log *zap.Logger, err error) {
 
 // cluster is the UID of the upstream's cluster. The error is not kept.
 func (p *peers) cluster(ctx context.Context) (string, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var err error
-	if p.uid == "" {
-		p.uid, err = p.upstream.ClusterUID(ctx)
+	if known := p.uid.Load(); known != nil {
+		return *known, nil
 	}
-	return p.uid, err
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	if known := p.uid.Load(); known != nil {
+		return *known, nil // by who had the turn before
+	}
+	uid, err := p.upstream.ClusterUID(ctx)
+	if err == nil {
+		p.uid.Store(&uid)
+	}
+	return uid, err
 }
 
 // What is wrong with a peer.

@@ -42,9 +42,7 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			r.Put("ns/a", "1")
 			r.Put("ns/b", "1")
 			lane := r.synced(t)
-			if _, err := r.lanes.peers.cluster(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			synctest.Wait() // the cluster has been asked for
 			name, w := lane.snapshotName(), lane.writer
 			ctx := &looks{t.Context(), most}
 			if _, err := w.leave(ctx, dir, "1"); (err == nil) != (want == 1) {
