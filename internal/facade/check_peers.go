@@ -7,11 +7,21 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/listfacade/listfacade/internal/upstream"
 )
+
+// peerWait is how long a facade may take to say what it reads; then the next one is tried.
+const peerWait = 5 * time.Second
+
+// awayError says that a facade does not answer for now. It is never kube-apiserver's.
+type awayError struct{ error }
+
+// Unwrap returns what it answered instead, or why it did not.
+func (e *awayError) Unwrap() error { return e.error }
 
 // peers tries each facade that lanes are to be filled from. One that is not there is no harm.
 func (i *inspection) peers(ctx context.Context) bool {
@@ -23,7 +33,8 @@ func (i *inspection) peers(ctx context.Context) bool {
 		what := "peer " + i.config.WarmFrom[n]
 		err := i.peer(ctx, client)
 		client.CloseIdle()
-		if isAway(err) {
+		var away *awayError
+		if errors.As(err, &away) {
 			i.note(what, fmt.Sprintf("kube-apiserver is read instead while that is so: %v", err))
 			continue
 		}
@@ -34,8 +45,13 @@ func (i *inspection) peers(ctx context.Context) bool {
 
 // peer tells why lanes would not be filled from a facade, whatever the resource.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
-	there, err := readingOf(ctx, client)
-	if err != nil {
+	asking, cancel := context.WithTimeout(ctx, peerWait)
+	defer cancel()
+	there, err := readingOf(asking, client)
+	switch {
+	case isAway(err):
+		return &awayError{err}
+	case err != nil:
 		return err
 	}
 	here, err := readingOf(ctx, i.client)
@@ -67,9 +83,9 @@ func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, 
 	return r, err
 }
 
-// isAway tells whether nobody answers at an address for now, as before the first replica is ready.
+// isAway tells whether nobody answers at an address for now, as before the first replica is ready, or not in time.
 func isAway(err error) bool {
 	var failed *net.OpError
-	return errors.As(err, &failed) && failed.Op == "dial" ||
+	return errors.As(err, &failed) && failed.Op == "dial" || errors.Is(err, context.DeadlineExceeded) ||
 		upstream.HasCode(err, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout)
 }

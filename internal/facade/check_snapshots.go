@@ -29,18 +29,14 @@ func (i *inspection) snapshots(ctx context.Context) bool {
 	if err == nil {
 		left, err = snapshot.Left(ctx, dir)
 	}
-	needs := uint64(0)
-	for _, file := range left {
-		needs += uint64(max(file.Size, 0)) //nolint:gosec // never below 0
-	}
-	// The new ones are written beside the old.
-	if err == nil && free < max(needs, leastSpace) {
-		err = fmt.Errorf("%d MiB are free in %s, and what is left takes %d MiB at least", free>>20, dir, max(needs, leastSpace)>>20)
+	all, needs := spaceOf(left)
+	if err == nil && free < needs {
+		err = fmt.Errorf("%d MiB are free in %s, and the largest file takes %d MiB at least", free>>20, dir, needs>>20)
 	}
 	if err == nil && !made {
 		i.note("snapshots", dir+" is not there yet, and is made by who writes the first")
 	}
-	if !i.say("snapshots", err, "%d files of %d MiB in %s, %d MiB are free", len(left), needs>>20, dir, free>>20) {
+	if !i.say("snapshots", err, "%d files of %d MiB in %s, %d MiB are free", len(left), all>>20, dir, free>>20) {
 		return true
 	}
 	cluster, err := i.client.ClusterUID(ctx)
@@ -54,6 +50,17 @@ func (i *inspection) snapshots(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// spaceOf is how many bytes files take together, and how many have to be free for those that take their places: one by
+// one, each written beside the old one.
+func spaceOf(left []snapshot.Found) (all, needs uint64) {
+	needs = leastSpace
+	for _, file := range left {
+		size := uint64(max(file.Size, 0)) //nolint:gosec // never below 0
+		all, needs = all+size, max(needs, size)
+	}
+	return all, needs
 }
 
 // taken tells why a snapshot would not be, as far as its header tells.

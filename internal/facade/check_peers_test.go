@@ -1,0 +1,69 @@
+package facade
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/listfacade/listfacade/internal/snapshot"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+const kubeSystem = "/api/v1/namespaces/kube-system"
+
+// TestPeerThatIsAway: a peer that does not answer, or not in its time, is no harm. What kube-apiserver does not answer
+// is not the peer's fault, and no reason to say nothing.
+func TestPeerThatIsAway(t *testing.T) {
+	tells := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"metadata":{"uid":"1"}}`)) }
+	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+	refuses := testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable")
+	for name, c := range map[string]struct {
+		here, there http.HandlerFunc
+		fails, away bool
+	}{
+		"well":                         {here: tells, there: tells},
+		"hangs":                        {here: tells, there: hangs, fails: true, away: true},
+		"is not ready":                 {here: tells, there: refuses, fails: true, away: true},
+		"kube-apiserver has no answer": {here: refuses, there: tells, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clientOf := func(cluster http.HandlerFunc) *upstream.Client {
+					f := testkit.NewFakeUpstream(t, testkit.FakeKind{GVR: corev1.SchemeGroupVersion.WithResource("configmaps"), Kind: "ConfigMap"})
+					f.Script(kubeSystem, cluster)
+					f.Script("/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"gitVersion":"v1.37.1"}`)) })
+					client, err := upstream.NewClient(f.Config(), upstream.Hop{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(client.CloseIdle)
+					return client
+				}
+				i := &inspection{client: clientOf(c.here)}
+				began := time.Now()
+				err := i.peer(t.Context(), clientOf(c.there))
+				var away *awayError
+				if took := time.Since(began); (err != nil) != c.fails || errors.As(err, &away) != c.away || took > peerWait {
+					t.Errorf("%v, after %v", err, took)
+				}
+			})
+		})
+	}
+}
+
+// TestSpaceOfSnapshots: files are replaced one by one.
+func TestSpaceOfSnapshots(t *testing.T) {
+	const large = 3 * leastSpace
+	left := []snapshot.Found{{Size: large - 1}, {Size: large}, {Size: 1}}
+	if all, needs := spaceOf(left); all != 2*large || needs != large {
+		t.Errorf("%d bytes, %d needed", all, needs)
+	}
+	if all, needs := spaceOf(left[2:]); all != 1 || needs != leastSpace {
+		t.Errorf("%d bytes, %d needed", all, needs)
+	}
+}
