@@ -91,6 +91,7 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 // begin lets an epoch begin for readers, with its newest State. After Close it does nothing, and returns false.
 func (l *Lane) begin(s *State) bool {
 	s.epoch.begin(s)
+	saved := s.saved() // of all objects: so not under the lock
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {
@@ -98,7 +99,7 @@ func (l *Lane) begin(s *State) bool {
 	}
 	last := l.state.Load()
 	l.publish(s)
-	l.counters.saved.Store(s.saved())
+	l.counters.saved.Store(saved)
 	l.counters.filling.Store(0)
 	l.counters.relists.Add(1)
 	if last != nil {

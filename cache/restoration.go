@@ -39,12 +39,18 @@ func (r *Restoration) Apply(c Change) error {
 
 // Show makes it the lane's, complete up to rv, all at once: readers see what the last event has led to, and nothing
 // before; watches may start behind any of the events. An epoch begins with it, as with Replace. It fails with
-// ErrOutOfOrder where rv is below the last event, with ErrClosed after Close, and changes nothing then.
+// ErrOutOfOrder where rv is below the last event, and changes nothing then; with ErrClosed after Close. It is called
+// once, and not again unless it was out of order, nor is Apply after it: what it held is the lane's.
 func (r *Restoration) Show(rv RV) error {
+	if r.last == nil {
+		panic("BUG: cache: a restoration is shown twice")
+	}
 	if rv < r.last.rv {
 		return ErrOutOfOrder
 	}
-	if !r.lane.begin(r.last.at(rv)) {
+	last := r.last
+	r.last = nil
+	if !r.lane.begin(last.at(rv)) {
 		return ErrClosed
 	}
 	return nil

@@ -55,8 +55,19 @@ func TestRestorationIsShownAtOnce(t *testing.T) {
 	if _, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(9)}); err == nil {
 		t.Error("a watch from before its beginning")
 	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("it is shown twice")
+			}
+		}()
+		_ = r.Show(21)
+	}()
+	equal(t, "version after it was shown twice", current(t, l).RV(), RV(21))
+	equal(t, "content after it was shown twice", current(t, l).Len(), 2)
+	late := l.Restore(10, shape, nil)
 	l.Close()
-	if err := r.Show(20); !errors.Is(err, ErrClosed) {
+	if err := late.Show(20); !errors.Is(err, ErrClosed) {
 		t.Errorf("shown after Close: %v", err)
 	}
 }
