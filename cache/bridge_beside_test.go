@@ -16,39 +16,40 @@ func gapOf(n int) (objects, list []*Object) {
 	return objects, list
 }
 
-// TestBridgeBesideWriters: while a gap is bridged others write, whom readers wait for. How long the lock is held is
-// told by how often it is.
+// TestBridgeBesideWriters: while the State at the end of a gap is made others write, whom readers wait for. Only who
+// lands there waits for the writers' lock.
 func TestBridgeBesideWriters(t *testing.T) {
-	const n = 10_000
-	objects, list := gapOf(n)
-	l := NewLane(podOptions)
-	defer l.Close()
-	l.verifying = false
-	l.Replace(n, shape, objects)
+	objects, list := gapOf(300)
+	l := newTestLane(t, podOptions, 300, objects...)
 	defer l.Expect()()
-	bridged := make(chan error, 1)
-	go func() { bridged <- l.Bridge(2*n, list) }()
-	held, free := 0, 0
-	look := time.NewTicker(50 * time.Microsecond)
-	defer look.Stop()
-	for range look.C {
-		select {
-		case err := <-bridged:
-			if err != nil {
-				t.Fatal(err)
-			}
-			if t.Logf("held %d times of %d", held, held+free); held > free {
-				t.Errorf("the writers' lock was held %d times of %d", held, held+free)
-			}
-			return
-		default:
+	s, _, err := l.bridgeable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.writing.Lock()
+	made := make(chan *State, 1)
+	var found *comparison
+	go func() {
+		defer close(made)
+		if found, err = s.compare(300, 600, list); err == nil {
+			made <- s.afterGap(found.events(300, 301, 600), 600)
 		}
-		if l.writing.TryLock() {
-			l.writing.Unlock()
-			free++
-		} else {
-			held++
+	}()
+	select {
+	case final := <-made:
+		l.writing.Unlock()
+		if err != nil || final.RV() != 600 {
+			t.Fatalf("%+v, %v", final, err)
 		}
+		if now, err := l.land(s, final, found, found.events(300, 301, 600), gap{300, 600}); err != nil || now != s {
+			t.Fatalf("%+v, %v", now, err)
+		}
+	case <-time.After(time.Minute):
+		l.writing.Unlock()
+		t.Fatal("the State at the end of a gap waits for the writers' lock")
+	}
+	if rv := current(t, l).RV(); rv != 600 {
+		t.Errorf("at %d", rv)
 	}
 }
 

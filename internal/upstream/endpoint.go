@@ -17,7 +17,8 @@ import (
 // endpoint is one of several addresses of the upstream.
 type endpoint struct {
 	url    *url.URL
-	client *Client // of this one alone, to look at it
+	client *Client       // of this one alone, to look at it
+	wait   time.Duration // how long a look may take
 	ready  atomic.Bool
 
 	mu    sync.Mutex                        // guards what follows
@@ -36,13 +37,13 @@ func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
-	return &endpoint{url: client.base, client: client, open: map[int64]context.CancelCauseFunc{}}, nil
+	return &endpoint{url: client.base, client: client, wait: lookWait, open: map[int64]context.CancelCauseFunc{}}, nil
 }
 
 // look asks the endpoint whether it is ready, and, when it did not answer before, of which cluster. It has to be the
 // one that is named; empty is any.
 func (o *endpoint) look(ctx context.Context, cluster string) {
-	asking, cancel := context.WithTimeout(ctx, lookWait)
+	asking, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
 	_, err := o.client.Get(asking, Target{Path: "/readyz"}, "*/*", maxErrorBody)
 	if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests) {

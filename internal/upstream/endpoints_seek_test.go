@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 // While a request looks for another endpoint nobody waits for its lock; and when it is over before it has found one,
@@ -10,6 +11,9 @@ import (
 func TestEndpointsWhileOneIsSought(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
+	for _, endpoint := range e.all {
+		endpoint.wait = time.Hour // the test ends the request itself
+	}
 	one.CloseClientConnections()
 	one.Close()
 	two.hangs.Store(true)
@@ -20,7 +24,11 @@ func TestEndpointsWhileOneIsSought(t *testing.T) {
 		_, err := client.Get(ctx, Target{Path: "/api"}, MediaJSON, 100)
 		first <- err
 	}()
-	<-two.hung
+	select {
+	case <-two.hung:
+	case err := <-first:
+		t.Fatalf("the other endpoint was not asked: %v", err)
+	}
 	if e.mu.TryLock() {
 		e.mu.Unlock()
 	} else {
