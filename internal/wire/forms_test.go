@@ -135,6 +135,7 @@ func TestFormsYield(t *testing.T) {
 	if again := lists(); again.Bytes != all.Bytes {
 		t.Errorf("%d bytes are kept of %d", again.Bytes, all.Bytes)
 	}
+	runtime.KeepAlive(pages) // forms go with their pages
 }
 
 // A body that is just too small to be compressed is not, and one byte more is.
