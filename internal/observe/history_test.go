@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 				t.Errorf("%+v", q)
 			}
 		}
-		time.Sleep(5*time.Minute + HistoryStep)
+		<-time.After(5*time.Minute + HistoryStep) // of the bubble
 		for _, q := range h.Questions(5 * time.Minute) {
 			if q.Count != 0 {
 				t.Errorf("after five minutes: %+v", q)
@@ -50,7 +50,7 @@ func TestHistory(t *testing.T) {
 		if last := h.Moments()[HistorySteps-1]; last.Cache != 0 {
 			t.Errorf("%+v", last)
 		}
-		time.Sleep(HistorySteps * HistoryStep)
+		<-time.After(HistorySteps * HistoryStep) // of the bubble
 		for _, m := range h.Moments() {
 			if m.Cache != 0 || m.Asked != 0 {
 				t.Errorf("after a quarter of an hour: %+v", m)
@@ -72,7 +72,7 @@ func TestHistoryRelists(t *testing.T) {
 		if times, last := h.Relists("", "pods"); times != 0 || !last.IsZero() {
 			t.Errorf("%d, %s", times, last)
 		}
-		time.Sleep(relistsWithin)
+		<-time.After(relistsWithin) // of the bubble
 		if times, _ := h.Relists("apps", "deployments"); times != 0 {
 			t.Errorf("%d after half an hour", times)
 		}

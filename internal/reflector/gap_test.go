@@ -143,7 +143,7 @@ func TestGapAfterTheClusterWasNotTold(t *testing.T) {
 		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
 		r.isCluster("2")
 	}
-	inGap(t, Config{BridgeGaps: true}, again, func(t *testing.T, r *rig, _ *Reflector, w *cache.Watcher) {
+	inGap(t, Config{BridgeGaps: true}, again, func(t *testing.T, r *rig, _ *Reflector, _ *cache.Watcher) {
 		if got := r.gaps.Load(); got == nil || *got != otherCluster {
 			t.Errorf("the outcome is %v", got)
 		}

@@ -25,7 +25,7 @@ func (h *health) Began() time.Time { return h.began }
 func (h *health) Failure() *Failure { return h.failure.Load() }
 
 // LastEvent is how long ago the upstream's watch last brought a change; false when it has brought none.
-func (h *health) LastEvent() (ago time.Duration, any bool) {
+func (h *health) LastEvent() (ago time.Duration, ever bool) {
 	at := h.event.Load()
 	return time.Since(h.began) - time.Duration(at), at > 0
 }

@@ -91,7 +91,7 @@ func FuzzRecorded(f *testing.F) {
 		f.Add(binary, 3, 2, uint64(4), uint64(7), whole)
 		f.Add(binary, 2, 2, uint64(4), uint64(7), whole[:len(whole)-1])
 		f.Add(binary, 2, 2, uint64(5), uint64(7), whole)
-		f.Add(binary, 2, 2, uint64(4), uint64(7), bytes.Replace(whole, []byte("b"), []byte("a"), -1))
+		f.Add(binary, 2, 2, uint64(4), uint64(7), bytes.ReplaceAll(whole, []byte("b"), []byte("a")))
 		f.Add(binary, 0, 0, uint64(4), uint64(4), recordedFrame(f, e, "BOOKMARK", "", 4, true))
 		f.Add(binary, 0, 0, uint64(0), uint64(0), []byte{})
 		f.Add(binary, 0, 1, uint64(4), uint64(4), append(recordedFrame(f, e, "BOOKMARK", "", 4, true), recordedFrame(f, e, "ADDED", "a", 4, false)...))

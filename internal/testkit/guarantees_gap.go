@@ -91,7 +91,7 @@ func (s *story) difference(g crossing) []Event {
 	for key, was := range before {
 		now, matched := after[key], s.matches(key, was)
 		stays := now != nil && uidOf(now) == uidOf(was)
-		if matched && !(stays && s.matches(key, now)) {
+		if matched && (!stays || !s.matches(key, now)) {
 			gone = append(gone, Event{Type: Deleted, Key: key, RV: g.From, Object: was.at(g.From)})
 		}
 	}

@@ -96,7 +96,7 @@ func TestBusyServerIsWaitedFor(t *testing.T) {
 		t.Errorf("%v, waited %v", err, *pauses)
 	}
 	asked := len(ours.asked)
-	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); err != s.busy || !strings.Contains(err.Error(), "no time for 2m0s") || len(ours.asked) != asked {
+	if _, err := s.get(t.Context(), "/api/v1/pods", nil, accepts["json"]); !errors.Is(err, s.busy) || !strings.Contains(err.Error(), "no time for 2m0s") || len(ours.asked) != asked {
 		t.Errorf("%v, asked again %d times", err, len(ours.asked)-asked)
 	}
 	s.busy = nil
