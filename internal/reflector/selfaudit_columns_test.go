@@ -18,9 +18,7 @@ func TestAuditMendsColumnsOnce(t *testing.T) {
 	title := strings.ReplaceAll(testkit.DefaultColumns, `"name":"Name"`, `"name":"Title"`)
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.SetColumns(title)
-		for r.audits.mended.Load() == 0 {
-			elapse(time.Second)
-		}
+		r.untilMended(t)
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || len(r.kinds()) != 0 {
 			t.Errorf("%v: %v", got, r.kinds())
 		}

@@ -188,6 +188,6 @@ func (a *auditor) mends(r *Reflector, c *course, b *brake, why error) bool {
 
 // isListedFrom tells whether the upstream is of the version that the lane was listed from.
 func (w *writer) isListedFrom(ctx context.Context) bool {
-	listed := w.told.Load()
-	return listed != nil && w.versions.since(ctx, time.Now()) == *listed
+	listed, known := w.origin.Load().now()
+	return known && w.versions.since(ctx, time.Now()) == listed
 }

@@ -39,6 +39,16 @@ func (r *rig) lying(text, instead string) {
 	})
 }
 
+// untilMended lets virtual time pass until the lane is listed again for the self-audit.
+func (r *rig) untilMended(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Hour); r.audits.mended.Load() == 0; elapse(time.Second) {
+		if time.Now().After(end) {
+			t.Fatalf("the lane is not listed again: %v", r.results())
+		}
+	}
+}
+
 // compared is how many objects were looked at.
 func (r *rig) compared() int {
 	r.audits.Lock()
@@ -98,9 +108,7 @@ func TestAuditIsSpread(t *testing.T) {
 func TestAuditMendsOnce(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lying("value", "valve")
-		for r.audits.mended.Load() == 0 {
-			elapse(time.Second)
-		}
+		r.untilMended(t)
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || r.kinds()[0] != "content" || len(r.kinds()) != 20 {
 			t.Errorf("%v: %v", got, r.kinds())
 		}

@@ -129,15 +129,23 @@ func (w *writer) leaveLogged(ctx context.Context, dir, cluster string) error {
 // how far its content is complete; of a custom one whose definition may not be read, whether that is the same later;
 // secrets are not written to a disk, should they be cached.
 func (w *writer) leave(ctx context.Context, dir, cluster string) (int, error) {
-	r, by, listed := w.reflector, w.synced.Load(), w.told.Load()
-	if by == nil || listed == nil || *listed == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
+	r, origin := w.reflector, w.origin.Load()
+	by := w.synced.Load() // which is later than its origin
+	if by == nil || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
+		return 0, errNoSnapshot
+	}
+	listed, err := origin.await(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if listed == "" {
 		return 0, errNoSnapshot
 	}
 	past, err := r.Cache.Past()
 	if err != nil {
 		return 0, errNoSnapshot
 	}
-	h := by.header(cluster, *listed, r.Encoding)
+	h := by.header(cluster, listed, r.Encoding)
 	h.Marked = r.Marked()
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
 	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // looks is a context that ends when it was looked at so many times.
@@ -79,4 +83,31 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSnapshotOfALaneJustFilled: a process that ends before its lane knows which version it was listed from waits for
+// the answer, and leaves a snapshot all the same.
+func TestSnapshotOfALaneJustFilled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		r := newRig(t, configMaps, Config{SnapshotDir: dir})
+		r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
+			if r.Asked(versionPath) > 1 { // since the list
+				<-time.After(time.Second)
+			}
+			text(`{"gitVersion":"v1.37.1"}`)(w, request)
+		})
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			<-time.After(time.Millisecond) // between the two questions for the version
+			r.Truth(w, request)
+		})
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		if version, known := lane.writer.origin.Load().now(); known {
+			t.Fatalf("the lane knows already that it was listed from %q", version)
+		}
+		if n, err := lane.writer.leave(t.Context(), dir, "1"); n != 1 || err != nil {
+			t.Errorf("%d objects, %v", n, err)
+		}
+	})
 }

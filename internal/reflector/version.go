@@ -59,3 +59,41 @@ func (w *writer) compare(ctx context.Context, fresh time.Time) error {
 	}
 	return nil
 }
+
+// origin is the version of the upstream that an epoch was listed from. It is known one question after the State is
+// shown.
+type origin struct {
+	known   chan struct{} // closed when it is
+	version string        // empty when that is not certain
+}
+
+func newOrigin() *origin { return &origin{known: make(chan struct{})} }
+
+// is makes it known; only the writer calls it, once.
+func (o *origin) is(version string) {
+	o.version = version
+	close(o.known)
+}
+
+// now returns it, and whether it is known.
+func (o *origin) now() (version string, known bool) {
+	select {
+	case <-o.known:
+		return o.version, true
+	default:
+		return "", false
+	}
+}
+
+// await returns it when it is known. It fails with the context's cause when that ends before.
+func (o *origin) await(ctx context.Context) (string, error) {
+	if version, known := o.now(); known {
+		return version, nil
+	}
+	select {
+	case <-o.known:
+		return o.version, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}

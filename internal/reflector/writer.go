@@ -47,7 +47,7 @@ type writer struct {
 	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
 
 	synced  atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
-	told    atomic.Pointer[string]    // version, for who does not write
+	origin  atomic.Pointer[origin]    // version, for who does not write
 	refusal refusal
 
 	fenced chan step  // steps of a fence, written by its goroutine, applied by the writer
@@ -55,9 +55,11 @@ type writer struct {
 }
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
-	return &writer{
+	w := &writer{
 		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, fenced: make(chan step), wrong: make(chan error, 1),
 	}
+	w.origin.Store(newOrigin())
+	return w
 }
 
 // run fills the lane until the context ends, the upstream refuses the resource for good, or it is redefined. Then the
@@ -117,6 +119,8 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	default:
 	}
 	w.synced.Store(nil)
+	listed := newOrigin()
+	w.origin.Store(listed)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	w.snapshots = hasSnapshots(version)
 	if err := w.learn(ctx); err != nil {
@@ -149,8 +153,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
 	}
 	w.remember(ctx)
-	listed := w.version
-	w.told.Store(&listed)
+	listed.is(w.version)
 	synced := time.Now()
 	defer func() { pause.lived(time.Since(synced)) }()
 	err = w.follow(ctx, open)
