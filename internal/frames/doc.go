@@ -3,7 +3,8 @@
 // The server writes a DATA frame at a time: a goroutine, a copy, two TLS records and two system calls for each 16 KiB,
 // because that is the largest frame that clients take. A Conn tells the server that its client takes larger frames, and
 // cuts what it then writes into frames that the client really takes. A Listener gives connections that collect the TLS
-// records of one such write and send them together.
+// records of one such write and send them together. Of the streams of a connection, those that have something to write
+// take turns at random; the others, watches as a rule, are not looked at.
 //
 // It promises:
 //   - the client sees HTTP/2 as the server speaks it: the same frames, DATA alone in other lengths;
