@@ -80,7 +80,8 @@ func selfAudit() row {
 			{"max(listfacade_self_audit_interval_seconds{" + pods + "})", "--self-audit-interval"}}},
 		{"Objects that differ", "And how often the resource was listed again for that.", "short", []query{
 			{"sum by (" + lane + ", kind) (increase(listfacade_self_audit_differences_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} {{kind}}"},
-			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} listed again"}}},
+			{"sum by (" + lane + ") (increase(listfacade_self_audit_relists_total{" + of + "}[$__rate_interval]))", "{{pod}} {{resource}} {{encoding}} listed again"},
+			{"max by (" + lane + ") (listfacade_self_audit_differing_objects{" + of + "})", "{{pod}} {{resource}} {{encoding}} still differ"}}},
 		{"Pages compared", "By what became of them: doubtful ones are looked at again.", "short",
 			[]query{{rate("result", "listfacade_self_audit_pages_total", pods), "{{result}}"}}},
 		{"Objects compared", "", "short", []query{{rate("resource, encoding", "listfacade_self_audit_objects_total", of), "{{resource}} {{encoding}}"}}},

@@ -12,6 +12,7 @@ type LaneStats struct {
 	Encoding                 string        // json or protobuf; a resource may have a lane for each
 	Began                    time.Time     // when the lane was made
 	AuditAge                 time.Duration // since the lane was compared with the upstream, or was made
+	Differing                int           // objects that the self-audit found to differ, and that are still so
 	Synced                   bool
 	StaleSeconds             float64 // since the upstream was last heard; 0 while the watch is open and it answers
 	ResourceVersion          uint64

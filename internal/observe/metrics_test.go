@@ -145,6 +145,7 @@ listfacade_review_duration_seconds histogram result,review
 listfacade_rights_changes_total counter change
 listfacade_self_audit_age_seconds gauge encoding,group,resource,version
 listfacade_self_audit_differences_total counter encoding,group,kind,resource,version
+listfacade_self_audit_differing_objects gauge encoding,group,resource,version
 listfacade_self_audit_interval_seconds gauge 
 listfacade_self_audit_objects_total counter encoding,group,resource,version
 listfacade_self_audit_pages_total counter result

@@ -60,19 +60,22 @@ func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding stri
 	m.selfAudit.mends.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }
 
-// selfAuditCollector tells how old what is known of lanes is.
+// selfAuditCollector tells how old what is known of lanes is, and what of it is wrong.
 type selfAuditCollector struct {
-	lanes        LaneSource
-	every        time.Duration
-	age, between *prometheus.Desc
+	lanes                   LaneSource
+	every                   time.Duration
+	age, differing, between *prometheus.Desc
 }
 
 func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditCollector {
+	lane := []string{"group", "version", "resource", "encoding"}
 	return &selfAuditCollector{
 		lanes: lanes, every: every,
 		age: prometheus.NewDesc("listfacade_self_audit_age_seconds",
 			"Seconds since all objects of a lane had been compared with the upstream's; since the lane was made if they never were.",
-			[]string{"group", "version", "resource", "encoding"}, nil),
+			lane, nil),
+		differing: prometheus.NewDesc("listfacade_self_audit_differing_objects",
+			"Objects that were not as the upstream has them when they were last compared, and that the lane was not listed again for.", lane, nil),
 		between: prometheus.NewDesc("listfacade_self_audit_interval_seconds", "Seconds within which each lane is to be compared with the upstream once.", nil, nil),
 	}
 }
@@ -80,6 +83,7 @@ func newSelfAuditCollector(lanes LaneSource, every time.Duration) *selfAuditColl
 // Describe implements prometheus.Collector.
 func (c *selfAuditCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.age
+	out <- c.differing
 	out <- c.between
 }
 
@@ -87,6 +91,10 @@ func (c *selfAuditCollector) Describe(out chan<- *prometheus.Desc) {
 func (c *selfAuditCollector) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(c.between, prometheus.GaugeValue, c.every.Seconds())
 	for _, lane := range c.lanes() {
-		out <- prometheus.MustNewConstMetric(c.age, prometheus.GaugeValue, lane.AuditAge.Seconds(), lane.Group, lane.Version, lane.Resource, lane.Encoding)
+		gauge := func(desc *prometheus.Desc, value float64) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, lane.Group, lane.Version, lane.Resource, lane.Encoding)
+		}
+		gauge(c.age, lane.AuditAge.Seconds())
+		gauge(c.differing, float64(lane.Differing))
 	}
 }

@@ -223,8 +223,11 @@ func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 		for found := r.lane(t).Found(); found == nil || found.Mended; found = r.lane(t).Found() {
 			elapse(time.Second)
 		}
+		if n := r.lane(t).Differing(); n != 20 {
+			t.Errorf("%d objects differ", n)
+		}
 		r.Script(testkit.AskList, nil)
-		if elapse(3 * time.Hour); r.lane(t).Found() != nil {
+		if elapse(3 * time.Hour); r.lane(t).Found() != nil || r.lane(t).Differing() != 0 {
 			t.Errorf("%+v after %v", r.lane(t).Found(), r.results())
 		}
 	})

@@ -27,6 +27,15 @@ func (r *Reflector) Unaudited() time.Duration {
 	return time.Since(r.began)
 }
 
+// Differing is how many objects the self-audit last found to differ that are still so: the lane was not listed again
+// for them, and no pass has found them to be the same.
+func (r *Reflector) Differing() int {
+	if found := r.Found(); found != nil && !found.Mended {
+		return found.Objects
+	}
+	return 0
+}
+
 // Found is what the self-audit last found to differ; nil when it has found nothing since the lane was made, and when a
 // pass has found nothing any more of what the lane was not listed again for.
 func (r *Reflector) Found() *Finding { return r.found.Load() }
