@@ -323,17 +323,24 @@ func (a agent) watch(ctx context.Context, url string, opened func()) error {
 			_, _ = io.Copy(io.Discard, response.Body) // until the end
 			return response.Body.Close()
 		}
-		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
-		text, _ := io.ReadAll(io.LimitReader(response.Body, 500))
-		_ = response.Body.Close()
-		if err != nil || response.StatusCode != http.StatusTooManyRequests {
-			return &answerError{server: a.server.name, question: "WATCH as " + a.node, what: fmt.Sprintf("%s: %s", response.Status, text)}
+		if err := a.server.comeBack(ctx, response, "WATCH as "+a.node); err != nil {
+			return err
 		}
 		a.back.Add(1)
-		select {
-		case <-time.After(time.Duration(seconds) * time.Second):
-		case <-ctx.Done():
-			return nil
-		}
 	}
+}
+
+// comeBack waits for as long as a refusal says, or until the context ends. It fails when it is no 429.
+func (s *server) comeBack(ctx context.Context, refusal *http.Response, question string) error {
+	seconds, err := strconv.Atoi(refusal.Header.Get("Retry-After"))
+	text, _ := io.ReadAll(io.LimitReader(refusal.Body, 500))
+	_ = refusal.Body.Close()
+	if err != nil || refusal.StatusCode != http.StatusTooManyRequests {
+		return &answerError{server: s.name, question: question, what: fmt.Sprintf("%s: %s", refusal.Status, text)}
+	}
+	select {
+	case <-time.After(time.Duration(seconds) * time.Second):
+	case <-ctx.Done():
+	}
+	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -54,10 +56,45 @@ func keepBusy(ctx context.Context, client dynamic.Interface, kind testkit.FreshK
 	}
 }
 
-// measureClients lets many clients write and read back at the same time, and counts what their reads cost
-// kube-apiserver.
+// admit reads what a client is to read, each once and until it is answered: so many names at once are more than the
+// facade asks rights for in a second, and it has the client come back.
+func (a *author) admit(ctx context.Context, kind testkit.FreshKind, name string) error {
+	if _, err := kind.Write(ctx, a.client, freshNamespace, name, "first"); err != nil {
+		return err
+	}
+	path := kind.Path(freshNamespace)
+	for _, path := range []string{path, path + "/" + name} {
+		for ctx.Err() == nil {
+			response, err := code(ctx, a.reader.clients[http2], a.reader.base+path, http.Header{})
+			if err != nil {
+				return err
+			}
+			if response.StatusCode == http.StatusOK {
+				_, _ = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+				break
+			}
+			if err := a.reader.comeBack(ctx, response, "GET "+path); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// measureClients lets many clients, of which each has an object of one kind, write and read back at the same time, and
+// counts what their reads cost kube-apiserver.
 func measureClients(ctx context.Context, client dynamic.Interface, servers pair, t *table) error {
 	taken := &timings{taken: map[readKey][]time.Duration{}}
+	kinds := testkit.FreshKinds()
+	a := author{client: client, reader: servers.facade, timings: taken}
+	admitted, admitting := errgroup.WithContext(ctx)
+	for c := range clients {
+		admitted.Go(func() error { return a.admit(admitting, kinds[c%len(kinds)], fmt.Sprintf("client%d", c)) })
+	}
+	if err := admitted.Wait(); err != nil {
+		return err
+	}
 	before, err := counters(ctx, servers.facade)
 	if err != nil {
 		return err
@@ -65,9 +102,8 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	began := time.Now()
 	group, ctx := errgroup.WithContext(ctx)
 	for c := range clients {
-		a := author{client: client, reader: servers.facade, timings: taken}
 		group.Go(func() error {
-			for i := c; time.Since(began) < clientsFor; i++ {
+			for i := c; time.Since(began) < clientsFor; i += len(kinds) { // of the same kind
 				if err := a.step(ctx, i, fmt.Sprintf("client%d", c)); err != nil {
 					return err
 				}
