@@ -35,7 +35,12 @@ func (p *parting) follow(end func()) (stop func()) {
 	p.open.Add(1)
 	over := make(chan struct{})
 	left := context.AfterFunc(p.draining, func() {
-		turn := time.NewTimer(p.turn())
+		wait := p.turn()
+		if wait == 0 {
+			end()
+			return
+		}
+		turn := time.NewTimer(wait)
 		defer turn.Stop()
 		select {
 		case <-turn.C:

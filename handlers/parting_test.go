@@ -10,6 +10,8 @@ import (
 
 // TestWatchesPartOneByOne: they end over the grace period, or as fast as kube-apiserver ends few of them.
 func TestWatchesPartOneByOne(t *testing.T) {
+	// With -race a bubble in which many goroutines ask timers that are due at once crashes (golang/go#78156): watches that
+	// need not wait for their turns have none.
 	for _, c := range []struct {
 		watches int
 		grace   time.Duration
@@ -73,7 +75,7 @@ func TestOverBeforeItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		draining, drain := context.WithCancel(t.Context())
 		p := newParting(draining, time.Hour)
-		for range 10_000 {
+		for range 200 {
 			stop := p.follow(func() { t.Error("it is ended") })
 			defer stop()
 		}
