@@ -108,7 +108,7 @@ func TestStalledWatchIsReported(t *testing.T) {
 				watch := f.ask(t, "/api/v1/configmaps?watch=1&resourceVersion=0", "application/json")
 				f.client = client // by another connection
 				for range 100 {
-					f.Put("ns/a", strings.Repeat("x", 1<<20))
+					f.Put("ns/a", strings.Repeat("x", 32<<10)) // more of them than any buffer takes
 				}
 				synctest.Wait()
 				<-time.After(10 * time.Second)
