@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 const (
@@ -34,7 +36,7 @@ func TestFootprint(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var held sync.WaitGroup
 	clients := make([]*blank, heldWatches)
-	goroutines := watching(t)
+	await(t, func() bool { return inStacks(t, ownMethods) == 0 }) // the one that has just been answered is still ending
 	for i := range clients {
 		clients[i] = &blank{header: http.Header{}}
 		target := fmt.Sprintf("/api/v1/namespaces/ns/configmaps?watch=1&resourceVersion=0&fieldSelector=metadata.name%%3D%d", i)
@@ -51,10 +53,14 @@ func TestFootprint(t *testing.T) {
 		f.Put(fmt.Sprint("ns/", i), strings.Repeat("x", 14<<10))
 	}
 	await(t, sent(16<<10))
-	await(t, func() bool { return watching(t)-goroutines <= heldWatches }) // but for who is ending
-	if got := watching(t) - goroutines; got != heldWatches {
-		t.Errorf("%d watches are %d goroutines", heldWatches, got)
-	}
+	await(t, func() bool { return inStacks(t, "/handlers.(*watchStream).wait(") == heldWatches }) // nothing is being sent
+	// A timer has another for a moment.
+	testkit.Eventually(t, time.Minute, "no goroutines but the watches", func() error {
+		if got := inStacks(t, ownMethods); got != heldWatches {
+			return fmt.Errorf("%d watches are %d goroutines", heldWatches, got)
+		}
+		return nil
+	})
 	open := heap()
 	leave()
 	held.Wait()
@@ -65,14 +71,17 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// watching is how many goroutines are in this package.
-func watching(t *testing.T) int {
+// ownMethods are in the stacks of all goroutines that are in this package, or begun by it.
+const ownMethods = "/handlers.(*"
+
+// inStacks is how many goroutines have something in their stacks.
+func inStacks(t *testing.T, what string) int {
 	t.Helper()
 	stacks := make([]byte, 64<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	n := 0
 	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-		if strings.Contains(stack, "/handlers.(*") {
+		if strings.Contains(stack, what) {
 			n++
 		}
 	}

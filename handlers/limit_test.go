@@ -165,7 +165,8 @@ func ends(response *http.Response) bool {
 // This is not in a bubble: its time stands still while a client does not read.
 func TestSlowClientsRefuseNobody(t *testing.T) {
 	for _, size := range []int{100 << 10, aheadOfOne + 1<<20} {
-		f := newFacade(t)
+		const patience = 5 * time.Minute // of the machine's time: nobody is to be broken off
+		f := newFacade(t, func(c *Config) { c.RequestTimeout, c.WriteTimeout = patience, patience })
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
 		slow := make([]*http.Response, 8)
 		for i := range slow {
