@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 		getAll(what)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testkit.VerifyTestMain(m)
 }
 
 // facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.

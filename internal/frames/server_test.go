@@ -18,8 +18,9 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	certutil "k8s.io/client-go/util/cert"
+
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // clientOf is the environment variable that makes this program the client of a benchmark: the server's processor time
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	testkit.VerifyTestMain(m)
 }
 
 // serve serves over real sockets until the test ends.

@@ -13,11 +13,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testkit.VerifyTestMain(m) }
 
 const answer = `{"by":"bytes","unit":"bytes","from":"2030-01-02T03:04:00Z","to":"2030-01-02T03:05:30Z","total":4096,"clients":[` +
 	`{"user":"amy","userAgent":"\u001b[2Jkubectl","verb":"list","version":"v1","resource":"pods","scope":"cluster","source":"cache","estimate":4096,"error":0}],"keys":1,"unlisted":0}`

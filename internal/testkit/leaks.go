@@ -1,0 +1,37 @@
+package testkit
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// leaveWithin is how long goroutines may take to end behind the last test, on a machine that is busy with something
+// else.
+const leaveWithin = time.Minute
+
+// VerifyTestMain runs the tests of a package, and fails it when goroutines of theirs stay. goleak itself waits for less
+// than half a second.
+func VerifyTestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if err := left(leaveWithin); err != nil {
+			fmt.Fprintf(os.Stderr, "goroutines stay behind the tests: %v\n", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// left are the goroutines that stay, once those that end have had a time for it.
+func left(within time.Duration, but ...goleak.Option) error {
+	for deadline := time.Now().Add(within); ; {
+		err := goleak.Find(but...)
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package testkit
+
+import (
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestLeft: a goroutine that ends late is none that stays.
+func TestLeft(t *testing.T) {
+	others := goleak.IgnoreCurrent()
+	stays := make(chan struct{})
+	go func() { <-stays }()
+	if err := left(0, others); err == nil {
+		t.Error("a goroutine that stays is not found")
+	}
+	time.AfterFunc(time.Second, func() { close(stays) }) // goleak has given up by then
+	if err := left(leaveWithin, others); err != nil {
+		t.Errorf("a goroutine that ended is found: %v", err)
+	}
+}
