@@ -25,7 +25,7 @@ const (
 const separateEtcdName = etcdName + "-2"
 
 // createWithin bounds what is created after the servers are ready.
-const createWithin = time.Minute
+const createWithin = 2 * time.Minute
 
 // maxNodes is how many nodes have addresses of their own.
 const maxNodes = 100 * 256

@@ -230,7 +230,7 @@ func (c *composeRun) up(name string) {
 			}
 			return nil
 		},
-		ReadyWithin: time.Minute,
+		ReadyWithin: 3 * time.Minute,
 	}, c.spawner, func(err error) { c.t.Error(err) })
 	c.t.Cleanup(p.Close)
 	if err := p.Start(c.t.Context()); err != nil {

@@ -27,7 +27,7 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 		}
 		post(t, server+"pause", http.StatusConflict)
 		post(t, server+"continue", http.StatusOK)
-		must(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
+		waitUntilReady(t, cluster) // its connections to etcd may have broken off while it was paused
 	})
 	t.Run("kill and start", func(t *testing.T) {
 		before := cluster.Processes()["kube-apiserver"].PID
@@ -43,11 +43,7 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 	})
 	t.Run("restart", func(t *testing.T) {
 		post(t, "/processes/etcd/restart", http.StatusOK)
-		// kube-apiserver finds etcd again by itself; /readyz of it asks etcd.
-		waitFor(t, "kube-apiserver to find etcd again", func() bool {
-			_, err := kubectl(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
-			return err == nil
-		})
+		waitUntilReady(t, cluster) // kube-apiserver finds etcd again by itself
 	})
 	t.Run("unknown", func(t *testing.T) {
 		post(t, "/processes/kubelet/kill", http.StatusNotFound)
@@ -124,17 +120,26 @@ func poster(socket string) func(*testing.T, string, int) map[string]process.Stat
 	}
 }
 
+// waitUntilReady waits until kube-apiserver is ready, of which it asks etcd.
+func waitUntilReady(t *testing.T, cluster *devcluster.Cluster) {
+	t.Helper()
+	waitFor(t, "kube-apiserver to be ready", func() bool {
+		_, err := kubectl(t, cluster, devcluster.Admin, "get", "--raw", "/readyz")
+		return err == nil
+	})
+}
+
 // waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(2 * time.Minute)
 	defer deadline.Stop()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for !holds() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("waited 30 s for %s", what)
+			t.Fatalf("waited 2 minutes for %s", what)
 		case <-again.C:
 		}
 	}

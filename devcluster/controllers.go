@@ -13,7 +13,7 @@ import (
 )
 
 // controllerStart bounds the start of a controller.
-const controllerStart = time.Minute
+const controllerStart = 2 * time.Minute
 
 // addControllers adds those of kube-controller-manager and kube-scheduler that are asked for, each with its port.
 func (c *Cluster) addControllers(port func() (*ports.Reservation, error)) error {

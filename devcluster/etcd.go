@@ -16,7 +16,7 @@ import (
 const progressEvery = 5 * time.Second
 
 // etcdStart bounds the start of etcd: half a second alone, much more while a compiler has the machine.
-const etcdStart = 30 * time.Second
+const etcdStart = 2 * time.Minute
 
 // etcd is one of the cluster's stores as a client sees it.
 type etcd struct {

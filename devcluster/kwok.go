@@ -49,7 +49,7 @@ func healthz(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("make request: %w", err)
 	}
-	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {
 		return err

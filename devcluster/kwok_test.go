@@ -11,8 +11,13 @@ import (
 func TestFull(t *testing.T) {
 	cluster := start(t, devcluster.Options{Components: devcluster.AllComponents(), Nodes: 2, Demo: devcluster.WithDemo})
 
-	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Ready", "node/node-0", "node/node-1", "--timeout=30s")
-	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Available", "deployment/shop", "-n", "team-a", "--timeout=30s")
+	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Ready", "node/node-0", "node/node-1", "--timeout=2m")
+	waitFor(t, "nodes that take pods", func() bool {
+		return must(t, cluster, devcluster.Admin, "get", "nodes", "-o", "jsonpath={.items[*].spec.taints}") == ""
+	})
+	// What was scheduled while there was one node alone goes; what comes in its place is spread over both.
+	must(t, cluster, devcluster.Admin, "delete", "pod", "-n", "team-a", "-l", "app=shop", "--timeout=2m")
+	must(t, cluster, devcluster.Admin, "rollout", "status", "deployment/shop", "-n", "team-a", "--timeout=2m")
 	pods := must(t, cluster, devcluster.Alice, "get", "pods", "-n", "team-a", "-l", "app=shop", "-o",
 		`jsonpath={range .items[*]}{.status.phase} {.spec.nodeName} {.status.podIP}{"\n"}{end}`)
 	addresses := make(map[string]bool)
@@ -32,10 +37,10 @@ func TestFull(t *testing.T) {
 			t.Errorf("no pod runs on %s:\n%s", node, pods)
 		}
 	}
-	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Complete", "job/stocktaking", "-n", "team-a", "--timeout=30s")
+	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Complete", "job/stocktaking", "-n", "team-a", "--timeout=2m")
 	red := must(t, cluster, devcluster.Reader, "get", "widgets", "-A", "--field-selector=spec.color=red", "-o", "name")
 	if strings.Join(strings.Fields(red), " ") != "widget.ex.io/cog widget.ex.io/spring" {
 		t.Errorf("the red widgets are %q", red)
 	}
-	must(t, cluster, devcluster.Admin, "delete", "pod", "-n", "team-a", "-l", "app=shop", "--timeout=30s")
+	must(t, cluster, devcluster.Admin, "delete", "pod", "-n", "team-a", "-l", "app=shop", "--timeout=2m")
 }

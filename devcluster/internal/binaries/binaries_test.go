@@ -152,9 +152,9 @@ func TestLockDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	var progress strings.Builder
+	progress := reported{cancel: cancel}
 	if _, err := lockDir(ctx, dir, &progress); err == nil {
 		t.Fatal("the lock was taken twice")
 	}
@@ -167,4 +167,16 @@ func TestLockDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	again()
+}
+
+// reported ends a context when something is written.
+type reported struct {
+	strings.Builder
+	cancel context.CancelFunc
+}
+
+// Write implements io.Writer.
+func (r *reported) Write(p []byte) (int, error) {
+	r.cancel()
+	return r.Builder.Write(p)
 }

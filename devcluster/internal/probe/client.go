@@ -18,6 +18,9 @@ import (
 // answerWithin bounds one question. A server that is just starting may accept a connection and not answer.
 const answerWithin = 5 * time.Second
 
+// doneWithin bounds what is asked to be done, once: a machine that is busy with something else takes its time.
+const doneWithin = time.Minute
+
 // shownBytes is how much of a refusal an error message shows.
 const shownBytes = 2048
 
@@ -54,11 +57,13 @@ func NewClient(caFile string, pair pki.Pair) (*Client, error) {
 	}
 	// Without keep-alives no connection outlives the server that it leads to, nor this client.
 	transport := &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}
-	return &Client{http: &http.Client{Transport: transport, Timeout: answerWithin}}, nil
+	return &Client{http: &http.Client{Transport: transport}}, nil
 }
 
 // Get succeeds when the server answers 200; any other status is a *RefusalError.
 func (c *Client) Get(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
 	_, err := c.do(ctx, http.MethodGet, url, nil)
 	return err
 }
@@ -69,6 +74,8 @@ func (c *Client) Post(ctx context.Context, url string, question, answer any) err
 	if err != nil {
 		return fmt.Errorf("encode question: %w", err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, doneWithin)
+	defer cancel()
 	data, err := c.do(ctx, http.MethodPost, url, body)
 	if err != nil || answer == nil {
 		return err

@@ -12,15 +12,18 @@ import (
 	"github.com/listfacade/listfacade/devcluster/internal/process"
 )
 
+// patience is longer than a script of these tests takes on a machine that is busy with something else.
+const patience = time.Minute
+
 // shell makes a process that runs a script and is ready when ready returns nil.
-func shell(t *testing.T, script string, ready func(context.Context) error) (p *process.Process, died <-chan error) {
+func shell(t *testing.T, script string, within time.Duration, ready func(context.Context) error) (p *process.Process, died <-chan error) {
 	t.Helper()
 	spawner := process.NewSpawner()
 	t.Cleanup(spawner.Close)
 	deaths := make(chan error, 1)
 	p = process.New(process.Spec{
 		Name: "server", Path: "/bin/sh", Args: []string{"-c", script}, LogFile: filepath.Join(t.TempDir(), "server.log"),
-		Ready: ready, ReadyWithin: 2 * time.Second,
+		Ready: ready, ReadyWithin: within,
 	}, spawner, func(err error) { deaths <- err })
 	t.Cleanup(p.Close)
 	return p, deaths
@@ -29,7 +32,7 @@ func shell(t *testing.T, script string, ready func(context.Context) error) (p *p
 func always(context.Context) error { return nil }
 
 func TestDeathWhileStarting(t *testing.T) {
-	p, died := shell(t, "echo first; echo bad flag >&2; exit 3", func(context.Context) error { return errors.New("no answer") })
+	p, died := shell(t, "echo first; echo bad flag >&2; exit 3", patience, func(context.Context) error { return errors.New("no answer") })
 	var death *process.DeathError
 	if err := p.Start(t.Context()); !errors.As(err, &death) {
 		t.Fatalf("Start returned %v", err)
@@ -47,7 +50,16 @@ func TestDeathWhileStarting(t *testing.T) {
 
 func TestNotReady(t *testing.T) {
 	cause := errors.New("no answer")
-	p, _ := shell(t, "echo waiting; exec sleep 100", func(context.Context) error { return cause })
+	marker := filepath.Join(t.TempDir(), "said")
+	p, _ := shell(t, "echo waiting; touch "+marker+"; exec sleep 100", 100*time.Millisecond, func(context.Context) error {
+		again := time.NewTicker(10 * time.Millisecond)
+		defer again.Stop()
+		for deadline := time.Now().Add(patience); ; <-again.C { // it is late, and has said something by then
+			if _, err := os.Stat(marker); err == nil || time.Now().After(deadline) {
+				return cause
+			}
+		}
+	})
 	err := p.Start(t.Context())
 	var late *process.NotReadyError
 	if !errors.As(err, &late) || !errors.Is(err, cause) || late.Tail != "waiting" {
@@ -56,7 +68,7 @@ func TestNotReady(t *testing.T) {
 }
 
 func TestLifeCycle(t *testing.T) {
-	p, died := shell(t, "exec sleep 100", always)
+	p, died := shell(t, "exec sleep 100", patience, always)
 	var state *process.StateError
 	if err := p.Kill(); !errors.As(err, &state) || state.State != process.Stopped {
 		t.Errorf("Kill before Start returned %v", err)
@@ -98,7 +110,7 @@ func TestLifeCycle(t *testing.T) {
 
 func TestStopOfTheStubborn(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "deaf")
-	p, _ := shell(t, "trap '' TERM; touch "+marker+"; while :; do sleep 1; done", func(context.Context) error {
+	p, _ := shell(t, "trap '' TERM; touch "+marker+"; while :; do sleep 1; done", patience, func(context.Context) error {
 		_, err := os.Stat(marker)
 		return err
 	})
