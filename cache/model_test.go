@@ -272,8 +272,11 @@ func testLaneAgainstModel(t *testing.T, o Options) {
 	r.lane.floor = floor{} // no time goes by here
 	r.lane.indexer.terms = eagerTerms
 	r.relist()
-	for range 6000 {
+	for i := range 6000 {
 		r.step()
+		if i%100 == 0 {
+			r.lane.indexer.running.Wait() // so that there are indexes, however late they are built
+		}
 	}
 	for len(r.watchers) > 0 {
 		r.read(0, 1<<30)
