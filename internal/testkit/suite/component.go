@@ -71,16 +71,3 @@ func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...st
 		return nil
 	})
 }
-
-// FreeAddress is one, host and port, that nobody listens on.
-func FreeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return listener.Addr().String()
-}

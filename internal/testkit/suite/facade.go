@@ -129,7 +129,7 @@ func (f *Facade) Close(t testing.TB) {
 }
 
 // readyWithin is what a facade may take to read discovery on a machine that has other work.
-const readyWithin = 30 * time.Second
+const readyWithin = 2 * time.Minute
 
 // AwaitReady waits until the facade says that it is ready.
 func (f *Facade) AwaitReady(t testing.TB) {

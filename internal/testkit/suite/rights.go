@@ -48,7 +48,7 @@ func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 // grantReading may find that another test has done it.
 func grantReading(t testing.TB, c *testkit.Cluster) {
 	t.Helper()
-	admin, user := clientsOf(t, c, "admin"), clientsOf(t, c, facadeUser)
+	admin := clientsOf(t, c, "admin", c.Server)
 	const name = "suite-reads-everything"
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
@@ -66,23 +66,28 @@ func grantReading(t testing.TB, c *testkit.Cluster) {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, Within, "the facade's user may read", func() error {
-		review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"}},
-		}, metav1.CreateOptions{})
-		if err == nil && !review.Status.Allowed {
-			err = errors.New(review.Status.Reason)
-		}
-		return err
-	})
+	for _, server := range c.Servers { // each learns of it by itself
+		user := clientsOf(t, c, facadeUser, server)
+		testkit.Eventually(t, Within, "the facade's user may read", func() error {
+			review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"}},
+			}, metav1.CreateOptions{})
+			if err == nil && !review.Status.Allowed {
+				err = errors.New(review.Status.Reason)
+			}
+			return err
+		})
+	}
 }
 
-func clientsOf(t testing.TB, c *testkit.Cluster, user string) kubernetes.Interface {
+// clientsOf are a user's, of one of the cluster's servers.
+func clientsOf(t testing.TB, c *testkit.Cluster, user, server string) kubernetes.Interface {
 	t.Helper()
 	config, err := c.Config(user)
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.Host = server
 	clients, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
