@@ -26,6 +26,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	suite.NewFixture(t, own).DefineGadgets(t)
 	s := newSurvivors(t, own, func(c *facade.Config) { c.Upstream = []string{own.Servers[second], own.Servers[first]} })
 	s.asks(t, own.Servers[second])
+	s.knows(t, own.Servers[first])
 	failed := s.readsConsistently(t)
 	s.change(t)
 	if err := own.Do(t.Context(), second, "kill"); err != nil {
@@ -42,6 +43,7 @@ func TestSeveralEndpoints(t *testing.T) {
 	if err := own.Do(t.Context(), second, "start"); err != nil {
 		t.Fatal(err)
 	}
+	s.knows(t, own.Servers[second])
 	s.asks(t, own.Servers[first]) // it is not gone back to
 	if err := own.Do(t.Context(), first, "kill"); err != nil {
 		t.Fatal(err)
@@ -59,8 +61,20 @@ func TestSeveralEndpoints(t *testing.T) {
 // asks waits until the facade says that it asks a server.
 func (s *survivors) asks(t *testing.T, server string) {
 	t.Helper()
-	series := fmt.Sprintf(`listfacade_upstream_endpoint_in_use{endpoint=%q} 1`, strings.TrimPrefix(server, "https://"))
-	testkit.Eventually(t, suite.Within, "the facade asks "+server, func() error {
+	s.says(t, "in_use", server)
+}
+
+// knows waits until the facade has seen that a server is ready: reads fail while it still looks for one.
+func (s *survivors) knows(t *testing.T, server string) {
+	t.Helper()
+	s.says(t, "ready", server)
+}
+
+// says waits until the facade says something of a server.
+func (s *survivors) says(t *testing.T, what, server string) {
+	t.Helper()
+	series := fmt.Sprintf(`listfacade_upstream_endpoint_%s{endpoint=%q} 1`, what, strings.TrimPrefix(server, "https://"))
+	testkit.Eventually(t, suite.Within, what+": "+server, func() error {
 		answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: "/metrics"})
 		if err == nil && !strings.Contains(string(answer.Body), series) {
 			err = fmt.Errorf("%d, without %s", answer.Code, series)

@@ -15,7 +15,7 @@ import (
 )
 
 // answers compares every way to ask, with versions of this etcd and of the other. A version that is not reached takes
-// three seconds, so everything is asked at once.
+// three seconds, so everything is asked at once, and watches last for longer than that.
 func (a *separateEtcds) answers(t *testing.T) {
 	of := map[schema.GroupVersionResource]uint64{}
 	for _, gvr := range a.resources() {
@@ -30,7 +30,7 @@ func (a *separateEtcds) answers(t *testing.T) {
 			queries = append(queries, at, at+"&limit=1", at+"&resourceVersionMatch=Exact", at+"&resourceVersionMatch=NotOlderThan&limit=1", "/mine"+at)
 			if gvr != suite.Events { // what is uncached answers with a random retryAfterSeconds
 				queries = append(queries,
-					at+"&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1")
+					at+"&watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=5")
 			}
 		}
 		for _, query := range queries {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -290,14 +291,19 @@ func (a *separateEtcds) readsUnheard(t *testing.T, move func(*testing.T)) {
 // fence brings the lane there.
 func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv uint64) error {
 	t.Helper()
-	answer, err := a.oracle.Facade.Ask(t.Context(), testkit.Question{
-		Path: suite.Collection(gvr, a.Namespace) +
-			"?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true&timeoutSeconds=1",
+	watch, err := a.oracle.Facade.Record(t.Context(), testkit.Question{
+		Path: suite.Collection(gvr, a.Namespace) + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
 	})
-	if err == nil && (answer.Code != http.StatusOK || !bytes.Contains(answer.Body, inObject(rv)) || !bytes.Contains(answer.Body, []byte("initial-events-end"))) {
-		err = fmt.Errorf("initial events of %s: %d, without the write at %d before them: %s", gvr.Resource, answer.Code, rv, answer.Body)
+	if err != nil {
+		return err
 	}
-	return err
+	told := watch.Await(suite.Within, suite.Begun)
+	watch.Close()
+	shown := func(frame testkit.Frame) bool { return bytes.Contains(frame.Line, inObject(rv)) }
+	if told.Code != http.StatusOK || !suite.Begun(told) || !slices.ContainsFunc(told.Frames, shown) {
+		return fmt.Errorf("initial events of %s: %d, without the write at %d before them: %s", gvr.Resource, told.Code, rv, told)
+	}
+	return nil
 }
 
 // crossing are watches of leases from the other etcd's version, on both servers: nothing is told up to there, then

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/dynamic/dynamicinformer"
 
@@ -150,10 +151,12 @@ func Test40SpoiltStreams(t *testing.T) {
 				t.Fatal(err)
 			}
 			path := suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"
-			changes := 0
-			testkit.Eventually(t, suite.Within, "frames were spoilt", func() error {
-				if changes%100 == 0 { // the lane resumes its watch; a resumption that is cut off as well may become a list
+			changes, cut := 0, time.Time{}
+			testkit.Eventually(t, 4*suite.Within, "frames were spoilt", func() error {
+				// The lane resumes its watch; a resumption that is cut off as well may become a list.
+				if time.Since(cut) > 5*time.Second {
 					g.server.CloseClientConnections()
+					cut = time.Now()
 				}
 				changes++
 				put(changes, strconv.Itoa(changes))

@@ -3,7 +3,6 @@ package faults
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -206,15 +205,7 @@ func staleness(r *suite.Facade) (longest time.Duration) {
 
 // TestUpstreamUnreachable: nobody listens where the upstream should be.
 func TestUpstreamUnreachable(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	run := suite.LaunchFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+address))
+	run := suite.LaunchFacade(t, testkit.WriteInsecureKubeconfig(t, "https://"+suite.FreeAddress(t)))
 	isUnready(t, run)
 	for _, path := range []string{"/api/v1/pods", "/api/v1/pods?resourceVersion=0", "/api/v1/namespaces/oracle/pods/alpha", "/apis", "/version", "/foo"} {
 		answer, err := suite.OracleOf(t, run).Facade.Ask(t.Context(), testkit.Question{Path: path})

@@ -21,7 +21,8 @@ func TestLeavingInOrder(t *testing.T) {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 400<<10)) // more than any socket holds
 	}
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
-		c.ShutdownDelay, c.WatchTermination, c.SendRetryAfter = 5*time.Second, 5*time.Second, true
+		c.ShutdownDelay, c.WatchTermination, c.SendRetryAfter = 10*time.Second, 5*time.Second, true
+		c.WriteTimeout, c.ShutdownGrace = 2*time.Minute, 2*time.Minute // of a list that is read in the end
 	})
 	oracle := s.Oracle(t, run)
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)

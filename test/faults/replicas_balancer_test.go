@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // balancer is the simplest load balancer there is: each request goes to the next server, whether that one is well or
@@ -86,6 +88,12 @@ func (b *balancer) replace(t *testing.T, i int, address string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.servers[i] = server
+}
+
+// leave puts nobody in the place of one: another test's server could get the port of one that has ended.
+func (b *balancer) leave(t *testing.T, i int) {
+	t.Helper()
+	b.replace(t, i, "https://"+suite.FreeAddress(t))
 }
 
 // requests is how many each server got.

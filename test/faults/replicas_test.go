@@ -74,6 +74,7 @@ func (r *replicas) oracle(t *testing.T, i int) *testkit.Oracle {
 func (r *replicas) restart(t *testing.T, i int) {
 	t.Helper()
 	r.runs[i].Close(t)
+	r.front.leave(t, i)
 	r.runs[i] = suite.StartFacade(t, suite.Cluster(t), marking)
 	r.front.replace(t, i, r.runs[i].URL)
 }
@@ -85,6 +86,7 @@ func (r *replicas) kill(t *testing.T, i int) {
 		t.Fatal(err)
 	}
 	r.runs[i].Close(t)
+	r.front.leave(t, i)
 }
 
 // happened is what happened to the resource until now.
@@ -233,18 +235,16 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 }
 
 // goAhead waits until every chain was told of a version by the quick facade; those that are at the slow one are sent
-// away.
+// away, after ever longer, so that those at the quick one have the time to be told.
 func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	t.Helper()
-	tick := time.NewTicker(300 * time.Millisecond)
-	defer tick.Stop()
-	testkit.Eventually(t, suite.Within, "every watch has come by the quick facade", func() error {
+	patience, last := 300*time.Millisecond, time.Now()
+	testkit.Eventually(t, 4*suite.Within, "every watch has come by the quick facade", func() error {
 		for _, c := range all {
 			if err := c.behind(rv); err != nil {
-				select {
-				case <-tick.C:
+				if time.Since(last) > patience {
 					r.front.cut()
-				default:
+					patience, last = patience*5/4, time.Now()
 				}
 				return fmt.Errorf("%s: %w", c.path, err)
 			}

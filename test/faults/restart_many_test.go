@@ -3,8 +3,8 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"sync"
 	"testing"
@@ -87,19 +87,20 @@ func Test39Restart(t *testing.T) {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", "1")
 	}
 	tally := suite.NewTally(t, suite.Cluster(t))
-	port, certs := 0, t.TempDir()
-	newFacade := func() *suite.Facade {
-		return suite.LaunchDelegating(t, tally.Kubeconfig, func(c *facade.Config) { c.Port, c.CertDir = port, certs })
-	}
-	run := newFacade()
-	run.AwaitReady(t)
-	address, err := url.Parse(run.URL)
+	_, port, err := net.SplitHostPort(suite.FreeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if port, err = strconv.Atoi(address.Port()); err != nil {
+	number, err := strconv.Atoi(port)
+	if err != nil {
 		t.Fatal(err)
 	}
+	certs := t.TempDir()
+	newFacade := func() *suite.Facade {
+		return suite.LaunchDelegating(t, tally.Kubeconfig, func(c *facade.Config) { c.Port, c.CertDir = number, certs })
+	}
+	run := newFacade()
+	run.AwaitReady(t)
 	got := &answered{codes: map[int]int{}}
 	informers := returning(t, s, run, got)
 
@@ -123,7 +124,7 @@ func Test39Restart(t *testing.T) {
 	release()
 	want := s.Present(t, suite.ConfigMaps, metav1.ListOptions{})
 	for i, informer := range informers {
-		testkit.Eventually(t, 2*suite.Within, fmt.Sprintf("informer %d holds what the upstream has", i), func() error {
+		testkit.Eventually(t, 6*suite.Within, fmt.Sprintf("informer %d holds what the upstream has", i), func() error {
 			if diff := cmp.Diff(want, suite.Held(t, informer)); diff != "" {
 				return fmt.Errorf("(-upstream +informer)\n%s", diff)
 			}
@@ -197,5 +198,16 @@ func letRead(t *testing.T, s *suite.Fixture) {
 		"apiVersion": group + "/v1", "kind": "RoleBinding", "metadata": map[string]any{"name": "reader"},
 		"roleRef":  map[string]any{"apiGroup": group, "kind": "Role", "name": "reader"},
 		"subjects": []any{map[string]any{"apiGroup": group, "kind": "Group", "name": s.Namespace}},
+	})
+	reader, err := testkit.NewAsker(suite.Cluster(t).ConfigOf(t, s.Namespace, s.Namespace))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testkit.Eventually(t, suite.Within, "the right is known", func() error {
+		answer, err := reader.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
+		if err == nil && answer.Code != http.StatusOK {
+			err = fmt.Errorf("%d: %s", answer.Code, answer.Body)
+		}
+		return err
 	})
 }

@@ -25,6 +25,7 @@ func testFacadeRestarted(t *testing.T, s *survivors) {
 	client.reaches(t, s.writes[len(s.writes)-1])
 	again := func() {
 		run.Close(t)
+		front.leave(t, 0)
 		run = suite.StartFacade(t, s.cluster, marking)
 		front.replace(t, 0, run.URL)
 		s.write(t)
@@ -37,6 +38,7 @@ func testFacadeRestarted(t *testing.T, s *survivors) {
 	again()
 	from, _, listed := client.look()
 	run.Close(t)
+	front.leave(t, 0)
 	s.write(t)
 	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestSlowClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := suite.NewFixture(t, suite.Cluster(t))
-			run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.WriteTimeout = 2 * time.Second })
+			run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.WriteTimeout = 5 * time.Second })
 			path := suite.Collection(suite.ConfigMaps, s.Namespace)
 			quick := s.Oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: path + "?watch=1&resourceVersion=0"})
 			ctx, cancel := context.WithCancel(context.Background())

@@ -2,13 +2,17 @@ package faults
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -79,6 +83,12 @@ func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivo
 	s.informer = dynamicinformer.NewFilteredDynamicSharedInformerFactory(suite.NewClients(t, s.run.Config).Dynamic, 0, s.Namespace, nil).
 		ForResource(suite.ConfigMaps).Informer()
 	suite.StartInformer(t, s.informer)
+	testkit.Eventually(t, suite.Within, "the client watches", func() error {
+		if _, opened, _ := s.client.look(); opened == 0 {
+			return errors.New("it does not yet")
+		}
+		return nil
+	})
 	s.change(t)
 	return s
 }
@@ -188,10 +198,20 @@ func testCompactedBridged(t *testing.T, s *survivors) {
 // compact takes the window away, and writes.
 func (s *survivors) compact(t *testing.T) {
 	t.Helper()
-	for i := range 3 { // other resources move on, so that the restarted server's window begins above the facade's version
-		s.Put(t, suite.Gadgets, "g", "", fmt.Sprint(i))
-	}
+	// Other resources move on to the very end, so that the restarted server's window begins above the facade's version,
+	// whatever bookmark that comes from.
+	s.Put(t, suite.Gadgets, "g", "", "first")
+	var moving sync.WaitGroup
+	moving.Go(func() {
+		for i := 0; ; i++ {
+			patch := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)
+			if _, err := s.In(suite.Gadgets).Patch(t.Context(), "g", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				return // it is killed
+			}
+		}
+	})
 	s.do(t, "kill")
+	moving.Wait()
 	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -224,6 +244,9 @@ func testStoreKilled(t *testing.T, s *survivors) {
 	}
 	testkit.Eventually(t, suite.Within, "kube-apiserver writes again", func() error {
 		_, err := s.In(suite.ConfigMaps).Create(t.Context(), suite.NewObject(suite.ConfigMaps, "again", "", "1"), metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil // it did before, and could not say so
+		}
 		return err
 	})
 	s.survived(t)
