@@ -6,11 +6,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/facade"
 )
 
 // What says too much is refused before anybody is asked about it, and nothing is kept of it.
 func Test33RequestsThatSayTooMuch(t *testing.T) {
-	s := newSite(t)
+	s := newSite(t, func(c *facade.Config) { c.Authorization.AllowedTTL = time.Hour })
 	v := s.reader(t, "wordy")
 	list := func(n int, one string) string {
 		all := make([]string, n)

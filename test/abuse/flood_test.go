@@ -48,7 +48,8 @@ func (s *site) informer(t *testing.T, v *visitor) toolscache.SharedIndexInformer
 // served again when it stops.
 func Test34ListsAndWatchesOfOneUser(t *testing.T) {
 	s := newSite(t, func(c *facade.Config) {
-		c.RequestTimeout, c.WriteTimeout = 4*time.Second, 2*time.Second
+		// A list has its place for 10 s, and who finds none waits for a quarter of 16 s.
+		c.RequestTimeout, c.WriteTimeout = 16*time.Second, 10*time.Second
 		c.Limits.RequestsPerUser, c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 4, 20, 2
 	})
 	s.fill(t)

@@ -38,6 +38,16 @@ func (a *attack) note(what string, code int) {
 	a.codes[what][code]++
 }
 
+// gets tells how one of the ways is answered, unless that was ever with a code.
+func (a *attack) gets(what string, code int) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.codes[what][code] == 0 {
+		return fmt.Errorf("they are answered %v", a.codes[what])
+	}
+	return nil
+}
+
 // run attacks in every way until stop is closed.
 func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct{}) *sync.WaitGroup {
 	t.Helper()
@@ -76,7 +86,7 @@ func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct
 func TestInformersInAFlood(t *testing.T) {
 	s := newSite(t, func(c *facade.Config) {
 		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 1 // ten at once
-		c.Authorization.MissRate = 5
+		c.Authentication.FailureRate, c.Authorization.MissRate = 2, 5
 	})
 	truth := s.truth(t)
 	handlers, connections := requests(), served()
@@ -106,15 +116,13 @@ func TestInformersInAFlood(t *testing.T) {
 	for _, informer := range informers {
 		s.Converges(t, suite.ConfigMaps, informer)
 	}
-	close(stop)
-	attackers.Wait()
 	for what, want := range map[string]int{
 		"watch": http.StatusTooManyRequests, "name": http.StatusTooManyRequests, "token": http.StatusTooManyRequests, "selector": http.StatusBadRequest,
 	} {
-		if a.codes[what][want] == 0 {
-			t.Errorf("each %s is answered %v", what, a.codes[what])
-		}
+		testkit.Eventually(t, suite.Within, "each "+what+" is refused", func() error { return a.gets(what, want) })
 	}
+	close(stop)
+	attackers.Wait()
 	s.told(t, truth, watches, last)
 	flooder.becomes(t, s.configMaps(), http.StatusOK)
 	flooder.client.CloseIdleConnections()

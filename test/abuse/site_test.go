@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -181,7 +182,12 @@ func read(t *testing.T, response *http.Response) reply {
 // becomes waits until a path is answered with a code.
 func (v *visitor) becomes(t *testing.T, path string, code int) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, fmt.Sprint(path, " is ", code), func() error {
+	v.becomesWithin(t, suite.Within, path, code)
+}
+
+func (v *visitor) becomesWithin(t *testing.T, within time.Duration, path string, code int) {
+	t.Helper()
+	testkit.Eventually(t, within, fmt.Sprint(path, " is ", code), func() error {
 		if got := v.get(t, path); got.code != code {
 			return fmt.Errorf("%d: %s", got.code, got.body)
 		}

@@ -115,7 +115,7 @@ func say(t *testing.T, conn net.Conn, what string) {
 
 // Who asks for a list or a watch and does not read it holds nothing for longer than a piece of it may take.
 func Test31ClientsThatDoNotRead(t *testing.T) {
-	s := newSite(t, func(c *facade.Config) { c.WriteTimeout = time.Second })
+	s := newSite(t, func(c *facade.Config) { c.WriteTimeout = 5 * time.Second })
 	s.fill(t)
 	other := s.reader(t, "other")
 	watch := s.configMaps() + "?watch=1&resourceVersion=0&timeoutSeconds=600"

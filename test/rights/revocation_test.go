@@ -26,7 +26,10 @@ import (
 )
 
 // soon is less than decisions are kept for, and than reviews are apart: who notices in that time was told.
-const soon = 5 * time.Second
+const (
+	soon = time.Minute
+	late = time.Hour
+)
 
 // rig is an authorizer that follows the cluster, and a namespace in it.
 type rig struct {
@@ -54,7 +57,9 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: client, Exists: accounts.Exists})
+	reviews := auth.NewReviews(auth.ReviewsConfig{
+		Upstream: client, Exists: accounts.Exists, AllowedTTL: late, DeniedTTL: late, Leases: auth.LeasesConfig{Every: late},
+	})
 	rules, err := rbac.NewRules(clients.RbacV1(), reviews, zaptest.NewLogger(t))
 	if err != nil {
 		t.Fatal(err)
