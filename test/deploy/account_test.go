@@ -106,8 +106,9 @@ func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, 
 	t.Helper()
 	asked.User = user
 	reviews := administrator(t, cluster).AuthorizationV1().SubjectAccessReviews()
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("%s has the right: %t", user, want), func() error {
-		review, err := reviews.Create(t.Context(), &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
+	ctx := context.WithoutCancel(t.Context()) // at the end of the test, too
+	testkit.Eventually(t, suite.ControlWithin, fmt.Sprintf("%s has the right: %t", user, want), func() error {
+		review, err := reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
 		if err == nil && review.Status.Allowed != want {
 			err = errors.New(review.Status.Reason)
 		}
@@ -115,7 +116,7 @@ func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, 
 	})
 }
 
-// without takes a rule away from a ClusterRole until the test ends.
+// without takes a rule away from a ClusterRole until the test ends, and the account has the right again when it has.
 func without(t *testing.T, cluster *testkit.Cluster, role string, at int) rbacv1.PolicyRule {
 	t.Helper()
 	roles := administrator(t, cluster).RbacV1().ClusterRoles()
@@ -136,6 +137,10 @@ func without(t *testing.T, cluster *testkit.Cluster, role string, at int) rbacv1
 		}
 		if err != nil {
 			t.Error(err)
+			return
+		}
+		if rule := rules[at]; len(rule.Resources) > 0 {
+			awaitRight(t, cluster, accountUser, true, listing(rule.APIGroups[0], rule.Resources[0]))
 		}
 	})
 	return rules[at]

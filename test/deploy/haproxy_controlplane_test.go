@@ -170,7 +170,7 @@ func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, wa
 // it but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
 func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "the facade alone watches "+name, func() error {
+	testkit.Eventually(t, suite.ControlWithin, "the facade alone watches "+name, func() error {
 		lanes := 0
 		for _, lane := range s.facade.Lanes() {
 			if lane.Resource == name {

@@ -79,7 +79,10 @@ func allowWidgets(t *testing.T, cluster *testkit.Cluster) {
 	t.Cleanup(func() {
 		if err := roles.Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
+			return
 		}
+		// Who allows it next waits for what comes of that.
+		awaitRight(t, cluster, accountUser, false, listing("ex.io", "widgets"))
 	})
 	awaitRight(t, cluster, accountUser, true, listing("ex.io", "widgets"))
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// lifetime is for how long certificates are good that expire in a test.
-const lifetime = 20 * time.Second
+// lifetime is for how long certificates are good that expire in a test: until everything runs, and an alert has fired.
+const lifetime = 40 * time.Second
 
 // TestExpiredClientCertificate: the certificate that the facade shows to kube-apiserver expires, and is renewed in its
 // file. In between nobody is known: neither clients, nor Prometheus, nor who operates it.
@@ -46,6 +46,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 	allow(t, s.Namespace, "reader", "configmaps")
 	recent, _ := startReaders(t, run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "reader", tokenOptions))), path)
 	recent.gets(t, http.StatusOK)
+	m.passes(t, 12) // in which Prometheus is told when it ends
 	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "kube-apiserver cannot be asked who you are") {
 		t.Errorf("%s", said)
 	}
@@ -80,7 +81,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 	m.passes(t, 14)
 	m.fires(`ListfacadeCertificateExpires{certificate="serving",pod="a"}`)
 	o.pageSays(t, "The serving certificate ")
-	testkit.Eventually(t, suite.Within, "clients do not trust what they are shown", func() error {
+	testkit.Eventually(t, lifetime+suite.Within, "clients do not trust what they are shown", func() error {
 		_, err := fresh(t, run.Config)
 		if err == nil || !strings.Contains(err.Error(), "expired") {
 			return errNone

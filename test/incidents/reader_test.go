@@ -93,7 +93,7 @@ func (r *reader) gets(t *testing.T, code int) string {
 	clear(r.codes)
 	r.mu.Unlock()
 	var last string
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("a read is answered %d", code), func() error {
+	testkit.Eventually(t, 4*suite.Within, fmt.Sprintf("a read is answered %d", code), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if last = r.last; r.codes[code] == 0 || r.code != code {

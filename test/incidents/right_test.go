@@ -50,7 +50,7 @@ func TestWrongRight(t *testing.T) {
 	if _, err := clients.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 2*suite.Within, "the facade reads config maps", func() error {
+	testkit.Eventually(t, 6*suite.Within, "the facade reads config maps", func() error {
 		for _, lane := range run.Lanes() {
 			if lane.Resource == "configmaps" && lane.Synced {
 				return nil

@@ -34,7 +34,7 @@ func (g *target) labels() string {
 }
 
 // scrapeWithin is how long a replica may take, in a world in which a minute lasts as long as that between two scrapes.
-const scrapeWithin = 5 * time.Second
+const scrapeWithin = 30 * time.Second
 
 // scrape asks the replica for its metrics.
 func (g *target) scrape(ctx context.Context, known kinds, wanted map[string]bool) scrape {

@@ -88,7 +88,11 @@ func (p *point) next(q point, counter bool) *point {
 func shown(name string, p *point, scrapes []scrape, i int) float64 {
 	switch {
 	case strings.HasSuffix(name, "_stale_seconds"):
-		return p.raw * float64(time.Minute) / float64(minute)
+		lasted := minute
+		if i > 0 {
+			lasted = scrapes[i].at.Sub(scrapes[i-1].at)
+		}
+		return p.raw * float64(time.Minute) / float64(lasted)
 	case strings.HasSuffix(name, "_timestamp_seconds"):
 		now := float64(scrapes[i].at.UnixMilli()) / 1000
 		return p.raw - now + float64(i*60)

@@ -2,8 +2,10 @@ package page
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +21,7 @@ import (
 )
 
 // within is how long a browser may take for a step, on a machine that has other work.
-const within = 45 * time.Second
+const within = 2 * time.Minute
 
 // browser is one Chromium, of which tabs are made.
 type browser struct{ ctx context.Context }
@@ -120,12 +122,15 @@ func (p *tab) says(what string) {
 	p.said = append(p.said, what)
 }
 
-// quiet fails the test if the console said anything, or the page says that it is old.
+// quiet fails the test if the console said anything, or the page says that it is old and not for a moment only.
 func (p *tab) quiet() {
 	p.t.Helper()
-	if said := p.text("#silent:not([hidden])"); said != "" {
-		p.t.Errorf("the page says: %s", said)
-	}
+	p.eventually("the page does not say that it is old", func() error {
+		if said := p.text("#silent:not([hidden])"); said != "" {
+			return errors.New(said)
+		}
+		return nil
+	})
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.said) > 0 {
@@ -151,11 +156,22 @@ func value[T any](p *tab, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, within)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		p.t.Fatalf("%s: %v", expression, err)
+	for {
+		v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+		if err == nil {
+			return v
+		}
+		if !isLoading(err) {
+			p.t.Fatalf("%s: %v", expression, err)
+		}
 	}
-	return v
+}
+
+// isLoading tells that a page went away while it was asked, for the one that comes in its place.
+func isLoading(err error) bool {
+	return slices.ContainsFunc([]string{
+		"Execution context was destroyed", "Inspected target navigated or closed", "Cannot find context with specified id",
+	}, func(said string) bool { return strings.Contains(err.Error(), said) })
 }
 
 // text is the text of an element, as it is seen.
