@@ -24,6 +24,8 @@ type Config struct {
 	// the kubeconfig's credentials. WarmFromCAFile vouches for them; empty for the authorities of the kubeconfig.
 	WarmFrom       []string
 	WarmFromCAFile string
+	// PeerWait is how long one of them may take to say how far it is; 0 is 5 s. It has no flag.
+	PeerWait time.Duration
 
 	Authentication Authentication
 	Authorization  Authorization

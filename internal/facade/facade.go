@@ -85,7 +85,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.clients = accounting.NewClients(f.inflight)
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
-		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, Resources: c.laneResources(),
+		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, PeerWait: c.PeerWait, Resources: c.laneResources(),
 		BridgeGaps: c.BridgeGaps,
 		SelfAudit:  c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
 		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,

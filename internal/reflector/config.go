@@ -43,6 +43,8 @@ type Config struct {
 	SnapshotPeriod time.Duration
 	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
 	Peers []*upstream.Client
+	// PeerWait is how long a peer may take to say how far its lane is, before the upstream is asked instead; 0 is 5 s.
+	PeerWait time.Duration
 }
 
 // Resource is what is different for one resource; zero is as for all.

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 )
 
 const (
-	// peerWait is how long a peer may take to say how far its lane is: a moment, unless it has to fill it first, which
+	// peerWait is the default of Config.PeerWait: it takes a peer a moment, unless it has to fill its lane first, which
 	// takes it no less than it would take this facade.
 	peerWait = 5 * time.Second
 	// warmWait is how long a lane may take to be filled from a peer; then it is filled from the upstream.
@@ -30,6 +31,7 @@ const (
 type peer struct {
 	client   *upstream.Client
 	versions *identity
+	wait     time.Duration // how long it may take to say how far its lane is
 
 	mu    sync.Mutex // guards until
 	until time.Time  // until when it is left alone
@@ -44,10 +46,10 @@ type peers struct {
 	uid  atomic.Pointer[string] // of the upstream's cluster; nil until it was asked
 }
 
-func newPeers(clients []*upstream.Client, of *upstream.Client) *peers {
+func newPeers(clients []*upstream.Client, of *upstream.Client, wait time.Duration) *peers {
 	p := &peers{upstream: of, turn: make(chan struct{}, 1)}
 	for _, client := range clients {
-		p.all = append(p.all, &peer{client: client, versions: newVersions(client)})
+		p.all = append(p.all, &peer{client: client, versions: newVersions(client), wait: cmp.Or(wait, peerWait)})
 	}
 	return p
 }
@@ -108,7 +110,7 @@ var (
 // agrees tells why the peer's lane of a resource is not what the upstream would fill a lane with, as far as it can be
 // told before it is read, or the version that the lane is at. version and style are the upstream's.
 func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string, style jsonwire.Style) (cache.RV, error) {
-	ctx, cancel := context.WithTimeout(ctx, peerWait)
+	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
 	own, err := p.client.ClusterUID(ctx)
 	switch {

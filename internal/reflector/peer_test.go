@@ -8,7 +8,7 @@ import (
 
 // TestClusterThatSomebodyAsksFor: who waits for another's question waits no longer than it may.
 func TestClusterThatSomebodyAsksFor(t *testing.T) {
-	p := newPeers(nil, nil)
+	p := newPeers(nil, nil, 0)
 	p.turn <- struct{}{}
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errNoTime)

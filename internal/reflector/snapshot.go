@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// snapshotWait bounds the question that snapshots take, whose answer is known by then as a rule.
-	snapshotWait = 2 * time.Second
+	// snapshotWait bounds the question that snapshots take; its answer is known by then unless this is the first process
+	// that leaves some.
+	snapshotWait = versionWait
 	// snapshotAge is after what time what was left of a lane that there is no more is removed.
 	snapshotAge = 24 * time.Hour
 )
