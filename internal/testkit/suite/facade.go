@@ -67,6 +67,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	c.Authentication.AnonymousActsAsKubeconfig = true // but where a suite is about who asks
 	c.PagedFrom = 1                                   // as if there were many objects
 	c.SelfAuditInterval = 0                           // but where a suite is about that
+	c.PeerWait = time.Minute                          // also on a machine that has other work
 	if c.Packing = (facade.Packing{}); settings.Packs() {
 		c.Packing = facade.Packing{From: 1}
 	}
