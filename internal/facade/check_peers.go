@@ -1,6 +1,7 @@
 package facade
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// peerWait is how long a facade may take to say what it reads; then the next one is tried.
+// peerWait is how long a facade may take to say what it reads, unless Config.PeerWait says; then the next one is tried.
 const peerWait = 5 * time.Second
 
 // awayError says that a facade does not answer for now. It is never kube-apiserver's.
@@ -45,7 +46,7 @@ func (i *inspection) peers(ctx context.Context) bool {
 
 // peer tells why lanes would not be filled from a facade, whatever the resource.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
-	asking, cancel := context.WithTimeout(ctx, peerWait)
+	asking, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
 	defer cancel()
 	there, err := readingOf(asking, client)
 	switch {

@@ -130,6 +130,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := facade.Defaults()
+			c.PeerWait = time.Minute // also on a machine that has other work
 			c.Kubeconfig, c.BindAddress, c.CertDir = test.kubeconfig, net.IPv4(127, 0, 0, 1), filepath.Join(t.TempDir(), "made")
 			for _, set := range test.set {
 				set(&c)
