@@ -106,7 +106,8 @@ type limited struct{ *visitor }
 // startLimited runs the program until the test ends, and holds that it does not end before.
 func startLimited(t *testing.T, limit hardLimit) limited {
 	t.Helper()
-	flags := []string{"--write-timeout", "5m"} // who does not read is not cut off before all ask
+	// Who does not read is not cut off before all ask.
+	flags := []string{"--write-timeout", "5m", "--request-timeout", "5m"}
 	if limit.group == "" {
 		flags = append(flags, "--memory-budget", strconv.Itoa(memoryBudget))
 	}

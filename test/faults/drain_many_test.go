@@ -35,7 +35,7 @@ const drainWithin = 2 * time.Minute
 // crowded lets one caller have as many watches as a test needs, and read its lists when they are all open.
 func crowded(c *facade.Config) {
 	c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser, c.Limits.WatchRate = drainedWatches, 1<<20, 1<<20
-	c.WriteTimeout, c.ShutdownGrace = drainWithin, drainWithin
+	c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = drainWithin, drainWithin, drainWithin
 }
 
 // Test39Drain ends a facade while thousands watch and some read large lists: the watches end, the lists are read to

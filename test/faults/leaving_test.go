@@ -22,7 +22,7 @@ func TestLeavingInOrder(t *testing.T) {
 	}
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
 		c.ShutdownDelay, c.WatchTermination, c.SendRetryAfter = 10*time.Second, 5*time.Second, true
-		c.WriteTimeout, c.ShutdownGrace = 2*time.Minute, 2*time.Minute // of a list that is read in the end
+		c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = drainWithin, drainWithin, drainWithin // a list is read in the end
 	})
 	oracle := s.Oracle(t, run)
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
