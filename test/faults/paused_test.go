@@ -3,6 +3,7 @@ package faults
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -19,6 +20,7 @@ var mostRecentReads = []string{"?", "?limit=2&", "?labelSelector=t%3Da&", "/mark
 func testPausedReads(t *testing.T, s *survivors) {
 	proxy := newSlowProxy(t, s.cluster)
 	slow := &survivors{Fixture: s.Fixture, cluster: s.cluster, run: suite.LaunchFacade(t, proxy.kubeconfig, func(c *facade.Config) {
+		c.MaxStaleness = 10 * time.Minute
 		c.PagedFrom = 50 // a streaming list is of a later version than pages, which the questions are about
 	})}
 	t.Cleanup(proxy.release) // before the facade is closed

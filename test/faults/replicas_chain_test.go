@@ -121,7 +121,7 @@ func (c *chain) look() (last uint64, timeout int) {
 // reaches waits until the chain knows a version.
 func (c *chain) reaches(t *testing.T, rv uint64) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
+	testkit.Eventually(t, reachWithin, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
 		return c.behind(rv)
 	})
 }

@@ -55,7 +55,7 @@ type several struct {
 func newSeveral(t *testing.T, own *testkit.Cluster, settings ...func(*facade.Config)) *several {
 	t.Helper()
 	b := newBalancer(t, own)
-	run := suite.LaunchFacade(t, b.kubeconfig, append(settings, func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond })...)
+	run := suite.LaunchFacade(t, b.kubeconfig, append(settings, surviving)...)
 	run.AwaitReady(t)
 	s := &several{survivors: survivorsOf(t, own, run), balancer: b}
 	s.readsAnyAge(t)

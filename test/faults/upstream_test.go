@@ -70,8 +70,13 @@ type survivors struct {
 
 func newSurvivors(t *testing.T, own *testkit.Cluster, settings ...func(*facade.Config)) *survivors {
 	t.Helper()
-	settings = append([]func(*facade.Config){func(c *facade.Config) { c.BookmarkInterval = 100 * time.Millisecond }}, settings...)
+	settings = append([]func(*facade.Config){surviving}, settings...)
 	return survivorsOf(t, own, suite.StartFacade(t, own, settings...))
+}
+
+// surviving sends bookmarks often, and shows what it has for as long as a fault may last on a machine with other work.
+func surviving(c *facade.Config) {
+	c.BookmarkInterval, c.MaxStaleness = 100*time.Millisecond, 10*time.Minute
 }
 
 // survivorsOf is a survivors with a facade that reads the cluster in some way.
