@@ -1,7 +1,6 @@
 package chains
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -100,16 +99,17 @@ func same(t *testing.T, s *suite.Fixture, facades []*suite.Facade, q testkit.Que
 	asking.Wait()
 }
 
-// filled asks until a facade has what it reads for the answer: who waits for that for too long is told to come again.
-func filled(t *testing.T, asker *testkit.Asker, q testkit.Question) {
+// filled asks until a facade has what it reads for the answer, or what proves that: who waits for that for too long is
+// told to come again.
+func filled(t *testing.T, asker *testkit.Asker, q testkit.Question) (answer *testkit.Answer) {
 	t.Helper()
-	testkit.Eventually(t, suite.ControlWithin, "the lane is filled", func() error {
-		answer, err := asker.Ask(t.Context(), q)
-		if err == nil && answer.Code == http.StatusTooManyRequests {
+	testkit.Eventually(t, suite.ControlWithin, "there is an answer", func() (err error) {
+		if answer, err = asker.Ask(t.Context(), q); err == nil && answer.Code == http.StatusTooManyRequests {
 			err = fmt.Errorf("%s: %s", q, answer.Body)
 		}
 		return err
 	})
+	return answer
 }
 
 func startBehind(t *testing.T, first *suite.Facade) []*suite.Facade {
@@ -138,9 +138,8 @@ func price(t *testing.T, s *suite.Fixture, tally *suite.Tally, behind []*suite.F
 		for _, f := range behind {
 			oracle := s.Oracle(t, f)
 			asking.Go(func() {
-				answer, err := oracle.Facade.Ask(context.WithoutCancel(t.Context()), q)
-				if err != nil || answer.Code != http.StatusOK {
-					t.Errorf("%s: %+v, %v", what, answer, err)
+				if answer := filled(t, oracle.Facade, q); answer.Code != http.StatusOK {
+					t.Errorf("%s: %d %s", what, answer.Code, answer.Body)
 				}
 			})
 		}
