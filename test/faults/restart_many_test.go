@@ -176,7 +176,7 @@ func returning(t *testing.T, s *suite.Fixture, run *suite.Facade, got *answered)
 		}
 	}
 	for _, informer := range all {
-		testkit.Eventually(t, suite.Within, "all informers are synced", func() error {
+		testkit.Eventually(t, 6*suite.Within, "all informers are synced", func() error {
 			if !informer.HasSynced() {
 				return errors.New("one is not")
 			}
