@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"testing"
-	"time"
 )
 
 // While a request looks for another endpoint nobody waits for its lock; and when it is over before it has found one,
@@ -11,11 +10,7 @@ import (
 func TestEndpointsWhileOneIsSought(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
-	for _, endpoint := range e.all {
-		endpoint.wait = time.Hour // the test ends the request itself
-	}
-	one.CloseClientConnections()
-	one.Close()
+	one.end()
 	two.hangs.Store(true)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

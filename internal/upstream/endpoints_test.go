@@ -18,8 +18,7 @@ func TestEndpoints(t *testing.T) {
 	if e.inUse() != 0 || one.asked.Load() != 1 {
 		t.Fatalf("%+v", e.States())
 	}
-	one.CloseClientConnections()
-	one.Close()
+	one.end()
 	client.CloseIdle() // as it would notice a moment later
 	if code, _, err := client.Post(t.Context(), "/apis", []byte("question")); code != http.StatusOK || *two.bodies.Load() != "question" {
 		t.Fatalf("%d, %v: %q", code, err, *two.bodies.Load())
@@ -29,8 +28,7 @@ func TestEndpoints(t *testing.T) {
 	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Unheard() != 0 {
 		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
 	}
-	two.CloseClientConnections()
-	two.Close()
+	two.end()
 	ask(t, client, false)
 	if client.Unheard() == 0 {
 		t.Error("nothing answers, and that is not noticed")
@@ -42,11 +40,9 @@ func TestEndpointsOfAnotherCluster(t *testing.T) {
 	one, other, two := newScripted(t, "1"), newScripted(t, "2"), newScripted(t, "1")
 	e, client := behind(t, one, other, two)
 	e.lookAtAll(t.Context())
-	one.CloseClientConnections()
-	one.Close()
+	one.end()
 	ask(t, client, true)
-	two.CloseClientConnections()
-	two.Close()
+	two.end()
 	ask(t, client, false)
 	if other.asked.Load() != 0 || two.asked.Load() != 1 || e.States()[1].Ready {
 		t.Errorf("%+v, %d questions to another cluster", e.States(), other.asked.Load())
@@ -74,8 +70,7 @@ func TestEndpointsThatDoNotTell(t *testing.T) {
 		for range 2 * mostLooks {
 			e.lookAtAll(t.Context())
 		}
-		one.CloseClientConnections()
-		one.Close()
+		one.end()
 		if ask(t, client, false); other.asked.Load() != 0 || e.States()[1].Ready {
 			t.Errorf("%d: another cluster was asked: %+v", code, e.States())
 		}
@@ -101,14 +96,12 @@ func TestEndpointsOfAClusterMadeAnew(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	e.lookAtAll(t.Context())
-	one.hangs.Store(true)
-	two.hangs.Store(true)
+	over := e.hang(one, two)
 	e.lookAtAll(t.Context())
 	anew := "2"
 	one.uid.Store(&anew)
 	two.uid.Store(&anew)
-	one.hangs.Store(false)
-	two.hangs.Store(false)
+	over()
 	for range 2 * mostLooks {
 		e.lookAtAll(t.Context())
 	}
@@ -159,11 +152,14 @@ func TestEndpointsSendOnce(t *testing.T) {
 // ends, and is ended where it says nothing.
 func TestEndpointsThatAreNotReady(t *testing.T) {
 	for name, c := range map[string]struct {
-		fail func(*scripted)
+		fail func(*Endpoints, *scripted) (over func())
 		ends bool
 	}{
-		"not ready": {func(s *scripted) { s.unready.Store(true) }, false},
-		"hangs":     {func(s *scripted) { s.hangs.Store(true) }, true},
+		"not ready": {func(_ *Endpoints, s *scripted) func() {
+			s.unready.Store(true)
+			return func() { s.unready.Store(false) }
+		}, false},
+		"hangs": {func(e *Endpoints, s *scripted) func() { return e.hang(s) }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +173,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer watch.Body.Close()
-			c.fail(one)
+			over := c.fail(e, one)
 			e.lookAtAll(t.Context())
 			if e.inUse() != 0 {
 				t.Error("it is left at once")
@@ -187,8 +183,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 			if e.inUse() != 1 || two.asked.Load() != 1 {
 				t.Errorf("%+v", e.States())
 			}
-			one.unready.Store(false)
-			one.hangs.Store(false)
+			over()
 			e.lookAtAll(t.Context())
 			if e.inUse() != 1 || !e.States()[0].Ready {
 				t.Errorf("it was gone back: %+v", e.States())

@@ -1,12 +1,16 @@
 package upstream
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -23,6 +27,7 @@ type scripted struct {
 	breaks  atomic.Bool   // the connection, when a request has come
 	asked   atomic.Int64  // what is not about the endpoint
 	bodies  atomic.Pointer[string]
+	ended   atomic.Bool // nobody listens any more
 }
 
 func newScripted(t *testing.T, uid string) *scripted {
@@ -30,11 +35,27 @@ func newScripted(t *testing.T, uid string) *scripted {
 	s := &scripted{hung: make(chan struct{}, 1)}
 	s.uid.Store(&uid)
 	s.Server = httptest.NewTLSServer(s)
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
+	t.Cleanup(s.end)
 	return s
+}
+
+// end is what a process does that ends: its connections break, and no other is made.
+func (s *scripted) end() {
+	s.ended.Store(true)
+	s.CloseClientConnections()
+	s.Close()
+}
+
+// dial connects to one of servers, but to none that has ended: its port may be another test's by now.
+func dial(servers []*scripted) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		for _, s := range servers {
+			if s.Listener.Addr().String() == address && s.ended.Load() {
+				return nil, &net.OpError{Op: "dial", Net: network, Addr: s.Listener.Addr(), Err: syscall.ECONNREFUSED}
+			}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
 }
 
 func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -79,10 +100,13 @@ func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
 	for _, s := range servers {
 		urls = append(urls, s.URL)
 	}
-	config := &rest.Config{Host: "https://elsewhere.invalid", TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+	config := &rest.Config{Host: "https://elsewhere.invalid", TLSClientConfig: rest.TLSClientConfig{Insecure: true}, Dial: dial(servers)}
 	e, err := NewEndpoints(urls, config, Hop{}, func(m Move) { t.Logf("%+v", m) })
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, one := range e.all {
+		one.wait = time.Hour // an answer comes, however late: see hang
 	}
 	client, err := NewClient(e.Config(config), Hop{})
 	if err != nil {
@@ -95,6 +119,22 @@ func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
 		}
 	})
 	return e, client
+}
+
+// hang lets servers hang, and looks at them not be waited for, until the returned function is called.
+func (e *Endpoints) hang(servers ...*scripted) (over func()) {
+	set := func(hangs bool, wait time.Duration) {
+		for _, one := range e.all {
+			for _, s := range servers {
+				if s.URL == one.url.String() {
+					s.hangs.Store(hangs)
+					one.wait = wait
+				}
+			}
+		}
+	}
+	set(true, 100*time.Millisecond)
+	return func() { set(false, time.Hour) }
 }
 
 func (e *Endpoints) inUse() int {
