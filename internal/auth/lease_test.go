@@ -416,7 +416,10 @@ func TestObserver(t *testing.T) {
 		_, _ = how(r, t.Context(), podsOf(alice.Caller, "c")), how(r, t.Context(), podsOf(alice.Caller, "d"))
 		left, leave := context.WithCancel(t.Context())
 		leave()
+		answer := make(chan struct{})
+		j.set(func() { j.wait = answer }) // which does not come before he has left
 		_ = how(r, left, podsOf(person("bob"), "a"))
+		close(answer)
 		synctest.Wait()
 		want := map[string]int{
 			"allowed": 1, "allowed_cached": 1, "not_reviewed": 1, "denied": 1, "denied_cached": 1, "unavailable": 1, "busy": 1, "left": 1,

@@ -264,19 +264,21 @@ func TestReviewsTryAgain(t *testing.T) {
 }
 
 func TestDenialHasItsReason(t *testing.T) {
-	j := newJudge()
-	j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
-	r := NewReviews(ReviewsConfig{Upstream: j})
-	for range 2 { // the second time it is a kept one
-		_, err := r.Authorize(t.Context(), podsOf(person("alice"), "a"))
-		var denied *DeniedError
-		if !errors.As(err, &denied) || denied.Reason != "says the judge" {
-			t.Errorf("%v", err)
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudge()
+		j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
+		r := NewReviews(ReviewsConfig{Upstream: j})
+		for range 2 { // the second time it is a kept one
+			_, err := r.Authorize(t.Context(), podsOf(person("alice"), "a"))
+			var denied *DeniedError
+			if !errors.As(err, &denied) || denied.Reason != "says the judge" {
+				t.Errorf("%v", err)
+			}
 		}
-	}
-	if n := j.total(); n != 1 {
-		t.Errorf("%d reviews", n)
-	}
+		if n := j.total(); n != 1 {
+			t.Errorf("%d reviews", n)
+		}
+	})
 }
 
 // Who needs no review, and who does.
@@ -484,35 +486,37 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 
 // However fast one may ask, its share of what is kept is a twentieth.
 func TestShareOfVerdicts(t *testing.T) {
-	r := NewReviews(ReviewsConfig{Upstream: newJudge()})
-	keep := func(who *Caller, i int) { allow(r, podsOf(who, fmt.Sprint(i))) }
-	alice := person("alice")
-	for i := range 100 {
-		keep(alice, i)
-	}
-	for i := range 10_000 {
-		keep(person("mallory"), i)
-	}
-	if n := len(r.verdicts.byHash); n != maxVerdictsShare+100 {
-		t.Errorf("%d are kept", n)
-	}
-	for i := range 100 {
-		a := podsOf(alice, fmt.Sprint(i))
-		if _, ok := r.known(newQuestion(a, a.key())); !ok {
-			t.Fatalf("%d was pushed out", i)
+	synctest.Test(t, func(t *testing.T) {
+		r := NewReviews(ReviewsConfig{Upstream: newJudge()})
+		keep := func(who *Caller, i int) { allow(r, podsOf(who, fmt.Sprint(i))) }
+		alice := person("alice")
+		for i := range 100 {
+			keep(alice, i)
 		}
-	}
-	for i := range maxVerdicts / 1000 * 2 {
-		for k := range 1000 {
-			keep(person(fmt.Sprint(i)), k)
+		for i := range 10_000 {
+			keep(person("mallory"), i)
 		}
-		if n := len(r.verdicts.byHash); n > maxVerdicts {
-			t.Fatalf("%d are kept", n)
+		if n := len(r.verdicts.byHash); n != maxVerdictsShare+100 {
+			t.Errorf("%d are kept", n)
 		}
-	}
-	if len(r.people) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-		t.Errorf("%d identities, %d in line, %d kept", len(r.people), r.verdicts.all.Len(), len(r.verdicts.byHash))
-	}
+		for i := range 100 {
+			a := podsOf(alice, fmt.Sprint(i))
+			if _, ok := r.known(newQuestion(a, a.key())); !ok {
+				t.Fatalf("%d was pushed out", i)
+			}
+		}
+		for i := range maxVerdicts / 1000 * 2 {
+			for k := range 1000 {
+				keep(person(fmt.Sprint(i)), k)
+			}
+			if n := len(r.verdicts.byHash); n > maxVerdicts {
+				t.Fatalf("%d are kept", n)
+			}
+		}
+		if len(r.people) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
+			t.Errorf("%d identities, %d in line, %d kept", len(r.people), r.verdicts.all.Len(), len(r.verdicts.byHash))
+		}
+	})
 }
 
 func TestTotalRate(t *testing.T) {

@@ -134,12 +134,14 @@ func TestTokensAreKept(t *testing.T) {
 
 // The same caller is shared by all requests of a token.
 func TestTokenCallersAreShared(t *testing.T) {
-	a := tokensOnly(knows(map[string]string{"good": "alice"}), nil)
-	one, _ := a.Authenticate(withToken(request(), "good"))
-	two, _ := a.Authenticate(withToken(request(), "good"))
-	if one == nil || one != two {
-		t.Errorf("%p and %p", one, two)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		a := tokensOnly(knows(map[string]string{"good": "alice"}), nil)
+		one, _ := a.Authenticate(withToken(request(), "good"))
+		two, _ := a.Authenticate(withToken(request(), "good"))
+		if one == nil || one != two {
+			t.Errorf("%p and %p", one, two)
+		}
+	})
 }
 
 // An upstream that cannot be asked is not an answer about the token, and nothing is kept of it.
@@ -195,16 +197,18 @@ func TestAnswersThatProveNobody(t *testing.T) {
 		"nobody":              `{"authenticated":true}`,
 		"nobody, with groups": `{"authenticated":true,"user":{"groups":["system:masters"]}}`,
 	} {
-		u := knows(nil)
-		u.answers(201, `{"kind":"TokenReview","status":`+status+`}`)
-		a := tokensOnly(u, nil)
-		for range 20 {
-			caller, err := a.Authenticate(withToken(request(), "t"))
-			expect(t, name, "401", caller, err)
-		}
-		if n := u.asked.Load(); n != 1 {
-			t.Errorf("%s: %d reviews", name, n)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			u := knows(nil)
+			u.answers(201, `{"kind":"TokenReview","status":`+status+`}`)
+			a := tokensOnly(u, nil)
+			for range 20 {
+				caller, err := a.Authenticate(withToken(request(), "t"))
+				expect(t, name, "401", caller, err)
+			}
+			if n := u.asked.Load(); n != 1 {
+				t.Errorf("%s: %d reviews", name, n)
+			}
+		})
 	}
 }
 
