@@ -178,36 +178,38 @@ func hostile(c *Clients, requests int) {
 
 // TestHostileTexts: who makes up texts takes no memory, hides nobody, and is found.
 func TestHostileTexts(t *testing.T) {
-	c := NewClients(nil)
-	for range 50 {
-		c.Done(event("amy", "kubectl", 1000))
-	}
-	hostile(c, 5_000) // what there is to be filled is full
-	before := heap()
-	hostile(c, 30_000)
-	if grown := int64(heap()) - int64(before); grown > 2<<20 {
-		t.Errorf("%d bytes more", grown)
-	}
-	top := c.Top(Bytes, time.Minute, 1000)
-	first := top.Clients[0]
-	if first.User != "mallory" || first.UserAgent != Others || first.Selector != Others || first.Resource != Others || first.Estimate < top.Total/2 {
-		t.Errorf("the first is %+v of %d", first, top.Total)
-	}
-	found := false
-	for _, client := range top.Clients {
-		found = found || client.User == "amy" && client.Estimate >= 50_000
-		text := fmt.Sprintf("%+v", client.Key)
-		if len(text) > 2000 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
-			t.Errorf("%.200q", text)
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClients(nil)
+		for range 50 {
+			c.Done(event("amy", "kubectl", 1000))
 		}
-	}
-	if !found {
-		t.Error("others are not found any more")
-	}
-	var text strings.Builder
-	if err := top.WriteText(&text); err != nil || len(text.String()) > 1<<20 {
-		t.Errorf("%d bytes of text, %v", text.Len(), err)
-	}
+		hostile(c, 5_000) // what there is to be filled is full
+		before := heap()
+		hostile(c, 30_000)
+		if grown := int64(heap()) - int64(before); grown > 2<<20 {
+			t.Errorf("%d bytes more", grown)
+		}
+		top := c.Top(Bytes, time.Minute, 1000)
+		first := top.Clients[0]
+		if first.User != "mallory" || first.UserAgent != Others || first.Selector != Others || first.Resource != Others || first.Estimate < top.Total/2 {
+			t.Errorf("the first is %+v of %d", first, top.Total)
+		}
+		found := false
+		for _, client := range top.Clients {
+			found = found || client.User == "amy" && client.Estimate >= 50_000
+			text := fmt.Sprintf("%+v", client.Key)
+			if len(text) > 2000 || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				t.Errorf("%.200q", text)
+			}
+		}
+		if !found {
+			t.Error("others are not found any more")
+		}
+		var text strings.Builder
+		if err := top.WriteText(&text); err != nil || len(text.String()) > 1<<20 {
+			t.Errorf("%d bytes of text, %v", text.Len(), err)
+		}
+	})
 }
 
 // TestManyUsers: users cannot be made up, and may be many; memory has a bound all the same.

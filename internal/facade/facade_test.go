@@ -1,13 +1,16 @@
 package facade
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,9 +107,7 @@ func TestServe(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	if err := goleak.Find(before); err != nil {
-		t.Error(err)
-	}
+	testkit.Eventually(t, time.Minute, "nothing is left", func() error { return goleak.Find(before) })
 }
 
 // TestServeDrains: what is under way at the end finishes, after readiness has said no and before Serve returns.
@@ -244,16 +245,31 @@ func TestAbort(t *testing.T) {
 	if err := f.Abort(); err != nil {
 		t.Error(err)
 	}
-	testkit.Eventually(t, time.Minute, "nobody listens", func() error {
-		taken, err := net.Listen("tcp", listener.Addr().String())
-		if err == nil {
-			err = taken.Close()
-		}
-		return err
-	})
+	own := f.pair.now.Load().Certificate[0]
+	testkit.Eventually(t, time.Minute, "nobody listens", func() error { return refuses(t, listener.Addr().String(), own) })
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
+}
+
+// refuses tells why connections to an address are not refused. A port that nobody has may be another test's soon, who
+// has another certificate.
+func refuses(t *testing.T, address string, own []byte) error {
+	t.Helper()
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(within, "tcp", address) //nolint:gosec // the test's own server
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if bytes.Equal(conn.(*tls.Conn).ConnectionState().PeerCertificates[0].Raw, own) {
+		return errors.New("the facade answers")
+	}
+	return nil
 }
 
 func TestListenRefuses(t *testing.T) {

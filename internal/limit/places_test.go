@@ -25,7 +25,8 @@ func take(t *testing.T, p *Places, key string, seats int64, wait time.Duration) 
 func TestSeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPlaces(Bounds{Each: 4, All: 6, Queue: 1000})
-		var all, most atomic.Int64
+		var mu sync.Mutex // guards all and most
+		var all, most int64
 		var each [3]atomic.Int64
 		var wait sync.WaitGroup
 		for i := range 300 {
@@ -39,17 +40,22 @@ func TestSeatsAreBounded(t *testing.T) {
 				if n := each[key].Add(seats); n > 4 {
 					t.Errorf("%d seats of one key", n)
 				}
-				most.Store(max(most.Load(), all.Add(seats)))
+				mu.Lock()
+				all += seats
+				most = max(most, all)
+				mu.Unlock()
 				<-time.After(time.Second)
 				each[key].Add(-seats)
-				all.Add(-seats)
+				mu.Lock()
+				all -= seats
+				mu.Unlock()
 				leave()
 				leave() // which gives back nothing
 			})
 		}
 		wait.Wait()
-		if most.Load() != 6 {
-			t.Errorf("%d seats were taken at a time", most.Load())
+		if most != 6 {
+			t.Errorf("%d seats were taken at a time", most)
 		}
 		if len(p.lines) != 0 {
 			t.Errorf("%d keys are remembered", len(p.lines))

@@ -3,6 +3,7 @@ package observe
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -52,22 +53,26 @@ func (f *follower) Lagging(*Event, Lag)   { f.told++ }
 
 // What bytes took to make is what is left of the time when the client's part is taken off.
 func TestEncoded(t *testing.T) {
-	var e Event
-	e.Waits[Writing] = 3 * time.Second
-	e.Encoded(time.Now().Add(-time.Hour), time.Second)
-	if got := e.Waits[Encoding].Round(time.Second); got != time.Hour-2*time.Second {
-		t.Errorf("encoding took %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var e Event
+		e.Waits[Writing] = 3 * time.Second
+		e.Encoded(time.Now().Add(-time.Hour), time.Second)
+		if got := e.Waits[Encoding]; got != time.Hour-2*time.Second {
+			t.Errorf("encoding took %s", got)
+		}
+	})
 }
 
 // A step may be waited for more than once.
 func TestWaited(t *testing.T) {
-	var e Event
-	e.Waited(Proving, time.Now().Add(-time.Hour))
-	e.Waited(Proving, time.Now().Add(-time.Hour))
-	if got := e.Waits[Proving].Round(time.Minute); got != 2*time.Hour {
-		t.Errorf("waited %s", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		var e Event
+		e.Waited(Proving, time.Now().Add(-time.Hour))
+		e.Waited(Proving, time.Now().Add(-time.Hour))
+		if got := e.Waits[Proving]; got != 2*time.Hour {
+			t.Errorf("waited %s", got)
+		}
+	})
 }
 
 // The log names the waits that there were, and is silent above its level.
