@@ -17,6 +17,7 @@ import (
 	pluginlog "k8s.io/apiserver/plugin/pkg/audit/log"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // oracle writes an event as kube-apiserver's log backend does.
@@ -80,8 +81,7 @@ func randomEvent(r *rand.Rand) *observe.Event {
 
 // Lines have the bytes that kube-apiserver's log backend writes for the same event.
 func TestLinesAreKubeAPIServers(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
+	r := settings.Random(t)
 	for range 1000 {
 		e := randomEvent(r)
 		stage := pick(r, auditinternal.StageRequestReceived, auditinternal.StageResponseStarted, auditinternal.StageResponseComplete, auditinternal.StagePanic)
@@ -91,7 +91,7 @@ func TestLinesAreKubeAPIServers(t *testing.T) {
 			for at < min(len(got), len(want)) && got[at] == want[at] {
 				at++
 			}
-			t.Fatalf("seed %d: from byte %d on it is\n%.200s\nwant\n%.200s", seed, at, got[max(at-50, 0):], want[max(at-50, 0):])
+			t.Fatalf("from byte %d on it is\n%.200s\nwant\n%.200s", at, got[max(at-50, 0):], want[max(at-50, 0):])
 		}
 	}
 }
