@@ -28,6 +28,9 @@ type imported struct {
 
 func (s *source) dir() string { return path.Dir(s.path) }
 
+// notOurs are directories that hold no source: testdata, and what npm makes and removes while others test.
+var notOurs = []string{"testdata", "node_modules"}
+
 // readTree parses every Go file below the root. As in Go's own patterns, testdata and directories that begin with a dot
 // or an underscore are no source.
 func readTree(tree fs.FS) ([]*source, error) {
@@ -36,7 +39,7 @@ func readTree(tree fs.FS) ([]*source, error) {
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && name != "." && (entry.Name() == "testdata" || strings.ContainsAny(entry.Name()[:1], "._")):
+		case entry.IsDir() && name != "." && (slices.Contains(notOurs, entry.Name()) || strings.ContainsAny(entry.Name()[:1], "._")):
 			return fs.SkipDir
 		case entry.IsDir() || path.Ext(name) != ".go":
 			return nil
