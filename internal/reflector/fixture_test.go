@@ -209,6 +209,16 @@ func elapse(d time.Duration) {
 	synctest.Wait()
 }
 
+// until lets virtual time pass, step by step, until something holds; a day is too long for it.
+func until(t *testing.T, step time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(24 * time.Hour); !holds(); elapse(step) {
+		if time.Now().After(end) {
+			t.Fatalf("in a day it does not come about that %s", what)
+		}
+	}
+}
+
 // text answers 200 with a body.
 func text(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }

@@ -329,9 +329,10 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				})
 				r.DropWatches()
 				r.Restore(gone) // the fake's own way to have nothing at a version
-				for at, _ := lane.Cache.Position(); uint64(at) < gone; at, _ = lane.Cache.Position() {
-					elapse(time.Millisecond)
-				}
+				until(t, time.Millisecond, "the lane is at the deletions", func() bool {
+					at, _ := lane.Cache.Position()
+					return uint64(at) >= gone
+				})
 				listed := stateOf(t, lane)
 				if listed.Len() != 2 || uint64(listed.RV()) != gone-1 {
 					t.Errorf("readers see %d objects at %d, of which one is gone at %d", listed.Len(), listed.RV(), gone)
@@ -400,9 +401,7 @@ func TestNoFenceBetweenEpochs(t *testing.T) {
 		})
 		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
 		r.DropWatches()
-		for r.Asked(testkit.AskStreaming) < 2 {
-			elapse(10 * time.Millisecond)
-		}
+		until(t, 10*time.Millisecond, "the lane is listed again", func() bool { return r.Asked(testkit.AskStreaming) > 1 })
 		proving := make(chan error, 1)
 		go func() {
 			_, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())

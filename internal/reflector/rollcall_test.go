@@ -190,9 +190,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
 		r.Script(testkit.AskFence, text(""))
 		r.DropWatches()
-		for r.Asked(testkit.AskStreaming) < 2 {
-			elapse(10 * time.Millisecond)
-		}
+		until(t, 10*time.Millisecond, "the lane is listed again", func() bool { return r.Asked(testkit.AskStreaming) > 1 })
 		r.Elsewhere()
 		shown := cache.RV(0)
 		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {

@@ -66,15 +66,11 @@ func TestAuditMendsObjectsBesideColumns(t *testing.T) {
 			t.Fatalf("listed again %d times for columns, %v", mended, r.kinds())
 		}
 		// Pages have both from now on; no list for columns is due soon.
-		for r.audits.mended.Load() == mended {
-			elapse(time.Second)
-		}
+		until(t, time.Second, "the lane is listed again for columns", func() bool { return r.audits.mended.Load() > mended })
 		elapse(time.Minute)
 		mended = r.audits.mended.Load()
 		r.lyingPages("value", "valve")
-		for len(r.kinds()) == 0 {
-			elapse(time.Second)
-		}
+		until(t, time.Second, "objects differ", func() bool { return len(r.kinds()) > 0 })
 		if n := r.audits.mended.Load() - mended; n != 1 || !r.lane(t).Found().Mended {
 			t.Errorf("listed again %d times for objects, %+v", n, r.lane(t).Found())
 		}
@@ -86,15 +82,13 @@ func TestAuditMendsObjectsBesideColumns(t *testing.T) {
 func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages("value", "valve")
-		for r.results()[pageDoubtful] == 0 {
-			elapse(time.Second)
-		}
+		r.untilResult(t, pageDoubtful, 1)
 		r.lyingPages(`"name":"Name"`, `"name":"Heading"`)
-		elapse(auditConfirm + time.Second)
+		until(t, time.Second, "the page is looked at again", func() bool { return len(r.results()) > 1 || r.results()[pageDoubtful] > 1 })
 		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 0 {
 			t.Errorf("%v", got)
 		}
-		elapse(auditConfirm)
+		r.untilResult(t, pageDifferent, 1)
 		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 1 || r.audits.mended.Load() != 1 {
 			t.Errorf("%v, listed again %d times", got, r.audits.mended.Load())
 		}

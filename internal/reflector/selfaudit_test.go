@@ -49,6 +49,13 @@ func (r *rig) untilMended(t *testing.T) {
 	}
 }
 
+// untilResult lets virtual time pass until so many pages had a result. A page whose turn comes in the second after a
+// watch was opened, when the lane has not heard the upstream yet, has it a minute later.
+func (r *rig) untilResult(t *testing.T, result string, pages int) {
+	t.Helper()
+	until(t, time.Second, fmt.Sprint(pages, " pages are ", result), func() bool { return r.results()[result] >= pages })
+}
+
 // compared is how many objects were looked at.
 func (r *rig) compared() int {
 	r.audits.Lock()
@@ -153,12 +160,10 @@ func TestAuditMendsOnce(t *testing.T) {
 func TestAuditForgetsWhatPasses(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lying("value", "valve")
-		for r.results()[pageDoubtful] == 0 {
-			elapse(time.Second)
-		}
+		r.untilResult(t, pageDoubtful, 1)
 		r.Script(testkit.AskList, nil)
-		elapse(time.Minute)
-		if got := r.results(); got[pageSame] != 1 || got[pageDifferent] != 0 || r.relisted.Load() != 0 {
+		r.untilResult(t, pageSame, 1)
+		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 0 || r.relisted.Load() != 0 {
 			t.Errorf("%v", got)
 		}
 	})
@@ -220,9 +225,10 @@ func (r *rig) lyingPages(text, instead string) {
 func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages("value", "valve")
-		for found := r.lane(t).Found(); found == nil || found.Mended; found = r.lane(t).Found() {
-			elapse(time.Second)
-		}
+		until(t, time.Second, "the lane is not listed again for what differs", func() bool {
+			found := r.lane(t).Found()
+			return found != nil && !found.Mended
+		})
 		if n := r.lane(t).Differing(); n != 20 {
 			t.Errorf("%d objects differ", n)
 		}
