@@ -19,16 +19,19 @@ func (q Question) Watches() bool {
 }
 
 const (
-	// streamTries is how often two streams may differ because the cluster moved while they were open.
+	// streamTries is how often two streams may differ while kube-apiserver's is the same as the time before: one of them
+	// may have been late.
 	streamTries = 5
-	// chanceTries is how often they may when kube-apiserver leaves it to chance what it says.
+	// chanceTries is how often they may when kube-apiserver leaves it to chance what it says, or contradicts itself
+	// because the cluster moves.
 	chanceTries = 20
 )
 
 // StreamDifference asks both at once for a watch that ends by itself, and returns the difference of what they told.
 // Bookmarks that a timer sends are left out.
 func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string, err error) {
-	for try := 1; ; try++ {
+	var before *Recording
+	for try, settled := 1, 1; ; try++ {
 		var want *Recording
 		var wantErr error
 		var asking sync.WaitGroup
@@ -41,11 +44,16 @@ func (o *Oracle) StreamDifference(ctx context.Context, q Question) (diff string,
 		if err := errors.Join(wantErr, gotErr); err != nil {
 			return "", err
 		}
-		diff = DiffRecordings(want.Through(math.MaxUint64), got.Through(math.MaxUint64))
+		told := want.Through(math.MaxUint64)
+		diff = DiffRecordings(told, got.Through(math.MaxUint64))
 		if diff != "" && o.Excused != nil && o.Excused(q, want.answer(), got.answer()) {
 			diff = ""
 		}
-		if diff == "" || try >= chanceTries || try >= streamTries && !leftToChance(want, got) {
+		if before != nil && DiffRecordings(before, told) == "" {
+			settled++
+		}
+		before = told
+		if diff == "" || try >= chanceTries || settled >= streamTries && !leftToChance(want, got) {
 			return diff, nil
 		}
 	}
