@@ -49,8 +49,11 @@ func cutMessage(from *bufio.Reader) ([]byte, error) {
 	}
 	message := make([]byte, binary.BigEndian.Uint32(length[:]))
 	n, err := io.ReadFull(from, message)
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, io.ErrUnexpectedEOF
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, err // whoever closed the watch did so in the midst of a frame
 	}
 	return message[:n], err
 }

@@ -14,8 +14,9 @@ import (
 
 var (
 	anyRV = regexp.MustCompile(`"resourceVersion":"\d+"`)
-	// youngAge is the age of an object that a test has just made: the second may turn between two renderings.
-	youngAge = regexp.MustCompile(`"\d{1,2}s"`)
+	// youngAge is the age of an object that a test has just made, or a fixture: the second may turn between two
+	// renderings.
+	youngAge = regexp.MustCompile(`"(?:\d{1,3}s|[2-9]m(?:\d{1,2}s)?)"`)
 	// columnsAgain: kube-apiserver repeats the columns of a Table in a watch when the event before was encoded for
 	// another watch too; alone, it sends them once.
 	columnsAgain = regexp.MustCompile(`"columnDefinitions":\[.*?\],"rows":`)
