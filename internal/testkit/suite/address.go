@@ -1,49 +1,55 @@
 package suite
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net"
-	"os"
-	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 )
 
-// The ports of free addresses lie behind those that the devcluster hands out, and below those from which Linux takes
-// the ports of connections and of who asks for any.
+// The ports that tests choose themselves. Who asks for any is given one from 32768 upwards, and a devcluster takes one
+// below 30000, so that nobody comes to have one of these by chance.
 const (
-	firstPort = 30000
-	ports     = 2700
+	firstPort = 30_000
+	portCount = 2768
 )
 
-// FreeAddress is one, host and port, that nobody listens on, and that no other test gets until this one ends, in
-// whatever process: a file is locked for it, which the kernel lets go when the process dies.
+// FreeAddress is one, host and port, that nobody listens on, and that nobody else takes before the test ends, whether
+// the test listens there at the moment or not.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("listfacade-suite-ports-%d", os.Getuid()))
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for range 100 {
-		port := strconv.Itoa(firstPort + rand.IntN(ports))
-		lock, err := os.OpenFile(filepath.Join(dir, port), os.O_CREATE|os.O_RDWR, 0o600)
+	for range portCount {
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(portCount)))
+		// Who has the port of UDP has the one of TCP, among the tests of all packages.
+		claim, err := net.ListenPacket("udp", address)
 		if err != nil {
+			continue
+		}
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			_ = claim.Close()
+			continue
+		}
+		t.Cleanup(func() { _ = claim.Close() })
+		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		address := net.JoinHostPort("127.0.0.1", port)
-		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil && isFree(address) {
-			t.Cleanup(func() { _ = lock.Close() })
-			return address
-		}
-		_ = lock.Close()
+		return address
 	}
-	t.Fatal("there is no free port")
+	t.Fatal("no port is free")
 	return ""
 }
 
-func isFree(address string) bool {
-	listener, err := net.Listen("tcp", address)
-	return err == nil && listener.Close() == nil
+// FreePort is the port of a FreeAddress.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	_, text, err := net.SplitHostPort(FreeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
 }

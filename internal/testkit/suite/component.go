@@ -19,8 +19,8 @@ const (
 	Scheduler         = "kube-scheduler"
 )
 
-// ControlWithin bounds what controllers do.
-const ControlWithin = 2 * time.Minute
+// ControlWithin bounds what controllers do, who try again at growing distances.
+const ControlWithin = 5 * time.Minute
 
 // StopComponents stops a cluster's own, for others to take their place.
 func StopComponents(t testing.TB, own *testkit.Cluster) {

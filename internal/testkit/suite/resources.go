@@ -9,7 +9,7 @@ import (
 )
 
 // Within bounds every wait for something that takes milliseconds on an idle machine.
-const Within = 30 * time.Second
+const Within = time.Minute
 
 // The resources that suites write. Gadgets are custom ones, which Fixture.DefineGadgets makes.
 var (
