@@ -15,14 +15,14 @@ import (
 type door struct {
 	address, to string
 
-	mu       sync.Mutex // guards the rest
-	listener net.Listener
+	mu       sync.Mutex   // guards the rest
+	listener net.Listener // nil while it is shut
 	inside   map[net.Conn]bool
 }
 
 func newDoor(t *testing.T, to string) *door {
 	t.Helper()
-	d := &door{address: "127.0.0.1:0", to: to, inside: map[net.Conn]bool{}}
+	d := &door{address: suite.FreeAddress(t), to: to, inside: map[net.Conn]bool{}}
 	d.open(t)
 	t.Cleanup(d.shut)
 	return d
@@ -37,7 +37,7 @@ func (d *door) open(t *testing.T) {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.listener, d.address = listener, listener.Addr().String()
+		d.listener = listener
 		go d.serve(listener)
 		return nil
 	})
@@ -47,7 +47,10 @@ func (d *door) open(t *testing.T) {
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_ = d.listener.Close()
+	if d.listener != nil {
+		_ = d.listener.Close()
+	}
+	d.listener = nil
 	for conn := range d.inside {
 		_ = conn.Close()
 	}
@@ -59,18 +62,20 @@ func (d *door) serve(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		go d.pass(conn)
+		go d.pass(listener, conn)
 	}
 }
 
-func (d *door) pass(conn net.Conn) {
+func (d *door) pass(by net.Listener, conn net.Conn) {
 	behind, err := net.Dial("tcp", d.to)
 	if err != nil {
 		_ = conn.Close()
 		return
 	}
-	d.keep(conn, behind)
 	defer d.leave(conn, behind)
+	if !d.keep(by, conn, behind) {
+		return
+	}
 	go func() {
 		_, _ = io.Copy(behind, conn)
 		_ = behind.Close()
@@ -78,12 +83,17 @@ func (d *door) pass(conn net.Conn) {
 	_, _ = io.Copy(conn, behind)
 }
 
-func (d *door) keep(both ...net.Conn) {
+// keep remembers who is inside, unless the door that let him in has been shut since.
+func (d *door) keep(by net.Listener, both ...net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.listener != by {
+		return false
+	}
 	for _, conn := range both {
 		d.inside[conn] = true
 	}
+	return true
 }
 
 func (d *door) leave(both ...net.Conn) {

@@ -225,7 +225,7 @@ func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 // recovers waits until newcomers of all kinds are answered as before.
 func (w *ward) recovers(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, 10*time.Second, "everybody is answered", func() error {
+	testkit.Eventually(t, suite.Within, "everybody is answered", func() error {
 		return errors.Join(
 			wants(w.newcomer(t).MustAsk(t, w.anew()).Code, http.StatusOK), wants(w.certified.Facade.MustAsk(t, w.anew()).Code, http.StatusOK),
 			wants(w.stranger.Facade.MustAsk(t, w.anew()).Code, http.StatusForbidden),

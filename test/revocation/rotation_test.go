@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -114,10 +115,13 @@ func Test38Rotation(t *testing.T) {
 		}
 		return err
 	})
+	testkit.Eventually(t, suite.Within, "there were visits all the time, and some more", func() error {
+		if n := visits(); n < 10 {
+			return fmt.Errorf("%d visits", n)
+		}
+		return nil
+	})
 	stop()
-	if visits() < 10 {
-		t.Errorf("visited %d times", visits())
-	}
 
 	r.put(t, r.clientCA, after.CertData())
 	r.answered(t, run.URL, old, http.StatusUnauthorized)
@@ -136,16 +140,17 @@ func Test38Rotation(t *testing.T) {
 }
 
 // keepVisiting visits again and again, and takes every visit that is not answered for a fault.
-func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) (stop func(), visits func() int) {
+func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) (stop func(), visits func() int64) {
 	t.Helper()
-	over, ended, count := make(chan struct{}), make(chan struct{}), 0
+	over, ended := make(chan struct{}), make(chan struct{})
+	var count atomic.Int64
 	go func() {
 		defer close(ended)
 		for {
 			if code, _, err := r.visit(url, &pair); err != nil || code != http.StatusOK {
-				t.Errorf("visit %d: %d, %v", count, code, err)
+				t.Errorf("visit %d: %d, %v", count.Load(), code, err)
 			}
-			count++
+			count.Add(1)
 			select {
 			case <-over:
 				return
@@ -153,5 +158,5 @@ func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) 
 			}
 		}
 	}()
-	return sync.OnceFunc(func() { close(over); <-ended }), func() int { return count }
+	return sync.OnceFunc(func() { close(over); <-ended }), count.Load
 }

@@ -110,13 +110,21 @@ func (x *watched) losses(t *testing.T) int {
 
 // loses takes a right away, waits until the facade has heard of it, changes the object to what may not be told, and
 // waits for the end. Which of two changes is heard of first, of rights and of objects, nobody promises: two watches
-// tell.
+// tell. Others lose rights, too, as those do whose namespace has just been deleted: so the facade's verdict on a list
+// has to be gone as well, which it believes until it hears.
 func (x *watched) loses(t *testing.T, take func()) {
 	t.Helper()
+	lists := func(code int) error {
+		return wants(x.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(x.way.gvr, x.place.Namespace)}).Code, code)
+	}
 	before := x.losses(t)
+	testkit.Eventually(t, suite.Within, "there is a right to lose", func() error { return lists(http.StatusOK) })
 	take()
 	gone := time.Now()
 	testkit.Eventually(t, suite.Within, "the facade has heard that the right is gone", func() error {
+		if err := lists(http.StatusForbidden); err != nil {
+			return err
+		}
 		if x.losses(t) == before {
 			return errors.New("it has not")
 		}
