@@ -102,14 +102,15 @@ func TestWatchTimeouts(t *testing.T) {
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
 	suite.Reach(t, o, path, s.Put(t, suite.ConfigMaps, "mark", "", "1")) // the facade's window begins here
 	start := s.Put(t, suite.ConfigMaps, "a", "t=a", "1")
-	suite.Reach(t, o, path, start)
+	// Not selected, so that only a bookmark can tell of it, and there before any comes, however late that is.
+	other := s.Put(t, suite.ConfigMaps, "b", "t=b", "1")
+	suite.Reach(t, o, path, other)
 	pairs := map[int]suite.Pair{}
 	opened := time.Now()
 	for seconds := 1; seconds <= 4; seconds++ {
 		pairs[seconds] = suite.WatchBoth(t, o, testkit.Question{Path: fmt.Sprintf(
 			"%s?watch=1&allowWatchBookmarks=true&labelSelector=t%%3Da&resourceVersion=%d&timeoutSeconds=%d", path, start, seconds)})
 	}
-	other := s.Put(t, suite.ConfigMaps, "b", "t=b", "1") // not selected: only a bookmark can tell of it
 	for seconds, p := range pairs {
 		for server, r := range map[string]*testkit.Recorder{"upstream": p.Upstream, "facade": p.Facade} {
 			rec := r.Ended(t, suite.Within)
@@ -171,7 +172,7 @@ func TestWatchOfEvents(t *testing.T) {
 	suite.Reach(t, o, path, rv)
 	var pairs []suite.Pair
 	for _, start := range []string{"", fmt.Sprintf("&resourceVersion=%d", rv)} {
-		pairs = append(pairs, suite.WatchBoth(t, o, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=4" + start}))
+		pairs = append(pairs, suite.WatchBoth(t, o, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=10" + start}))
 	}
 	event("second")
 	s.Remove(t, suite.Events, "first")

@@ -154,12 +154,14 @@ func TestProtobufWatchEnds(t *testing.T) {
 	s := suite.NewFixture(t, suite.Cluster(t))
 	o := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t)))
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
-	suite.Reach(t, o, path, s.Put(t, suite.ConfigMaps, "a", "", "1"))
+	now := s.Put(t, suite.ConfigMaps, "a", "", "1")
+	suite.Reach(t, o, path, now)
+	suite.ReachIn(t, o, path, acceptProtobuf, now) // what is over in time does not wait for the cache
 	var group errgroup.Group
 	for name, query := range map[string]string{
 		"too large": "&resourceVersion=999999999&sendInitialEvents=true&resourceVersionMatch=NotOlderThan",
 		"no number": "&resourceVersion=abc", "initial without match": "&sendInitialEvents=true", "no selector": "&labelSelector=a%3D%3D%3Db",
-		"no field": "&fieldSelector=spec.color%3Dred", "over": "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&timeoutSeconds=-1", "in time": "&resourceVersion=0&timeoutSeconds=1",
+		"no field": "&fieldSelector=spec.color%3Dred", "over": "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&timeoutSeconds=-1", "in time": "&resourceVersion=0&timeoutSeconds=3",
 	} {
 		for form, accept := range protobufForms {
 			group.Go(func() error {

@@ -118,7 +118,7 @@ func (s *slot) cached(gvr schema.GroupVersionResource, version uint64) error {
 }
 
 // patience is how long a watch may take for what it has to tell; then what it told is compared.
-const patience = 15 * time.Second
+const patience = suite.Within
 
 // end compares everything that was watched. With an act that ends all watches, that is done before, and ends are
 // compared, too.
