@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"testing"
 	"time"
@@ -44,15 +43,8 @@ type fleet struct {
 // newFleet opens a facade at an address of its own.
 func newFleet(t *testing.T, own *testkit.Cluster) *fleet {
 	t.Helper()
-	f := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), log: newRequestLog()}
+	f := &fleet{Fixture: suite.NewFixture(t, own), cluster: own, certs: t.TempDir(), port: suite.FreePort(t), log: newRequestLog()}
 	f.open(t, f.facade(t))
-	address, err := url.Parse(f.run.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.port, err = strconv.Atoi(address.Port()); err != nil {
-		t.Fatal(err)
-	}
 	return f
 }
 

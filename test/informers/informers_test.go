@@ -1,6 +1,7 @@
 package informers
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -60,9 +62,12 @@ func (f *fleet) followGap(t *testing.T) {
 	if told := f.log.told(http.StatusGone); len(told) > 0 {
 		t.Errorf("a gap was bridged, and these were told 410: %v", told)
 	}
-	if bridged, others := f.run.Gaps(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
-		t.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
-	}
+	testkit.Eventually(t, suite.Within, "a gap was bridged, and the log says so", func() error {
+		if bridged, others := f.run.Gaps(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
+			return fmt.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
+		}
+		return nil
+	})
 }
 
 // surviveLostWindow does the same where gaps are not bridged: the facade has to tell every watch 410.
@@ -72,10 +77,20 @@ func (f *fleet) surviveLostWindow(t *testing.T) {
 	f.loseWindow(t)
 	f.agree(t)
 	for _, s := range f.informers {
-		if f.log.told(http.StatusGone)[s.agent] == before[s.agent] {
-			t.Errorf("%s was not told that its version is too old", s.name)
-		}
+		f.wasTold(t, s, http.StatusGone, before[s.agent])
 	}
+}
+
+// wasTold holds that a client was answered with a code more often than before. An answer is noted when it has ended,
+// which may be after the client has acted on it.
+func (f *fleet) wasTold(t *testing.T, s *informer, code, before int) {
+	t.Helper()
+	testkit.Eventually(t, suite.Within, fmt.Sprintf("%s is told %d", s.name, code), func() error {
+		if f.log.told(code)[s.agent] <= before {
+			return errors.New("it was not")
+		}
+		return nil
+	})
 }
 
 // loseWindow makes the upstream forget what the facade has not heard yet, and goes on with changes.
@@ -118,7 +133,13 @@ func (f *fleet) surviveRestart(t *testing.T) {
 func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	proxy := newFreezingProxy(t, f.Config)
 	lagging := suite.LaunchFacade(t, proxy.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.MaxStaleness = 0 })
-	f.version(t, lagging) // it has the ConfigMaps now
+	f.version(t, lagging)
+	testkit.Eventually(t, suite.Within, "it has the ConfigMaps", func() error {
+		if synced := syncedLanes(lagging, suite.ConfigMaps); synced < 2 {
+			return fmt.Errorf("in %d encodings", synced)
+		}
+		return nil
+	})
 	proxy.freeze()
 	mark := f.Put(t, suite.ConfigMaps, "mark", "", "")
 	f.change(t)
@@ -131,15 +152,24 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	f.agree(t)
 	f.change(t)
 	f.agree(t)
-	tooLarge := f.log.told(http.StatusGatewayTimeout)
 	for _, s := range f.informers {
-		if s.relistsAtVersion && tooLarge[s.agent] == 0 {
-			t.Errorf("%s was not told that the facade is behind it", s.name)
+		if s.relistsAtVersion {
+			f.wasTold(t, s, http.StatusGatewayTimeout, 0)
 		}
 	}
 	if now := f.version(t, lagging); now >= mark {
 		t.Errorf("the lagging replica is at %d, and was to stay below %d", now, mark)
 	}
+}
+
+// syncedLanes is how many lanes of a resource, one for each encoding, are filled.
+func syncedLanes(run *suite.Facade, gvr schema.GroupVersionResource) (synced int) {
+	for _, lane := range run.Lanes() {
+		if lane.Group == gvr.Group && lane.Resource == gvr.Resource && lane.Synced {
+			synced++
+		}
+	}
+	return synced
 }
 
 // version is how far a facade is with the ConfigMaps, of which it has a lane in each encoding from then on.
