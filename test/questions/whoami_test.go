@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -100,7 +99,7 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	ended := make(chan struct{})
 	go func() { authenticator.Run(ctx); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended })
-	testkit.Eventually(t, 10*time.Second, "what is trusted is known, and that the anonymous are let in", func() error {
+	testkit.Eventually(t, suite.Within, "what is trusted is known, and that the anonymous are let in", func() error {
 		if trust.Hints() == nil {
 			return errors.New("no authority is known")
 		}
