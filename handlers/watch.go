@@ -192,12 +192,14 @@ func (s *watchStream) close() {
 	}
 }
 
-// runLeased runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why.
+// runLeased runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why. So it
+// does when the watch is over while nobody knows whether the right is gone.
 func (s *watchStream) runLeased(ctx context.Context, sink frameSink) error {
-	if err := s.run(ctx, sink); !errors.Is(err, auth.ErrRevoked) {
-		return err
+	err := s.run(ctx, sink)
+	if over := ctx.Err(); errors.Is(err, auth.ErrRevoked) || over != nil && errors.Is(err, over) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // run sends what there is, then waits for more. A burst goes out in one write.
