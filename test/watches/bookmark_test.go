@@ -105,27 +105,42 @@ func TestWatchTimeouts(t *testing.T) {
 	// Not selected, so that only a bookmark can tell of it, and there before any comes, however late that is.
 	other := s.Put(t, suite.ConfigMaps, "b", "t=b", "1")
 	suite.Reach(t, o, path, other)
-	pairs := map[int]suite.Pair{}
-	opened := time.Now()
 	for seconds := 1; seconds <= 4; seconds++ {
-		pairs[seconds] = suite.WatchBoth(t, o, testkit.Question{Path: fmt.Sprintf(
-			"%s?watch=1&allowWatchBookmarks=true&labelSelector=t%%3Da&resourceVersion=%d&timeoutSeconds=%d", path, start, seconds)})
+		t.Run(fmt.Sprint(seconds, " s"), func(t *testing.T) {
+			t.Parallel()
+			question := testkit.Question{Path: fmt.Sprintf(
+				"%s?watch=1&allowWatchBookmarks=true&labelSelector=t%%3Da&resourceVersion=%d&timeoutSeconds=%d", path, start, seconds)}
+			want := seconds > 2
+			// kube-apiserver looks once in up to 1.25 s who is to get a bookmark: on a busy machine that may be too late.
+			for try := 1; ; try++ {
+				opened := time.Now()
+				p := suite.WatchBoth(t, o, question)
+				if told := timesOut(t, p.Facade, opened, seconds).Reached() >= other; told != want {
+					t.Errorf("facade: a bookmark told of the last write: %t, want %t", told, want)
+				}
+				told := timesOut(t, p.Upstream, opened, seconds).Reached() >= other
+				if told == want {
+					return
+				}
+				if told || try == 10 {
+					t.Fatalf("upstream: a bookmark told of the last write: %t, want %t", told, want)
+				}
+			}
+		})
 	}
-	for seconds, p := range pairs {
-		for server, r := range map[string]*testkit.Recorder{"upstream": p.Upstream, "facade": p.Facade} {
-			rec := r.Ended(t, suite.Within)
-			took := time.Since(opened)
-			if rec.Err != nil {
-				t.Errorf("%s: %d s: no clean end: %v", server, seconds, rec.Err)
-			}
-			if early := time.Duration(seconds)*time.Second - took; early > 50*time.Millisecond {
-				t.Errorf("%s: %d s: ended %s too early", server, seconds, early)
-			}
-			if told, want := rec.Reached() >= other, seconds > 2; told != want {
-				t.Errorf("%s: %d s: a bookmark told of the last write: %t, want %t\n%s", server, seconds, told, want, rec)
-			}
-		}
+}
+
+// timesOut is what a watch was told until its time was over.
+func timesOut(t *testing.T, r *testkit.Recorder, opened time.Time, seconds int) *testkit.Recording {
+	t.Helper()
+	rec := r.Ended(t, suite.Within)
+	if rec.Err != nil {
+		t.Errorf("no clean end: %v", rec.Err)
 	}
+	if early := time.Duration(seconds)*time.Second - time.Since(opened); early > 50*time.Millisecond {
+		t.Errorf("ended %s too early", early)
+	}
+	return rec
 }
 
 // TestBookmarkInterval holds the facade's own knob, and that a bookmark never overtakes an event.
