@@ -93,7 +93,8 @@ func (r *road) count(proxy http.Handler) http.Handler {
 }
 
 // roadHeader is on every answer that came over the road, and so on those that the facade passes through.
-const roadHeader = "X-Road"
+// Others than kube-apiserver's own headers are not passed on.
+const roadHeader = "X-Kubernetes-Road"
 
 // gitVersion is how /version names the version.
 var gitVersion = regexp.MustCompile(`"gitVersion": *"[^"]*"`)
