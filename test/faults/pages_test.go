@@ -3,6 +3,7 @@ package faults
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -25,6 +26,7 @@ type past struct {
 // the facade's and kube-apiserver's. No form shows an age.
 func (s *survivors) pasts(t *testing.T) []past {
 	t.Helper()
+	s.fills(t, suite.ConfigMaps, suite.Events) // or what they are asked then may be of before they were filled
 	for i := range 5 {
 		s.writes = append(s.writes, s.Put(t, suite.ConfigMaps, fmt.Sprintf("page%d", i), "t=a", "1"))
 		s.event(t)
@@ -56,6 +58,22 @@ func (s *survivors) pasts(t *testing.T) []past {
 	s.writes = append(s.writes, later)
 	suite.Reach(t, s.oracle, suite.Collection(suite.ConfigMaps, s.Namespace), later)
 	return all
+}
+
+// fills waits until the facade has the resources.
+func (s *survivors) fills(t *testing.T, all ...schema.GroupVersionResource) {
+	t.Helper()
+	for _, gvr := range all {
+		testkit.Eventually(t, suite.Within, gvr.Resource+" are cached", func() error {
+			s.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?resourceVersion=0"})
+			for _, lane := range s.run.Lanes() {
+				if lane.Resource == gvr.Resource && lane.Synced {
+					return nil
+				}
+			}
+			return errors.New("they are not")
+		})
+	}
 }
 
 // event makes one.

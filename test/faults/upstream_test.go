@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -203,20 +201,7 @@ func testCompactedBridged(t *testing.T, s *survivors) {
 // compact takes the window away, and writes.
 func (s *survivors) compact(t *testing.T) {
 	t.Helper()
-	// Other resources move on to the very end, so that the restarted server's window begins above the facade's version,
-	// whatever bookmark that comes from.
-	s.Put(t, suite.Gadgets, "g", "", "first")
-	var moving sync.WaitGroup
-	moving.Go(func() {
-		for i := 0; ; i++ {
-			patch := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)
-			if _, err := s.In(suite.Gadgets).Patch(t.Context(), "g", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-				return // it is killed
-			}
-		}
-	})
 	s.do(t, "kill")
-	moving.Wait()
 	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
