@@ -21,8 +21,8 @@ func ConfigureServer(server *http.Server) error {
 //
 //nolint:staticcheck // see above
 func configure(server *http.Server, wrap func(*tls.Conn) net.Conn) error {
-	// The scheduler that it has by itself looks at each stream of the connection to find one that has something to write:
-	// at a hundred watches for one event. This one knows those that have.
+	// The scheduler that it has by itself looks at each stream of the connection to find one that has something to write,
+	// hundreds of watches for one event. This one knows those that have.
 	speaker := &http2.Server{NewWriteScheduler: http2.NewRandomWriteScheduler}
 	if err := http2.ConfigureServer(server, speaker); err != nil {
 		return fmt.Errorf("prepare HTTP/2: %w", err)
