@@ -91,7 +91,10 @@ func testGapBridged(t *testing.T, s *several) {
 	for gvr := range informers {
 		truths[gvr] = s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?watch=1&allowWatchBookmarks=true"})
 		truths[gvr].Until(t, suite.Within, "the model has begun", suite.Begun)
-		watches[gvr] = gapWatches(t, s, gvr, truths[gvr].SoFar().Reached())
+		reached := truths[gvr].SoFar().Reached()
+		s.fills(t, gvr)
+		suite.Reach(t, s.oracle, suite.Collection(gvr, s.Namespace), reached) // who is ahead of the gap cannot be told of it
+		watches[gvr] = gapWatches(t, s, gvr, reached)
 	}
 	listed := counted.count()
 	s.change(t)

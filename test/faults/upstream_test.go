@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -201,7 +203,27 @@ func testCompactedBridged(t *testing.T, s *survivors) {
 // compact takes the window away, and writes.
 func (s *survivors) compact(t *testing.T) {
 	t.Helper()
+	// Other resources move on to the very end, so that the restarted server's window begins above the facade's version,
+	// whatever bookmark that comes from.
+	s.Put(t, suite.Gadgets, "g", "", "first")
+	var moving sync.WaitGroup
+	moves := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(moves) })
+	moving.Go(func() {
+		defer begun()
+		for i := 0; ; i++ {
+			if i == 10 {
+				begun()
+			}
+			patch := fmt.Appendf(nil, `{"spec":{"value":"%d"}}`, i)
+			if _, err := s.In(suite.Gadgets).Patch(t.Context(), "g", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+				return // it is killed
+			}
+		}
+	})
+	<-moves
 	s.do(t, "kill")
+	moving.Wait()
 	if err := s.cluster.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
