@@ -37,6 +37,7 @@ func TestCheckBridged(t *testing.T) {
 		"cut off inside":          {"resourceVersion=10", all[:1], gap, Reliable},
 		"in another order":        {"resourceVersion=10", append([]string{all[1], all[0]}, later...), gap, Ordered},
 		"a bookmark inside":       {"resourceVersion=10", slices.Insert(slices.Clone(whole), 1, mark(12)), gap, Bridged},
+		"nothing, inside":         {"resourceVersion=11", nil, gap, ""},
 		"from the inside":         {"resourceVersion=11", whole, gap, Bridged},
 		"entering as a change":    {"resourceVersion=10", append([]string{frame("MODIFIED", "ns/b", 12, "blue")}, whole[1:]...), gap, Filtered},
 		"no gap at all":           {"resourceVersion=10", whole, Gap{}, Reliable},

@@ -88,7 +88,11 @@ func (s *soak) judge(t *testing.T, world int) {
 			for _, r := range over {
 				watches++
 				events += r.Told()
-				if err := testkit.CheckBridged(r.Recording, model, s.bridged(k)...); err != nil {
+				gaps := s.bridged(k)
+				if passed(r.Recording) {
+					gaps = nil // it was told by kube-apiserver, which knows what was inside
+				}
+				if err := testkit.CheckBridged(r.Recording, model, gaps...); err != nil {
 					t.Errorf("%s: %v", w, err)
 				}
 			}
