@@ -28,8 +28,8 @@ func CheckBridged(r *Recording, m *Model, gaps ...Gap) error {
 	if len(s.events) == 0 && slices.ContainsFunc(gaps, func(g Gap) bool { return g.inside(s.started) }) {
 		return nil // it began before that was known to be inside a gap, and ended with a 410 when it was
 	}
-	begun := slices.ContainsFunc(s.events[s.live:], s.ofGap)
-	for _, g := range gaps {
+	for _, g := range s.gaps {
+		begun := slices.ContainsFunc(s.events[s.live:], func(e Event) bool { return s.goneIn(g, e) })
 		if g.inside(s.reached) || begun && s.reached == g.From {
 			s.reached = g.To // what is not told any more is missing
 		}
@@ -46,9 +46,12 @@ type crossing struct {
 // ofGap tells whether an event says that an object has gone, or left the selector, in a gap. Nobody knows when, so it
 // is told at the version behind which the gap begins, where the object still was.
 func (s *story) ofGap(e Event) bool {
-	return e.Type == Deleted && slices.ContainsFunc(s.gaps, func(g crossing) bool {
-		return e.RV == g.From && (s.form == cellsOnly || s.matches(e.Key, g.before[e.Key]))
-	})
+	return slices.ContainsFunc(s.gaps, func(g crossing) bool { return s.goneIn(g, e) })
+}
+
+// goneIn is ofGap for one gap.
+func (s *story) goneIn(g crossing, e Event) bool {
+	return e.Type == Deleted && e.RV == g.From && (s.form == cellsOnly || s.matches(e.Key, g.before[e.Key]))
 }
 
 // bridged holds what is true of gaps alone.

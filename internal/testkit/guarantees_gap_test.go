@@ -48,3 +48,11 @@ func TestCheckBridged(t *testing.T) {
 		}
 	}
 }
+
+// A watch that has told one gap and ends where the next begins has told nothing of that.
+func TestCheckBridgedEndsBeforeTheNextGap(t *testing.T) {
+	told := recording(fromTen, frame("DELETED", "ns/a", 10, "red"), mark(13))
+	if err := CheckBridged(told, history(t), Gap{From: 10, To: 13}, Gap{From: 13, To: 14}); err != nil {
+		t.Error(err)
+	}
+}
