@@ -63,10 +63,15 @@ func (s *soak) reopen(t *testing.T) {
 	}
 }
 
-// bridged are the gaps in a kind that the facade has bridged.
-func (s *soak) bridged(k *kind) []testkit.Gap {
+// bridged are the gaps in a kind that the facade has bridged in a world. Versions of one mean nothing in another.
+func (s *soak) bridged(k *kind, world int) []testkit.Gap {
 	gaps, _ := s.facade.Gaps(k.GVR)
-	return gaps["json"]
+	all, of := gaps["json"], s.bridgedBefore[k]
+	to := len(all)
+	if world+1 < len(of) {
+		to = of[world+1]
+	}
+	return all[of[world]:to]
 }
 
 // judge holds what clients were told and answered in a world against what happened there. The caller keeps quiet.
@@ -88,12 +93,12 @@ func (s *soak) judge(t *testing.T, world int) {
 			for _, r := range over {
 				watches++
 				events += r.Told()
-				gaps := s.bridged(k)
+				gaps := s.bridged(k, world)
 				if passed(r.Recording) {
 					gaps = nil // it was told by kube-apiserver, which knows what was inside
 				}
 				if err := testkit.CheckBridged(r.Recording, model, gaps...); err != nil {
-					t.Errorf("%s: %v", w, err)
+					t.Errorf("%s, over the gaps %v: %v", w, gaps, err)
 				}
 			}
 		}

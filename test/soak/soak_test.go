@@ -95,13 +95,15 @@ type soak struct {
 	before map[*kind]uint64 // versions that every watcher had reached when the store was set back
 	marks  map[*kind]uint64 // those of the last settling; the test's own
 	backup backup
+
+	bridgedBefore map[*kind][]int // how many gaps were bridged before each world; the test's own
 }
 
 func newSoak(t *testing.T, own *testkit.Cluster, random *rand.Rand) *soak {
 	t.Helper()
 	s := &soak{
 		Fixture: suite.NewFixture(t, own), t: t, cluster: own, random: random, seed: random.Uint64(), began: time.Now(),
-		writers: map[*kind]*writer{}, before: map[*kind]uint64{},
+		writers: map[*kind]*writer{}, before: map[*kind]uint64{}, bridgedBefore: map[*kind][]int{},
 	}
 	s.phase.Store(starting)
 	s.DefineGadgets(t)
@@ -140,6 +142,7 @@ func (s *soak) start(t *testing.T) {
 	running := goleak.IgnoreCurrent()
 	s.facade = suite.LaunchFacade(t, s.road.kubeconfig, func(c *facade.Config) { c.BookmarkInterval = time.Second })
 	s.facade.AwaitReady(t)
+	s.beginWorld()
 	var err error
 	if s.asker, err = testkit.NewAsker(s.facade.Config); err != nil {
 		t.Fatal(err)
