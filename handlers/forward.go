@@ -24,8 +24,20 @@ func (s *Server) orForward(ctx context.Context, out *reply, q *Request, lane *re
 	return s.forward(ctx, out, q, lane)
 }
 
+// again asks the lane once more. Where that has no answer either, the reason is why.
+func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (answered bool, err error) {
+	q.Event.Reason = ""
+	err = s.cache(ctx, out, q, lane)
+	var forward *forwardError
+	if !errors.As(err, &forward) {
+		return true, err
+	}
+	q.Event.Reason = forward.reason
+	return false, nil
+}
+
 // forward lets the upstream answer. lane is the one that could not; nil when there is none. A lane that was not ready
-// and is when the request's turn comes, answers instead.
+// and is when the request's turn comes, answers instead, if it can now.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if !isStraight(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
@@ -42,16 +54,19 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 		cached = lane.Cache.Stats().ObjectBytes
 	}
 	place, err := s.limiter.place(ctx, q, cached)
+	if err == nil && q.Event.Reason == observe.NotReady && isReady(lane) {
+		place.leave()
+		// Once: what has come about may not be what the request needs, and stay so.
+		if answered, err := s.again(ctx, out, q, lane); answered {
+			return err
+		}
+		place, err = s.limiter.place(ctx, q, cached)
+	}
 	if err != nil {
 		q.Event.Source = observe.FromFacade
 		return err
 	}
 	defer place.leave()
-	if q.Event.Reason == observe.NotReady && isReady(lane) {
-		place.leave()
-		q.Event.Reason = ""
-		return s.orForward(ctx, out, q, lane, s.cache(ctx, out, q, lane))
-	}
 	q.Event.Source = observe.FromUpstream
 	out.progress.Answering()
 	defer q.Event.Waited(observe.Asking, q.Event.Waiting(observe.Asking))

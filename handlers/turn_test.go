@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,4 +30,20 @@ func TestTurnsLookAtTheLaneAgain(t *testing.T) {
 			t.Errorf("the upstream was asked for %d lists, want 8", n)
 		}
 	})
+}
+
+// A lane that is filled and still gives no answer is looked at once more when a request's turn comes, not for ever: it
+// may be too old to be shown for as long as the upstream is away, and a read of one object goes to the upstream then.
+func TestTurnsLookAtTheLaneOnce(t *testing.T) {
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		f.get(t, reads[0])
+		f.SetOffline(true)
+		<-time.After(2 * time.Minute)
+		for _, path := range []string{"/api/v1/namespaces/ns/configmaps/a", "/api/v1/configmaps?limit=1"} {
+			if response, body := f.get(t, path); response.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, "cannot be reached") {
+				t.Errorf("%s: %d %s", path, response.StatusCode, body)
+			}
+		}
+	}, func(c *Config) { c.MaxStaleness = time.Minute })
 }
