@@ -36,6 +36,21 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	return nil
 }
 
+// Known returns the RVs at which the lane holds what the upstream had, in order: the one that events have brought it to,
+// and those above it that were vouched for. What Bridge takes it over lies behind each of them.
+func (l *Lane) Known() ([]RV, error) {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	s := l.state.Load()
+	if s == nil {
+		return nil, l.absence()
+	}
+	return s.known(), nil
+}
+
+// known is Known, with the writers' lock held.
+func (s *State) known() []RV { return append([]RV{s.whole()}, s.epoch.vouched.above(s.whole())...) }
+
 // settle brings the lane to what was vouched for above it, where events have come since that are cancelled out on the
 // way there: they are, and the last of them was lost. It returns the State as written, which is what readers see then,
 // or one with more deletions at its RV; and what they see.
@@ -110,8 +125,7 @@ func (l *Lane) land(s, final *State, found *comparison, events []difference, acr
 func (l *Lane) bridge(s, final *State, found *comparison, events []difference, across gap) {
 	from, rv := across.after, across.upTo
 	e, now := s.epoch, time.Now()
-	known := append([]RV{s.whole()}, e.vouched.above(s.whole())...)
-	gaps, begins := gapsBetween(append(known, rv)...), from
+	gaps, begins := gapsBetween(append(s.known(), rv)...), from
 	switch {
 	case found.exact(from, rv):
 		begins = 0

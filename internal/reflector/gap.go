@@ -66,6 +66,10 @@ func (w *writer) bridge(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	if err != nil {
 		return false
 	}
+	known, err := w.reflector.Cache.Known()
+	if err != nil {
+		return false
+	}
 	outcome := w.mayBridge(ctx, last)
 	if outcome == bridged {
 		if outcome = outcomeOf(w.reflector.Cache.Bridge(rv, list)); outcome == otherPast || outcome == setBack {
@@ -75,7 +79,7 @@ func (w *writer) bridge(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	gvr := w.reflector.Resource.GVR
 	w.metrics.Gap(gvr.Group, gvr.Resource, outcome)
 	w.log.Info("the upstream has lost what followed the lane's version", zap.String("outcome", outcome),
-		zap.Stringer("from", last.RV()), zap.Stringer("to", rv))
+		zap.Stringer("from", known[0]), zap.Stringers("proven", known[1:]), zap.Stringer("to", rv))
 	if outcome == bridged {
 		w.shape = last.Shape() // which stays, and has the same columns
 	}
