@@ -20,7 +20,6 @@ import (
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/listfacade/listfacade/internal/auth"
@@ -61,10 +60,6 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 		b.Fatal(err)
 	}
 	b.Cleanup(client.CloseIdle)
-	discover, err := discovery.NewDiscoveryClientForConfig(f.Config())
-	if err != nil {
-		b.Fatal(err)
-	}
 	metrics := observe.NewMetrics(observe.Sources{})
 	lanes := reflector.NewLanes(client, reflector.Config{}, metrics, zap.NewNop())
 	ctx, stop := context.WithCancel(context.Background())
@@ -76,7 +71,7 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 		return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
 	})
 	config := Config{
-		Catalog: upstream.NewCatalog(client, discover), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
+		Catalog: upstream.NewCatalog(client), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
 		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	}

@@ -16,7 +16,6 @@ import (
 	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/reflector"
@@ -115,11 +114,7 @@ func (i *inspection) connect() (err error) {
 	if i.client, err = upstream.NewClient(i.rest, hop); err != nil {
 		return err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(upstream.ForDiscovery(i.rest, hop))
-	if err != nil {
-		return err
-	}
-	i.catalog = upstream.NewCatalog(i.client, discover)
+	i.catalog = upstream.NewCatalog(i.client)
 	return nil
 }
 

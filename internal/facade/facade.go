@@ -2,13 +2,11 @@ package facade
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
 	"go.uber.org/zap"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/cache"
@@ -25,30 +23,29 @@ import (
 
 // Facade is the wired parts of one process.
 type Facade struct {
-	config     Config
-	started    time.Time
-	log        *zap.Logger
-	client     *upstream.Client
-	hop        upstream.Hop
-	endpoints  *upstream.Endpoints // nil when the upstream has one address
-	peers      []*upstream.Client
-	discoverer *http.Client // of the catalog; a client of its own
-	catalog    *upstream.Catalog
-	forms      *wire.Forms
-	memory     *budget.Budget
-	lanes      *reflector.Lanes
-	metrics    *observe.Metrics
-	inflight   *observe.Inflight
-	clients    *accounting.Clients
-	history    *observe.History
-	slow       *observe.SlowLog
-	page       *page.Page
-	preload    *preload
-	access     *access
-	audit      *audit.Log // nil when there is none
-	pair       *servingPair
-	server     *http.Server
-	shutdown   *shutdown
+	config    Config
+	started   time.Time
+	log       *zap.Logger
+	client    *upstream.Client
+	hop       upstream.Hop
+	endpoints *upstream.Endpoints // nil when the upstream has one address
+	peers     []*upstream.Client
+	catalog   *upstream.Catalog
+	forms     *wire.Forms
+	memory    *budget.Budget
+	lanes     *reflector.Lanes
+	metrics   *observe.Metrics
+	inflight  *observe.Inflight
+	clients   *accounting.Clients
+	history   *observe.History
+	slow      *observe.SlowLog
+	page      *page.Page
+	preload   *preload
+	access    *access
+	audit     *audit.Log // nil when there is none
+	pair      *servingPair
+	server    *http.Server
+	shutdown  *shutdown
 }
 
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
@@ -68,16 +65,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	forDiscovery := upstream.ForDiscovery(config, hop)
-	discoverer, err := rest.HTTPClientFor(forDiscovery)
-	if err != nil {
-		return nil, fmt.Errorf("prepare discovery's client: %w", err)
-	}
-	discover, err := discovery.NewDiscoveryClientForConfigAndClient(forDiscovery, discoverer)
-	if err != nil {
-		return nil, fmt.Errorf("prepare discovery: %w", err)
-	}
-	f.hop, f.client, f.discoverer, f.catalog = hop, client, discoverer, upstream.NewCatalog(client, discover)
+	f.hop, f.client, f.catalog = hop, client, upstream.NewCatalog(client)
 	f.forms = wire.NewForms(c.FormsMemory)
 	f.shutdown = newShutdown(ctx)
 	f.memory = newMemory(f, c)

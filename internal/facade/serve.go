@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
-	utilnet "k8s.io/apimachinery/pkg/util/net"
 
 	"github.com/listfacade/listfacade/internal/frames"
 )
@@ -76,5 +75,4 @@ func (f *Facade) CloseIdle() {
 		peer.CloseIdle()
 	}
 	f.access.closeIdle()
-	utilnet.CloseIdleConnectionsFor(f.discoverer.Transport)
 }

@@ -33,7 +33,7 @@ var rooms = []room{
 	{dir: "selectors", external: apimachineryOnly, never: pure},
 	// scan: a bookmark of the upstream's is looked at as it was sent.
 	{dir: "bookmarks", ours: []string{"internal/wire/scan"}, external: apimachineryOnly, never: pure},
-	{dir: "internal/upstream", ours: []string{"internal/wire"}},
+	{dir: "internal/upstream", ours: []string{"internal/wire", "internal/discovery", "internal/serviceaccount"}},
 	// selectors: a lane scans its kind's selectable fields; fresh: it tells the proofs what happens to a lane
 	// (docs/adr/0007-who-learns-a-kind.md).
 	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/snapshot", "cache", "selectors"}},
@@ -55,7 +55,10 @@ var rooms = []room{
 	{dir: "internal/frames", external: []string{"golang.org/x/net/http2"}},
 	{dir: "internal/auth"},
 	// Whom it tells it declares, so that it knows nothing of decisions.
-	{dir: "internal/rbac"},
+	{dir: "internal/rbac", ours: []string{"internal/serviceaccount"}},
+	// How a server is asked it is told.
+	{dir: "internal/discovery", never: []string{"net/http", "k8s.io/client-go"}},
+	{dir: "internal/serviceaccount", external: apimachineryOnly, never: pure},
 	{dir: "internal/limit"},
 	// What takes memory tells it how much, and lets go of it: it knows none of them.
 	{dir: "internal/budget", never: pure},
@@ -68,7 +71,7 @@ var rooms = []room{
 	// A client of a facade, which it shares the answer's form with.
 	{dir: "internal/top", ours: []string{"internal/accounting"}},
 	// A client of a facade and of its upstream.
-	{dir: "internal/verify", ours: []string{"internal/divergence"}},
+	{dir: "internal/verify", ours: []string{"internal/divergence", "internal/discovery"}},
 	{dir: "internal/audit", ours: []string{"internal/observe"}},
 	{dir: "internal/testkit", ours: []string{"*"}},
 	{dir: "internal/layering"},

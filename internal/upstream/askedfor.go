@@ -7,7 +7,7 @@ import (
 )
 
 // What the upstream is asked for, in the words that observers are told. They hear of what is asked through a Client, a
-// PassThrough or a Reviewer: not of what discovery's own client asks, nor of the lists and watches of internal/rbac.
+// PassThrough or a Reviewer: not of the lists and watches of internal/rbac.
 const (
 	ForDocument    = "document"    // discovery, OpenAPI, the version, health
 	ForPassThrough = "passthrough" // what a client asked for, in its name

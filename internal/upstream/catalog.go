@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+
+	"github.com/listfacade/listfacade/internal/discovery"
 )
 
 // catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm
@@ -23,12 +24,11 @@ const catalogMinAge = time.Second
 // Catalog knows which resources the upstream serves. It is filled by discovery, and asked again when a resource is
 // unknown (a CRD may have appeared a moment ago).
 type Catalog struct {
-	client    *Client
-	discovery discovery.DiscoveryInterface
-	styles    *styles
-	flight    singleflight.Group
-	content   atomic.Pointer[catalogContent]
-	last      atomic.Pointer[attempt]
+	client  *Client
+	styles  *styles
+	flight  singleflight.Group
+	content atomic.Pointer[catalogContent]
+	last    atomic.Pointer[attempt]
 }
 
 // attempt is one reading of discovery.
@@ -51,8 +51,8 @@ type discovered struct {
 }
 
 // NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
-func NewCatalog(client *Client, d discovery.DiscoveryInterface) *Catalog {
-	return &Catalog{client: client, discovery: d, styles: newStyles(client)}
+func NewCatalog(client *Client) *Catalog {
+	return &Catalog{client: client, styles: newStyles(client)}
 }
 
 // Known tells whether discovery was ever read.
@@ -195,9 +195,8 @@ func (c *Catalog) Refresh(ctx context.Context) error {
 }
 
 func (c *Catalog) refresh(ctx context.Context) error {
-	_, lists, err := c.discovery.ServerGroupsAndResources()
-	// A broken aggregated API must not hide everything else.
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+	served, err := discovery.Read(ctx, c.client.discover)
+	if err != nil {
 		return fmt.Errorf("discover the upstream's resources: %w", err)
 	}
 	services, err := c.client.apiServices(ctx)
@@ -208,8 +207,11 @@ func (c *Catalog) refresh(ctx context.Context) error {
 		resources:    map[schema.GroupVersionResource]discovered{},
 		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
-	for _, list := range lists {
-		c.add(content, list, services)
+	// What could not be read, as of a broken aggregated API, must not hide everything else.
+	for _, group := range served.Groups {
+		for _, version := range group.Versions {
+			c.add(content, version, services)
+		}
 	}
 	if len(content.resources) == 0 {
 		return errors.New("discover the upstream's resources: there are none")
@@ -223,18 +225,15 @@ func (c *Catalog) refresh(ctx context.Context) error {
 }
 
 // add takes up one group version.
-func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, services apiServices) {
-	gv, err := schema.ParseGroupVersion(list.GroupVersion)
-	if err != nil {
-		return
-	}
+func (c *Catalog) add(content *catalogContent, version discovery.Version, services apiServices) {
+	gv := version.GroupVersion
 	foreign := services.foreign(gv)
 	content.own[gv] = !foreign
 	custom, known := services.custom(gv)
 	if !foreign && !custom {
 		content.builtIn[gv.Group] = true
 	}
-	for _, r := range list.APIResources {
+	for _, r := range version.Resources {
 		gvr := gv.WithResource(r.Name)
 		if strings.Contains(r.Name, "/") {
 			content.subresources[gvr] = true
@@ -251,4 +250,13 @@ func (c *Catalog) add(content *catalogContent, list *metav1.APIResourceList, ser
 		}
 		content.resources[gvr] = resource
 	}
+}
+
+// discover is the discovery.Ask of this client.
+func (c *Client) discover(ctx context.Context, path, accept string) ([]byte, error) {
+	body, err := c.Get(ctx, Target{Path: path}, accept, discovery.Limit)
+	if HasCode(err, http.StatusNotFound) {
+		err = fmt.Errorf("%w: %w", discovery.ErrNotFound, err)
+	}
+	return body, err
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -20,12 +19,7 @@ const askServices = testkit.Ask("/apis/apiregistration.k8s.io/v1/apiservices")
 
 func newCatalog(t *testing.T, r *rig) *Catalog {
 	t.Helper()
-	config := r.Config()
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewCatalog(r.client, client)
+	return NewCatalog(r.client)
 }
 
 // serve adds groups to the fake's discovery, each with a custom resource that can be listed, and says nothing of them

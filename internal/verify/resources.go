@@ -1,13 +1,16 @@
 package verify
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/discovery"
 )
 
 // resource is one to compare.
@@ -27,26 +30,17 @@ func (r resource) isSecret() bool { return r.Group == "" && r.Resource == "secre
 
 // discovered are the resources of the names, or all that can be listed and watched, in the versions that the server
 // prefers. What of the server's groups cannot be read is the second error; the rest is there.
-func discovered(config *rest.Config, names []string) (all []resource, incomplete, err error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
+func (s *server) discovered(ctx context.Context, names []string) (all []resource, incomplete, err error) {
+	served, err := discovery.Read(ctx, s.discover)
 	if err != nil {
 		return nil, nil, err
 	}
-	lists, err := discovery.ServerPreferredResources(client)
-	if discovery.IsGroupDiscoveryFailedError(err) {
-		incomplete, err = err, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, l := range lists {
-		gv, err := schema.ParseGroupVersion(l.GroupVersion)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read what the server serves: %w", err)
-		}
-		for _, r := range l.APIResources {
-			if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !strings.Contains(r.Name, "/") {
-				all = append(all, resource{gv.WithResource(r.Name)})
+	for _, group := range served.Groups {
+		for _, v := range group.Preferred() {
+			for _, r := range v.Resources {
+				if slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") {
+					all = append(all, resource{v.WithResource(r.Name)})
+				}
 			}
 		}
 	}
@@ -56,7 +50,19 @@ func discovered(config *rest.Config, names []string) (all []resource, incomplete
 	slices.SortStableFunc(all, func(a, b resource) int {
 		return strings.Compare(a.GroupResource().String(), b.GroupResource().String())
 	})
-	return all, incomplete, err
+	return all, served.Incomplete(), err
+}
+
+// discover is the discovery.Ask of a server.
+func (s *server) discover(ctx context.Context, path, accept string) ([]byte, error) {
+	s.discovering.Lock()
+	defer s.discovering.Unlock()
+	a, err := s.get(ctx, path, nil, accept)
+	var refused *refusal
+	if errors.As(err, &refused) && refused.code == http.StatusNotFound {
+		err = fmt.Errorf("%w: %w", discovery.ErrNotFound, err)
+	}
+	return a.body, err
 }
 
 // named are those of the resources that have these names: with the group, or without where only one group has it.

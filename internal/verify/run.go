@@ -42,7 +42,7 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 	if v.facade.base.String() == v.upstream.base.String() {
 		return &Error{Err: fmt.Errorf("%s would be compared with itself", v.facade.base)}
 	}
-	all, incomplete, err := discovered(upstream, o.Resources)
+	all, incomplete, err := v.upstream.discovered(ctx, o.Resources)
 	if err != nil {
 		return &Error{Err: fmt.Errorf("ask kube-apiserver what it serves: %w", err)}
 	}

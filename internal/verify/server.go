@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"sync"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -39,7 +40,8 @@ type server struct {
 	now    func() time.Time
 	sleep  func(context.Context, time.Duration) error
 
-	busy error // why it is not asked any more; nil: it is
+	busy        error      // why it is not asked any more; nil: it is
+	discovering sync.Mutex // held for each of the questions of discovery, which come at once
 }
 
 // answer is what a server says with 200.

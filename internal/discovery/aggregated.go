@@ -1,0 +1,55 @@
+package discovery
+
+import (
+	"encoding/json"
+	"fmt"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// addAggregated takes up an APIGroupDiscoveryList. v2beta1 has the same fields.
+func (s *Served) addAggregated(body []byte) error {
+	var list apidiscovery.APIGroupDiscoveryList
+	if err := json.Unmarshal(body, &list); err != nil {
+		return err
+	}
+	for _, g := range list.Items {
+		group := Group{Name: g.Name}
+		for _, v := range g.Versions {
+			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}
+			// The server behind the aggregation layer does not answer, and what is said of it is old.
+			if v.Freshness == apidiscovery.DiscoveryFreshnessStale {
+				s.Failed = append(s.Failed, fmt.Errorf("%s: its server gives no answer", gv))
+				continue
+			}
+			group.Versions = append(group.Versions, Version{GroupVersion: gv, Resources: flatten(v.Resources)})
+		}
+		s.Groups = append(s.Groups, group)
+	}
+	return nil
+}
+
+// flatten puts the subresources of each resource behind it. What does not say its kind is left out, as by client-go.
+func flatten(described []apidiscovery.APIResourceDiscovery) []Resource {
+	var all []Resource
+	for _, d := range described {
+		namespaced := d.Scope == apidiscovery.ScopeNamespace
+		if known(d.ResponseKind) {
+			all = append(all, Resource{Name: d.Resource, Kind: d.ResponseKind.Kind, Namespaced: namespaced, Verbs: d.Verbs})
+		}
+		for _, sub := range d.Subresources {
+			if known(sub.ResponseKind) {
+				all = append(all, Resource{
+					Name: d.Resource + "/" + sub.Subresource, Kind: sub.ResponseKind.Kind, Namespaced: namespaced, Verbs: sub.Verbs,
+				})
+			}
+		}
+	}
+	return all
+}
+
+func known(kind *metav1.GroupVersionKind) bool {
+	return kind != nil && *kind != (metav1.GroupVersionKind{})
+}
