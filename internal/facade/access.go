@@ -8,7 +8,6 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
-	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -126,7 +125,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 	if err != nil {
 		return fmt.Errorf("prepare to read service accounts: %w", err)
 	}
-	roles, err := rbacclient.NewForConfig(config)
+	roles, err := rbac.NewClient(config)
 	if err != nil {
 		return fmt.Errorf("prepare to read roles and bindings: %w", err)
 	}

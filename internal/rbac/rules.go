@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apiserver/pkg/authentication/user"
-	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
@@ -36,9 +35,9 @@ type sources struct {
 }
 
 // NewRules makes what follows the rules of an upstream; it starts nothing.
-func NewRules(client rbacclient.RbacV1Interface, rights Rights, log *zap.Logger) (*Rules, error) {
+func NewRules(client toolscache.Getter, rights Rights, log *zap.Logger) (*Rules, error) {
 	of := func(resource string) toolscache.ListerWatcher {
-		return toolscache.NewListWatchFromClient(client.RESTClient(), resource, "", fields.Everything())
+		return toolscache.NewListWatchFromClient(client, resource, "", fields.Everything())
 	}
 	return newRules(sources{of("roles"), of("clusterroles"), of("rolebindings"), of("clusterrolebindings")}, rights, log)
 }

@@ -60,7 +60,7 @@ func newRig(t *testing.T) *rig {
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: client, Exists: accounts.Exists, AllowedTTL: late, DeniedTTL: late, Leases: auth.LeasesConfig{Every: late},
 	})
-	rules, err := rbac.NewRules(clients.RbacV1(), reviews, zaptest.NewLogger(t))
+	rules, err := rbac.NewRules(clients.RbacV1().RESTClient(), reviews, zaptest.NewLogger(t))
 	if err != nil {
 		t.Fatal(err)
 	}
