@@ -10,7 +10,6 @@ import (
 
 	"go.uber.org/zap"
 	"golang.org/x/time/rate"
-	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 )
 
 // AuthenticatorConfig says whose word counts. The zero values of durations, rates and Outcomes stand for the defaults.
@@ -166,11 +165,6 @@ func (a *Authenticator) clear(header http.Header) {
 			proxies.headers.clear(header)
 		}
 	}
-}
-
-func (h ProxyHeaders) clear(header http.Header) {
-	headerrequest.ClearAuthenticationHeaders(header, headerrequest.StaticStringSlice(h.Username),
-		headerrequest.StaticStringSlice(h.UID), headerrequest.StaticStringSlice(h.Group), headerrequest.StaticStringSlice(h.ExtraPrefix))
 }
 
 // graver is the error that the caller is to hear of two: what may pass by itself goes before a refusal, because the

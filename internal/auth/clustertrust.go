@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-
-	corev1 "k8s.io/api/core/v1"
 )
 
 // clusterTrust is what the upstream's ConfigMap says of whose certificates count. kube-apiserver writes it for the
@@ -35,7 +33,9 @@ func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
 	case code != http.StatusOK:
 		return clusterTrust{}, fmt.Errorf("read what is trusted: the upstream answered %d", code)
 	}
-	var m corev1.ConfigMap
+	var m struct {
+		Data map[string]string `json:"data"`
+	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return clusterTrust{}, fmt.Errorf("read what is trusted: %w", err)
 	}
