@@ -8,10 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/client-go/metadata"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
 // PodExists tells whether a pod is there, and is the one of that UID. What is not known exists.
@@ -56,8 +57,8 @@ func (a *Accounts) Failure() error { return a.accounts.state() }
 // Exists tells whether somebody is still there who is a service account: it, by its UID, and the pod that its token is
 // bound to. All others exist. It may be wrong for a moment about one that was just made.
 func (a *Accounts) Exists(who user.Info) bool {
-	namespace, name, err := serviceaccount.SplitUsername(who.GetName())
-	return err != nil || a.hasAccount(namespace, name, who.GetUID()) && a.hasPod(namespace, who.GetExtra())
+	namespace, name, ok := serviceaccount.Split(who.GetName())
+	return !ok || a.hasAccount(namespace, name, who.GetUID()) && a.hasPod(namespace, who.GetExtra())
 }
 
 func (a *Accounts) hasAccount(namespace, name, uid string) bool {
@@ -72,6 +73,6 @@ func (a *Accounts) hasAccount(namespace, name, uid string) bool {
 }
 
 func (a *Accounts) hasPod(namespace string, extra map[string][]string) bool {
-	names, uids := extra[serviceaccount.PodNameKey], extra[serviceaccount.PodUIDKey]
+	names, uids := extra[serviceaccount.PodName], extra[serviceaccount.PodUID]
 	return len(names) != 1 || len(uids) != 1 || a.pods(namespace, names[0], uids[0])
 }

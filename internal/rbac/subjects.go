@@ -5,8 +5,9 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
 // subjects are whom bindings name. The zero value is nobody.
@@ -29,7 +30,7 @@ func (s *subjects) add(of []rbacv1.Subject, namespace string) {
 		case rbacv1.GroupKind:
 			s.groups[subject.Name] = true
 		case rbacv1.ServiceAccountKind:
-			s.users[serviceaccount.MakeUsername(cmp.Or(subject.Namespace, namespace), subject.Name)] = true
+			s.users[serviceaccount.Username(cmp.Or(subject.Namespace, namespace), subject.Name)] = true
 		default: // names nobody, as for the upstream's authorizer
 		}
 	}

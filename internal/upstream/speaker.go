@@ -10,8 +10,9 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
 // Speaker is in whose name the upstream is asked. The zero value is nobody, who is not let speak. What proves a speaker
@@ -92,8 +93,8 @@ const nodePrefix = "system:node:"
 
 // fixedGroups are the groups that kube-apiserver gives service accounts and nodes; nil for all others.
 func fixedGroups(name string) []string {
-	if namespace, _, err := serviceaccount.SplitUsername(name); err == nil {
-		return append(serviceaccount.MakeGroupNames(namespace), user.AllAuthenticated)
+	if namespace, _, ok := serviceaccount.Split(name); ok {
+		return append(serviceaccount.Groups(namespace), user.AllAuthenticated)
 	}
 	if node, ok := strings.CutPrefix(name, nodePrefix); ok && len(validation.NameIsDNSSubdomain(node, false)) == 0 {
 		return []string{user.NodesGroup, user.AllAuthenticated}
@@ -104,7 +105,7 @@ func fixedGroups(name string) []string {
 // harmlessExtra is what kube-apiserver itself tells of a service account's or a node's credential. It names things, and
 // limits nothing that can be read.
 var harmlessExtra = []string{
-	serviceaccount.PodNameKey, serviceaccount.PodUIDKey, serviceaccount.NodeNameKey, serviceaccount.NodeUIDKey, user.CredentialIDKey,
+	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
 // fixedReason says why a user with one of kube-apiserver's own names is not what that name makes of it; empty if it is.
