@@ -10,12 +10,11 @@ import (
 	"strconv"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/divergence"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 const (
@@ -167,7 +166,7 @@ func (p *auditPage) note(d divergence.Difference) {
 }
 
 func isSecret(r upstream.Resource) bool {
-	return r.GVR == corev1.SchemeGroupVersion.WithResource("secrets")
+	return r.GVR == schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
 
 // keyOf is an object's key in a lane.

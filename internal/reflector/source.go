@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"net/http"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
@@ -34,7 +34,7 @@ type source struct {
 }
 
 // uncached is the resource that every kube-apiserver reads from etcd (semantics 2.1).
-var uncached = upstream.Resource{GVR: corev1.SchemeGroupVersion.WithResource("events"), Namespaced: true}
+var uncached = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "events"}, Namespaced: true}
 
 // ResourceVersion implements fresh.Source.
 func (s source) ResourceVersion(ctx context.Context) (cache.RV, error) {
