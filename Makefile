@@ -24,7 +24,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## compile listfacade and the devcluster command into bin/
-	go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
 	cd devcluster && go build -o ../bin/ ./cmd/devcluster
 
 .PHONY: cluster

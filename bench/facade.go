@@ -42,6 +42,7 @@ var liberal = []string{"--watch-rate-per-user", "100000", "--watch-rate", "10000
 // buildFacade compiles the facade into a directory.
 func buildFacade(ctx context.Context, dir string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", filepath.Join(dir, facadeName), "github.com/listfacade/listfacade/cmd/listfacade")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as releases are
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build listfacade: %w\n%s", err, out)
 	}
