@@ -1,0 +1,40 @@
+package layering
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// heavy are packages that a facade has no use for, and that come with a library of which it would use little. Each
+// makes the program a tenth larger and more, which is resident as long as it runs
+// (docs/adr/0025-the-program-is-small.md).
+var heavy = []string{
+	"k8s.io/client-go/kubernetes", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/discovery", "k8s.io/client-go/informers",
+	"k8s.io/api/core/v1", "k8s.io/kube-openapi/pkg/validation/spec", "github.com/google/gnostic-models/openapiv2",
+	"github.com/emicklei/go-restful/v3",
+}
+
+// TestTheProgramIsSmall names what brings a heavy package into the program again.
+func TestTheProgramIsSmall(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/listfacade")
+	list.Dir = "../.."
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := 0
+	for line := range strings.Lines(string(out)) {
+		linked++
+		imports := strings.Fields(line)
+		for _, path := range imports[1:] {
+			if slices.Contains(heavy, path) {
+				t.Errorf("%s imports %s", imports[0], path)
+			}
+		}
+	}
+	if linked < 100 {
+		t.Errorf("the program has %d packages: go list says too little", linked)
+	}
+}
