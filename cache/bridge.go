@@ -36,8 +36,8 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	return nil
 }
 
-// Known returns the RVs at which the lane holds what the upstream had, in order: the one that events have brought it to,
-// and those above it that were vouched for. What Bridge takes it over lies behind each of them.
+// Known returns the RVs at which the lane holds what the upstream had, in order: the one that events have brought it
+// to, and those above it that were vouched for. What Bridge takes it over lies behind each of them.
 func (l *Lane) Known() ([]RV, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
