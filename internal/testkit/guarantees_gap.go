@@ -63,7 +63,7 @@ func bridged(s *story) error {
 		last := uint64(0)
 		for i, e := range s.events {
 			switch {
-			case i < s.live || e.RV <= g.From || e.RV > g.To:
+			case i < s.live || e.RV <= g.From || e.RV > g.To || s.ofGap(e): // of the next, at whose beginning several may go
 			case e.Type == Bookmark && e.RV < g.To:
 				return broken(Bridged, i, "%s, inside the gap from %d to %d", e, g.From, g.To)
 			case e.Type != Bookmark && e.RV <= last:

@@ -56,3 +56,17 @@ func TestCheckBridgedEndsBeforeTheNextGap(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// At the end of a gap the next may begin, with all that has gone in it.
+func TestCheckBridgedGoneBehindAGap(t *testing.T) {
+	model, err := NewModel(recording("",
+		frame("ADDED", "ns/a", 5, "red"), frame("ADDED", "ns/b", 4, "red"), endMark(10), frame("ADDED", "ns/c", 11, "red"),
+		frame("DELETED", "ns/c", 12, "red"), frame("DELETED", "ns/a", 14, "red"), frame("DELETED", "ns/b", 15, "red"), mark(20)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := recording("resourceVersion=10", frame("DELETED", "ns/a", 13, "red"), frame("DELETED", "ns/b", 13, "red"), mark(16))
+	if err := CheckBridged(told, model, Gap{From: 10, To: 13}, Gap{From: 13, To: 16}); err != nil {
+		t.Error(err)
+	}
+}
