@@ -36,8 +36,8 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	return nil
 }
 
-// Known returns the RVs at which the lane holds what the upstream had, in order: the one that events have brought it
-// to, and those above it that were vouched for. What Bridge takes it over lies behind each of them.
+// Known returns the RVs behind which what Bridge takes the lane over lies, in order: the one that events have brought it
+// to, although more deletions may be at it (Apply), and those above it that were vouched for.
 func (l *Lane) Known() ([]RV, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -45,11 +45,8 @@ func (l *Lane) Known() ([]RV, error) {
 	if s == nil {
 		return nil, l.absence()
 	}
-	return s.known(), nil
+	return append([]RV{s.rv}, s.epoch.vouched.above(s.rv)...), nil
 }
-
-// known is Known, with the writers' lock held.
-func (s *State) known() []RV { return append([]RV{s.whole()}, s.epoch.vouched.above(s.whole())...) }
 
 // settle brings the lane to what was vouched for above it, where events have come since that are cancelled out on the
 // way there: they are, and the last of them was lost. It returns the State as written, which is what readers see then,
@@ -125,7 +122,8 @@ func (l *Lane) land(s, final *State, found *comparison, events []difference, acr
 func (l *Lane) bridge(s, final *State, found *comparison, events []difference, across gap) {
 	from, rv := across.after, across.upTo
 	e, now := s.epoch, time.Now()
-	gaps, begins := gapsBetween(append(s.known(), rv)...), from
+	known := append([]RV{s.whole()}, e.vouched.above(s.whole())...)
+	gaps, begins := gapsBetween(append(known, rv)...), from
 	switch {
 	case found.exact(from, rv):
 		begins = 0
