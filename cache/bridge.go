@@ -36,8 +36,8 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	return nil
 }
 
-// Known returns the RVs behind which what Bridge takes the lane over lies, in order: the one that events have brought it
-// to, although more deletions may be at it (Apply), and those above it that were vouched for.
+// Known returns the RVs behind which what Bridge takes the lane over lies, in order: the one that events have brought
+// it to, although more deletions may be at it (Apply), and those above it that were vouched for.
 func (l *Lane) Known() ([]RV, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
