@@ -255,8 +255,11 @@ func (c *Catalog) add(content *catalogContent, version discovery.Version, servic
 // discover is the discovery.Ask of this client.
 func (c *Client) discover(ctx context.Context, path, accept string) ([]byte, error) {
 	body, err := c.Get(ctx, Target{Path: path}, accept, discovery.Limit)
-	if HasCode(err, http.StatusNotFound) {
+	switch {
+	case HasCode(err, http.StatusNotFound):
 		err = fmt.Errorf("%w: %w", discovery.ErrNotFound, err)
+	case HasCode(err, http.StatusLoopDetected):
+		err = errLoop
 	}
 	return body, err
 }
