@@ -48,6 +48,7 @@ func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if who == nil {
 		return nil, nil
 	}
+	p.headers.clear(r.Header) // by these names, whatever those of the trust that follows are
 	return proven(who, ByFrontProxy, time.Time{})
 }
 
