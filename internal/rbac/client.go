@@ -20,6 +20,9 @@ func NewClient(config *rest.Config) (toolscache.Getter, error) {
 	}
 	metav1.AddToGroupVersion(scheme, rbacv1.SchemeGroupVersion)
 	config = rest.CopyConfig(config)
+	if config.UserAgent == "" {
+		config.UserAgent = rest.DefaultKubernetesUserAgent() // as generated clients have it
+	}
 	config.APIPath, config.GroupVersion = "/apis", &rbacv1.SchemeGroupVersion
 	config.NegotiatedSerializer = rest.CodecFactoryForGeneratedClient(scheme, serializer.NewCodecFactory(scheme)).WithoutConversion()
 	return rest.RESTClientFor(config)
