@@ -62,6 +62,9 @@ func (s *server) discover(ctx context.Context, path, accept string) ([]byte, err
 	if errors.As(err, &refused) && refused.code == http.StatusNotFound {
 		err = fmt.Errorf("%w: %w", discovery.ErrNotFound, err)
 	}
+	if err == nil && len(a.body) > discovery.Limit {
+		err = fmt.Errorf("%s is more than %d bytes", path, discovery.Limit)
+	}
 	return a.body, err
 }
 
