@@ -31,7 +31,7 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflec
 	if q.media.transform == asTable && !printable(q.GVR.GroupResource(), state.Shape()) {
 		return forwardFor(observe.MediaType)
 	}
-	warn(out.header(), lane) // on refusals too
+	warn(out.header(), lane)
 	q.Event.Source = observe.FromCache
 	err = s.read(ctx, out, q, lane)
 	var forward *forwardError
@@ -99,12 +99,16 @@ func (q *Request) passesUnready() bool {
 // warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.
 const warnAfter = 5 * time.Second
 
-// warn adds the warnings that come with an answer: the upstream's about a deprecated API, and our own about an answer
-// that may be old.
+// warn adds the upstream's warnings about a deprecated API, which refusals have too.
 func warn(header http.Header, lane *reflector.Reflector) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
 	}
+}
+
+// warnOfAge adds a warning of our own, about an answer that may be old. It comes after what waits for a proof, with
+// which the lane is heard again.
+func warnOfAge(header http.Header, lane *reflector.Reflector) {
 	if stale := lane.StaleFor(); stale > warnAfter {
 		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not been heard for %s\"", stale.Round(time.Second)))
 	}

@@ -27,6 +27,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	}
 	q.Event.Plan = p.kind.String()
 	state, err := s.stateFor(ctx, q, lane, p, oneObject)
+	warnOfAge(out.header(), lane)
 	if err != nil {
 		return err
 	}

@@ -288,6 +288,12 @@ func TestUpstreamGoesAway(t *testing.T) {
 		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has not been heard for") {
 			t.Errorf("any age: %d %v %s", response.StatusCode, response.Header, body)
 		}
+		_, rest, _ := strings.Cut(body, `"resourceVersion":"`)
+		version, _, _ := strings.Cut(rest, `"`)
+		response, body = f.get(t, "/api/v1/configmaps?resourceVersionMatch=Exact&resourceVersion="+version)
+		if response.StatusCode != http.StatusOK || response.Header.Get("Warning") != "" {
+			t.Errorf("as it was: %d %v %s", response.StatusCode, response.Header, body)
+		}
 		response, body = f.get(t, "/api/v1/configmaps")
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Audit-Id") == "" || !strings.Contains(body, "cannot be reached") {
 			t.Errorf("most recent: %d %v %s", response.StatusCode, response.Header, body)

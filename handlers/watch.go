@@ -39,6 +39,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	out.atEnd(sent)
 	// It waits for a version longer than a short life, as kube-apiserver does.
 	stream, err := s.openStream(ctx, q, lane, lease, life)
+	warnOfAge(out.header(), lane)
 	if err != nil {
 		return s.unlessParted(ctx, err)
 	}
