@@ -34,6 +34,15 @@ func (l *Lane) Position() (RV, error) {
 	return 0, l.absence()
 }
 
+// Complete returns the RV up to which the writers have brought the lane everything: below Position while more deletions
+// may be at that.
+func (l *Lane) Complete() (RV, error) {
+	if s := l.state.Load(); s != nil {
+		return s.whole(), nil
+	}
+	return 0, l.absence()
+}
+
 // WaitFor returns a State at or above rv, waiting up to wait for one: a NotOlderThan read. It fails with
 // *TooLargeError when the lane does not get there in time (semantics 2.2), with ctx's error when ctx ends first.
 func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, error) {

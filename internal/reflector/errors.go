@@ -31,6 +31,9 @@ var (
 	errOver = errors.New("the lane ends")
 )
 
+// errForgotten says that the upstream cannot tell once more what the lane was told last.
+var errForgotten = errors.New("the upstream no longer tells what the lane was told last")
+
 // errSilent says that a watch on which bookmarks came has become silent.
 var errSilent = errors.New("the upstream's watch brings nothing any more")
 
@@ -59,10 +62,10 @@ func (f *Failure) NoRoom() bool { return errors.Is(f.Err, ErrNoRoom) }
 // TooLarge tells whether the lane ended because it needs more memory than its resource may take.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 
-// isLost tells whether err says that the upstream no longer holds the wanted resourceVersion, or has bridged a gap
-// behind it.
+// isLost tells whether err says that the upstream no longer holds what follows the wanted resourceVersion, or has
+// bridged a gap behind it.
 func isLost(err error) bool {
-	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrUntold)
+	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrUntold) || errors.Is(err, errForgotten)
 }
 
 // endsEpoch tells whether the lane has to be listed again, if it goes on at all.

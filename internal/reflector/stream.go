@@ -40,6 +40,7 @@ type stream struct {
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
+	again   bool       // it begins with what the lane has
 	until   time.Time  // when its time is over
 	ahead   chan ahead // has the first step, where that is read ahead; nil when it was not, or was taken
 }
@@ -49,6 +50,15 @@ const earlyEnd = time.Second
 
 // isOverdue tells whether the stream's time is over.
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
+
+// judge tells why the stream ended. etcd sends what it was compacted at, but not what was there before, of which
+// kube-apiserver would have to make a deletion: its watch fails at once, whoever asks and however often.
+func (s *stream) judge(err error) error {
+	if s.again && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
+		return fmt.Errorf("%w: %w", errForgotten, err)
+	}
+	return err
+}
 
 // close ends the stream; a next under way fails.
 func (s *stream) close() {

@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -170,7 +169,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 	for {
 		began := time.Now()
 		if open != nil {
-			err := w.apply(ctx, open)
+			err := open.judge(w.apply(ctx, open))
 			regular = errors.Is(err, io.EOF) && open.isOverdue()
 			pause.lived(time.Since(began))
 			if ctx.Err() != nil || endsEpoch(err) {
@@ -213,6 +212,10 @@ func (w *writer) note(err error) {
 
 // resume opens a watch from where the lane is. Unless the one before ended in its time, the upstream is asked anew what
 // it is.
+//
+// Where the lane is there may be more deletions: when a lease ends etcd deletes up to 1,000 events in one
+// transaction, at one version, and a stream may have broken off among them (semantics 4.4). Then the watch begins
+// below. What comes twice is dropped.
 func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	latest, err := w.reflector.Cache.Latest()
 	if err != nil {
@@ -221,15 +224,20 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	if err := w.verify(ctx, latest.RV()); err != nil {
 		return nil, err
 	}
-	rv, err := w.reflector.Cache.Position()
+	at, err := w.reflector.Cache.Position()
+	if err != nil {
+		return nil, err
+	}
+	from, err := w.reflector.Cache.Complete()
 	if err != nil {
 		return nil, err
 	}
 	// Five to ten minutes, as client-go's reflectors ask for.
-	open, err := w.listWatch.Load().watch(ctx, watchQuery(w.resumeAt(rv)), 300+rand.IntN(300))
+	open, err := w.listWatch.Load().watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err
 	}
+	open.again = from < at
 	fresh := time.Now()
 	if regular {
 		fresh = fresh.Add(-versionAge)
@@ -239,14 +247,4 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 		return nil, err
 	}
 	return open, nil
-}
-
-// resumeAt is where a watch has to start so that nothing after rv is missed. When a lease ends etcd deletes up to 1,000
-// events in one transaction, at one version: a stream may have broken off among them (semantics 4.4). What comes twice
-// is dropped.
-func (w *writer) resumeAt(rv cache.RV) cache.RV {
-	if w.reflector.Resource.ReadFromEtcd() && rv > 1 {
-		return rv - 1
-	}
-	return rv
 }
