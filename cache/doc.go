@@ -6,6 +6,7 @@
 //	Object    one object as the upstream encoded it, and what was read out of its bytes
 //	packed    kept compressed against a dictionary of the lane: an object's bytes, when there are many and it has lived
 //	          for a while (Lane.Fill, Lane.Pack). Nothing but their encoding looks at the bytes
+//	block     a piece of memory in which the packed bytes of a list's objects stand side by side
 //	Page      a run of about 64 neighbouring objects, the unit of reuse: what it looks like in compressed lists is kept
 //	          with it (wire.Forms), and goes when a writer replaces it
 //	Selection a walk over what a predicate selects of a State, page by page
@@ -90,7 +91,8 @@
 // Packing takes a lock of its own first, and that of the writers only to exchange some pointers and to look where
 // history is.
 //
-// The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to have them
-// compressed, to write another resourceVersion into the last content of an object that leaves a selector (I7), once per
-// event, and to have an event written as a frame that all watchers share who are told the same (Watcher.Frame).
+// The package never decodes an object, never talks to the upstream, never copies an object's bytes, except to have
+// them compressed, or moved when they are, to write another resourceVersion into the last content of an object that
+// leaves a selector (I7), once per event, and to have an event written as a frame that all watchers share who are
+// told the same (Watcher.Frame).
 package cache

@@ -103,6 +103,7 @@ func (l *Lane) begin(s *State) bool {
 	l.counters.filling.Store(0)
 	l.counters.relists.Add(1)
 	if last != nil {
+		l.counters.sparse.Store(0) // the blocks of what was there go with it
 		last.epoch.finish(last, &ExpiredError{Oldest: s.rv})
 	}
 	l.verifyIfAsked()
@@ -153,7 +154,7 @@ func (l *Lane) Apply(c Change) error {
 // seen everything (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.record(rv, before, now, deletion)
-	l.countSaved(before, now)
+	l.exchanged(before, now)
 	s.epoch.vouched = nil
 	l.publish(next)
 	s.epoch.written(next)
@@ -166,10 +167,11 @@ func (s *State) record(rv RV, before, now, deletion *Object) *State {
 	return next
 }
 
-// countSaved counts what packing saves of the State when an object takes the place of another; either may be nil.
-func (l *Lane) countSaved(before, now *Object) {
+// exchanged counts what packing saves of the State when an object takes the place of another; either may be nil.
+func (l *Lane) exchanged(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())
+		l.leaves(before)
 	}
 	if now != nil {
 		l.counters.saved.Add(now.saved())

@@ -91,7 +91,7 @@ func (f *Filling) pack(o *Object) {
 		f.by = d.Packer()
 	}
 	if f.by != nil {
-		f.taken -= f.lane.exchange(o, f.by.Pack(o.Item()))
+		f.lay(o)
 		return
 	}
 	f.loose = append(f.loose, o)
@@ -103,10 +103,19 @@ func (f *Filling) pack(o *Object) {
 	if d := f.lane.learn(f.loose); d != nil {
 		f.by, f.made = d.Packer(), d
 		for _, o := range f.loose {
-			f.taken -= f.lane.exchange(o, f.by.Pack(o.Item()))
+			f.lay(o)
 		}
 	}
 	f.loose, f.bytes = nil, 0
+}
+
+// lay packs an object in place: nobody reads it yet, and another Item would leave a hole where the first one was.
+func (f *Filling) lay(o *Object) {
+	item := o.Item()
+	packed := f.by.Lay(item)
+	verifyPacked(item, &packed, f.lane.verifying)
+	f.taken -= int64(item.Memory() - packed.Memory())
+	*item = packed
 }
 
 // learn makes the lane's dictionary of some of these objects; nil when they have nothing in common.
@@ -177,6 +186,7 @@ func (l *Lane) pack(s *State, now time.Time) {
 		l.packState(s)
 	}
 	l.packHistory(s.epoch, l.matured(s.epoch, now.Add(-l.options.Packing.After)))
+	l.gather()
 }
 
 // sample returns some of the objects, from all over the State.
@@ -201,14 +211,14 @@ func (l *Lane) packState(s *State) {
 			continue
 		}
 		if batch = append(batch, o); len(batch) == packedAtOnce {
-			l.packObjects(batch)
+			l.packObjects(batch, (*wire.Packer).Lay)
 			batch = batch[:0]
 		}
 		if l.isClosed() {
 			return
 		}
 	}
-	l.packObjects(batch)
+	l.packObjects(batch, (*wire.Packer).Lay)
 }
 
 // matured returns the position behind the last event that came before a time.
@@ -238,7 +248,7 @@ func (l *Lane) packHistory(e *epoch, upTo int64) {
 				batch = at.loose(batch)
 			}
 		}
-		l.packObjects(batch)
+		l.packObjects(batch, (*wire.Packer).Pack)
 		batch = batch[:0]
 		for seq := from; seq < p.upTo; seq++ {
 			e.history.recharge(seq)
@@ -261,16 +271,14 @@ func (e *entry) loose(to []*Object) []*Object {
 }
 
 // packObjects packs some objects, and counts what that saves of the State.
-func (l *Lane) packObjects(objects []*Object) {
+func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item) wire.Item) {
 	if len(objects) == 0 {
 		return
 	}
-	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
-		l.packer.by = d.Packer()
-	}
+	l.keepPacker()
 	packed := make([]wire.Item, len(objects))
 	for i, o := range objects {
-		packed[i] = l.packer.by.Pack(o.Item())
+		packed[i] = pack(l.packer.by, o.Item())
 		l.packer.count++
 		l.packer.latest.note(&packed[i])
 		if packed[i].Packed() { // what does not shrink would only be kept from being forgotten
@@ -282,11 +290,29 @@ func (l *Lane) packObjects(objects []*Object) {
 	s := l.state.Load()
 	for i, o := range objects {
 		saved := l.exchange(o, packed[i])
-		if s == nil || saved <= 0 {
+		if saved <= 0 {
 			continue
 		}
-		if now, found := s.Get(o.Key()); found && now == o {
+		if s.holds(o) {
 			l.counters.saved.Add(saved)
+		} else {
+			l.leaves(o)
 		}
 	}
+}
+
+// keepPacker makes sure that there is one for the lane's dictionary.
+func (l *Lane) keepPacker() {
+	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
+		l.packer.by = d.Packer()
+	}
+}
+
+// holds tells whether an object is there as it is, and not in another version.
+func (s *State) holds(o *Object) bool {
+	if s == nil {
+		return false
+	}
+	now, found := s.Get(o.Key())
+	return found && now == o
 }

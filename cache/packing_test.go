@@ -241,3 +241,53 @@ func TestPackingBesideEverybody(t *testing.T) {
 	l.Pack(time.Now())
 	l.Progress(last + 1)
 }
+
+// TestBlocksAreLeft: when most objects of a list have changed, the others are moved out of the memory that they
+// all shared.
+func TestBlocksAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const count = 3000 // in several blocks, as none is like another
+		l := NewLane(packingOptions)
+		filling := l.Fill()
+		var objects []*Object
+		for i := range count {
+			objects = append(objects, unlike(i, 1))
+			filling.Add(objects[i])
+		}
+		l.Replace(1, shape, objects)
+		l.Pack(time.Now())
+		for i := range count {
+			if i%3 > 0 {
+				apply(t, l, Upsert, unlike(i, RV(2+i)))
+			}
+		}
+		if sparse(t, l) < count/4 {
+			t.Errorf("%d objects share memory with what has left", sparse(t, l))
+		}
+		l.verifying = true
+		pass(time.Minute)
+		l.Pack(time.Now())
+		equal(t, "objects that share memory with what has left", sparse(t, l), 0)
+		equal(t, "packed", whole(t, l), count)
+	})
+}
+
+// unlike is one of objects that have little in common.
+func unlike(i int, rv RV) *Object {
+	var own strings.Builder
+	for range 20 {
+		own.WriteString(strconv.FormatUint(rand.Uint64(), 36))
+	}
+	return pod(fmt.Sprintf("ns/pod-%04d", i), rv, "node", own.String())
+}
+
+// sparse counts the objects whose memory is mostly that of others, which are gone.
+func sparse(t *testing.T, l *Lane) (n int) {
+	t.Helper()
+	for o := range current(t, l).Objects(Span{}) {
+		if o.Item().Sparse() {
+			n++
+		}
+	}
+	return n
+}

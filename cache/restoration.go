@@ -26,11 +26,15 @@ func (r *Restoration) Apply(c Change) error {
 		return ErrOutOfOrder
 	}
 	before, present := s.Get(c.Object.Key())
+	if present {
+		r.lane.leaves(before)
+	}
 	switch {
 	case c.Kind == Upsert:
 		r.last = s.record(rv, before, c.Object, nil)
 	case present:
 		r.last = s.record(rv, before, nil, c.Object)
+		r.lane.leaves(c.Object) // history alone has it
 	default:
 		r.last = s.at(rv)
 	}

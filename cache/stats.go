@@ -29,6 +29,7 @@ type counters struct {
 	applied, relists, expired atomic.Uint64
 	bridged                   atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
+	sparse                    atomic.Int64 // blocks that objects have left since they were last gathered
 	filling                   atomic.Int64 // bytes of a list that is on its way
 	indexed                   atomic.Uint64
 }

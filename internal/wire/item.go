@@ -13,6 +13,9 @@ type Dictionary = item.Dictionary
 // Packer packs items against a dictionary.
 type Packer = item.Packer
 
+// BlockSize is how many bytes of memory packed items share that were laid side by side.
+const BlockSize = item.BlockSize
+
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails when they have nothing in common.
 func NewDictionary(samples []*Item) (*Dictionary, error) { return item.NewDictionary(samples) }
 

@@ -40,6 +40,7 @@ type Dictionary struct {
 	// decoders are made when they are needed, and dropped by the garbage collector when they are not for a while: each
 	// takes 200 kB.
 	decoders sync.Pool
+	alone    block // of all items that have memory of their own
 }
 
 // NewDictionary makes a dictionary of some hundred items of a kind. It fails with ErrUnlike.
@@ -54,6 +55,7 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 		}
 	}
 	d := dictionaryOf(contents)
+	d.alone.dictionary = d
 	if _, err := d.encoder(plainLiterals); err != nil || len(contents) == 0 {
 		return nil, errors.Join(ErrUnlike, err)
 	}

@@ -9,5 +9,8 @@
 // appended where they are to stand. What has to be known without them, how many they are and where in them lies what,
 // is kept beside them.
 //
+// Packed bytes have memory of their own, or stand in a block beside others, which stays for the last of them. Who keeps
+// the items says which have left, and moves the others when a block is mostly of those.
+//
 // The package starts no goroutine and imports nothing of this module.
 package item

@@ -5,7 +5,7 @@ import "bytes"
 // Item is one object as the upstream encoded it. Immutable. The zero Item is no object.
 type Item struct {
 	data  []byte // as they came, or packed
-	by    *Dictionary
+	by    *block // that it is packed in; nil when it is not
 	size  uint32 // of the bytes as they came
 	marks Marks
 }
@@ -60,13 +60,21 @@ func (it *Item) SameObject(other *Item) bool {
 	if it.marks.Object != other.marks.Object {
 		return false
 	}
-	if it.by == other.by && bytes.Equal(it.data, other.data) {
+	if it.dictionary() == other.dictionary() && bytes.Equal(it.data, other.data) {
 		return true
 	}
 	one, two := Open(it), Open(other)
 	defer one.Close()
 	defer two.Close()
 	return bytes.Equal(one.Data()[:it.marks.Object], two.Data()[:it.marks.Object])
+}
+
+// dictionary is what the item is packed against; nil when it is not.
+func (it *Item) dictionary() *Dictionary {
+	if it.by == nil {
+		return nil
+	}
+	return it.by.dictionary
 }
 
 // MarksOf says what lies where in an item's bytes; not to be changed.
@@ -77,5 +85,5 @@ func Append(dst []byte, it *Item) []byte {
 	if it.by == nil {
 		return append(dst, it.data...)
 	}
-	return it.by.unpack(dst, it)
+	return it.by.dictionary.unpack(dst, it)
 }

@@ -80,6 +80,81 @@ func TestSameObject(t *testing.T) {
 	}
 }
 
+// TestBlocks lays items side by side, and lets most of them leave.
+func TestBlocks(t *testing.T) {
+	d, err := NewDictionary(objects(0, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, items := d.Packer(), objects(200, 1400)
+	laid, blocks := make([]Item, len(items)), map[*block]int{}
+	for i, it := range items {
+		laid[i] = p.Lay(it)
+		same(t, &laid[i], it)
+		blocks[laid[i].by] += laid[i].Memory()
+		if again := p.Lay(&laid[i]); &again.data[0] != &laid[i].data[0] {
+			t.Fatal("what is packed was laid again")
+		}
+	}
+	first := laid[0].by
+	if full := blocks[first]; len(blocks) < 2 || full > BlockSize || full < BlockSize-blockMost {
+		t.Fatalf("%d blocks, %d bytes in the first", len(blocks), full)
+	}
+	told, left := 0, 0
+	for i := range laid {
+		if laid[i].by != first || i%2 == 0 {
+			continue
+		}
+		left += laid[i].Memory()
+		if laid[i].Leave() {
+			told++
+		}
+		if laid[0].Sparse() != (left > sparse) {
+			t.Fatalf("sparse: %v when %d bytes have left", laid[0].Sparse(), left)
+		}
+	}
+	if told != 1 || laid[len(laid)-1].Sparse() {
+		t.Errorf("it was told %d times that many have left; of others, too: %v", told, laid[len(laid)-1].Sparse())
+	}
+	for name, moved := range map[string]Item{"moved": p.Move(&laid[0]), "alone": laid[0].Alone()} {
+		same(t, &moved, items[0])
+		if moved.by == first || moved.Sparse() || !moved.Packed() || &moved.data[0] == &laid[0].data[0] {
+			t.Errorf("%s: it still stands where it did", name)
+		}
+	}
+	alone := p.Pack(items[0])
+	if again := alone.Alone(); &again.data[0] != &alone.data[0] || alone.Leave() || alone.Sparse() {
+		t.Error("what has memory of its own is in a block")
+	}
+}
+
+// TestMovesBetweenDictionaries: what is packed against another dictionary is read with that, wherever it is put.
+func TestMovesBetweenDictionaries(t *testing.T) {
+	one, err := NewDictionary(objects(0, 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := NewDictionary(objects(100, 200))
+	if err != nil {
+		t.Fatal(err)
+	}
+	it := object(300)
+	packed := one.Packer().Lay(&it)
+	moved := two.Packer().Move(&packed)
+	same(t, &moved, &it)
+	if moved.Sparse() || moved.by == packed.by {
+		t.Error("it stands where it did")
+	}
+}
+
+// same checks that an item reads as another.
+func same(t *testing.T, got, want *Item) {
+	t.Helper()
+	if text := Append(nil, got); !bytes.Equal(text, want.data) || *MarksOf(got) != *MarksOf(want) {
+		t.Fatalf("it reads %q, want %q", text, want.data)
+	}
+}
+
 // TestWhatDoesNotShrinkIsLeft packs what has nothing in common with the dictionary or itself.
 func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 	d, err := NewDictionary(objects(0, 200))

@@ -30,7 +30,7 @@ func Open(it *Item) Opened {
 		return Opened{data: it.data, marks: &it.marks}
 	}
 	buffer := buffers.Get().(*[]byte)
-	*buffer = it.by.unpack((*buffer)[:0], it)
+	*buffer = it.by.dictionary.unpack((*buffer)[:0], it)
 	opened.Add(int64(cap(*buffer)))
 	return Opened{data: *buffer, buffer: buffer, marks: &it.marks}
 }

@@ -12,6 +12,8 @@ type Packer struct {
 	dictionary *Dictionary
 	encoders   [denseLiterals + 1]*zstd.Encoder // made when they are needed
 	buffers    [denseLiterals + 1][]byte
+	block      *block // of room
+	room       []byte // for what is laid
 }
 
 // Packer makes one.
@@ -28,21 +30,26 @@ func (p *Packer) Pack(it *Item) Item {
 	if it.by != nil || len(it.data) == 0 {
 		return *it
 	}
-	return p.pack(it, it.data)
+	return p.pack(it, it.data, p.alone)
 }
 
 // Repack packs an item that may be packed against another dictionary.
 func (p *Packer) Repack(it *Item) Item {
 	open := Open(it)
 	defer open.Close()
-	return p.pack(it, open.Data())
+	return p.pack(it, open.Data(), p.alone)
 }
 
-// pack returns an item with this content; as it is when that is not worth it.
-func (p *Packer) pack(it *Item, data []byte) Item {
+// alone puts bytes into memory of their own.
+func (p *Packer) alone(packed []byte) ([]byte, *block) {
+	return bytes.Clone(packed), &p.dictionary.alone
+}
+
+// pack returns an item with this content, put somewhere; as it is when that is not worth it.
+func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) Item {
 	result := *it
 	if packed := p.smallest(data); worth(len(data), len(packed)) {
-		result.data, result.by = bytes.Clone(packed), p.dictionary
+		result.data, result.by = put(packed)
 	}
 	for i := range p.buffers {
 		if cap(p.buffers[i]) > keepBuffer {
