@@ -23,9 +23,9 @@ func (r *Reviews) Hold(a Attributes) *Lease {
 		r.observer.LeaseEnded(EndCredential)
 		return l
 	}
-	q := newQuestion(a, a.key())
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	q := r.heldBy(a)
 	h := r.leases.held[q.hash]
 	if h == nil {
 		h = r.take(q)

@@ -72,12 +72,19 @@ func (a answer) grant(key string) (Grant, error) {
 // is passed through needs no review: the upstream authorizes it itself, asked in the caller's name.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
-	answer, outcome, err := r.decide(ctx, a, key)
+	var said answer
+	var outcome Outcome
+	var err error
+	if all, worth := a.unselected(); worth {
+		said, outcome, err = r.decideSelected(ctx, a, all, key)
+	} else {
+		said, outcome, err = r.decide(ctx, a, key)
+	}
 	r.observer.Decided(outcome)
 	if err != nil {
 		return Grant{}, err
 	}
-	return answer.grant(key)
+	return said.grant(key)
 }
 
 func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer, Outcome, error) {
