@@ -456,7 +456,7 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 		var busy int
 		for i := range 100_000 {
 			a := podsOf(mallory, "a")
-			a.Name = fmt.Sprint("name", i)
+			a.Verb, a.Name = "get", fmt.Sprint("name", i)
 			if got := how(r, t.Context(), a); got == "busy" {
 				busy++
 			}

@@ -9,15 +9,15 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// unselected returns the attributes without their selectors, and whether it is worth to ask for the right to that
-// first: who may read everything may read what a selector leaves of it, whichever that is (KEP-4601), so one review
-// serves all selectors (docs/adr/0026-who-may-read-all-may-select.md). A node never may.
+// unselected returns the attributes of a list or watch without what it selects by, and whether it is worth to ask for
+// the right to that first: who may read everything may read what a selector, or a name, leaves of it, whichever that is
+// (KEP-4601), so one review serves all of them (docs/adr/0026-who-may-read-all-may-select.md). A node never may.
 func (a Attributes) unselected() (Attributes, bool) {
-	if len(a.Fields) == 0 && len(a.Labels) == 0 || a.PassedThrough || a.Caller == nil ||
-		slices.Contains(a.Caller.Info.GetGroups(), user.NodesGroup) {
+	if a.Verb != "list" && a.Verb != "watch" || len(a.Fields) == 0 && len(a.Labels) == 0 && a.Name == "" || a.PassedThrough ||
+		a.Caller == nil || slices.Contains(a.Caller.Info.GetGroups(), user.NodesGroup) {
 		return a, false
 	}
-	a.Fields, a.Labels = nil, nil
+	a.Name, a.Fields, a.Labels = "", nil, nil
 	return a, true
 }
 

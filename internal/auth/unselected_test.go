@@ -137,23 +137,33 @@ func TestNodesAreAskedForWithTheirSelectors(t *testing.T) {
 	}
 }
 
-// TestLabelsAreSelectorsToo, and who may read a name only is asked for with it.
-func TestLabelsAreSelectorsToo(t *testing.T) {
+// TestNamesAndLabelsAreSelectorsToo, but for a get.
+func TestNamesAndLabelsAreSelectorsToo(t *testing.T) {
 	j := newJudge()
 	j.allow = func(spec authorizationv1.SubjectAccessReviewSpec) bool {
-		return spec.ResourceAttributes.Name == "own" && spec.ResourceAttributes.LabelSelector == nil
+		return spec.User == "admin" || spec.ResourceAttributes.Name == "own"
 	}
 	r := NewReviews(ReviewsConfig{Upstream: j})
-	for name, want := range map[string]string{"own": "granted", "": "denied"} {
-		a := podsOf(person("alice"), "a")
-		a.Name = name
-		requirements, err := labels.ParseToRequirements("a=b")
-		if err != nil {
-			t.Fatal(err)
+	requirements, err := labels.ParseToRequirements("a=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		who, verb, name, want string
+		reviews               int
+	}{
+		{"admin", "list", "x", "granted", 1}, {"admin", "list", "y", "granted", 0}, {"admin", "watch", "y", "granted", 1},
+		{"admin", "get", "x", "granted", 1}, {"admin", "get", "y", "granted", 1},
+		{"alice", "list", "own", "granted", 2}, {"alice", "list", "x", "denied", 1}, {"alice", "list", "", "denied", 1},
+		{"alice", "get", "own", "granted", 1},
+	} {
+		a := podsOf(person(c.who), "a")
+		a.Verb, a.Name = c.verb, c.name
+		if c.verb != "get" {
+			a.Labels = requirements
 		}
-		a.Labels = requirements
-		if got := how(r, t.Context(), a); got != want {
-			t.Errorf("%q: %s", name, got)
+		if got, n := how(r, t.Context(), a), j.total(); got != c.want || n != c.reviews {
+			t.Errorf("%s, %s %q: %s after %d reviews, want %s after %d", c.who, c.verb, c.name, got, n, c.want, c.reviews)
 		}
 	}
 }
