@@ -7,7 +7,8 @@
 // than FailureLimits allow, while whoever is known, or was minutes ago, passes.
 //
 // Of what is allowed it promises that a Grant exists only after the upstream's own authorizer said yes to exactly the
-// attributes that the Grant carries, or to the same without selectors, and has said nothing else since; that it was
+// attributes that the Grant carries, or, of a list or watch, to the same without its
+// selectors and name, and has said nothing else since; that it was
 // asked at most the cache's time to live ago, or is asked now and does not answer; that what it never allowed is not
 // granted for lack of an answer; and that many callers who ask the same question at the same time cost the upstream
 // one review.

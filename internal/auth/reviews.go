@@ -68,8 +68,9 @@ func (a answer) grant(key string) (Grant, error) {
 }
 
 // Authorize returns a grant for the attributes, a *DeniedError, a *BusyError when the caller or all together ask too
-// much that is not known, an *UnavailableError when the upstream does not say within 5 s, or the context's error. What
-// is passed through needs no review: the upstream authorizes it itself, asked in the caller's name.
+// much that is not known, an *UnavailableError when the upstream does not say within 5 s, or the context's error. Who
+// may select only is asked for twice (unselected). What is passed through needs no review: the upstream authorizes it
+// itself, asked in the caller's name.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
 	var said answer
@@ -256,6 +257,7 @@ func (r *Reviews) keep(q question, who *identity, asked uint64, said answer) {
 	if h := r.leases.held[q.hash]; h != nil && h.reviewed && !said.allowed {
 		r.end(h, EndRevoked)
 	}
+	r.verdicts.forget(q.hash) // also where this answer is not kept: what was said before it no longer counts
 	if !q.kept || len(said.reason) > maxKeptReason {
 		return
 	}

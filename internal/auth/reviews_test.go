@@ -383,6 +383,34 @@ func TestLongQuestions(t *testing.T) {
 	}
 }
 
+// What was allowed is not, once it was refused, however long the reason is: that is not kept, and what it takes back
+// is not, either.
+func TestLongRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudge()
+		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Hour})
+		a := podsOf(person("alice"), "a")
+		_ = how(r, t.Context(), a)
+		<-time.After(decisionTTL)
+		refused, err := json.Marshal(authorizationv1.SubjectAccessReview{
+			TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"},
+			Status:   authorizationv1.SubjectAccessReviewStatus{Reason: strings.Repeat("no ", maxKeptReason)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.set(func() { j.code, j.text = http.StatusCreated, string(refused) })
+		if got := how(r, t.Context(), a); got != "denied" {
+			t.Errorf("refused: %s", got)
+		}
+		j.set(func() { j.fail = syscall.ECONNREFUSED })
+		if got := how(r, t.Context(), a); got != "unavailable" {
+			t.Errorf("afterwards: %s", got)
+		}
+		<-time.After(reviewTimeout)
+	})
+}
+
 // While the upstream cannot be asked, what was allowed is, for as long as was configured; and nothing else.
 func TestStaleOnError(t *testing.T) {
 	for name, fail := range map[string]func(*judge){

@@ -13,8 +13,11 @@ import (
 // the right to that first: who may read everything may read what a selector, or a name, leaves of it, whichever that is
 // (KEP-4601), so one review serves all of them (docs/adr/0026-who-may-read-all-may-select.md). A node never may.
 func (a Attributes) unselected() (Attributes, bool) {
-	if a.Verb != "list" && a.Verb != "watch" || len(a.Fields) == 0 && len(a.Labels) == 0 && a.Name == "" || a.PassedThrough ||
-		a.Caller == nil || slices.Contains(a.Caller.Info.GetGroups(), user.NodesGroup) {
+	selects := len(a.Fields) > 0 || len(a.Labels) > 0 || a.Name != ""
+	if !selects || a.Verb != "list" && a.Verb != "watch" || a.Subresource != "" || a.PassedThrough || a.Caller == nil {
+		return a, false
+	}
+	if slices.Contains(a.Caller.Info.GetGroups(), user.NodesGroup) {
 		return a, false
 	}
 	a.Name, a.Fields, a.Labels = "", nil, nil

@@ -44,9 +44,7 @@ func newVerdicts(lasts time.Duration, left func(*identity)) *verdicts {
 
 // put keeps a verdict in place of an older one; its identity was referred to for it.
 func (s *verdicts) put(v *verdict) {
-	if old := s.byHash[v.hash]; old != nil {
-		s.drop(old)
-	}
+	s.forget(v.hash)
 	for front := s.all.Front(); front != nil && time.Since(front.Value.(*verdict).made) > s.lasts; front = s.all.Front() {
 		s.drop(front.Value.(*verdict))
 	}
@@ -63,6 +61,13 @@ func (s *verdicts) put(v *verdict) {
 	}
 	v.inShare, v.inAll = own.PushBack(v), s.all.PushBack(v)
 	s.byHash[v.hash] = v
+}
+
+// forget drops the verdict on a question, if there is one.
+func (s *verdicts) forget(hash [sha256.Size]byte) {
+	if old := s.byHash[hash]; old != nil {
+		s.drop(old)
+	}
 }
 
 func (s *verdicts) drop(v *verdict) {
