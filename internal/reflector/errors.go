@@ -31,8 +31,8 @@ var (
 	errOver = errors.New("the lane ends")
 )
 
-// errForgotten says that the upstream cannot tell once more what the lane was told last.
-var errForgotten = errors.New("the upstream no longer tells what the lane was told last")
+// errForgotten says that the upstream cannot tell what follows, for it has forgotten what was there before.
+var errForgotten = errors.New("the upstream has forgotten what the next event changed")
 
 // errSilent says that a watch on which bookmarks came has become silent.
 var errSilent = errors.New("the upstream's watch brings nothing any more")

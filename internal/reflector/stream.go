@@ -40,7 +40,7 @@ type stream struct {
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
-	again   bool       // it begins with what the lane has
+	resumed bool       // it goes on from where another ended, of a resource that the upstream reads from etcd
 	until   time.Time  // when its time is over
 	ahead   chan ahead // has the first step, where that is read ahead; nil when it was not, or was taken
 }
@@ -51,10 +51,10 @@ const earlyEnd = time.Second
 // isOverdue tells whether the stream's time is over.
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
-// judge tells why the stream ended. etcd sends what it was compacted at, but not what was there before, of which
-// kube-apiserver would have to make a deletion: its watch fails at once, whoever asks and however often.
+// judge tells why the stream ended. The event at which etcd was compacted it still sends, but not what was there
+// before: kube-apiserver's watch fails at that, at once, whoever asks and however often (semantics 4.4).
 func (s *stream) judge(err error) error {
-	if s.again && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
+	if s.resumed && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
 		return fmt.Errorf("%w: %w", errForgotten, err)
 	}
 	return err

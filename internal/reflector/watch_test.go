@@ -70,8 +70,8 @@ func TestWatchOfEventsResumesAmongEqualVersions(t *testing.T) {
 	})
 }
 
-// What etcd was compacted at it still sends, but not what was there before, and kube-apiserver fails at that. No lane
-// asks for it that knows everything there was at its version; one that has to is listed again.
+// The event at which etcd was compacted it still sends, but not what was there before, and kube-apiserver fails at
+// that. A lane that has everything of its version does not ask for it again; one that has to is listed again.
 func TestWatchOfEventsFromACompaction(t *testing.T) {
 	inBubble(t, events, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -103,6 +103,39 @@ func TestWatchOfEventsFromACompaction(t *testing.T) {
 			t.Errorf("listed again %d times", r.relisted.Load())
 		}
 	})
+}
+
+// What follows the lane may be that event: it is listed again, too. Of what kube-apiserver has in a cache such a
+// failure means something else, and it is tried again.
+func TestWatchFailsAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		kind   testkit.FakeKind
+		listed int64
+	}{{events, 1}, {configMaps, 0}} {
+		inBubble(t, c.kind, func(t *testing.T, r *rig) {
+			r.Put("ns/a", "1")
+			lane := r.synced(t)
+			failure := text(fmt.Sprintf(`{"type":"ERROR","object":%s}`+"\n", testkit.StatusText(http.StatusInternalServerError, "InternalError")))
+			failed := false
+			r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
+				if !failed {
+					failed = true
+					failure(w, request)
+					return
+				}
+				r.Truth(w, request)
+			})
+			r.DropWatches()
+			r.Put("ns/b", "1")
+			elapse(time.Minute)
+			if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3"}, contents(t, lane)); diff != "" {
+				t.Error(diff)
+			}
+			if !failed || r.relisted.Load() != c.listed {
+				t.Errorf("%s: listed again %d times", c.kind.Kind, r.relisted.Load())
+			}
+		})
+	}
 }
 
 // The upstream no longer holds the lane's resourceVersion: as an answer, or inside a stream that began well.

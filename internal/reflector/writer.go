@@ -224,10 +224,6 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	if err := w.verify(ctx, latest.RV()); err != nil {
 		return nil, err
 	}
-	at, err := w.reflector.Cache.Position()
-	if err != nil {
-		return nil, err
-	}
 	from, err := w.reflector.Cache.Complete()
 	if err != nil {
 		return nil, err
@@ -237,7 +233,7 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	open.again = from < at
+	open.resumed = w.reflector.Resource.ReadFromEtcd()
 	fresh := time.Now()
 	if regular {
 		fresh = fresh.Add(-versionAge)
