@@ -106,8 +106,8 @@ func warn(header http.Header, lane *reflector.Reflector) {
 	}
 }
 
-// warnOfAge adds a warning of our own, about an answer that may be old. It comes after what waits for a proof, with
-// which the lane is heard again.
+// warnOfAge adds a warning of our own, about an answer that may be old, or is none because the lane is. It comes after
+// what the answer waits for: meanwhile the lane may have been heard.
 func warnOfAge(header http.Header, lane *reflector.Reflector) {
 	if stale := lane.StaleFor(); stale > warnAfter {
 		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not been heard for %s\"", stale.Round(time.Second)))

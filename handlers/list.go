@@ -33,7 +33,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	}
 	defer leave()
 	state, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
-	if p.kind != exactly { // a version as it was does not grow old while nothing is heard
+	if p.kind != exactly || err != nil { // a version as it was does not grow old while nothing is heard
 		warnOfAge(out.header(), lane)
 	}
 	if err != nil {
