@@ -25,7 +25,6 @@ func (l *Lane) Bridge(rv RV, objects []*Object) error {
 	if err != nil {
 		return err
 	}
-	found.alone()
 	if err := l.cross(s, found, found.events(from, min(from+1, rv), rv), gap{from, rv}); err != nil {
 		return err
 	}
@@ -91,6 +90,7 @@ func (l *Lane) cross(s *State, found *comparison, events []difference, across ga
 	if int64(len(events)) > watchCacheFloor.most {
 		return ErrManyChanges
 	}
+	found.alone()
 	for {
 		final := s.afterGap(events, across.upTo)
 		now, err := l.land(s, final, found, events, across)
@@ -137,7 +137,7 @@ func (l *Lane) bridge(s, final *State, found *comparison, events []difference, a
 	for _, d := range events { // none is dropped before the last is there
 		e.history.put(change{rv: d.rv, before: d.before, now: d.now, tells: d.tells, state: final, gap: begins, at: now})
 		if d.tells != toThoseItLeaves {
-			l.exchanged(d.before, d.now)
+			l.countSaved(d.before, d.now)
 		}
 	}
 	e.vouched = nil

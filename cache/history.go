@@ -10,7 +10,8 @@ import (
 // take no lock and hold no pointer into it, only positions: a sequence number counts the epoch's events from 0. So
 // dropped segments are garbage at once, and a reader that comes back too late learns it (I6).
 type history struct {
-	keep retention
+	keep    retention
+	forgets func(*Object) // told of objects that no event has any more, nor the State
 
 	held  atomic.Pointer[window]
 	end   atomic.Int64 // the position behind the last event; stored after the event is in place
@@ -55,8 +56,8 @@ func (e *entry) object() *Object {
 	return e.before
 }
 
-func newHistory(base *State, keep retention) *history {
-	h := &history{keep: keep}
+func newHistory(base *State, keep retention, forgets func(*Object)) *history {
+	h := &history{keep: keep, forgets: forgets}
 	h.held.Store(&window{base: base})
 	return h
 }
@@ -121,16 +122,23 @@ func (e *entry) cost() int64 {
 	if e.gap == 0 { // all events of a gap lead to one State
 		cost = e.state.pathBytes()
 	}
+	for o := range e.own {
+		cost += int64(o.memory())
+	}
+	return cost
+}
+
+// own yields the objects that go with the event.
+func (e *entry) own(yield func(*Object) bool) {
 	before := e.before
 	if e.tells == toThoseItLeaves {
 		before = nil // which the event that tells the others has, too
 	}
 	for _, o := range []*Object{before, e.deleted.Load()} {
-		if o != nil {
-			cost += int64(o.memory())
+		if o != nil && !yield(o) {
+			return
 		}
 	}
-	return cost
 }
 
 // recharge counts an event anew whose objects were packed.
@@ -157,6 +165,9 @@ func (h *history) trimTo(keep retention, now time.Time) {
 			break
 		}
 		h.bytes.Add(-seg.bytes.Swap(dropped))
+		for i := range seg.entries {
+			seg.entries[i].own(func(o *Object) bool { h.forgets(o); return true })
+		}
 		drop++
 	}
 	if drop == 0 {

@@ -84,7 +84,7 @@ func NewLane(o Options) *Lane {
 func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	e := newEpoch(l)
 	s := newState(e, rv, shape, objects)
-	e.history = newHistory(s, e.keep)
+	e.history = newHistory(s, e.keep, l.leaves)
 	l.begin(s)
 }
 
@@ -154,7 +154,7 @@ func (l *Lane) Apply(c Change) error {
 // seen everything (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.record(rv, before, now, deletion)
-	l.exchanged(before, now)
+	l.countSaved(before, now)
 	s.epoch.vouched = nil
 	l.publish(next)
 	s.epoch.written(next)
@@ -167,11 +167,10 @@ func (s *State) record(rv RV, before, now, deletion *Object) *State {
 	return next
 }
 
-// exchanged counts what packing saves of the State when an object takes the place of another; either may be nil.
-func (l *Lane) exchanged(before, now *Object) {
+// countSaved counts what packing saves of the State when an object takes the place of another; either may be nil.
+func (l *Lane) countSaved(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())
-		l.leaves(before)
 	}
 	if now != nil {
 		l.counters.saved.Add(now.saved())

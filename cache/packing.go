@@ -290,13 +290,11 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 	s := l.state.Load()
 	for i, o := range objects {
 		saved := l.exchange(o, packed[i])
-		if saved <= 0 {
+		if s == nil || saved <= 0 {
 			continue
 		}
-		if s.holds(o) {
+		if now, found := s.Get(o.Key()); found && now == o {
 			l.counters.saved.Add(saved)
-		} else {
-			l.leaves(o)
 		}
 	}
 }
@@ -306,13 +304,4 @@ func (l *Lane) keepPacker() {
 	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
 		l.packer.by = d.Packer()
 	}
-}
-
-// holds tells whether an object is there as it is, and not in another version.
-func (s *State) holds(o *Object) bool {
-	if s == nil {
-		return false
-	}
-	now, found := s.Get(o.Key())
-	return found && now == o
 }

@@ -242,34 +242,66 @@ func TestPackingBesideEverybody(t *testing.T) {
 	l.Progress(last + 1)
 }
 
-// TestBlocksAreLeft: when most objects of a list have changed, the others are moved out of the memory that they
-// all shared.
+// TestBlocksAreLeft: when most objects of a list have changed, and history has forgotten what they were, the others are
+// moved out of the memory that all of them shared, wherever they are.
 func TestBlocksAreLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 3000 // in several blocks, as none is like another
-		l := NewLane(packingOptions)
+		l, rv := NewLane(packingOptions), RV(1)
+		l.floor = floor{}
 		filling := l.Fill()
 		var objects []*Object
 		for i := range count {
 			objects = append(objects, unlike(i, 1))
 			filling.Add(objects[i])
 		}
-		l.Replace(1, shape, objects)
+		l.Replace(rv, shape, objects)
 		l.Pack(time.Now())
-		for i := range count {
-			if i%3 > 0 {
-				apply(t, l, Upsert, unlike(i, RV(2+i)))
+		change := func(which func(i int) bool) {
+			for i := range count {
+				if which(i) {
+					rv++
+					apply(t, l, Upsert, unlike(i, rv))
+				}
 			}
 		}
-		if sparse(t, l) < count/4 {
-			t.Errorf("%d objects share memory with what has left", sparse(t, l))
+		change(func(i int) bool { return i%3 > 0 })
+		equal(t, "objects beside what history still has", sparse(t, l), 0)
+		pass(time.Hour)
+		change(func(i int) bool { return i%30 == 0 })
+		if sparse(t, l) < count/5 {
+			t.Errorf("%d objects share memory with what is gone", sparse(t, l))
 		}
 		l.verifying = true
 		pass(time.Minute)
 		l.Pack(time.Now())
-		equal(t, "objects that share memory with what has left", sparse(t, l), 0)
+		equal(t, "objects that share memory with what is gone", sparse(t, l), 0)
 		equal(t, "packed", whole(t, l), count)
+		for _, o := range objects {
+			sameText(t, o)
+		}
 	})
+}
+
+// TestBridgesTakeNoBlocks: of a list that a gap is bridged by, only what has changed stays.
+func TestBridgesTakeNoBlocks(t *testing.T) {
+	l := NewLane(packingOptions)
+	l.verifying = true
+	l.Replace(1, shape, fillOf(l, 1, 400))
+	defer l.Expect()()
+	list := fillOf(l, 1, 400)
+	filling := l.Fill()
+	list[7] = podNumber(7, 2)
+	filling.Add(list[7])
+	shared := list[7].Item()
+	if err := l.Bridge(2, list); err != nil {
+		t.Fatal(err)
+	}
+	now, _ := current(t, l).Get(list[7].Key())
+	if now != list[7] || now.Item() == shared || !now.Item().Packed() {
+		t.Error("what has changed stands where the list did")
+	}
+	equal(t, "packed", whole(t, l), 400)
 }
 
 // unlike is one of objects that have little in common.

@@ -14,7 +14,7 @@ type Restoration struct {
 func (l *Lane) Restore(rv RV, shape wire.Shape, objects []*Object) *Restoration {
 	e := newEpoch(l)
 	base := newState(e, rv, shape, objects)
-	e.history = newHistory(base, e.keep)
+	e.history = newHistory(base, e.keep, l.leaves)
 	return &Restoration{lane: l, last: base}
 }
 
@@ -26,15 +26,11 @@ func (r *Restoration) Apply(c Change) error {
 		return ErrOutOfOrder
 	}
 	before, present := s.Get(c.Object.Key())
-	if present {
-		r.lane.leaves(before)
-	}
 	switch {
 	case c.Kind == Upsert:
 		r.last = s.record(rv, before, c.Object, nil)
 	case present:
 		r.last = s.record(rv, before, nil, c.Object)
-		r.lane.leaves(c.Object) // history alone has it
 	default:
 		r.last = s.at(rv)
 	}
