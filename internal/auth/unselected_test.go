@@ -33,12 +33,12 @@ func onlyOn(node string) func(authorizationv1.SubjectAccessReviewSpec) bool {
 func TestWhoMayReadAllMaySelect(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-		daemon := person("system:serviceaccount:kube-system:daemon")
+		agent := person("agent")
 		var leases []*Lease
 		for i := range 5000 {
-			a := onNode(daemon, fmt.Sprint("n", i))
+			a := onNode(agent, fmt.Sprint("n", i))
 			grant, err := r.Authorize(t.Context(), a)
-			if err != nil || !grant.Covers(a) || grant.Covers(onNode(daemon, "another")) || grant.Covers(podsOf(daemon, "")) {
+			if err != nil || !grant.Covers(a) || grant.Covers(onNode(agent, "another")) || grant.Covers(podsOf(agent, "")) {
 				t.Fatalf("%v; it covers %t", err, grant.Covers(a))
 			}
 			leases = append(leases, r.Hold(a))
@@ -50,7 +50,7 @@ func TestWhoMayReadAllMaySelect(t *testing.T) {
 			t.Errorf("%d leases on %d decisions", leases, decisions)
 		}
 		j.set(func() { j.allow = onlyOn("n7") })
-		r.Lost(named(daemon.Name()))
+		r.Lost(named(agent.Name()))
 		<-time.After(time.Second)
 		for i, l := range leases {
 			if got, _ := passes(t, l); got != "revoked" {
@@ -61,8 +61,8 @@ func TestWhoMayReadAllMaySelect(t *testing.T) {
 			t.Errorf("%d reviews of what was lost", n)
 		}
 		// What is left of the right is found when it is asked for.
-		left := hold(t, r, onNode(daemon, "n7"))
-		if got := how(r, t.Context(), onNode(daemon, "n8")); got != "denied" {
+		left := hold(t, r, onNode(agent, "n7"))
+		if got := how(r, t.Context(), onNode(agent, "n8")); got != "denied" {
 			t.Errorf("another node's: %s", got)
 		}
 		<-time.After(time.Minute)

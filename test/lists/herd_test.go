@@ -40,12 +40,33 @@ func TestHerdInJSON(t *testing.T) { testHerd(t, suite.AcceptJSON) }
 
 func TestHerdInProtobuf(t *testing.T) { testHerd(t, "application/vnd.kubernetes.protobuf") }
 
+// herdTries is how often a herd may come: where a proof of freshness takes kube-apiserver longer than is waited for it,
+// as on a machine that has much else to do, whoever waited is passed on.
+const herdTries = 3
+
 func testHerd(t *testing.T, media string) {
-	h := &herd{Fixture: suite.NewFixture(t, suite.Cluster(t)), media: media, upstream: suite.NewTally(t, suite.Cluster(t))}
+	h := &herd{Fixture: suite.NewFixture(t, suite.Cluster(t)), media: media}
 	h.fill(t)
+	for try := 1; ; try++ {
+		wrong := h.comes(t)
+		if wrong == "" {
+			return
+		}
+		if try == herdTries {
+			t.Fatal(wrong)
+		}
+		t.Log(wrong)
+	}
+}
+
+// comes lets the herd ask a facade that has nothing yet, and asks again when it has; it returns what that cost too
+// much.
+func (h *herd) comes(t *testing.T) (wrong string) {
+	t.Helper()
+	h.upstream = suite.NewTally(t, suite.Cluster(t))
 	h.run = suite.LaunchFacade(t, h.upstream.Kubeconfig, suite.Unpacked)
 	h.run.AwaitReady(t)
-	asked := suite.Asked{Way: suite.List, Resource: "configmaps", Protobuf: media != suite.AcceptJSON}
+	asked := suite.Asked{Way: suite.List, Resource: "configmaps", Protobuf: h.media != suite.AcceptJSON}
 	watched := asked
 	watched.Way = suite.Watch
 	pages := 2 // a small one, and one that holds all the others
@@ -62,9 +83,11 @@ func testHerd(t *testing.T, media string) {
 		}
 		clients.Wait()
 	}
-	if lists, watches := h.upstream.Asked(asked), h.upstream.Asked(watched); lists != pages || watches != 1 {
-		t.Errorf("the upstream was asked for %d lists and %d watches, want one list of %d pages and the watch behind it:\n%s", lists, watches, pages, h.upstream)
+	lists, watches := h.upstream.Asked(asked), h.upstream.Asked(watched)
+	if lists == pages && watches == 1 {
+		return ""
 	}
+	return fmt.Sprintf("the upstream was asked for %d lists and %d watches, want one list of %d pages and the watch behind it:\n%s", lists, watches, pages, h.upstream)
 }
 
 func (h *herd) fill(t *testing.T) {
