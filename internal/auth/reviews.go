@@ -73,14 +73,7 @@ func (a answer) grant(key string) (Grant, error) {
 // itself, asked in the caller's name.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	key := a.key()
-	var said answer
-	var outcome Outcome
-	var err error
-	if all, worth := a.unselected(); worth {
-		said, outcome, err = r.decideSelected(ctx, a, all, key)
-	} else {
-		said, outcome, err = r.decide(ctx, a, key)
-	}
+	said, outcome, err := r.decide(ctx, a, key)
 	r.observer.Decided(outcome)
 	if err != nil {
 		return Grant{}, err
@@ -95,8 +88,18 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 	case r.isOpen(a):
 		return answer{allowed: true}, NotReviewed, nil
 	}
+	if all, worth := a.unselected(); worth {
+		if said, outcome, err := r.decideUnselected(ctx, all, a, key); err != nil || said.allowed {
+			return said, outcome, err
+		}
+	}
 	q := newQuestion(a, key)
 	known, ok := r.known(q)
+	return r.settleBy(ctx, q, known, ok)
+}
+
+// settleBy decides by what is known, if it is, or asks.
+func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bool) (answer, Outcome, error) {
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
 		return answer{known.allowed, known.reason.Value()}, pick(known.allowed, AllowedKept, DeniedKept), nil

@@ -24,29 +24,21 @@ func (a Attributes) unselected() (Attributes, bool) {
 	return a, true
 }
 
-// decideSelected decides on attributes by what is known without their selectors, or is asked of that. Where that is
-// refused, or was just now, and where there is a verdict on the attributes themselves already, those are what counts.
-func (r *Reviews) decideSelected(ctx context.Context, a, all Attributes, key string) (answer, Outcome, error) {
-	allKey := all.key()
-	if r.asksForAll(newQuestion(all, allKey), newQuestion(a, key)) {
-		said, outcome, err := r.decide(ctx, all, allKey)
-		if err != nil || said.allowed {
-			return said, outcome, err
+// decideUnselected decides on attributes by the right to all that they select from. It allows nothing where that is
+// refused, was just now, or is not known while there is a verdict on the attributes themselves: those are what counts
+// then.
+func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key string) (answer, Outcome, error) {
+	q := newQuestion(all, all.key())
+	known, ok := r.known(q)
+	if !ok || !known.allowed {
+		if ok && time.Since(known.made) < r.config.DeniedTTL {
+			return answer{}, Denied, nil
+		}
+		if _, selected := r.known(newQuestion(a, key)); selected {
+			return answer{}, Denied, nil
 		}
 	}
-	return r.decide(ctx, a, key)
-}
-
-func (r *Reviews) asksForAll(all, selected question) bool {
-	known, ok := r.known(all)
-	switch {
-	case ok && known.allowed:
-		return true
-	case ok && time.Since(known.made) < r.config.DeniedTTL:
-		return false
-	}
-	_, ok = r.known(selected)
-	return !ok
+	return r.settleBy(ctx, q, known, ok)
 }
 
 // heldBy is what a lease on the attributes stands on: the right to everything, if it is by that that they were
