@@ -307,8 +307,9 @@ func TestBridgesTakeNoBlocks(t *testing.T) {
 // unlike is one of objects that have little in common.
 func unlike(i int, rv RV) *Object {
 	var own strings.Builder
+	random := rand.New(rand.NewPCG(uint64(i), uint64(rv))) //nolint:gosec // the same each time
 	for range 20 {
-		own.WriteString(strconv.FormatUint(rand.Uint64(), 36))
+		own.WriteString(strconv.FormatUint(random.Uint64(), 36))
 	}
 	return pod(fmt.Sprintf("ns/pod-%04d", i), rv, "node", own.String())
 }
