@@ -11,7 +11,7 @@ const (
 	BlockSize = 64 << 10
 	// blockMost is how long an item in a block may be: what is left at a block's end is lost.
 	blockMost = BlockSize / 16
-	// sparse is how many bytes of a block may be of items that left: the whole of it stays in memory for the others.
+	// sparse is how many bytes of a block may be of items that are gone: all of it stays in memory for the others.
 	sparse = BlockSize / 4
 )
 
@@ -19,7 +19,7 @@ const (
 // with the last of them.
 type block struct {
 	dictionary *Dictionary
-	left       atomic.Int64 // bytes of items that left
+	left       atomic.Int64 // bytes of items that are gone
 }
 
 // Lay is Pack, but puts what is packed beside what was laid before it. That takes less memory, as long as most of the
@@ -65,8 +65,8 @@ func (it *Item) Alone() Item {
 	return alone
 }
 
-// Leave notes that an item is dropped, or kept for a while only. It tells whether so many of its block have left with
-// it that the others had better move; once for a block. Safe for concurrent use.
+// Leave notes that an item is dropped; it is called once. It tells whether so many of its block are gone with it that
+// the others had better move, once for a block. Safe for concurrent use.
 func (it *Item) Leave() bool {
 	if it.by == nil || it.by == &it.by.dictionary.alone {
 		return false
@@ -76,5 +76,5 @@ func (it *Item) Leave() bool {
 	return left > sparse && left-n <= sparse
 }
 
-// Sparse tells whether the item had better move: its block holds much that left.
+// Sparse tells whether the item had better move: more than a quarter of its block is of items that are gone.
 func (it *Item) Sparse() bool { return it.by != nil && it.by.left.Load() > sparse }

@@ -10,7 +10,7 @@
 // is kept beside them.
 //
 // Packed bytes have memory of their own, or stand in a block beside others, which stays for the last of them. Who keeps
-// the items says which have left, and moves the others when a block is mostly of those.
+// the items says which are gone, and moves the others when those are more than a quarter of a block.
 //
 // The package starts no goroutine and imports nothing of this module.
 package item
