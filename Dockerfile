@@ -25,7 +25,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY devcluster ./
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     go build -trimpath -o /out/devcluster ./cmd/devcluster && \
-    /out/devcluster build --only etcd,kube-apiserver --bin-dir /out
+    /out/devcluster build --only etcd,kube-apiserver --bin-dir /out && rm /out/*.key /out/.lock
 
 FROM source AS facade
 WORKDIR /src
@@ -36,7 +36,8 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     go build -trimpath -ldflags "-s -w" -o /out/listfacade ./cmd/listfacade
 
 FROM ${BASE} AS demo
-COPY --from=control-plane /out/etcd /out/kube-apiserver /out/devcluster /usr/local/bin/
+# The directory and not its files: etcd and kube-apiserver are links to one binary, and a link that is named is followed.
+COPY --from=control-plane /out/ /usr/local/bin/
 COPY --from=facade /out/listfacade /usr/local/bin/
 COPY --from=source --chown=65532:65532 /empty /pki
 COPY --from=source --chown=65532:65532 /empty /var/lib/etcd

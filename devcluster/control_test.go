@@ -20,7 +20,7 @@ func testControl(t *testing.T, cluster *devcluster.Cluster) {
 
 	t.Run("pause and continue", func(t *testing.T) {
 		post(t, server+"pause", http.StatusOK)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second) //pace: a paused server would answer in milliseconds
 		defer cancel()
 		if out, err := kubectlWithin(ctx, cluster, devcluster.Admin, "get", "--raw", "/readyz"); err == nil {
 			t.Errorf("a paused server answered %q", out)
@@ -132,7 +132,7 @@ func waitUntilReady(t *testing.T, cluster *devcluster.Cluster) {
 // waitFor waits until a condition holds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(2 * time.Minute)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()

@@ -12,6 +12,9 @@ import (
 	"github.com/listfacade/listfacade/devcluster"
 )
 
+// patience is how long a test waits for anything.
+const patience = 6 * time.Minute
+
 // start starts a cluster that ends with the test.
 func start(t *testing.T, o devcluster.Options) *devcluster.Cluster {
 	t.Helper()

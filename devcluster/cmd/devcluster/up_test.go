@@ -106,7 +106,7 @@ func TestNothingOutlivesIt(t *testing.T) {
 // waitGone waits until a process is dead. An orphan may stay a zombie until init looks, which is dead enough.
 func waitGone(t *testing.T, name string, pid int) {
 	t.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(6 * time.Minute)
 	defer deadline.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()

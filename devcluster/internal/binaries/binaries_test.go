@@ -3,20 +3,15 @@ package binaries
 import (
 	"context"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// TestProgramsAreWhatGoModPins: the list of programs here repeats what go.mod says.
-func TestProgramsAreWhatGoModPins(t *testing.T) {
-	checkTools(t, checkout(t), All())
-}
 
 // TestReleasesAreWhatTheyAreCalled: the module of an older release has that release of Kubernetes, whole.
 func TestReleasesAreWhatTheyAreCalled(t *testing.T) {
@@ -54,13 +49,19 @@ func TestReleaseModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	programs := []Program{Etcd, APIServer, Scheduler}
-	for release, want := range map[string]map[string][]Program{
-		"":    {root: programs},
-		"1.2": {root: {Etcd}, old: {APIServer, Scheduler}},
+	for release, want := range map[string]map[string][]binary{
+		"": {root: {{pkg: controlPlane, programs: programs}}},
+		"1.2": {
+			root: {{pkg: controlPlane, programs: []Program{Etcd}}},
+			old: {
+				{pkg: "k8s.io/kubernetes/cmd/kube-apiserver", programs: []Program{APIServer}},
+				{pkg: "k8s.io/kubernetes/cmd/kube-scheduler", programs: []Program{Scheduler}},
+			},
+		},
 	} {
 		got, err := Options{ModuleDir: root, Release: release, Programs: programs}.modules()
-		if err != nil || !maps.EqualFunc(got, want, slices.Equal) {
-			t.Errorf("%q: %v, %v", release, got, err)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: got %v, %v, want %v", release, got, err, want)
 		}
 	}
 	if got, err := (Options{ModuleDir: root, Release: "1.3", Programs: programs}).modules(); err == nil {
@@ -97,7 +98,7 @@ func checkTools(t *testing.T, dir string, programs []Program) {
 	tools := strings.Fields(block[1])
 	var packages []string
 	for _, p := range programs {
-		packages = append(packages, p.mainPackage())
+		packages = append(packages, p.releasePackage())
 	}
 	slices.Sort(tools)
 	slices.Sort(packages)
@@ -121,6 +122,37 @@ func TestFindModule(t *testing.T) {
 	for _, from := range []string{root, module, deep} {
 		if got, err := FindModule(from); err != nil || got != module {
 			t.Errorf("from %s: %q, %v", from, got, err)
+		}
+	}
+}
+
+// TestProgress: the estimate follows the bytes that are compiled, and packages that were not expected count nothing.
+func TestProgress(t *testing.T) {
+	output := &buildOutput{total: map[string]int64{"a": 100, "b": 300}}
+	if got, want := output.progress(time.Second), "0 packages compiled in 1 s"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := output.Write([]byte("a\nother\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := output.progress(19*time.Second), "24 % (2 of 2 packages) in 19 s, about 61 s left"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestProgramsLeadToTheirBinary: every program is a name of the one file, and its key is written last.
+func TestProgramsLeadToTheirBinary(t *testing.T) {
+	b := &build{bin: t.TempDir(), key: "k"}
+	one := binary{pkg: controlPlane, programs: []Program{Etcd, Kubectl}}
+	if err := os.WriteFile(b.path(one.name()), []byte("binary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Program{Etcd, Kubectl, Etcd} {
+		if err := b.name(one, p); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(b.path(string(p))); err != nil || string(data) != "binary" || !built(b.path(string(p)), "k") {
+			t.Errorf("%s: got %q, %v, built %t", p, data, err, built(b.path(string(p)), "k"))
 		}
 	}
 }
@@ -152,7 +184,7 @@ func TestLockDir(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Minute)
 	defer cancel()
 	progress := reported{cancel: cancel}
 	if _, err := lockDir(ctx, dir, &progress); err == nil {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,15 +38,17 @@ func Build(ctx context.Context, o Options) (map[Program]string, error) {
 		return nil, err
 	}
 	paths := make(map[Program]string, len(o.Programs))
-	for dir, programs := range modules {
+	for dir, binaries := range modules {
 		b, err := newBuild(ctx, o, dir)
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range programs {
-			paths[p] = filepath.Join(b.bin, string(p))
+		for _, binary := range binaries {
+			for _, p := range binary.programs {
+				paths[p] = b.path(string(p))
+			}
 		}
-		if err := b.make(ctx, programs); err != nil {
+		if err := b.make(ctx, binaries); err != nil {
 			return nil, err
 		}
 	}
@@ -102,14 +105,16 @@ func newBuild(ctx context.Context, o Options, module string) (*build, error) {
 	return b, nil
 }
 
-// make compiles those of the programs that are not there yet.
-func (b *build) make(ctx context.Context, programs []Program) error {
+// make compiles the binaries of which a program is missing, all of them by one command of go, and links the programs'
+// names to them.
+func (b *build) make(ctx context.Context, binaries []binary) error {
 	if err := os.MkdirAll(b.bin, 0o755); err != nil {
 		return fmt.Errorf("make directory for binaries: %w", err)
 	}
-	there := func(p Program) bool { return built(filepath.Join(b.bin, string(p)), b.key) }
-	missing := slices.DeleteFunc(slices.Clone(programs), there)
-	if len(missing) == 0 {
+	complete := func(binary binary) bool {
+		return !slices.ContainsFunc(binary.programs, func(p Program) bool { return !built(b.path(string(p)), b.key) })
+	}
+	if !slices.ContainsFunc(binaries, func(binary binary) bool { return !complete(binary) }) {
 		return nil
 	}
 	unlock, err := lockDir(ctx, b.bin, b.progress)
@@ -117,30 +122,56 @@ func (b *build) make(ctx context.Context, programs []Program) error {
 		return err
 	}
 	defer unlock()
-	for _, p := range missing {
-		if there(p) {
-			continue // by the process that held the lock before
-		}
-		path := filepath.Join(b.bin, string(p))
-		if err := b.compile(ctx, p, path); err != nil {
-			return err
-		}
-		if err := os.WriteFile(keyFile(path), []byte(b.key), 0o644); err != nil {
-			return fmt.Errorf("note what %s was built from: %w", p, err)
+	// The process that held the lock before may have built some.
+	missing := slices.DeleteFunc(slices.Clone(binaries), complete)
+	if len(missing) == 0 {
+		return nil
+	}
+	if err := b.compile(ctx, missing); err != nil {
+		return err
+	}
+	for _, binary := range missing {
+		for _, p := range binary.programs {
+			if err := b.name(binary, p); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
+// name makes a program's name lead to its binary, and then notes what it was built from.
+func (b *build) name(binary binary, p Program) error {
+	if path := b.path(string(p)); string(p) != binary.name() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("replace %s: %w", p, err)
+		}
+		if err := os.Symlink(binary.name(), path); err != nil {
+			return fmt.Errorf("name %s: %w", p, err)
+		}
+	}
+	if err := os.WriteFile(keyFile(b.path(string(p))), []byte(b.key), 0o644); err != nil {
+		return fmt.Errorf("note what %s was built from: %w", p, err)
+	}
+	return nil
+}
+
+// path is where a file of the build is.
+func (b *build) path(name string) string { return filepath.Join(b.bin, name) }
+
 // hash is of everything that decides what the compiler makes.
 func (b *build) hash(ctx context.Context) (string, error) {
 	hash := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		data, err := os.ReadFile(filepath.Join(b.module, name))
+	sources, err := filepath.Glob(filepath.Join(b.module, "cmd", path.Base(controlPlane), "*.go"))
+	if err != nil {
+		return "", fmt.Errorf("find sources: %w", err)
+	}
+	for _, file := range append(sources, filepath.Join(b.module, "go.mod"), filepath.Join(b.module, "go.sum")) {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return "", fmt.Errorf("hash what the binaries are built from: %w", err)
 		}
-		fmt.Fprintf(hash, "%s %d\n%s", name, len(data), data)
+		fmt.Fprintf(hash, "%s %d\n%s", filepath.Base(file), len(data), data)
 	}
 	command := goCommand(ctx, b.module, "env", "GOVERSION", "GOOS", "GOARCH", "CGO_ENABLED", "GOFLAGS", "GOEXPERIMENT")
 	platform, err := command.Output()
@@ -151,15 +182,17 @@ func (b *build) hash(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// goCommand runs go in the module, without a workspace: its versions are what go.mod says.
+// goCommand runs go in the module, without a workspace: its versions are what go.mod says. Without cgo the compiler's
+// results are those that the facade's own build needs, so no package is compiled twice.
 func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = moduleDir
-	command.Env = append(os.Environ(), "GOWORK=off")
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	return command
 }
 
-// keyFile notes beside a binary what it was built from, which a directory chosen by the caller does not say.
+// keyFile is next to a program and contains the key of its build, because a directory that the caller chose has no key
+// in its name.
 func keyFile(path string) string { return path + ".key" }
 
 func built(path, key string) bool {

@@ -1,37 +1,47 @@
 package binaries
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 )
 
-// progressEvery is how often a build that takes longer says how far it is.
-const progressEvery = 10 * time.Second
-
-// compile builds one program beside its final place and moves it there.
-func (b *build) compile(ctx context.Context, p Program, path string) error {
+// compile builds binaries next to their final place and moves them there.
+func (b *build) compile(ctx context.Context, binaries []binary) error {
 	start := time.Now()
-	temporary := filepath.Join(b.bin, fmt.Sprintf(".%s.%d", p, os.Getpid()))
-	defer func() { _ = os.Remove(temporary) }() // gone after the rename
-	var output buildOutput
-	command := goCommand(ctx, b.module, "build", "-v", "-trimpath", "-ldflags", b.flags, "-o", temporary, p.mainPackage())
-	command.Stdout, command.Stderr = &output, &output
-	fmt.Fprintf(b.progress, "building %s\n", p)
+	temporary, err := os.MkdirTemp(b.bin, ".build-")
+	if err != nil {
+		return fmt.Errorf("make directory for the linker: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(temporary) }() // empty after the renames
+	fmt.Fprintf(b.progress, "building %s with go build\n", b.bin)
+	flags := []string{"-trimpath", "-ldflags", b.flags}
+	output := &buildOutput{total: b.sizes(ctx, flags, binaries)}
+	command := goCommand(ctx, b.module, append(append([]string{"build", "-v"}, flags...), append([]string{"-o", temporary + "/"}, packages(binaries)...)...)...)
+	command.Stdout, command.Stderr = output, output
 	if err := whileReporting(command.Run, func() {
-		fmt.Fprintf(b.progress, "building %s: %.0f s, %s\n", p, time.Since(start).Seconds(), output.progress())
+		fmt.Fprintf(b.progress, "building: %s\n", output.progress(time.Since(start)))
 	}); err != nil {
-		return fmt.Errorf("build %s: %w\n%s", p, err, output.tail())
+		return fmt.Errorf("build %v: %w\n%s", packages(binaries), err, output.tail())
 	}
-	if err := os.Rename(temporary, path); err != nil {
-		return fmt.Errorf("put %s in place: %w", p, err)
+	for _, binary := range binaries {
+		if err := os.Rename(filepath.Join(temporary, binary.name()), b.path(binary.name())); err != nil {
+			return fmt.Errorf("put %s in place: %w", binary.name(), err)
+		}
 	}
-	fmt.Fprintf(b.progress, "built %s in %.1f s\n", p, time.Since(start).Seconds())
+	fmt.Fprintf(b.progress, "built in %.0f s\n", time.Since(start).Seconds())
 	return nil
+}
+
+// packages returns the import paths of binaries.
+func packages(binaries []binary) []string {
+	var paths []string
+	for _, binary := range binaries {
+		paths = append(paths, binary.pkg)
+	}
+	return paths
 }
 
 // whileReporting calls report every progressEvery until work is done.
@@ -48,42 +58,4 @@ func whileReporting(work func() error, report func()) error {
 			report()
 		}
 	}
-}
-
-// buildOutput collects what "go build -v" prints: the name of every package that it compiles, and errors.
-type buildOutput struct {
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
-}
-
-func (b *buildOutput) Write(data []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(data)
-}
-
-// progress says how far the build is. Packages from the build cache are not printed, so the number has no known end.
-func (b *buildOutput) progress() string {
-	lines := b.lines()
-	if len(lines) == 0 {
-		return "reading the module cache or linking"
-	}
-	return fmt.Sprintf("%d packages compiled, now %s", len(lines), lines[len(lines)-1])
-}
-
-// tail is the end of the output, where the errors are.
-func (b *buildOutput) tail() []byte {
-	const enough = 30
-	lines := b.lines()
-	return bytes.Join(lines[max(0, len(lines)-enough):], []byte("\n"))
-}
-
-func (b *buildOutput) lines() [][]byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	text := bytes.TrimSpace(bytes.Clone(b.text.Bytes()))
-	if len(text) == 0 {
-		return nil
-	}
-	return bytes.Split(text, []byte("\n"))
 }

@@ -32,17 +32,9 @@ func Parse(name string) (Program, error) {
 	return "", fmt.Errorf("there is no program %q; there are %v", name, All())
 }
 
-// mainPackage is the import path of the program's command; go.mod has the same list as tool directives.
-func (p Program) mainPackage() string {
-	switch p {
-	case Etcd:
-		return "go.etcd.io/etcd/server/v3"
-	case Kwok:
-		return "sigs.k8s.io/kwok/cmd/kwok"
-	default:
-		return "k8s.io/kubernetes/cmd/" + string(p)
-	}
-}
+// releasePackage returns the import path of the program's command in a module of an older release, whose go.mod has the
+// same list as tool directives.
+func (p Program) releasePackage() string { return "k8s.io/kubernetes/cmd/" + string(p) }
 
 // linkerFlags strips symbols, which halves the files, and sets the version where k8s.io/component-base and client-go
 // look for it: a module build does not know it by itself, and clients refuse to parse the placeholder that stands there

@@ -15,10 +15,10 @@ const releases = "releases"
 // ofReleases are the programs that every release has of its own. etcd, kubectl and kwok work with all of them.
 var ofReleases = []Program{APIServer, ControllerManager, Scheduler}
 
-// modules says from the module in which directory each of the programs is built.
-func (o Options) modules() (map[string][]Program, error) {
+// modules returns what is built from the module in each directory.
+func (o Options) modules() (map[string][]binary, error) {
 	if o.Release == "" {
-		return map[string][]Program{o.ModuleDir: o.Programs}, nil
+		return map[string][]binary{o.ModuleDir: {{pkg: controlPlane, programs: o.Programs}}}, nil
 	}
 	known, err := o.releases()
 	if err != nil {
@@ -27,14 +27,13 @@ func (o Options) modules() (map[string][]Program, error) {
 	if !slices.Contains(known, o.Release) {
 		return nil, fmt.Errorf("there is no release %q; there are %v", o.Release, known)
 	}
-	modules := make(map[string][]Program)
-	for _, p := range o.Programs {
-		dir := o.ModuleDir
-		if slices.Contains(ofReleases, p) {
-			dir = filepath.Join(o.ModuleDir, releases, o.Release)
-		}
-		modules[dir] = append(modules[dir], p)
+	old := func(p Program) bool { return slices.Contains(ofReleases, p) }
+	modules := make(map[string][]binary)
+	if common := slices.DeleteFunc(slices.Clone(o.Programs), old); len(common) > 0 {
+		modules[o.ModuleDir] = []binary{{pkg: controlPlane, programs: common}}
 	}
+	servers := slices.DeleteFunc(slices.Clone(o.Programs), func(p Program) bool { return !old(p) })
+	modules[filepath.Join(o.ModuleDir, releases, o.Release)] = releaseBinaries(servers)
 	return modules, nil
 }
 

@@ -117,7 +117,7 @@ func TestStopOfTheStubborn(t *testing.T) {
 	if err := p.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond) //pace: the process ignores SIGTERM
 	defer cancel()
 	if err := p.Stop(ctx); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Errorf("Stop returned %v", err)
