@@ -69,8 +69,8 @@
 //	     been told of some of it, and goes on from there where nothing was lost, ends with what there is.
 //	I12  Nothing is read inside a bridged gap, no watch starts there, and none is complete up to there.
 //
-// With LISTFACADE_VERIFY=1 in the environment, a lane checks its whole structure after every write and panics on the
-// first violation. That is for tests: it costs time in proportion to the number of objects.
+// With LISTFACADE_VERIFY=1 in the environment, a lane checks its whole structure after every write, or after every so
+// many when it is large, and panics on the first violation. That is for tests.
 //
 // # Goroutines and locks
 //

@@ -60,9 +60,10 @@ type Lane struct {
 	packing    sync.Mutex              // held by who packs what has changed; taken before writing
 	packer     packer                  // guarded by packing
 
-	writing   sync.Mutex // held by every writer, by no reader
-	expecting bool       // a list is on its way: see Expect
-	verifying bool       // check the whole lane after every write
+	writing    sync.Mutex // held by every writer, by no reader
+	expecting  bool       // a list is on its way: see Expect
+	verifying  bool       // check the whole lane after writes: see verifyIfAsked
+	unverified int        // writes since the last check
 }
 
 // NewLane returns a lane that is not ready yet.
