@@ -35,7 +35,7 @@ func setUp(ctx context.Context, dir string, o options) (_ *stage, err error) {
 			s.close()
 		}
 	}()
-	if s.cluster, err = testkit.StartCluster(ctx, "--components=none"); err != nil {
+	if s.cluster, err = testkit.StartCluster(ctx, "--components=none", "--optimized"); err != nil {
 		return nil, err
 	}
 	if s.direct, s.directStart, err = startWithPods(ctx, s.cluster, o.pods); err != nil {

@@ -125,6 +125,7 @@ func (c *Cluster) build(ctx context.Context) (err error) {
 		Release:   c.options.Release,
 		CacheDir:  c.options.CacheDir,
 		Programs:  c.options.programs(),
+		Code:      c.options.Code,
 		Progress:  c.options.Progress,
 	})
 	return err

@@ -57,8 +57,18 @@ type Options struct {
 	Release   string    // an older release of Kubernetes, as "1.30", that runs; empty: the one that go.mod pins
 	ModuleDir string    // where to build the binaries from; empty: looked for from the working directory upwards
 	CacheDir  string    // where built binaries are kept; empty: the user's cache directory
+	Code      Code      // how fast the programs are to run
 	Progress  io.Writer // what is going on, in lines for whoever waits; nil: nowhere
 }
+
+// Code says whether a build is quick or what it builds is.
+type Code = binaries.Code
+
+// The choices of Code.
+const (
+	QuicklyCompiled = binaries.QuicklyCompiled
+	Optimized       = binaries.Optimized
+)
 
 // Demo says whether a cluster is given a few objects to look at.
 type Demo int

@@ -1,6 +1,6 @@
-// Command controlplane is etcd, the servers of Kubernetes, kubectl and kwok in one binary, so that the packages that
-// they share are linked once. The name by which it is called says which program it is; package binaries makes a link
-// for each. Each main function is what the program's own command does.
+// Command controlplane is etcd, the servers of Kubernetes and kwok in one binary, so that the packages that they share
+// are linked once. The name by which it is called says which program it is; package binaries makes a link for each.
+// Each does what the main function of the program's own command does.
 package main
 
 import (
@@ -32,12 +32,10 @@ func main() {
 		run(controllermanager.NewControllerManagerCommand())
 	case binaries.Scheduler:
 		run(scheduler.NewSchedulerCommand())
-	case binaries.Kubectl:
-		kubectl()
 	case binaries.Kwok:
 		kwok()
 	default:
-		fmt.Fprintf(os.Stderr, "controlplane: call it by the name of a program, one of %v, not %q\n", binaries.All(), name)
+		fmt.Fprintf(os.Stderr, "controlplane: call it by the name of a server, not %q\n", name)
 		os.Exit(2)
 	}
 }

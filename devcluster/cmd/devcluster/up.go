@@ -26,6 +26,7 @@ type upFlags struct {
 	fsync         bool
 	exitWithStdin bool
 	eventsEtcd    bool
+	optimized     bool
 }
 
 func newUp() *cobra.Command {
@@ -47,6 +48,7 @@ func newUp() *cobra.Command {
 	flags.IntVar(&o.APIServers, "apiservers", 1, "how many kube-apiservers run on the same etcd; the others are named kube-apiserver-2 and up")
 	flags.BoolVar(&f.eventsEtcd, "events-etcd", false, "events live in an etcd of their own, etcd-2: short for --separate-etcd events")
 	flags.StringArrayVar(&o.SeparateEtcd, "separate-etcd", nil, "a resource that lives in etcd-2, as events or coordination.k8s.io/leases; may be repeated")
+	flags.BoolVar(&f.optimized, "optimized", false, optimizedUsage)
 	flags.BoolVar(&f.json, "json", false, "when ready, print one line of JSON")
 	flags.BoolVar(&f.keep, "keep", false, "keep the temporary directory")
 	flags.BoolVar(&f.demo, "demo", false, "create a few objects")
@@ -80,6 +82,9 @@ func (f *upFlags) apply(o *devcluster.Options) (err error) {
 	}
 	if f.fsync {
 		o.Sync = devcluster.Durable
+	}
+	if f.optimized {
+		o.Code = devcluster.Optimized
 	}
 	o.Progress = os.Stderr
 	return nil

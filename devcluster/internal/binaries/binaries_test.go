@@ -13,6 +13,13 @@ import (
 	"time"
 )
 
+// TestKubectlIsATool: nothing imports its command, so without the directive go.mod would lose what it needs.
+func TestKubectlIsATool(t *testing.T) {
+	if !strings.Contains(readGoMod(t, checkout(t)), "\ntool "+Kubectl.kubernetesPackage()+"\n") {
+		t.Error("go.mod has no directive for kubectl")
+	}
+}
+
 // TestReleasesAreWhatTheyAreCalled: the module of an older release has that release of Kubernetes, whole.
 func TestReleasesAreWhatTheyAreCalled(t *testing.T) {
 	names, err := (Options{ModuleDir: checkout(t)}).releases()
@@ -48,11 +55,12 @@ func TestReleaseModules(t *testing.T) {
 	if err := os.MkdirAll(old, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	programs := []Program{Etcd, APIServer, Scheduler}
+	programs := []Program{Etcd, APIServer, Kubectl, Scheduler}
+	kubectl := binary{pkg: "k8s.io/kubernetes/cmd/kubectl", programs: []Program{Kubectl}}
 	for release, want := range map[string]map[string][]binary{
-		"": {root: {{pkg: controlPlane, programs: programs}}},
+		"": {root: {{pkg: controlPlane, programs: []Program{Etcd, APIServer, Scheduler}}, kubectl}},
 		"1.2": {
-			root: {{pkg: controlPlane, programs: []Program{Etcd}}},
+			root: {{pkg: controlPlane, programs: []Program{Etcd}}, kubectl},
 			old: {
 				{pkg: "k8s.io/kubernetes/cmd/kube-apiserver", programs: []Program{APIServer}},
 				{pkg: "k8s.io/kubernetes/cmd/kube-scheduler", programs: []Program{Scheduler}},
@@ -98,7 +106,7 @@ func checkTools(t *testing.T, dir string, programs []Program) {
 	tools := strings.Fields(block[1])
 	var packages []string
 	for _, p := range programs {
-		packages = append(packages, p.releasePackage())
+		packages = append(packages, p.kubernetesPackage())
 	}
 	slices.Sort(tools)
 	slices.Sort(packages)
@@ -143,11 +151,11 @@ func TestProgress(t *testing.T) {
 // TestProgramsLeadToTheirBinary: every program is a name of the one file, and its key is written last.
 func TestProgramsLeadToTheirBinary(t *testing.T) {
 	b := &build{bin: t.TempDir(), key: "k"}
-	one := binary{pkg: controlPlane, programs: []Program{Etcd, Kubectl}}
+	one := binary{pkg: controlPlane, programs: []Program{Etcd, Kwok}}
 	if err := os.WriteFile(b.path(one.name()), []byte("binary"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []Program{Etcd, Kubectl, Etcd} {
+	for _, p := range []Program{Etcd, Kwok, Etcd} {
 		if err := b.name(one, p); err != nil {
 			t.Fatal(err)
 		}

@@ -32,9 +32,9 @@ func Parse(name string) (Program, error) {
 	return "", fmt.Errorf("there is no program %q; there are %v", name, All())
 }
 
-// releasePackage returns the import path of the program's command in a module of an older release, whose go.mod has the
-// same list as tool directives.
-func (p Program) releasePackage() string { return "k8s.io/kubernetes/cmd/" + string(p) }
+// kubernetesPackage returns the import path of a program's own command. The go.mod of an older release lists those of
+// its servers as tool directives, and the main one that of kubectl.
+func (p Program) kubernetesPackage() string { return "k8s.io/kubernetes/cmd/" + string(p) }
 
 // linkerFlags strips symbols, which halves the files, and sets the version where k8s.io/component-base and client-go
 // look for it: a module build does not know it by itself, and clients refuse to parse the placeholder that stands there

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -26,10 +27,9 @@ const leastPart = 0.02
 // sizes returns the bytes of Go in each package, by import path; the compiler's work is proportional to them. Packages
 // in the build cache count, too, because go does not list which those are: then the rest takes less time than
 // estimated. Without an answer of go there is no estimate, and the build itself reports why.
-func (b *build) sizes(ctx context.Context, flags []string, binaries []binary) map[string]int64 {
+func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 	const fields = "-json=ImportPath,Dir,GoFiles"
-	command := goCommand(ctx, b.module, append(append([]string{"list", "-deps", fields}, flags...), packages(binaries)...)...)
-	out, err := command.Output()
+	out, err := goCommand(ctx, b.module, slices.Concat([]string{"list", "-deps", fields}, packages(binaries))...).Output()
 	if err != nil {
 		return nil
 	}
