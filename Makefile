@@ -6,6 +6,7 @@ GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.
 VERSION  := $(shell git describe --always --dirty 2>/dev/null || echo devel)
 FUZZTIME ?= 20s
 PACKAGES ?= ./...
+STRESS ?= 5
 QUESTIONS ?= 20000
 WORKLOADS ?= 200
 SOAK ?= 1h
@@ -18,35 +19,88 @@ RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
 # What is random draws from a seed of its own each time, unless one is named; the targets print it.
 RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
 
+# Everything that is compiled without the race detector has these flags, so that no package is compiled twice: the facade,
+# the devcluster and its programs, the linter's packages.
+PLAIN = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
+
+# The commands of other modules have these: their packages are compiled as those of the devcluster's programs.
+QUICK = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath '-gcflags=all=-l -dwarf=false'"
+
+# Packages whose code and tests start no goroutine: the race detector finds nothing there and takes ten times as long. A
+# test (internal/layering) checks that they start none.
+SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/report ./bookmarks ./internal/divergence \
+	./internal/layering ./internal/references ./internal/serviceaccount ./internal/wire/jsonwire ./internal/wire/scan ./internal/wire/table ./selectors
+UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
+
+# concurrent PACKAGES: the others of them, the suites that take longest first, so that none of them is left at the end.
+FIRST      := questions identities lists revocation watches faults
+concurrent = $$(for suite in $(FIRST); do go list $(1) | grep "/test/$$suite$$"; done; comm -23 <(go list $(1) | sort) \
+	<(go list $(SEQUENTIAL) $(FIRST:%=./test/%) | sort))
+
+# Suites wait for servers and clients most of the time, so there are more of their packages and tests under way than
+# there are processors.
+# Sixty test binaries are linked, with symbols for a debugger a third slower.
+RACE := LISTFACADE_VERIFY=1 go test -race -vet=off -count=1 -ldflags="-s -w"
+WIDE := -p 3 -parallel 4 -timeout 30m
+
 .PHONY: help
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## compile listfacade and the devcluster command into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
-	cd devcluster && go build -o ../bin/ ./cmd/devcluster
+	$(PLAIN) go build -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+	cd devcluster && $(QUICK) go build -o ../bin/ ./cmd/devcluster
 
 .PHONY: cluster
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
 	bin/devcluster build --module-dir devcluster $(RELEASE)
 
+# The informers of test/clients, each with the client-go of its age. Those of make test are the newest; the others take
+# minutes the first time.
+NEWEST_CLIENT := test/clients/client-go-0.37
+compile_clients = @set -e; for module in $(1); do \
+		(cd $$module && $(QUICK) go vet ./... && $(QUICK) go build -o ../../../bin/ .); \
+	done
+
+.PHONY: client
+client: ## compile the newest informer of test/clients
+	$(call compile_clients,$(NEWEST_CLIENT))
+
 .PHONY: clients
 clients: ## compile the informers of test/clients, each with the client-go of its age (minutes, the first time)
-	@set -e; for module in test/clients/client-go-*; do \
-		echo "$$module"; (cd $$module && go vet ./... && go build -o ../../../bin/ .); \
-	done
+	$(call compile_clients,test/clients/client-go-*)
 
 .PHONY: run
 run: cluster ## a real cluster with Running pods, the facade in front of it, and the kubectl line to try
 	deploy/local/run.sh
 
-# Tests that are marked parallel wait for servers and clients most of the time, so there are more of them than cores.
+.PHONY: unit
+unit: ## the tests that need no cluster (a minute and a half)
+	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
+	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
+	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
+
 .PHONY: test
-test: cluster clients ## everything, against a real kube-apiserver, with the race detector
-	go vet ./...
-	cd devcluster && go vet ./... && go test -count=1 ./...
-	LISTFACADE_VERIFY=1 go test -race -vet=off -count=1 -parallel 4 -timeout 30m $(PACKAGES)
+test: cluster client ## what a change must pass: unit tests, and every suite against a real kube-apiserver, the longest parts left out
+	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
+	@$(MAKE) --no-print-directory -j 2 test-concurrent test-devcluster
+
+.PHONY: test-concurrent
+test-concurrent:
+	$(RACE) -short $(WIDE) $(call concurrent,$(PACKAGES))
+
+.PHONY: test-devcluster
+test-devcluster:
+	cd devcluster && $(QUICK) go vet ./... && $(QUICK) go test -vet=off -count=1 ./...
+
+.PHONY: test-long
+test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (an hour); prints a table
+	test/long.sh
+
+.PHONY: test-stress
+test-stress: cluster client ## the packages of make test, STRESS times (default 5), next to two busy processes per processor; prints how often each test failed
+	STRESS=$(STRESS) PACKAGES="$(call concurrent,$(PACKAGES))" test/stress.sh
 
 # Tests read it from the environment; those of other targets ask the release that the facade is measured by.
 conformance soak: export LISTFACADE_UPSTREAM = $(UPSTREAM)
@@ -69,8 +123,8 @@ faults: cluster ## what happens to reviews of tokens and of rights, each for as 
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version
-	$(GOLANGCI) run ./...
-	$(GOLANGCI) run --config .golangci.size.yml ./...
+	$(PLAIN) $(GOLANGCI) run ./...
+	$(PLAIN) $(GOLANGCI) run --config .golangci.size.yml ./...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 20s)
@@ -81,7 +135,8 @@ fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 	done
 
 .PHONY: bench
-bench: cluster ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
+bench: build ## the figures and plots of docs/benchmarks.md, side by side with kube-apiserver and a bare file server (20 minutes); BENCH has options, as BENCH=-list
+	bin/devcluster build --module-dir devcluster --optimized
 	go run ./bench $(BENCH)
 
 .PHONY: bench-million

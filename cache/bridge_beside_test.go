@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // gapOf returns objects at 1 to n, and a list at 2n in which each of them has changed.
@@ -44,7 +46,7 @@ func TestBridgeBesideWriters(t *testing.T) {
 		if now, err := l.land(s, final, found, found.events(300, 301, 600), gap{300, 600}); err != nil || now != s {
 			t.Fatalf("%+v, %v", now, err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(settings.Patience()):
 		l.writing.Unlock()
 		t.Fatal("the State at the end of a gap waits for the writers' lock")
 	}

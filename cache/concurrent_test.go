@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -124,7 +125,8 @@ func TestConcurrentReaders(t *testing.T) {
 }
 
 func testConcurrentReaders(t *testing.T, options Options) {
-	const changes, watchers, listers = 2500, 16, 4
+	const watchers, listers = 16, 4
+	changes := settings.Amount(800, 2500)
 	g := newGenerator(t)
 	l := NewLane(options)
 	l.indexer.terms = eagerTerms
@@ -288,7 +290,7 @@ func (r *recording) read(w *Watcher, enough RV, random *rand.Rand) {
 			}
 			select {
 			case <-w.Wait():
-			case <-time.After(time.Millisecond): // progress alone wakes nobody
+			case <-time.After(time.Millisecond): //pace: progress alone wakes nobody
 			}
 		}
 	}

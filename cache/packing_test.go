@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 var packingOptions = Options{Packing: Packing{From: 10 << 10, After: 5 * time.Second}}
@@ -246,7 +248,7 @@ func TestPackingBesideEverybody(t *testing.T) {
 // moved out of the memory that all of them shared, wherever they are.
 func TestBlocksAreLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const count = 3000 // in several blocks, as none is like another
+		count := settings.Amount(1000, 3000) // in several blocks, as none is like another
 		l, rv := NewLane(packingOptions), RV(1)
 		l.floor = floor{}
 		filling := l.Fill()

@@ -55,7 +55,7 @@ func TestFootprint(t *testing.T) {
 	await(t, sent(16<<10))
 	await(t, func() bool { return inStacks(t, "/handlers.(*watchStream).wait(") == heldWatches }) // nothing is being sent
 	// A timer has another for a moment.
-	testkit.Eventually(t, time.Minute, "no goroutines but the watches", func() error {
+	testkit.Eventually(t, "no goroutines but the watches", func() error {
 		if got := inStacks(t, ownMethods); got != heldWatches {
 			return fmt.Errorf("%d watches are %d goroutines", heldWatches, got)
 		}

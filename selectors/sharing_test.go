@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -93,7 +94,7 @@ func TestAttributesKeepNothingOfTheirOrigin(t *testing.T) {
 	runtime.GC()
 	select {
 	case <-freed:
-	case <-time.After(time.Minute):
+	case <-time.After(settings.Patience()):
 		t.Error("a page stays for the sake of attributes")
 	}
 	if text := strings.Repeat("a", 10); a.Key() != text+"/"+text || a.Labels().Get(text) != text {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // asCommand lets the test's own binary be the command.
@@ -54,7 +55,7 @@ func TestStderr(t *testing.T) {
 			client := &http.Client{Transport: &http.Transport{
 				TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true, //nolint:gosec // the test's own server
 			}}
-			for i := range 1000 {
+			for i := range settings.Amount(200, 1000) {
 				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+address+malformed[i%len(malformed)], nil)
 				if err != nil {
 					t.Fatal(err)

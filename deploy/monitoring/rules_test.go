@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -89,6 +90,7 @@ func promtool(t *testing.T, file ruleFile, args ...string) {
 
 // TestRules: each alert fires when it should, and does not when it should not, as Prometheus evaluates it.
 func TestRules(t *testing.T) {
+	settings.Long(t)
 	file, _ := rules(t)
 	promtool(t, file, "test", "rules", "rules_test.yaml")
 }

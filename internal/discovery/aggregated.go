@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	apidiscovery "k8s.io/api/apidiscovery/v2"
+	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // addAggregated takes up an APIGroupDiscoveryList. v2beta1 has the same fields.
 func (s *Served) addAggregated(body []byte) error {
-	var list apidiscovery.APIGroupDiscoveryList
+	var list apidiscoveryv2.APIGroupDiscoveryList
 	if err := json.Unmarshal(body, &list); err != nil {
 		return err
 	}
@@ -20,7 +20,7 @@ func (s *Served) addAggregated(body []byte) error {
 		for _, v := range g.Versions {
 			gv := schema.GroupVersion{Group: g.Name, Version: v.Version}
 			// The server behind the aggregation layer does not answer, and what is said of it is old.
-			if v.Freshness == apidiscovery.DiscoveryFreshnessStale {
+			if v.Freshness == apidiscoveryv2.DiscoveryFreshnessStale {
 				s.Failed = append(s.Failed, fmt.Errorf("%s: its server gives no answer", gv))
 				continue
 			}
@@ -32,10 +32,10 @@ func (s *Served) addAggregated(body []byte) error {
 }
 
 // flatten puts the subresources of each resource behind it. What does not say its kind is left out, as by client-go.
-func flatten(described []apidiscovery.APIResourceDiscovery) []Resource {
+func flatten(described []apidiscoveryv2.APIResourceDiscovery) []Resource {
 	var all []Resource
 	for _, d := range described {
-		namespaced := d.Scope == apidiscovery.ScopeNamespace
+		namespaced := d.Scope == apidiscoveryv2.ScopeNamespace
 		if known(d.ResponseKind) {
 			all = append(all, Resource{Name: d.Resource, Kind: d.ResponseKind.Kind, Namespaced: namespaced, Verbs: d.Verbs})
 		}

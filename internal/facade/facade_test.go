@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // alone makes a facade whose upstream cannot be reached.
@@ -107,7 +108,7 @@ func TestServe(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
-	testkit.Eventually(t, time.Minute, "nothing is left", func() error { return goleak.Find(before) })
+	testkit.Eventually(t, "nothing is left", func() error { return goleak.Find(before) })
 }
 
 // TestServeDrains: what is under way at the end finishes, after readiness has said no and before Serve returns.
@@ -204,7 +205,7 @@ func TestServeWaitsForHijacked(t *testing.T) {
 			select {
 			case <-served:
 				t.Error("Serve has returned before a request ended")
-			case <-time.After(500 * time.Millisecond):
+			case <-time.After(500 * time.Millisecond): //pace: a wait that ends early finds less, and never something wrong
 			}
 		}))
 	})
@@ -246,7 +247,7 @@ func TestAbort(t *testing.T) {
 		t.Error(err)
 	}
 	own := f.pair.now.Load().Certificate[0]
-	testkit.Eventually(t, time.Minute, "nobody listens", func() error { return refuses(t, listener.Addr().String(), own) })
+	testkit.Eventually(t, "nobody listens", func() error { return refuses(t, listener.Addr().String(), own) })
 	if err := stop(); err != nil {
 		t.Errorf("ended with %v", err)
 	}
@@ -256,7 +257,7 @@ func TestAbort(t *testing.T) {
 // has another certificate.
 func refuses(t *testing.T, address string, own []byte) error {
 	t.Helper()
-	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	within, cancel := context.WithTimeout(t.Context(), settings.Patience())
 	defer cancel()
 	conn, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}).DialContext(within, "tcp", address) //nolint:gosec // the test's own server
 	switch {

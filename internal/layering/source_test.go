@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,9 @@ type source struct {
 	syntax  *ast.File
 	set     *token.FileSet
 }
+
+// majorVersion is the end of an import path that is no part of the package's name.
+var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
 type imported struct {
 	path string
@@ -67,7 +71,7 @@ func readSource(tree fs.FS, name string) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		i := imported{path: target, name: path.Base(target), line: set.Position(spec.Pos()).Line}
+		i := imported{path: target, name: path.Base(majorVersion.ReplaceAllString(target, "")), line: set.Position(spec.Pos()).Line}
 		if spec.Name != nil {
 			i.name = spec.Name.Name
 		}

@@ -301,7 +301,7 @@ func TestEndlessFrame(t *testing.T) {
 			}
 		})
 		r.DropWatches()
-		testkit.Eventually(t, time.Minute, "the frame is given up", func() error {
+		testkit.Eventually(t, "the frame is given up", func() error {
 			if !r.logged("exceeds") {
 				return fmt.Errorf("logged %v", r.logs.All())
 			}

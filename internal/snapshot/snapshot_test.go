@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 var header = Header{Cluster: "uid", Resource: "v1/pods", Encoding: "json", Upstream: "v1.37.1", Base: 5, RV: 9, Objects: 1, Events: 2, Taken: time.Unix(1e9, 0).UTC()}
@@ -159,7 +161,7 @@ func TestPipe(t *testing.T) {
 		if !errors.Is(err, ErrBroken) {
 			t.Error(err)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(settings.Patience()):
 		t.Fatal("it waits")
 	}
 }

@@ -195,10 +195,8 @@ func moduleRoot(ctx context.Context) (string, error) {
 // buildDevcluster compiles the devcluster command; the go command's own cache makes every time but the first short.
 func buildDevcluster(ctx context.Context, root string) (string, error) {
 	binary := filepath.Join(root, "bin", "devcluster")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/devcluster")
-	build.Dir = filepath.Join(root, "devcluster")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the devcluster: %w\n%s", err, out)
+	if err := Compile(ctx, filepath.Join(root, "devcluster"), binary, "./cmd/devcluster", Quickly); err != nil {
+		return "", err
 	}
 	return binary, nil
 }

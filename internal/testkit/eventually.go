@@ -3,13 +3,20 @@ package testkit
 import (
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Eventually tries until the condition holds, at most for the given time, and fails the test with the last reason.
-func Eventually(t testing.TB, within time.Duration, what string, holds func() error) {
+// tryEvery is how often a condition is looked at that has nothing to wait on.
+const tryEvery = 20 * time.Millisecond
+
+// Eventually tries until the condition holds, for as long as settings.Patience, and fails the test with the last
+// reason.
+func Eventually(t testing.TB, what string, holds func() error) {
 	t.Helper()
-	deadline := time.Now().Add(within)
-	tick := time.NewTicker(20 * time.Millisecond)
+	patience := settings.Patience()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(tryEvery)
 	defer tick.Stop()
 	for {
 		err := holds()
@@ -17,7 +24,7 @@ func Eventually(t testing.TB, within time.Duration, what string, holds func() er
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within %s: %v", what, within, err)
+			t.Fatalf("%s: not within %s: %v", what, patience, err)
 		}
 		<-tick.C
 	}

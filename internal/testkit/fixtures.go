@@ -100,13 +100,9 @@ func (f *furnisher) file(ctx context.Context, files fs.FS, name string) error {
 	}
 }
 
-// applyWithin bounds how long a fixture may wait for what it stands on; kinds take a second or two to be established,
-// and many times that on a machine that has other work.
-const applyWithin = 2 * time.Minute
-
 // apply tries until the object's kind is served and its namespace exists.
 func (f *furnisher) apply(ctx context.Context, object *unstructured.Unstructured) error {
-	ctx, cancel := context.WithTimeout(ctx, applyWithin)
+	ctx, cancel := context.WithTimeout(ctx, settings.Patience())
 	defer cancel()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Kubectl is the real kubectl with one server.
@@ -88,7 +90,7 @@ func (k *Kubectls) Compare(t testing.TB, args ...string) {
 // second for which ages stand still: they may lie between those that the upstream tells before and after.
 func (k *Kubectls) CompareMasked(t testing.TB, mask func(string) string, args ...string) {
 	t.Helper()
-	deadline := time.Now().Add(2 * settleWithin) // a process takes a while to start
+	deadline := time.Now().Add(settings.Patience())
 	before := mask(k.Upstream.Run(t, args...))
 	for {
 		got := mask(k.Facade.Run(t, args...))

@@ -7,18 +7,16 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
-)
 
-// leaveWithin is how long goroutines may take to end behind the last test, on a machine that is busy with something
-// else.
-const leaveWithin = time.Minute
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+)
 
 // VerifyTestMain runs the tests of a package, and fails it when goroutines of theirs stay. goleak itself waits for less
 // than half a second.
 func VerifyTestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		if err := left(leaveWithin); err != nil {
+		if err := left(settings.Patience()); err != nil {
 			fmt.Fprintf(os.Stderr, "goroutines stay behind the tests: %v\n", err)
 			code = 1
 		}

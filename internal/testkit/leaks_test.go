@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestLeft: a goroutine that ends late is none that stays.
@@ -15,8 +17,8 @@ func TestLeft(t *testing.T) {
 	if err := left(0, others); err == nil {
 		t.Error("a goroutine that stays is not found")
 	}
-	time.AfterFunc(time.Second, func() { close(stays) }) // goleak has given up by then
-	if err := left(leaveWithin, others); err != nil {
+	time.AfterFunc(time.Second, func() { close(stays) }) //pace: goleak has given up by then
+	if err := left(settings.Patience(), others); err != nil {
 		t.Errorf("a goroutine that ended is found: %v", err)
 	}
 }

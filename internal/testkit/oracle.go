@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Question is one request, asked of both servers.
@@ -123,10 +125,6 @@ type Oracle struct {
 	Counts func(source string) int
 }
 
-// settleWithin is how long the two answers may differ because the cluster moves or the facade's cache is on its way. On
-// an idle machine that takes milliseconds.
-const settleWithin = 30 * time.Second
-
 // Compare asks both and reports every difference that no mask explains. It returns the upstream's answer.
 func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 	t.Helper()
@@ -145,7 +143,7 @@ func (o *Oracle) Compare(t testing.TB, q Question) *Answer {
 // answer.
 func (o *Oracle) Difference(t testing.TB, q Question) (*Answer, string) {
 	t.Helper()
-	deadline := time.Now().Add(settleWithin)
+	deadline := time.Now().Add(settings.Patience())
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -189,12 +187,9 @@ func (a *Asker) MustAsk(t testing.TB, q Question) *Answer {
 	return a.ask(t, q)
 }
 
-// answerWithin is longer than any server takes; a question for a list that opens a watch fails instead of hanging.
-const answerWithin = time.Minute
-
 func (a *Asker) ask(t testing.TB, q Question) *Answer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), answerWithin)
+	ctx, cancel := context.WithTimeout(t.Context(), settings.Patience())
 	defer cancel()
 	answer, err := a.Ask(ctx, q)
 	if err != nil {

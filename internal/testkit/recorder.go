@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Frame is one frame of a watch as it arrived.
@@ -156,39 +158,27 @@ func (r *Recorder) look() (*Recording, <-chan struct{}) {
 	return &rec, r.grown
 }
 
-// Until waits until the recording is long enough, and returns it. The test fails when that takes longer than within, or
-// when the watch ends before.
-func (r *Recorder) Until(t testing.TB, within time.Duration, what string, enough func(*Recording) bool) *Recording {
+// Until waits until the recording is long enough, and returns it. The test fails when the watch ends before, or when
+// settings.Patience has passed.
+func (r *Recorder) Until(t testing.TB, what string, enough func(*Recording) bool) *Recording {
 	t.Helper()
-	timer := time.NewTimer(within)
-	defer timer.Stop()
-	for {
-		rec, grown := r.look()
-		if enough(rec) {
-			return rec
-		}
-		select {
-		case <-grown:
-		case <-r.done:
-			if rec = r.SoFar(); enough(rec) {
-				return rec
-			}
-			t.Fatalf("%s: %s: the watch ended (%v) after %s", rec.Question, what, rec.Err, rec)
-		case <-timer.C:
-			t.Fatalf("%s: %s: not within %s; there are %s", rec.Question, what, within, rec)
-		}
+	rec := r.Await(enough)
+	if !enough(rec) {
+		t.Fatalf("%s: %s: the watch ended (%v) or took too long; there are %s", rec.Question, what, rec.Err, rec)
 	}
+	return rec
 }
 
-// AwaitFrames waits for the first n frames, for the end, or for as long as within, and returns what there is then.
-func (r *Recorder) AwaitFrames(n int, within time.Duration) *Recording {
-	return r.Await(within, func(rec *Recording) bool { return len(rec.Frames) >= n })
+// AwaitFrames waits for the first n frames, for the end, or for as long as settings.Patience, and returns the recording
+// so far.
+func (r *Recorder) AwaitFrames(n int) *Recording {
+	return r.Await(func(rec *Recording) bool { return len(rec.Frames) >= n })
 }
 
-// Await waits until the recording is long enough, for the end, or for as long as within, and returns what there is
-// then.
-func (r *Recorder) Await(within time.Duration, enough func(*Recording) bool) *Recording {
-	timer := time.NewTimer(within)
+// Await waits until the recording is long enough, for the end, or for as long as settings.Patience, and returns the
+// recording so far.
+func (r *Recorder) Await(enough func(*Recording) bool) *Recording {
+	timer := time.NewTimer(settings.Patience())
 	defer timer.Stop()
 	for {
 		rec, grown := r.look()
@@ -206,14 +196,14 @@ func (r *Recorder) Await(within time.Duration, enough func(*Recording) bool) *Re
 }
 
 // Ended waits until the server ends the watch, and returns the whole recording.
-func (r *Recorder) Ended(t testing.TB, within time.Duration) *Recording {
+func (r *Recorder) Ended(t testing.TB) *Recording {
 	t.Helper()
-	timer := time.NewTimer(within)
+	timer := time.NewTimer(settings.Patience())
 	defer timer.Stop()
 	select {
 	case <-r.done:
 	case <-timer.C:
-		t.Fatalf("%s: still open after %s; there are %s", r.SoFar().Question, within, r.SoFar())
+		t.Fatalf("%s: still open after %s; there are %s", r.SoFar().Question, settings.Patience(), r.SoFar())
 	}
 	return r.SoFar()
 }

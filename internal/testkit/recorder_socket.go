@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/websocket"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // openSocket asks for a watch over a websocket. A handshake that is refused is a recording of code 0 that ends with the
@@ -22,7 +24,7 @@ func (a *Asker) openSocket(ctx context.Context, q Question) (Recording, io.ReadC
 	config.TlsConfig = a.tls
 	config.Header = q.Header.Clone()
 	config.Header.Del("Upgrade")
-	dialing, stop := context.WithTimeout(ctx, answerWithin) // a server that answers with a stream would be read to its end
+	dialing, stop := context.WithTimeout(ctx, settings.Patience()) // a stream would be read to its end
 	defer stop()
 	conn, err := config.DialContext(dialing)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 )
@@ -34,18 +33,18 @@ func TestRecorder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := asker.MustRecord(t, Question{Path: "/ends"}).Ended(t, time.Minute); r.Err != nil || r.Reached() != 7 || r.Code != http.StatusOK {
+	if r := asker.MustRecord(t, Question{Path: "/ends"}).Ended(t); r.Err != nil || r.Reached() != 7 || r.Code != http.StatusOK {
 		t.Errorf("ends: %v, %s", r.Err, r)
 	}
-	if r := asker.MustRecord(t, Question{Path: "/breaks"}).Ended(t, time.Minute); !errors.Is(r.Err, io.ErrUnexpectedEOF) {
+	if r := asker.MustRecord(t, Question{Path: "/breaks"}).Ended(t); !errors.Is(r.Err, io.ErrUnexpectedEOF) {
 		t.Errorf("breaks: %v, %s", r.Err, r)
 	}
 	grows := asker.MustRecord(t, Question{Path: "/grows"})
-	grows.Until(t, time.Minute, "the first frame", func(r *Recording) bool { return len(r.Frames) == 1 })
+	grows.Until(t, "the first frame", func(r *Recording) bool { return len(r.Frames) == 1 })
 	close(release)
-	grows.Until(t, time.Minute, "the second", func(r *Recording) bool { return r.Reached() == 8 })
+	grows.Until(t, "the second", func(r *Recording) bool { return r.Reached() == 8 })
 	open := asker.MustRecord(t, Question{Path: "/open"})
-	open.Until(t, time.Minute, "the first frame", func(r *Recording) bool { return len(r.Frames) == 1 })
+	open.Until(t, "the first frame", func(r *Recording) bool { return len(r.Frames) == 1 })
 	if r := open.Close(); !errors.Is(r.Err, context.Canceled) {
 		t.Errorf("closed: %v", r.Err)
 	}

@@ -200,7 +200,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 					t.Error("the watch goes on")
 				}
 				cancel()
-				<-ended
+				_ = <-ended
 			}
 		})
 	}

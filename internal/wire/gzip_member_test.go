@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestWriteMemberIsReadAtOnce reads members as Go's HTTP client does, as one stream: each must come out before the next
@@ -33,7 +35,7 @@ func TestWriteMemberIsReadAtOnce(t *testing.T) {
 			if got != text {
 				t.Errorf("read %d other bytes, wrote %d", len(got), len(text))
 			}
-		case <-time.After(time.Minute):
+		case <-time.After(settings.Patience()):
 			t.Fatalf("%d bytes are held back until another member comes", len(text))
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // hardLimit is the memory that a process may have: the kernel kills it, or gives it no more.
@@ -30,7 +29,7 @@ func newHardLimit(t *testing.T, bytes int64) hardLimit {
 		err := makeGroup(group, place.file, bytes)
 		if err == nil {
 			t.Cleanup(func() {
-				testkit.Eventually(t, suite.Within, "the cgroup is removed", func() error { return os.Remove(group) })
+				testkit.Eventually(t, "the cgroup is removed", func() error { return os.Remove(group) })
 			})
 			return hardLimit{group: group, bytes: bytes}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -84,6 +85,7 @@ func (a *attack) run(t *testing.T, s *site, flooder *visitor, stop <-chan struct
 // Well-behaved informers and watches of several users miss nothing while somebody else does all that is refused, and
 // afterwards nothing is left of it.
 func TestInformersInAFlood(t *testing.T) {
+	settings.Long(t)
 	s := newSite(t, func(c *facade.Config) {
 		c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser = 3*loadInformers, 1 // ten at once
 		c.Authentication.FailureRate, c.Authorization.MissRate = 2, 5
@@ -119,7 +121,7 @@ func TestInformersInAFlood(t *testing.T) {
 	for what, want := range map[string]int{
 		"watch": http.StatusTooManyRequests, "name": http.StatusTooManyRequests, "token": http.StatusTooManyRequests, "selector": http.StatusBadRequest,
 	} {
-		testkit.Eventually(t, suite.Within, "each "+what+" is refused", func() error { return a.gets(what, want) })
+		testkit.Eventually(t, "each "+what+" is refused", func() error { return a.gets(what, want) })
 	}
 	close(stop)
 	attackers.Wait()
@@ -141,7 +143,7 @@ func (s *site) initially() testkit.Question {
 func (s *site) truth(t *testing.T) *testkit.Recorder {
 	t.Helper()
 	truth := s.Upstream.MustRecord(t, s.initially())
-	truth.Until(t, suite.Within, "the model is synced", suite.Begun)
+	truth.Until(t, "the model is synced", suite.Begun)
 	return truth
 }
 
@@ -151,11 +153,11 @@ func (s *site) told(t *testing.T, truth *testkit.Recorder, watches []*testkit.Re
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
 	var recordings []*testkit.Recording
 	for _, watch := range watches {
-		watch.Until(t, suite.Within, "the watch tells of the last write", reached)
+		watch.Until(t, "the watch tells of the last write", reached)
 		recordings = append(recordings, watch.SoFar())
 	}
 	after := s.Put(t, suite.ConfigMaps, "last", "", strconv.FormatInt(time.Now().UnixNano(), 10))
-	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after }))
+	model, err := testkit.NewModel(truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after }))
 	if err != nil {
 		t.Fatal(err)
 	}

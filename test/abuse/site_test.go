@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -182,12 +181,7 @@ func read(t *testing.T, response *http.Response) reply {
 // becomes waits until a path is answered with a code.
 func (v *visitor) becomes(t *testing.T, path string, code int) {
 	t.Helper()
-	v.becomesWithin(t, suite.Within, path, code)
-}
-
-func (v *visitor) becomesWithin(t *testing.T, within time.Duration, path string, code int) {
-	t.Helper()
-	testkit.Eventually(t, within, fmt.Sprint(path, " is ", code), func() error {
+	testkit.Eventually(t, fmt.Sprint(path, " is ", code), func() error {
 		if got := v.get(t, path); got.code != code {
 			return fmt.Errorf("%d: %s", got.code, got.body)
 		}
@@ -269,7 +263,7 @@ func answering(name string) int {
 // calm waits until no more requests are answered, and connections served, than before.
 func calm(t *testing.T, handlers, connections int) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "what was held is free again", func() error {
+	testkit.Eventually(t, "what was held is free again", func() error {
 		if h, c := requests(), served(); h > handlers || c > connections {
 			return fmt.Errorf("%d requests and %d connections are held, there were %d and %d", h, c, handlers, connections)
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/net/http2"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -23,7 +24,7 @@ const silent = 500 // connections on which nothing is said
 
 // gone waits until the facade closes a connection; what it still says is not looked at.
 func gone(conn net.Conn) error {
-	if err := conn.SetReadDeadline(time.Now().Add(suite.Within)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(suite.Patience)); err != nil {
 		return err
 	}
 	_, err := io.Copy(io.Discard, conn)
@@ -115,6 +116,7 @@ func say(t *testing.T, conn net.Conn, what string) {
 
 // Who asks for a list or a watch and does not read it holds nothing for longer than a piece of it may take.
 func Test31ClientsThatDoNotRead(t *testing.T) {
+	settings.Long(t)
 	s := newSite(t, func(c *facade.Config) { c.WriteTimeout = 5 * time.Second })
 	s.fill(t)
 	other := s.reader(t, "other")

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // speaker writes frames of HTTP/2 as it likes.
@@ -73,6 +75,7 @@ func (s *speaker) flood(n int, within time.Duration, one func(i int) error) {
 
 // Who abuses HTTP/2 is cut off, or is answered as fast as it reads; nothing is left of it, and others are served.
 func Test32FloodsOfFrames(t *testing.T) {
+	settings.Long(t)
 	s := newSite(t)
 	other, flooder := s.reader(t, "other"), s.reader(t, "flooder")
 	nobody := &visitor{config: s.facade.Config}

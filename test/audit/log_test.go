@@ -196,7 +196,7 @@ func (b *both) ask(t *testing.T, oracle *testkit.Oracle, id, path string) {
 // events waits for all events of a request.
 func (b *both) events(t *testing.T, whose, id string) (events []event) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, whose+" has written about "+id, func() error {
+	testkit.Eventually(t, whose+" has written about "+id, func() error {
 		var complete bool
 		var err error
 		if events, complete, err = about(b.logs[whose], id); err == nil && !complete {

@@ -104,7 +104,7 @@ func TestLoop(t *testing.T) {
 			t.Errorf("%s: %d %s", path, answer.Code, answer.Body)
 		}
 	}
-	testkit.Eventually(t, suite.Within, "the log says what is wrong", func() error {
+	testkit.Eventually(t, "the log says what is wrong", func() error {
 		for _, entry := range f.Logs.All() {
 			if cause, ok := entry.ContextMap()["error"].(string); ok && loops(cause) {
 				return nil

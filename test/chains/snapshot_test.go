@@ -16,6 +16,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -143,6 +144,7 @@ func converge(t *testing.T, s *suite.Fixture, all map[schema.GroupVersionResourc
 // TestSnapshotsLeftAside: what is broken, of another lane, others may write, or is no longer so, is not used, and the
 // log says why.
 func TestSnapshotsLeftAside(t *testing.T) {
+	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
 	changes(t, s, 0)

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -24,6 +25,7 @@ const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 // TestTenReplicas: whatever ten facades behind one read, kube-apiserver is asked for by that one alone, once; and what
 // they read is what was written before, of a resource with few objects and of one with many, in both encodings.
 func TestTenReplicas(t *testing.T) {
+	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.DefineGadgets(t)
 	fill(t, s)
@@ -39,7 +41,7 @@ func TestTenReplicas(t *testing.T) {
 	for _, what := range cases {
 		same(t, s, []*suite.Facade{first}, questions[what])
 		what.Way = suite.Watch
-		testkit.Eventually(t, suite.Within, "the first facade watches", func() error {
+		testkit.Eventually(t, "the first facade watches", func() error {
 			if n := tally.Asked(what); n != 1 {
 				return fmt.Errorf("%s: %d times", what, n)
 			}
@@ -103,7 +105,7 @@ func same(t *testing.T, s *suite.Fixture, facades []*suite.Facade, q testkit.Que
 // told to come again.
 func filled(t *testing.T, asker *testkit.Asker, q testkit.Question) (answer *testkit.Answer) {
 	t.Helper()
-	testkit.Eventually(t, suite.ControlWithin, "there is an answer", func() (err error) {
+	testkit.Eventually(t, "there is an answer", func() (err error) {
 		if answer, err = asker.Ask(t.Context(), q); err == nil && answer.Code == http.StatusTooManyRequests {
 			err = fmt.Errorf("%s: %s", q, answer.Body)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -95,6 +96,7 @@ func TestWarm(t *testing.T) {
 
 // TestWarmLagging: what was written after the peer's list comes with the watch.
 func TestWarmLagging(t *testing.T) {
+	settings.Long(t)
 	s, peer := newPeer(t)
 	var once atomic.Bool
 	url, ca := serve(t, peer, func(w http.ResponseWriter, r *http.Request, next http.Handler) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -92,6 +93,7 @@ var wrong = map[string]way{
 // TestWarmFromWrong: a peer that is of no use is not believed, and costs a start nothing but a moment: kube-apiserver
 // is asked as if there were none, and the log says so once.
 func TestWarmFromWrong(t *testing.T) {
+	settings.Long(t)
 	s, peer := newPeer(t)
 	for name, through := range wrong {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +144,7 @@ func TestWarmForgotten(t *testing.T) {
 	}))
 	f := suite.LaunchFacade(t, kubeconfig, warmed(peer.URL, peer.Config.CAFile))
 	f.AwaitReady(t)
-	testkit.Eventually(t, suite.Within, "the lane is listed again", func() error {
+	testkit.Eventually(t, "the lane is listed again", func() error {
 		if got := fills(t, f, "upstream"); got != "1" {
 			return fmt.Errorf("filled %s times from the upstream", got)
 		}

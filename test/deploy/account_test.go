@@ -107,7 +107,7 @@ func awaitRight(t testing.TB, cluster *testkit.Cluster, user string, want bool, 
 	asked.User = user
 	reviews := administrator(t, cluster).AuthorizationV1().SubjectAccessReviews()
 	ctx := context.WithoutCancel(t.Context()) // at the end of the test, too
-	testkit.Eventually(t, suite.ControlWithin, fmt.Sprintf("%s has the right: %t", user, want), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s has the right: %t", user, want), func() error {
 		review, err := reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: asked}, metav1.CreateOptions{})
 		if err == nil && review.Status.Allowed != want {
 			err = errors.New(review.Status.Reason)

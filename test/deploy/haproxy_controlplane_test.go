@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -23,6 +24,7 @@ import (
 // service accounts. A Deployment gets its pods, they get a node, all of them end with it, and what was watched for this
 // the facade served.
 func TestControlPlaneThroughHAProxy(t *testing.T) {
+	settings.Long(t)
 	own, err := testkit.StartCluster(t.Context(), "--components="+suite.ControllerManager+","+suite.Scheduler)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +144,7 @@ type owned struct{ ReplicaSets, Scheduled, Unscheduled int }
 
 func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, want owned) {
 	t.Helper()
-	testkit.Eventually(t, suite.ControlWithin, fmt.Sprintf("there are %+v", want), func() error {
+	testkit.Eventually(t, fmt.Sprintf("there are %+v", want), func() error {
 		sets, err := clients.AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err
@@ -170,7 +172,7 @@ func awaitOwned(t *testing.T, clients kubernetes.Interface, namespace string, wa
 // it but its own and one for each encoding that the facade has. The facade's proofs are watches, too, of a few seconds.
 func (s *split) watchedByFacade(t *testing.T, name string, itself int) {
 	t.Helper()
-	testkit.Eventually(t, suite.ControlWithin, "the facade alone watches "+name, func() error {
+	testkit.Eventually(t, "the facade alone watches "+name, func() error {
 		lanes := 0
 		for _, lane := range s.facade.Lanes() {
 			if lane.Resource == name {

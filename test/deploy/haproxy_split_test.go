@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -62,6 +63,7 @@ func (s *split) kubectls(t *testing.T, config *rest.Config) *testkit.Kubectls {
 // Whatever people do with kubectl they do through the one address, whether they come with a certificate or a token:
 // reads are the facade's, and all else is answered by kube-apiserver itself.
 func TestKubectlThroughProxy(t *testing.T) {
+	settings.Long(t)
 	s := splitBefore(t, deployed(t))
 	admin, err := s.cluster.Config("admin")
 	if err != nil {
@@ -106,12 +108,12 @@ func (s *split) write(t *testing.T, kubectl *testkit.Kubectl, namespace, name st
 	if out := kubectl.Run(t, "-n", namespace, "apply", "-f", file); !strings.Contains(out, "configmap/made-by-"+name+" created") {
 		t.Fatal(out)
 	}
-	deadline := time.After(suite.ControlWithin)
+	deadline := time.After(suite.Patience)
 	for {
 		select {
 		case line := <-told:
 			if line == "configmap/made-by-"+name {
-				testkit.Eventually(t, suite.Within, "the watch is the facade's", func() error { // which may begin behind the object
+				testkit.Eventually(t, "the watch is the facade's", func() error { // which may begin behind the object
 					if s.facade.Watchers("configmaps") == 0 {
 						return errors.New("it has none")
 					}
@@ -135,7 +137,7 @@ func runPod(t *testing.T, cluster *testkit.Cluster, namespace string) string {
 	if _, err := pods.Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, suite.ControlWithin, "the pod runs", func() error {
+	testkit.Eventually(t, "the pod runs", func() error {
 		is, err := pods.Get(t.Context(), pod.Name, metav1.GetOptions{})
 		if err == nil && is.Status.Phase != corev1.PodRunning {
 			err = fmt.Errorf("it is %s", is.Status.Phase)

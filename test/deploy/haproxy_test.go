@@ -53,7 +53,7 @@ func (b balanced) start(t *testing.T) string {
 			t.Logf("haproxy said\n%s", &said)
 		}
 	})
-	testkit.Eventually(t, suite.Within, "haproxy listens", func() error {
+	testkit.Eventually(t, "haproxy listens", func() error {
 		connection, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // the test's own server
 		if err == nil {
 			err = connection.Close()

@@ -95,11 +95,7 @@ func TestManifestsAreAccepted(t *testing.T) {
 // The flags of the Deployment are flags of the command.
 func TestDeploymentFlagsExist(t *testing.T) {
 	cluster := suite.Cluster(t)
-	binary := filepath.Join(t.TempDir(), "listfacade")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/listfacade").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	help, err := exec.CommandContext(t.Context(), binary, "--help").Output()
+	help, err := exec.CommandContext(t.Context(), testkit.Program(t), "--help").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func callersOf(t *testing.T, cluster *testkit.Cluster, run *suite.Facade) *calle
 // what the facade may do is found out by trying.
 func told(t *testing.T, a *testkit.Asker, path string, code int, words string) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("%s is answered with %d %s", path, code, words), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s is answered with %d %s", path, code, words), func() error {
 		answer, err := a.Ask(t.Context(), testkit.Question{Path: path})
 		if err == nil && (answer.Code != code || !strings.Contains(string(answer.Body), words)) {
 			err = fmt.Errorf("%d: %.300s", answer.Code, answer.Body)
@@ -104,7 +104,7 @@ func TestAccountReads(t *testing.T) {
 	told(t, who.certificate, "/apis/ex.io/v1/gadgets", http.StatusServiceUnavailable, notLet)
 	told(t, who.certificate, "/api/v1/secrets", http.StatusNotImplemented, notHeld)
 	told(t, who.token, "/api/v1/secrets", http.StatusOK, "SecretList")
-	testkit.Eventually(t, suite.Within, "everything is synced but what may not be read", func() error {
+	testkit.Eventually(t, "everything is synced but what may not be read", func() error {
 		for _, lane := range run.Lanes() {
 			if !lane.Synced && lane.Resource != "gadgets" {
 				return fmt.Errorf("%s.%s is not", lane.Resource, lane.Group)
@@ -162,7 +162,7 @@ func TestDefinitionsAreNeeded(t *testing.T) {
 		run := launch(t, cluster)
 		who := callersOf(t, cluster, run)
 		told(t, who.certificate, widgets, http.StatusOK, "WidgetList")
-		testkit.Eventually(t, suite.Within, "widgets are held", func() error {
+		testkit.Eventually(t, "widgets are held", func() error {
 			for _, lane := range run.Lanes() {
 				if lane.Resource == "widgets" && lane.Synced {
 					return nil

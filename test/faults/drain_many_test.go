@@ -10,13 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -29,18 +29,16 @@ const (
 	drainedObjects = 20
 )
 
-// drainWithin bounds how long the facade may take to drain, and how long its clients may leave their lists unread.
-const drainWithin = 2 * time.Minute
-
 // crowded lets one caller have as many watches as a test needs, and read its lists when they are all open.
 func crowded(c *facade.Config) {
 	c.Limits.WatchesPerUser, c.Limits.WatchRatePerUser, c.Limits.WatchRate = drainedWatches, 1<<20, 1<<20
-	c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = drainWithin, drainWithin, drainWithin
+	c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = suite.Patience, suite.Patience, suite.Patience
 }
 
 // Test39Drain ends a facade while thousands watch and some read large lists: the watches end, the lists are read to
 // their end although it takes their clients longer than that, and nothing is left.
 func Test39Drain(t *testing.T) {
+	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range drainedObjects {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 400<<10)) // more than any socket holds
@@ -51,29 +49,25 @@ func Test39Drain(t *testing.T) {
 	path := run.URL + suite.Collection(suite.ConfigMaps, s.Namespace)
 	lists := beginLists(t, run, path)
 	watches, ended := beginWatches(t, run, path)
-	began := time.Now()
 	closed := make(chan struct{})
 	go func() { defer close(closed); run.Close(t) }()
 	if err := watches(); err != nil {
 		t.Errorf("a watch broke off: %v", err)
 	}
-	t.Logf("%d watches ended within %s", ended.Load(), time.Since(began).Round(time.Millisecond))
+	t.Logf("%d watches ended", ended.Load())
 	for name, list := range lists {
 		if err := readWhole(list); err != nil {
 			t.Errorf("a list over %s: %v", name, err)
 		}
 	}
 	<-closed
-	if took := time.Since(began); took > drainWithin {
-		t.Errorf("it took %s", took)
-	}
 	if cut := run.Logs.FilterMessage("requests were cut off at the end of the grace period").Len(); cut > 0 {
 		t.Error("requests were cut off")
 	}
 	if _, err := run.HTTP1Client(t).Get(run.URL + "/livez"); err == nil {
 		t.Error("somebody answers still")
 	}
-	testkit.Eventually(t, suite.Within, "every goroutine is gone", func() error {
+	testkit.Eventually(t, "every goroutine is gone", func() error {
 		run.CloseIdle()
 		return goleak.Find(running)
 	})

@@ -11,12 +11,14 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestSeveralEndpoints gives a facade two kube-apiservers of one etcd and takes away the one that it asks: its lanes'
 // watches go on with the other, whose window has what follows, and no more than the read that was under way fails.
 func TestSeveralEndpoints(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
 	if err != nil {
@@ -74,7 +76,7 @@ func (s *survivors) knows(t *testing.T, server string) {
 func (s *survivors) says(t *testing.T, what, server string) {
 	t.Helper()
 	series := fmt.Sprintf(`listfacade_upstream_endpoint_%s{endpoint=%q} 1`, what, strings.TrimPrefix(server, "https://"))
-	testkit.Eventually(t, suite.Within, what+": "+server, func() error {
+	testkit.Eventually(t, what+": "+server, func() error {
 		answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: "/metrics"})
 		if err == nil && !strings.Contains(string(answer.Body), series) {
 			err = fmt.Errorf("%d, without %s", answer.Code, series)

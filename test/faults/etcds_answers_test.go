@@ -67,7 +67,7 @@ func (a *separateEtcds) asks(t *testing.T, q testkit.Question) (err error) {
 // are several readers: the upstream answers one alone, when that costs it no more than a proof.
 func (a *separateEtcds) cacheAnswers(t *testing.T) {
 	for _, gvr := range a.resources() {
-		testkit.Eventually(t, suite.Within, gvr.Resource+" are answered from the cache", func() error {
+		testkit.Eventually(t, gvr.Resource+" are answered from the cache", func() error {
 			answered := a.oracle.Answered(t, "cache")
 			rv := a.next(t, gvr)
 			var readers sync.WaitGroup

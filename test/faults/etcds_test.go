@@ -20,6 +20,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -29,6 +30,7 @@ var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: 
 // have nothing to do with those of everything else: they are behind them at first, level with them for a moment, then
 // ahead.
 func TestSeparateEtcd(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--events-etcd", "--separate-etcd=coordination.k8s.io/leases")
 	if err != nil {
@@ -37,7 +39,7 @@ func TestSeparateEtcd(t *testing.T) {
 	t.Cleanup(own.Close)
 	a := newSeparateEtcds(t, own)
 	truth := a.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(leases, "") + "?watch=1&allowWatchBookmarks=true"})
-	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	truth.Until(t, "the model has begun", suite.Begun)
 	begins := truth.SoFar().Reached()
 	watches := a.watches(t, begins)
 	crossing := a.crossing(t)
@@ -297,7 +299,7 @@ func (a *separateEtcds) begins(t *testing.T, gvr schema.GroupVersionResource, rv
 	if err != nil {
 		return err
 	}
-	told := watch.Await(suite.Within, suite.Begun)
+	told := watch.Await(suite.Begun)
 	watch.Close()
 	shown := func(frame testkit.Frame) bool { return bytes.Contains(frame.Line, inObject(rv)) }
 	if told.Code != http.StatusOK || !suite.Begun(told) || !slices.ContainsFunc(told.Frames, shown) {
@@ -334,11 +336,11 @@ func (a *separateEtcds) check(t *testing.T, truth *testkit.Recorder, watches []*
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
 	var recordings []*testkit.Recording
 	for _, watch := range watches {
-		watch.Until(t, suite.Within, "an event or a bookmark tells of the last write", reached)
+		watch.Until(t, "an event or a bookmark tells of the last write", reached)
 		recordings = append(recordings, watch.Close())
 	}
 	after := a.write(t, leases, "mark", "after")
-	final := truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
+	final := truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
 	model, err := testkit.NewModel(final)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -22,6 +23,7 @@ const (
 // TestFilling does something to a kube-apiserver while a lane is filled from it page by page. Its pages come from etcd,
 // so that etcd can forget them.
 func TestFilling(t *testing.T) {
+	settings.Long(t)
 	t.Parallel() // it has a cluster of its own
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--feature-gates=ListFromCacheSnapshot=false")
 	if err != nil {
@@ -123,9 +125,9 @@ func (f *filling) run(t *testing.T, lists int) {
 	oracle := f.Oracle(t, run)
 	path := suite.Collection(suite.ConfigMaps, f.Namespace)
 	truth := oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
-	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	truth.Until(t, "the model has begun", suite.Begun)
 	if f.media == protobufMedia {
-		testkit.Eventually(t, suite.Within, "the lane is filled", func() error {
+		testkit.Eventually(t, "the lane is filled", func() error {
 			if answer := oracle.Facade.MustAsk(t, f.question(path+"?resourceVersion=0&limit=1")); answer.Code != http.StatusOK {
 				return fmt.Errorf("%d %s", answer.Code, answer.Body)
 			}
@@ -133,7 +135,7 @@ func (f *filling) run(t *testing.T, lists int) {
 		})
 		oracle.Compare(t, f.question(path))
 	}
-	testkit.Eventually(t, suite.Within, "the lane is filled", func() error {
+	testkit.Eventually(t, "the lane is filled", func() error {
 		if answer := oracle.Facade.MustAsk(t, testkit.Question{Path: path + "?resourceVersion=0&limit=1"}); answer.Code != http.StatusOK {
 			return fmt.Errorf("%d %s", answer.Code, answer.Body)
 		}
@@ -144,8 +146,8 @@ func (f *filling) run(t *testing.T, lists int) {
 	})
 	after := f.Put(t, suite.ConfigMaps, "mark", "", "after")
 	told := func(r *testkit.Recording) bool { return r.Reached() >= after }
-	watch.Until(t, suite.Within, "the watch tells of the last write", told)
-	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", told))
+	watch.Until(t, "the watch tells of the last write", told)
+	model, err := testkit.NewModel(truth.Until(t, "the model is complete", told))
 	if err != nil {
 		t.Fatal(err)
 	}

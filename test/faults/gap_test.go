@@ -90,7 +90,7 @@ func testGapBridged(t *testing.T, s *several) {
 	truths, watches := map[schema.GroupVersionResource]*testkit.Recorder{}, map[schema.GroupVersionResource][]*testkit.Recorder{}
 	for gvr := range informers {
 		truths[gvr] = s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?watch=1&allowWatchBookmarks=true"})
-		truths[gvr].Until(t, suite.Within, "the model has begun", suite.Begun)
+		truths[gvr].Until(t, "the model has begun", suite.Begun)
 		// Who is ahead of the gap cannot be told of it, so watches begin at an event that the lanes have.
 		reached := s.Put(t, gvr, "begun", "t=b", "before")
 		s.fills(t, gvr)
@@ -177,13 +177,13 @@ func gapWatches(t *testing.T, s *several, gvr schema.GroupVersionResource, at ui
 func (s *several) holds(t *testing.T, gvr schema.GroupVersionResource, truth *testkit.Recorder, watches []*testkit.Recorder, gaps []testkit.Gap) {
 	t.Helper()
 	last := s.Put(t, gvr, "g0", "t=a", "last")
-	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= last }))
+	model, err := testkit.NewModel(truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= last }))
 	if err != nil {
 		t.Fatal(err)
 	}
 	model.Close(last)
 	for _, watch := range watches {
-		watch.Until(t, suite.Within, "the watch is behind the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+		watch.Until(t, "the watch is behind the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
 		told := watch.Close()
 		if err := testkit.CheckBridged(told, model, gaps...); err != nil {
 			t.Error(err)
@@ -213,7 +213,7 @@ func (s *several) cutOff(t *testing.T, told *testkit.Recording, gap testkit.Gap,
 		elsewhere := s.oracle.Upstream.MustRecord(t, testkit.Question{
 			Path: strings.Replace(told.Question.Path, streamed, fmt.Sprintf("&resourceVersion=%d", e.RV), 1),
 		})
-		elsewhere.Until(t, suite.Within, "the watch goes on elsewhere", func(r *testkit.Recording) bool { return r.Reached() >= last })
+		elsewhere.Until(t, "the watch goes on elsewhere", func(r *testkit.Recording) bool { return r.Reached() >= last })
 		more, err := elsewhere.Close().Events()
 		if err != nil {
 			t.Fatal(err)

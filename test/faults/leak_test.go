@@ -78,7 +78,7 @@ func TestNoLeaks(t *testing.T) {
 		c.CloseIdleConnections()
 	}
 	run.Close(t)
-	testkit.Eventually(t, suite.Within, "every goroutine, connection and file is gone", func() error {
+	testkit.Eventually(t, "every goroutine, connection and file is gone", func() error {
 		run.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
 		if err := goleak.Find(running); err != nil {
 			return err

@@ -10,19 +10,21 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestLeavingInOrder: a facade that is asked to end serves on while it is not ready; then its watches end, each with a
 // bookmark from which its client goes on without listing; and who comes meanwhile is told to come again.
 func TestLeavingInOrder(t *testing.T) {
+	settings.Long(t)
 	s := suite.NewFixture(t, suite.Cluster(t))
 	for i := range drainedObjects {
 		s.Put(t, suite.ConfigMaps, fmt.Sprintf("o%d", i), "", strings.Repeat("x", 400<<10)) // more than any socket holds
 	}
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
 		c.ShutdownDelay, c.WatchTermination, c.SendRetryAfter = 10*time.Second, 5*time.Second, true
-		c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = drainWithin, drainWithin, drainWithin // a list is read in the end
+		c.RequestTimeout, c.WriteTimeout, c.ShutdownGrace = suite.Patience, suite.Patience, suite.Patience
 	})
 	oracle := s.Oracle(t, run)
 	path := suite.Collection(suite.ConfigMaps, s.Namespace)
@@ -44,7 +46,7 @@ func TestLeavingInOrder(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); run.Close(t) }()
 
-	testkit.Eventually(t, suite.Within, "it is not ready", func() error {
+	testkit.Eventually(t, "it is not ready", func() error {
 		return answers(run, t, "/readyz?verbose", http.StatusInternalServerError, "[-]shutdown failed")
 	})
 	if a := oracle.Facade.MustAsk(t, testkit.Question{Path: path + "/elsewhere?resourceVersion=0"}); a.Code != http.StatusOK {
@@ -57,11 +59,11 @@ func TestLeavingInOrder(t *testing.T) {
 		default:
 		}
 	}
-	testkit.Eventually(t, suite.Within, "who comes is told to come again", func() error {
+	testkit.Eventually(t, "who comes is told to come again", func() error {
 		return answers(run, t, path, http.StatusTooManyRequests, "The apiserver is shutting down, please try again later.")
 	})
 	for i, w := range watches {
-		recording := w.Ended(t, suite.Within)
+		recording := w.Ended(t)
 		if recording.Err != nil {
 			t.Errorf("a watch broke off: %v", recording.Err)
 		}

@@ -64,7 +64,7 @@ func (s *survivors) pasts(t *testing.T) []past {
 func (s *survivors) fills(t *testing.T, all ...schema.GroupVersionResource) {
 	t.Helper()
 	for _, gvr := range all {
-		testkit.Eventually(t, suite.Within, gvr.Resource+" are cached", func() error {
+		testkit.Eventually(t, gvr.Resource+" are cached", func() error {
 			s.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?resourceVersion=0"})
 			for _, lane := range s.run.Lanes() {
 				if lane.Resource == gvr.Resource && lane.Synced {
@@ -91,7 +91,7 @@ func (s *survivors) goOn(t *testing.T) {
 	t.Helper()
 	s.change(t)
 	s.event(t)
-	testkit.Eventually(t, suite.Within, "the facade knows the last event", func() error {
+	testkit.Eventually(t, "the facade knows the last event", func() error {
 		answer := s.oracle.Facade.MustAsk(t, testkit.Question{Path: suite.Collection(suite.Events, s.Namespace) + "?resourceVersion=0"})
 		if want, got := len(s.Present(t, suite.Events, metav1.ListOptions{})), len(versions(answer))-1; got != want {
 			return fmt.Errorf("%d events of %d", got, want)

@@ -72,7 +72,7 @@ func (c *chain) watch(ctx context.Context) {
 		select {
 		case <-recorder.Done():
 			ended = true
-		case <-time.After(pause): // so that others learn how far it is
+		case <-time.After(pause): //pace: so that others learn how far it is
 		}
 		c.note(recorder.SoFar(), ended)
 	}
@@ -121,7 +121,7 @@ func (c *chain) look() (last uint64, timeout int) {
 // reaches waits until the chain knows a version.
 func (c *chain) reaches(t *testing.T, rv uint64) {
 	t.Helper()
-	testkit.Eventually(t, reachWithin, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s is told of %d", c.path, rv), func() error {
 		return c.behind(rv)
 	})
 }

@@ -9,12 +9,14 @@ import (
 	clientfeatures "k8s.io/client-go/features"
 	clientfeaturestesting "k8s.io/client-go/features/testing"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestReplicasInformer: an informer behind the balancer ends up with exactly what is there, whichever facade dies and
 // comes back.
 func TestReplicasInformer(t *testing.T) {
+	settings.Long(t)
 	for _, streaming := range []bool{true, false} {
 		t.Run(fmt.Sprintf("WatchListClient=%t", streaming), func(t *testing.T) {
 			clientfeaturestesting.SetFeatureDuringTest(t, clientfeatures.WatchListClient, streaming)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -20,6 +21,7 @@ const acceptPartialList = "application/json;as=PartialObjectMetadataList;v=v1;g=
 // TestReplicasPages: each of the three servers goes on with a token of any of them, to the byte as kube-apiserver does;
 // also a facade that was started after the token was given out, and so cannot know its version.
 func TestReplicasPages(t *testing.T) {
+	settings.Long(t)
 	r := startReplicas(t, suite.ConfigMaps)
 	const objects, limit = 12, 4
 	last := uint64(0)
@@ -122,6 +124,7 @@ func tokenIn(answer *testkit.Answer) string {
 // TestReplicasPager: a client that reads page by page through the balancer, while objects change, sees what was there
 // at the first page's version.
 func TestReplicasPager(t *testing.T) {
+	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasPager(t, startReplicas(t, gvr)) })
 	}

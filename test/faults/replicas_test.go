@@ -12,6 +12,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -45,7 +46,7 @@ func startReplicas(t *testing.T, gvr schema.GroupVersionResource, kubeconfigs ..
 		t.Fatal(err)
 	}
 	r.truth = r.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(gvr, "") + "?watch=1&allowWatchBookmarks=true"})
-	r.truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	r.truth.Until(t, "the model has begun", suite.Begun)
 	for range 2 { // the facades begin to read with the first question; what comes next they hold from its first version on
 		r.begin = r.mark(t)
 		for i := range r.runs {
@@ -93,7 +94,7 @@ func (r *replicas) kill(t *testing.T, i int) {
 func (r *replicas) happened(t *testing.T) *testkit.Model {
 	t.Helper()
 	last := r.mark(t)
-	m, err := testkit.NewModel(r.truth.Until(t, suite.Within, "the model is complete", func(rec *testkit.Recording) bool { return rec.Reached() >= last }))
+	m, err := testkit.NewModel(r.truth.Until(t, "the model is complete", func(rec *testkit.Recording) bool { return rec.Reached() >= last }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +104,7 @@ func (r *replicas) happened(t *testing.T) *testkit.Model {
 // TestReplicasReads: for clients that ask for what they have seen, or for what is most recent, time never goes back;
 // and what they list is a moment from which a watch goes on. Also of a resource that is quiet while others move.
 func TestReplicasReads(t *testing.T) {
+	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasReads(t, startReplicas(t, gvr)) })
 	}
@@ -159,7 +161,7 @@ func TestReplicasWatches(t *testing.T) {
 		r.front.cut()
 	}
 	for _, c := range all {
-		testkit.Eventually(t, suite.Within, c.path+" has come to the end of its time twice", func() error {
+		testkit.Eventually(t, c.path+" has come to the end of its time twice", func() error {
 			if _, timeout := c.look(); timeout < 2 {
 				return fmt.Errorf("%d times", timeout)
 			}
@@ -177,6 +179,7 @@ func TestReplicasWatches(t *testing.T) {
 // TestReplicasLag: one facade hears of changes late. Watches that come from the other one, at versions that it does not
 // know yet, wait there; reads are answered from elsewhere or refused, but never with what is too old.
 func TestReplicasLag(t *testing.T) {
+	settings.Long(t)
 	for name, gvr := range map[string]schema.GroupVersionResource{"busy": suite.ConfigMaps, "quiet": suite.Gadgets} {
 		t.Run(name, func(t *testing.T) { testReplicasLag(t, gvr) })
 	}
@@ -206,7 +209,7 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 		stop()
 		before := r.front.requests()
 		r.front.cut()
-		testkit.Eventually(t, suite.Within, "watches go on at both facades", func() error {
+		testkit.Eventually(t, "watches go on at both facades", func() error {
 			if asked := r.front.requests(); min(asked[0]-before[0], asked[1]-before[1]) < len(all)/2 {
 				return fmt.Errorf("requests before %v, after %v", before, asked)
 			}
@@ -217,7 +220,7 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 	last := r.mark(t)
 	all.reach(t, last)
 	for _, watch := range direct {
-		watch.Until(t, suite.Within, "the slow facade tells what it held back", func(rec *testkit.Recording) bool { return rec.Reached() >= last })
+		watch.Until(t, "the slow facade tells what it held back", func(rec *testkit.Recording) bool { return rec.Reached() >= last })
 	}
 	stopAll()
 	for _, watch := range direct {
@@ -239,10 +242,10 @@ func testReplicasLag(t *testing.T, gvr schema.GroupVersionResource) {
 func (r *replicas) goAhead(t *testing.T, all chains, rv uint64) {
 	t.Helper()
 	patience, last := 300*time.Millisecond, time.Now()
-	testkit.Eventually(t, 4*suite.Within, "every watch has come by the quick facade", func() error {
+	testkit.Eventually(t, "every watch has come by the quick facade", func() error {
 		for _, c := range all {
 			if err := c.behind(rv); err != nil {
-				if time.Since(last) > patience {
+				if time.Since(last) > patience { //pace: connections are cut again and again, after ever longer
 					r.front.cut()
 					patience, last = patience*5/4, time.Now()
 				}

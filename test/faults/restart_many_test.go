@@ -19,6 +19,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -80,6 +81,7 @@ func (a *answered) around(next http.RoundTripper) http.RoundTripper {
 // upstream that keeps it waiting. Nobody is told that there is nothing, the upstream is asked once for all of them, and
 // all end with what is there.
 func Test39Restart(t *testing.T) {
+	settings.Long(t)
 	t.Parallel() // with what waits as well
 	s := suite.NewFixture(t, suite.Cluster(t))
 	letRead(t, s)
@@ -115,7 +117,7 @@ func Test39Restart(t *testing.T) {
 	release := sync.OnceFunc(tally.Hold(suite.ConfigMaps.Resource))
 	t.Cleanup(release)
 	newFacade()
-	testkit.Eventually(t, suite.Within, "clients are back before the facade has anything", func() error {
+	testkit.Eventually(t, "clients are back before the facade has anything", func() error {
 		if lanesOf(tally) <= before {
 			return errors.New("the upstream is not asked")
 		}
@@ -124,7 +126,7 @@ func Test39Restart(t *testing.T) {
 	release()
 	want := s.Present(t, suite.ConfigMaps, metav1.ListOptions{})
 	for i, informer := range informers {
-		testkit.Eventually(t, 6*suite.Within, fmt.Sprintf("informer %d holds what the upstream has", i), func() error {
+		testkit.Eventually(t, fmt.Sprintf("informer %d holds what the upstream has", i), func() error {
 			if diff := cmp.Diff(want, suite.Held(t, informer)); diff != "" {
 				return fmt.Errorf("(-upstream +informer)\n%s", diff)
 			}
@@ -176,7 +178,7 @@ func returning(t *testing.T, s *suite.Fixture, run *suite.Facade, got *answered)
 		}
 	}
 	for _, informer := range all {
-		testkit.Eventually(t, 6*suite.Within, "all informers are synced", func() error {
+		testkit.Eventually(t, "all informers are synced", func() error {
 			if !informer.HasSynced() {
 				return errors.New("one is not")
 			}
@@ -203,7 +205,7 @@ func letRead(t *testing.T, s *suite.Fixture) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, suite.Within, "the right is known", func() error {
+	testkit.Eventually(t, "the right is known", func() error {
 		answer, err := reader.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})
 		if err == nil && answer.Code != http.StatusOK {
 			err = fmt.Errorf("%d: %s", answer.Code, answer.Body)

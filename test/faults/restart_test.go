@@ -57,7 +57,7 @@ func testFacadeRestarted(t *testing.T, s *survivors) {
 // expired holds that a watch ended at once with a 410 in its stream, as kube-apiserver says it (semantics 4.1).
 func expired(t *testing.T, watch *testkit.Recorder) {
 	t.Helper()
-	rec := watch.Ended(t, suite.Within)
+	rec := watch.Ended(t)
 	told, err := rec.Events()
 	if err != nil || rec.Code != http.StatusOK || len(told) != 1 || told[0].Type != "ERROR" {
 		t.Fatalf("%d, %v: %s", rec.Code, err, rec)

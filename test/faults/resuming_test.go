@@ -192,14 +192,10 @@ func (r *resuming) look() (last uint64, opened, listed int) {
 	return r.last, r.opened, len(r.gaps)
 }
 
-// reachWithin bounds how long a client may not be told what was written: lanes resume their watches after up to a
-// minute where that failed often.
-const reachWithin = 2 * time.Minute
-
 // reaches waits until the client knows a version.
 func (r *resuming) reaches(t *testing.T, rv uint64) {
 	t.Helper()
-	testkit.Eventually(t, reachWithin, fmt.Sprintf("the client reaches %d", rv), func() error {
+	testkit.Eventually(t, fmt.Sprintf("the client reaches %d", rv), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.broken != nil {

@@ -13,12 +13,14 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestRollingRestart: replicas that are replaced one after the other, each warmed from the other one, leave clients
 // that go to the one that is there without a list.
 func TestRollingRestart(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.Put(t, suite.ConfigMaps, "first", "", "1")

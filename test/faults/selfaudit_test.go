@@ -17,15 +17,12 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // audited has a facade compare all that it caches within a moment.
 func audited(c *facade.Config) { c.SelfAuditInterval, c.SelfAuditShare = 300*time.Millisecond, 1 }
-
-// auditWithin is how long the self-audit may take: a page that takes five seconds, as on a machine that has much to do,
-// has it leave kube-apiserver alone for a minute.
-const auditWithin = 3 * time.Minute
 
 // The values of objects whose events do not arrive as they were sent. Altered ones keep their length, which stands in
 // frames of protobuf.
@@ -142,7 +139,7 @@ func TestSelfAuditMends(t *testing.T) {
 			run.AwaitReady(t)
 			oracle := s.Oracle(t, run)
 			now := testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0", Header: suite.Accepting(accept)}
-			testkit.Eventually(t, suite.Within, "the lane is filled", func() error {
+			testkit.Eventually(t, "the lane is filled", func() error {
 				if answer := oracle.Facade.MustAsk(t, now); answer.Code != http.StatusOK || !bytes.Contains(answer.Body, []byte(lostDeletion)) {
 					return fmt.Errorf("%d", answer.Code)
 				}
@@ -155,7 +152,7 @@ func TestSelfAuditMends(t *testing.T) {
 			s.Put(t, suite.ConfigMaps, "changed", "", lostChange)
 			s.Put(t, suite.ConfigMaps, "altered", "", toAlter)
 			way.release()
-			testkit.Eventually(t, auditWithin, "all differences are found", func() error {
+			testkit.Eventually(t, "all differences are found", func() error {
 				metrics := scraped(t, oracle.Facade)
 				for _, kind := range []string{"missing", "surplus", "version", "content"} {
 					if n := sum(metrics, "listfacade_self_audit_differences_total", `kind="`+kind+`"`, `encoding="`+name+`"`); n != 1 {
@@ -164,7 +161,7 @@ func TestSelfAuditMends(t *testing.T) {
 				}
 				return nil
 			})
-			testkit.Eventually(t, auditWithin, "the lane is mended", func() error {
+			testkit.Eventually(t, "the lane is mended", func() error {
 				if _, diff := oracle.Difference(t, now); diff != "" {
 					return fmt.Errorf("%s", diff)
 				}
@@ -205,6 +202,7 @@ func told(run *suite.Facade, text string) bool {
 // TestSelfAuditIsQuiet: there is no false alarm, however much is written meanwhile, of any kind, in both encodings; and
 // every lane is compared from one end to the other.
 func TestSelfAuditIsQuiet(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Furnished(t))
 	s.DefineGadgets(t)
@@ -239,7 +237,7 @@ func TestSelfAuditIsQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	var metrics string
-	testkit.Eventually(t, auditWithin, "every lane was compared", func() error {
+	testkit.Eventually(t, "every lane was compared", func() error {
 		metrics = scraped(t, oracle.Facade)
 		passed := 0
 		for _, found := range sample.FindAllStringSubmatch(metrics, -1) {

@@ -124,7 +124,7 @@ func (b *serverBalancer) holdBack(hold func(*http.Request) bool) {
 // counts as settled: one that ends sooner is resumed after a growing delay.
 func (b *serverBalancer) cut(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "a lane's watch has been open for long enough", func() error {
+	testkit.Eventually(t, "a lane's watch has been open for long enough", func() error {
 		if age := b.oldest(); age < settled {
 			return fmt.Errorf("it is open for %s", age)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -23,6 +24,7 @@ const (
 // TestSeveralServers stands before two kube-apiservers of one etcd, whose caches are of different age and have
 // different windows, and what gives each request to one or the other.
 func TestSeveralServers(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiservers=2")
 	if err != nil {
@@ -145,7 +147,7 @@ func (s *several) keptWatching(t *testing.T) {
 // testInTurn lets the lane's watch wander from one server to the other while objects change.
 func testInTurn(t *testing.T, s *several) {
 	truth := s.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, "") + "?watch=1&allowWatchBookmarks=true"})
-	truth.Until(t, suite.Within, "the model has begun", suite.Begun)
+	truth.Until(t, "the model has begun", suite.Begun)
 	watch := s.oracle.Facade.MustRecord(t, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%d", suite.Collection(suite.ConfigMaps, ""), truth.SoFar().Reached()),
 	})
@@ -166,10 +168,10 @@ func testInTurn(t *testing.T, s *several) {
 		}
 	}
 	last := s.lastWrite()
-	watch.Until(t, suite.Within, "the watch tells of the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	watch.Until(t, "the watch tells of the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	recording := watch.Close()
 	after := s.Put(t, suite.ConfigMaps, "mark", "", "after")
-	model, err := testkit.NewModel(truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after }))
+	model, err := testkit.NewModel(truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,13 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestSlowClient: a client that does not read is cut off, and delays nobody (I8).
 func TestSlowClient(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	for name, newClient := range map[string]func(*suite.Facade, testing.TB) *http.Client{
 		"HTTP/1.1": (*suite.Facade).HTTP1Client, "HTTP/2": (*suite.Facade).HTTP2Client,
@@ -45,9 +47,9 @@ func TestSlowClient(t *testing.T) {
 			big := strings.Repeat("x", 500<<10)
 			for i := 0; i < 100 && !cutOff(); i++ { // 50 MB are more than all buffers between the two hold
 				rv := s.Put(t, suite.ConfigMaps, "big", "", fmt.Sprint(i, big))
-				quick.Until(t, suite.Within, "the quick client gets the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+				quick.Until(t, "the quick client gets the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
 			}
-			testkit.Eventually(t, suite.Within, "the slow client is cut off", func() error {
+			testkit.Eventually(t, "the slow client is cut off", func() error {
 				if !cutOff() {
 					return fmt.Errorf("%d watches are open", run.Watchers("configmaps"))
 				}
@@ -64,6 +66,7 @@ func TestSlowClient(t *testing.T) {
 
 // TestIdleLanes: a resource that nobody reads costs nothing after a while; one that is watched stays.
 func TestIdleLanes(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	run := suite.StartFacade(t, suite.Cluster(t), func(c *facade.Config) { c.LaneIdle = time.Second })
@@ -72,7 +75,7 @@ func TestIdleLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	watch := s.Oracle(t, run).Facade.MustRecord(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?watch=1&resourceVersion=0"})
-	testkit.Eventually(t, suite.Within, "the lane of pods is stopped and that of config maps is not", func() error {
+	testkit.Eventually(t, "the lane of pods is stopped and that of config maps is not", func() error {
 		var names []string
 		for _, lane := range run.Lanes() {
 			names = append(names, lane.Resource)
@@ -83,7 +86,7 @@ func TestIdleLanes(t *testing.T) {
 		return nil
 	})
 	rv := s.Put(t, suite.ConfigMaps, "a", "", "1")
-	watch.Until(t, suite.Within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
+	watch.Until(t, "the event", func(r *testkit.Recording) bool { return r.Reached() >= rv })
 	if _, err := client.Resource(suite.Pods).Namespace(s.Namespace).List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
 		t.Errorf("a stopped lane does not come back: %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,8 +19,12 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
+
+// shortFaults are those of TestFaults that a short run has: one of each kind of loss.
+var shortFaults = []string{"killed and restarted", "compacted", "compacted, bridged", "down", "facade restarted"}
 
 // TestFaults does to an upstream of its own what happens to upstreams.
 func TestFaults(t *testing.T) {
@@ -46,11 +51,16 @@ func TestFaults(t *testing.T) {
 		"paused, read":          testPausedReads,
 		"facade restarted":      testFacadeRestarted,
 	} {
-		var settings []func(*facade.Config)
+		var changes []func(*facade.Config)
 		if name == "compacted" {
-			settings = append(settings, withoutBridges)
+			changes = append(changes, withoutBridges)
 		}
-		t.Run(name, func(t *testing.T) { test(t, newSurvivors(t, own, settings...)) })
+		t.Run(name, func(t *testing.T) {
+			if !slices.Contains(shortFaults, name) {
+				settings.Long(t)
+			}
+			test(t, newSurvivors(t, own, changes...))
+		})
 	}
 }
 
@@ -88,7 +98,7 @@ func survivorsOf(t *testing.T, own *testkit.Cluster, run *suite.Facade) *survivo
 	s.informer = dynamicinformer.NewFilteredDynamicSharedInformerFactory(suite.NewClients(t, s.run.Config).Dynamic, 0, s.Namespace, nil).
 		ForResource(suite.ConfigMaps).Informer()
 	suite.StartInformer(t, s.informer)
-	testkit.Eventually(t, suite.Within, "the client watches", func() error {
+	testkit.Eventually(t, "the client watches", func() error {
 		if _, opened, _ := s.client.look(); opened == 0 {
 			return errors.New("it does not yet")
 		}
@@ -254,7 +264,7 @@ func testStoreKilled(t *testing.T, s *survivors) {
 			t.Fatal(err)
 		}
 	}
-	testkit.Eventually(t, suite.Within, "kube-apiserver writes again", func() error {
+	testkit.Eventually(t, "kube-apiserver writes again", func() error {
 		_, err := s.In(suite.ConfigMaps).Create(t.Context(), suite.NewObject(suite.ConfigMaps, "again", "", "1"), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			return nil // it did before, and could not say so
@@ -300,7 +310,7 @@ func testDown(t *testing.T, s *survivors) {
 	watch := s.oracle.Facade.MustRecord(t, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&resourceVersion=%d", suite.Collection(suite.ConfigMaps, s.Namespace), s.writes[0]),
 	})
-	watch.Until(t, suite.Within, "the events that the cache has", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	watch.Until(t, "the events that the cache has", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	if _, o, l := s.client.look(); o != opened || l != listed {
 		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
 	}
@@ -313,14 +323,14 @@ func testDown(t *testing.T, s *survivors) {
 func testStale(t *testing.T, s *survivors) {
 	strict := newSurvivors(t, s.cluster, func(c *facade.Config) { c.MaxStaleness = time.Second })
 	s.do(t, "kill")
-	testkit.Eventually(t, suite.Within, "the cache is not shown any more", func() error {
+	testkit.Eventually(t, "the cache is not shown any more", func() error {
 		code, body := strict.ask(t, "?resourceVersion=0")
 		if code != http.StatusServiceUnavailable {
 			return fmt.Errorf("%d %s", code, body)
 		}
 		return nil
 	})
-	testkit.Eventually(t, suite.Within, "a facade that may be stale for longer says that it is", func() error {
+	testkit.Eventually(t, "a facade that may be stale for longer says that it is", func() error {
 		answer, err := s.oracle.Facade.Ask(t.Context(), testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace) + "?resourceVersion=0"})
 		if err != nil || answer.Code != http.StatusOK {
 			t.Fatalf("%v, %v", answer, err)
@@ -331,7 +341,7 @@ func testStale(t *testing.T, s *survivors) {
 		return nil
 	})
 	s.do(t, "start")
-	testkit.Eventually(t, suite.Within, "the cache is shown again", func() error {
+	testkit.Eventually(t, "the cache is shown again", func() error {
 		code, body := strict.ask(t, "?resourceVersion=0")
 		if code != http.StatusOK {
 			return fmt.Errorf("%d %s", code, body)

@@ -123,7 +123,7 @@ func (w *world) aggregate(t *testing.T, address net.Addr) {
 		}
 	})
 	for _, path := range []string{projects, "/apis/" + projectsGroup} {
-		testkit.Eventually(t, suite.Within, "the aggregated API is served", func() error {
+		testkit.Eventually(t, "the aggregated API is served", func() error {
 			return expect(admin.MustAsk(t, testkit.Question{Path: path}), http.StatusOK)
 		})
 	}
@@ -216,7 +216,7 @@ func Test26AnswersOfAggregatedServers(t *testing.T) {
 	}
 	_, _ = io.ReadFull(response.Body, make([]byte, 1<<10))
 	_ = response.Body.Close()
-	testkit.Eventually(t, suite.Within, "the aggregated server is left, too", func() error {
+	testkit.Eventually(t, "the aggregated server is left, too", func() error {
 		select {
 		case <-left:
 			return nil

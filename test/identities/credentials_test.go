@@ -78,7 +78,7 @@ func Test17TokensOfWebsockets(t *testing.T) {
 			p := suite.WatchBoth(t, o, testkit.Question{Path: path + "?watch=1&timeoutSeconds=1&resourceVersion=0", Header: http.Header{
 				"Upgrade": {"websocket"}, "Sec-Websocket-Protocol": {protocol, "v4.channel.k8s.io"},
 			}})
-			want, got := p.Upstream.Ended(t, suite.Within), p.Facade.Ended(t, suite.Within)
+			want, got := p.Upstream.Ended(t), p.Facade.Ended(t)
 			if diff := testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got); diff != "" {
 				t.Errorf("%s token: %s\n%s", name, path, diff)
 			}

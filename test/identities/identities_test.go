@@ -179,7 +179,7 @@ func (w *world) awaitRights(t *testing.T) {
 		"node-0": "/api/v1/namespaces/oracle-b/configmaps/mounted", "node-1": "/api/v1/namespaces/oracle-b/pods/on-node-1",
 	} {
 		asker := w.upstream(t, name)
-		testkit.Eventually(t, suite.Within, name+" has rights", func() error {
+		testkit.Eventually(t, name+" has rights", func() error {
 			return expect(asker.MustAsk(t, testkit.Question{Path: path}), http.StatusOK)
 		})
 	}

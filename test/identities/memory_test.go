@@ -53,14 +53,10 @@ func (p *process) end(t *testing.T) string {
 func startProcess(t *testing.T, w *world, further ...string) *process {
 	t.Helper()
 	dir := t.TempDir()
-	binary := filepath.Join(dir, "listfacade")
-	if out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "../../cmd/listfacade").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
 	c := facade.Defaults()
 	c.Port, c.CertDir = suite.FreePort(t), dir
 	arguments := append([]string{"--kubeconfig", w.Kubeconfigs["listfacade"], "--secure-port", strconv.Itoa(c.Port), "--cert-dir", dir}, further...)
-	p := &process{Cmd: exec.Command(binary, arguments...)}
+	p := &process{Cmd: exec.Command(testkit.Program(t), arguments...)}
 	p.Env = append(os.Environ(), "GODEBUG=clobberfree=1", "GOGC=10")
 	p.Stdout, p.Stderr = &p.said, &p.said
 	if err := p.Start(); err != nil {
@@ -73,7 +69,7 @@ func startProcess(t *testing.T, w *world, further ...string) *process {
 	})
 	url := "https://127.0.0.1:" + strconv.Itoa(c.Port)
 	p.facade = &suite.Facade{URL: url, Config: &rest.Config{Host: url, TLSClientConfig: rest.TLSClientConfig{CAFile: filepath.Join(dir, "listfacade.crt")}}}
-	testkit.Eventually(t, suite.Within, "the certificate is there", func() error {
+	testkit.Eventually(t, "the certificate is there", func() error {
 		_, err := os.Stat(p.facade.Config.CAFile)
 		return err
 	})
@@ -154,7 +150,7 @@ func Test27SecretsAreNotKept(t *testing.T) {
 	}
 	stream(t, o, testkit.Question{Path: robotsSecrets + "?watch=1&timeoutSeconds=1"})
 
-	testkit.Eventually(t, suite.Within, "what the cache holds is in memory: it is looked for in the right way", func() error {
+	testkit.Eventually(t, "what the cache holds is in memory: it is looked for in the right way", func() error {
 		get(t, o, http.StatusOK, inFirstNamespace) // kube-apiserver may answer while the cache is filled
 		if !p.holds(t, inNamed) {
 			return errors.New("it is not found")
@@ -170,7 +166,7 @@ func Test27SecretsAreNotKept(t *testing.T) {
 		putSecret(t, secrets, name, strings.Repeat("x", 100<<10))
 		defer func() { _ = secrets.Delete(t.Context(), name, metav1.DeleteOptions{}) }()
 	}
-	testkit.Eventually(t, 2*time.Minute, "the secret is gone from memory", func() error {
+	testkit.Eventually(t, "the secret is gone from memory", func() error {
 		for range 20 {
 			o.Facade.MustAsk(t, testkit.Question{Path: robotsSecrets})
 			o.Facade.MustAsk(t, testkit.Question{Path: inFirstNamespace})

@@ -61,7 +61,7 @@ func TestReports(t *testing.T) {
 		own.Put(t, suite.ConfigMaps, fmt.Sprint("o", i), "app=a", "x")
 		<-watch.ResultChan()
 	}
-	testkit.Eventually(t, suite.Within, "the events of an open watch are counted", func() error {
+	testkit.Eventually(t, "the events of an open watch are counted", func() error {
 		var ranking accounting.Ranking
 		if err := reportOf(t, admin, "/debug/clients?by=events&output=json", &ranking); err != nil {
 			return err
@@ -74,7 +74,7 @@ func TestReports(t *testing.T) {
 		}
 		return fmt.Errorf("%+v", ranking)
 	})
-	testkit.Eventually(t, suite.Within, "the watch is told of, and lags behind nothing that others write", func() error {
+	testkit.Eventually(t, "the watch is told of, and lags behind nothing that others write", func() error {
 		var open observe.OpenList
 		if err := reportOf(t, admin, "/debug/watches?output=json", &open); err != nil || open.Total != 1 || open.Items[0].Namespace != own.Namespace ||
 			open.Items[0].LabelSelector != "app in (a,b)" || open.Items[0].At == 0 || open.Items[0].LagEvents != 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -22,6 +23,7 @@ const lifetime = 40 * time.Second
 // TestExpiredClientCertificate: the certificate that the facade shows to kube-apiserver expires, and is renewed in its
 // file. In between nobody is known: neither clients, nor Prometheus, nor who operates it.
 func TestExpiredClientCertificate(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	cluster := suite.Cluster(t)
 	s, path := newCrowd(t)
@@ -66,6 +68,7 @@ func TestExpiredClientCertificate(t *testing.T) {
 
 // TestExpiredServingCertificate: the certificate that clients are shown expires, and is renewed in its file.
 func TestExpiredServingCertificate(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	authority := testkit.NewAuthority(t, "incidents")
 	files := pairFiles{cert: filepath.Join(t.TempDir(), "tls.crt"), key: filepath.Join(t.TempDir(), "tls.key")}
@@ -81,7 +84,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 	m.passes(t, 14)
 	m.fires(`ListfacadeCertificateExpires{certificate="serving",pod="a"}`)
 	o.pageSays(t, "The serving certificate ")
-	testkit.Eventually(t, lifetime+suite.Within, "clients do not trust what they are shown", func() error {
+	testkit.Eventually(t, "clients do not trust what they are shown", func() error {
 		_, err := fresh(t, run.Config)
 		if err == nil || !strings.Contains(err.Error(), "expired") {
 			return errNone

@@ -18,6 +18,7 @@ import (
 	"github.com/listfacade/listfacade/internal/audit"
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -106,6 +107,7 @@ func logging(t *testing.T, d *disk, mode string) func(*facade.Config) {
 // TestSlowDisk: the disk under the audit log takes nothing while requests come in a flood. In mode batch nobody waits
 // for it, and what is lost is counted.
 func TestSlowDisk(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	d := newDisk(t)
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, logging(t, d, audit.Batch))
@@ -123,7 +125,7 @@ func TestSlowDisk(t *testing.T) {
 	}
 	d.recover()
 	o.said(t, "the audit log is slow to write", "", "")
-	testkit.Eventually(t, suite.Within, "each event is in the log, or counted as lost", func() error {
+	testkit.Eventually(t, "each event is in the log, or counted as lost", func() error {
 		return o.accounted(t, d)
 	})
 	m.passes(t, 12)
@@ -146,7 +148,7 @@ func TestStuckDisk(t *testing.T) {
 		defer close(over)
 		flood(t, run, path+"/one-2?resourceVersion=0", requests)
 	}()
-	testkit.Eventually(t, suite.Within, "requests wait for the audit log", func() error {
+	testkit.Eventually(t, "requests wait for the audit log", func() error {
 		for _, p := range o.requests(t, "age").Items {
 			if p.State == "auditing" && p.WaitsFor == "facade" && p.StateSeconds > 0.6 {
 				return nil
@@ -157,7 +159,7 @@ func TestStuckDisk(t *testing.T) {
 	d.recover()
 	<-over
 	o.said(t, "slow request", "steps", "auditing")
-	testkit.Eventually(t, suite.Within, "every event is in the log", func() error { return o.accounted(t, d) })
+	testkit.Eventually(t, "every event is in the log", func() error { return o.accounted(t, d) })
 	if lost, lines := o.counted(t, "apiserver_audit_error_total"), d.lines.Load(); lost > 0 || lines < 4*requests {
 		t.Errorf("%d lines, and %v are lost", lines, lost)
 	}

@@ -30,6 +30,6 @@ func TestHealthy(t *testing.T) {
 		m.passes(t, 3)
 		m.fires()
 	}
-	w.Until(t, suite.Within, "the watch has everything", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	w.Until(t, "the watch has everything", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	m.verify(t)
 }

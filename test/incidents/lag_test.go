@@ -37,7 +37,7 @@ func TestLaggingReplica(t *testing.T) {
 	for where, list := range map[string]func() observe.OpenList{
 		"/debug/requests": func() observe.OpenList { return o.requests(t, "age") }, "the operator's page": func() observe.OpenList { return o.page(t).Requests },
 	} {
-		testkit.Eventually(t, suite.Within, where+" shows who waits for the version that another replica had", func() error {
+		testkit.Eventually(t, where+" shows who waits for the version that another replica had", func() error {
 			for _, r := range list().Items {
 				if r.UserAgent == "controller/v1" && r.State == "proving" && r.ResourceVersion == fmt.Sprint(last) {
 					return nil
@@ -46,7 +46,7 @@ func TestLaggingReplica(t *testing.T) {
 			return errNone
 		})
 	}
-	testkit.Eventually(t, suite.Within, "the operator's page of the other replica is not behind", func() error {
+	testkit.Eventually(t, "the operator's page of the other replica is not behind", func() error {
 		if ahead := operatorOf(quick, nil).pageLane(t, "configmaps"); ahead.ResourceVersion < last {
 			return fmt.Errorf("it is at %d of %d", ahead.ResourceVersion, last)
 		}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -20,6 +21,7 @@ const manyPods = 1800
 
 // TestListsEachSecond: a client of two replicas lists all pods each second.
 func TestListsEachSecond(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	cluster := suite.Cluster(t)
 	f := suite.NewFixture(t, cluster)

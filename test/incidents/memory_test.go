@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -27,6 +28,7 @@ const (
 
 // TestMemoryBudget: clients ask for long lists, more at a time than there is memory for, and take them slowly.
 func TestMemoryBudget(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	makeLarge(t, s)
@@ -102,7 +104,7 @@ func dawdle(t *testing.T, run *suite.Facade, path string) (let func()) {
 				_ = response.Body.Close()
 			} // the end of ctx closes the others
 			select {
-			case <-time.After(dawdling):
+			case <-time.After(dawdling): //pace: a new slow client every so often
 			case <-ctx.Done():
 			}
 		}

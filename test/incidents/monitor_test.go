@@ -67,7 +67,7 @@ func (m *monitor) start(t *testing.T) {
 	go func() {
 		defer close(done)
 		for ctx.Err() == nil {
-			next := time.NewTimer(minute) // never earlier, also after a scrape that was late: what grows in a moment is no rate
+			next := time.NewTimer(minute) //pace: what grows in a moment is no rate
 			m.scrape(ctx)
 			select {
 			case <-next.C:
@@ -108,8 +108,7 @@ func (m *monitor) now() int {
 func (m *monitor) passes(t *testing.T, minutes int) {
 	t.Helper()
 	until := m.now() + minutes
-	within := time.Duration(minutes)*10*minute + suite.Within
-	testkit.Eventually(t, within, fmt.Sprintf("%d minutes have passed", minutes), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%d minutes have passed", minutes), func() error {
 		if now := m.now(); now < until {
 			return fmt.Errorf("%d are missing", until-now)
 		}

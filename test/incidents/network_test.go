@@ -11,11 +11,13 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestLostNetwork: what is sent to kube-apiserver arrives nowhere, and nothing is refused.
 func TestLostNetwork(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	_, path := newCrowd(t)
 	way := layWire(t, suite.FacadeConfig(t, suite.Cluster(t)))
@@ -27,7 +29,7 @@ func TestLostNetwork(t *testing.T) {
 	m := watch(t, nil, run)
 	way.cut()
 	recent.gets(t, http.StatusGatewayTimeout)
-	testkit.Eventually(t, suite.Within, "/debug/requests shows who waits for the upstream", func() error {
+	testkit.Eventually(t, "/debug/requests shows who waits for the upstream", func() error {
 		list := o.requests(t, "age").Items
 		if !slices.ContainsFunc(list, func(r observe.Open) bool { return r.UserAgent == "controller/v1" && r.WaitsFor == "upstream" }) {
 			return fmt.Errorf("%+v", list)

@@ -120,7 +120,7 @@ func (o *operator) topLine(t *testing.T, by string) string {
 func (o *operator) said(t *testing.T, message, field, text string) map[string]any {
 	t.Helper()
 	var found map[string]any
-	testkit.Eventually(t, suite.Within, "the log says "+message+", "+field+" "+text, func() error {
+	testkit.Eventually(t, "the log says "+message+", "+field+" "+text, func() error {
 		for _, line := range o.facade.Lines.FilterMessageSnippet(message).All() {
 			fields := line.ContextMap()
 			if value, _ := json.Marshal(fields[field]); field == "" || strings.Contains(string(value), text) {

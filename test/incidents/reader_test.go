@@ -12,7 +12,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // reader lists a collection again and again.
@@ -93,7 +92,7 @@ func (r *reader) gets(t *testing.T, code int) string {
 	clear(r.codes)
 	r.mu.Unlock()
 	var last string
-	testkit.Eventually(t, 4*suite.Within, fmt.Sprintf("a read is answered %d", code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("a read is answered %d", code), func() error {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if last = r.last; r.codes[code] == 0 || r.code != code {

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestRelistLoop: each watch of the facade's is told that the events it is missing are gone.
 func TestRelistLoop(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	_, path := newCrowd(t)
 	way := interpose(t)
@@ -25,7 +27,7 @@ func TestRelistLoop(t *testing.T) {
 	m := watch(t, nil, run)
 	way.answer(forgetful)
 	way.cut()
-	testkit.Eventually(t, suite.Within, "it is listed again, again", func() error {
+	testkit.Eventually(t, "it is listed again, again", func() error {
 		if n := run.Lines.FilterMessage("the lane is listed again").Len(); n < 2 {
 			return fmt.Errorf("%d times", n)
 		}
@@ -40,7 +42,7 @@ func TestRelistLoop(t *testing.T) {
 	}
 	way.answer(nil)
 	synced := run.Lines.FilterMessage("lane synced").Len()
-	testkit.Eventually(t, suite.Within, "the lane is listed for the last time", func() error {
+	testkit.Eventually(t, "the lane is listed for the last time", func() error {
 		if lane := run.Lanes()[0]; run.Lines.FilterMessage("lane synced").Len() == synced || lane.StaleSeconds > 0 {
 			return fmt.Errorf("%+v", lane)
 		}
@@ -57,7 +59,7 @@ func forgetful(w http.ResponseWriter, r *http.Request, next http.Handler) bool {
 	if !r.URL.Query().Has("watch") || !about(r, "configmaps") || r.URL.Query().Get("timeoutSeconds") == "3" {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(r.Context(), 300*time.Millisecond) //pace: the upstream ends every watch soon
 	defer cancel()
 	defer func() {
 		if broken := recover(); broken != nil && r.Context().Err() != nil {

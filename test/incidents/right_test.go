@@ -12,11 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestWrongRight: the facade's own user may read everything but config maps, which clients ask for that may.
 func TestWrongRight(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	cluster := suite.Cluster(t)
 	s, path := newCrowd(t)
@@ -50,7 +52,7 @@ func TestWrongRight(t *testing.T) {
 	if _, err := clients.RbacV1().ClusterRoles().Update(t.Context(), role, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 6*suite.Within, "the facade reads config maps", func() error {
+	testkit.Eventually(t, "the facade reads config maps", func() error {
 		for _, lane := range run.Lanes() {
 			if lane.Resource == "configmaps" && lane.Synced {
 				return nil

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // scrape is what a replica said of itself once.
@@ -33,13 +35,10 @@ func (g *target) labels() string {
 	return fmt.Sprintf(`job="listfacade",namespace="listfacade-system",pod=%q`, g.pod)
 }
 
-// scrapeWithin is how long a replica may take, in a world in which a minute lasts as long as that between two scrapes.
-const scrapeWithin = 30 * time.Second
-
 // scrape asks the replica for its metrics.
 func (g *target) scrape(ctx context.Context, known kinds, wanted map[string]bool) scrape {
 	s := scrape{at: time.Now()}
-	ctx, cancel := context.WithTimeout(ctx, scrapeWithin)
+	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	body, err := g.get(ctx)
 	if err != nil {

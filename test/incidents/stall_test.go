@@ -12,11 +12,13 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestStalledWatcher: a client opens a watch, reads nothing, is broken off, comes back and hangs again.
 func TestStalledWatcher(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	run := suite.StartFacade(t, suite.Cluster(t), suite.Unpacked, func(c *facade.Config) {
@@ -35,7 +37,7 @@ func TestStalledWatcher(t *testing.T) {
 		last = changeTemplate(t, s, "large", fmt.Sprint(i, strings.Repeat("x", 200<<10)))
 	}
 	stop := hang(t, o, fmt.Sprintf("%s?watch=1&resourceVersion=%d", path, begin))
-	testkit.Eventually(t, suite.Within, "/debug/watches shows the watch that hangs", func() error {
+	testkit.Eventually(t, "/debug/watches shows the watch that hangs", func() error {
 		list := o.watches(t, "lag")
 		if list.Total == 0 {
 			return errNone
@@ -90,7 +92,7 @@ func hang(t *testing.T, o *operator, path string) (stop func()) {
 			for _, open := range []bool{true, false} {
 				for o.isStuck() != open && ctx.Err() == nil {
 					select {
-					case <-time.After(50 * time.Millisecond):
+					case <-time.After(50 * time.Millisecond): //pace: looks again
 					case <-ctx.Done():
 					}
 				}

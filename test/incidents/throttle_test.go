@@ -7,11 +7,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // TestThrottled: kube-apiserver's priority and fairness sends away what the facade asks it, but for watches.
 func TestThrottled(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	_, path := newCrowd(t)
 	way := interpose(t)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -23,6 +24,7 @@ import (
 // healthy, and make a Deployment's pods run. However many informers they have, and typed clients beside them,
 // kube-apiserver serves one watch of a resource in an encoding.
 func TestControlPlane(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	own, err := testkit.StartCluster(t.Context(), "--nodes=2")
 	if err != nil {
@@ -65,7 +67,7 @@ func watchWithAll(t *testing.T, s *suite.Fixture, run *suite.Facade) {
 	for _, f := range factories {
 		pods, nodes := f.Core().V1().Pods().Informer(), f.Core().V1().Nodes().Informer()
 		f.Start(ctx.Done())
-		testkit.Eventually(t, suite.ControlWithin, "the informers hold what there is", func() error {
+		testkit.Eventually(t, "the informers hold what there is", func() error {
 			if !pods.HasSynced() || !nodes.HasSynced() {
 				return errors.New("they are not synced")
 			}
@@ -131,7 +133,7 @@ func deploy(t *testing.T, s *suite.Fixture, replicas int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, suite.ControlWithin, fmt.Sprintf("%d pods run", replicas), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%d pods run", replicas), func() error {
 		pods, err := clients.CoreV1().Pods(s.Namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			return err

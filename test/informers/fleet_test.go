@@ -17,15 +17,15 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-const (
-	// manyObjects is how many ConfigMaps there are at the beginning.
-	manyObjects = 10_000
-	// fillers write them at the same time.
-	fillers = 16
-)
+// fillers write ConfigMaps at the same time.
+const fillers = 16
+
+// manyObjects returns how many ConfigMaps there are at the beginning.
+func manyObjects() int { return settings.Amount(1500, 10_000) }
 
 // fleet is an address, what serves there, and the informers that know that address.
 type fleet struct {
@@ -95,7 +95,7 @@ func (f *fleet) startInformers(t *testing.T, programs []program) {
 		f.informers = append(f.informers, startInformer(t, p, kubeconfig, f.Namespace))
 	}
 	for _, s := range f.informers {
-		s.syncs(t, manyObjects)
+		s.syncs(t, manyObjects())
 	}
 	f.agree(t)
 }
@@ -106,7 +106,7 @@ func (f *fleet) agree(t *testing.T) {
 	began := time.Now()
 	want := f.Present(t, suite.ConfigMaps, metav1.ListOptions{})
 	for _, s := range f.informers {
-		testkit.Eventually(t, informerWithin, s.name+" holds what the upstream has", func() error { return s.holds(want) })
+		testkit.Eventually(t, s.name+" holds what the upstream has", func() error { return s.holds(want) })
 		if wrong := s.errors(); len(wrong) > 0 {
 			t.Fatalf("%s was told %d events that do not fit, as %s", s.name, len(wrong), wrong[0])
 		}
@@ -118,7 +118,7 @@ func (f *fleet) agree(t *testing.T) {
 func (f *fleet) allWatch(t *testing.T) {
 	t.Helper()
 	for _, s := range f.informers {
-		testkit.Eventually(t, informerWithin, s.name+" watches", func() error {
+		testkit.Eventually(t, s.name+" watches", func() error {
 			if f.log.watching(s.agent) == 0 {
 				return errors.New("it does not")
 			}
@@ -139,7 +139,7 @@ func (f *fleet) fill(t *testing.T) {
 	began := time.Now()
 	group, ctx := errgroup.WithContext(t.Context())
 	group.SetLimit(fillers)
-	for i := range manyObjects {
+	for i := range manyObjects() {
 		group.Go(func() error {
 			object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: nameOf(i)}, Data: map[string]string{"value": "1"}}
 			_, err := client.CoreV1().ConfigMaps(f.Namespace).Create(ctx, object, metav1.CreateOptions{})
@@ -161,7 +161,7 @@ func (f *fleet) change(t *testing.T) {
 	f.changes++
 	value := strconv.Itoa(f.changes)
 	for i := range some {
-		changed, deleted, replaced := f.changes*some+i, manyObjects/3+f.changes*some+i, manyObjects*2/3+f.changes*some+i
+		changed, deleted, replaced := f.changes*some+i, manyObjects()/3+f.changes*some+i, manyObjects()*2/3+f.changes*some+i
 		f.Put(t, suite.ConfigMaps, nameOf(changed), "", value)
 		f.Remove(t, suite.ConfigMaps, nameOf(deleted))
 		f.Remove(t, suite.ConfigMaps, nameOf(replaced))

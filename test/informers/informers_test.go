@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,10 +16,6 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
-
-// informerWithin bounds every wait for informers. The longest is for those that are told 504: before an informer hears
-// of it, its REST client has asked eleven times, with three seconds for each answer and one between them.
-const informerWithin = 5 * time.Minute
 
 // TestClients has informers of many ages, each with the libraries of its time, follow ten thousand ConfigMaps through a
 // facade that bridges a gap, is restarted, loses its window, and is replaced by two replicas of which one lags. What
@@ -62,7 +57,7 @@ func (f *fleet) followGap(t *testing.T) {
 	if told := f.log.told(http.StatusGone); len(told) > 0 {
 		t.Errorf("a gap was bridged, and these were told 410: %v", told)
 	}
-	testkit.Eventually(t, suite.Within, "a gap was bridged, and the log says so", func() error {
+	testkit.Eventually(t, "a gap was bridged, and the log says so", func() error {
 		if bridged, others := f.run.Gaps(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
 			return fmt.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
 		}
@@ -85,7 +80,7 @@ func (f *fleet) surviveLostWindow(t *testing.T) {
 // which may be after the client has acted on it.
 func (f *fleet) wasTold(t *testing.T, s *informer, code, before int) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("%s is told %d", s.name, code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("%s is told %d", s.name, code), func() error {
 		if f.log.told(code)[s.agent] <= before {
 			return errors.New("it was not")
 		}
@@ -134,7 +129,7 @@ func (f *fleet) surviveLaggingReplica(t *testing.T) {
 	proxy := newFreezingProxy(t, f.Config)
 	lagging := suite.LaunchFacade(t, proxy.kubeconfig, suite.Unpacked, func(c *facade.Config) { c.MaxStaleness = 0 })
 	f.version(t, lagging)
-	testkit.Eventually(t, suite.Within, "it has the ConfigMaps", func() error {
+	testkit.Eventually(t, "it has the ConfigMaps", func() error {
 		if synced := syncedLanes(lagging, suite.ConfigMaps); synced < 2 {
 			return fmt.Errorf("in %d encodings", synced)
 		}

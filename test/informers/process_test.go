@@ -121,7 +121,7 @@ func (i *informer) take(line string) error {
 // syncs waits until the informer has what is there.
 func (i *informer) syncs(t *testing.T, objects int) {
 	t.Helper()
-	testkit.Eventually(t, informerWithin, i.name+" is synced", func() error {
+	testkit.Eventually(t, i.name+" is synced", func() error {
 		i.mu.Lock()
 		defer i.mu.Unlock()
 		if i.synced != objects {

@@ -75,7 +75,7 @@ func (h *herd) comes(t *testing.T) (wrong string) {
 	}
 	for _, filling := range []bool{true, false} {
 		if filling {
-			time.AfterFunc(fillTakes, h.upstream.Hold("configmaps"))
+			time.AfterFunc(fillTakes, h.upstream.Hold("configmaps")) //pace: the upstream is slow to list
 		}
 		var clients sync.WaitGroup
 		for i := range herdClients {

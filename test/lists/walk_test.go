@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -25,7 +26,8 @@ func TestWalkOfAQuietResource(t *testing.T) {
 	}
 	config.QPS = -1
 	client := kubernetes.NewForConfigOrDie(config)
-	const namespace, objects, page, walks = "walked", 1500, 250, 10
+	const namespace, page, walks = "walked", 250, 10
+	objects := settings.Amount(750, 1500)
 	if _, err := client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -19,9 +18,6 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
-
-// within is how long a browser may take for a step, on a machine that has other work.
-const within = 2 * time.Minute
 
 // browser is one Chromium, of which tabs are made.
 type browser struct{ ctx context.Context }
@@ -35,11 +31,11 @@ func newBrowser(t *testing.T) *browser {
 		t.Skip("chromium is not installed")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.IgnoreCertErrors,
-		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(within), chromedp.Flag("disable-dev-shm-usage", true))
+		chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(suite.Patience), chromedp.Flag("disable-dev-shm-usage", true))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(end)
-	ctx, close := chromedp.NewContext(allocator)
-	t.Cleanup(close)
+	ctx, stop := chromedp.NewContext(allocator)
+	t.Cleanup(stop)
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +65,8 @@ var desktop = look{width: 1440, height: 1000, scheme: "light"}
 func (b *browser) open(t *testing.T, url string, how look) *tab {
 	t.Helper()
 	p := &tab{t: t}
-	ctx, close := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
-	t.Cleanup(close)
+	ctx, leave := chromedp.NewContext(b.ctx, chromedp.WithListener(p.listen))
+	t.Cleanup(leave)
 	p.ctx = ctx
 	if err := chromedp.Do(ctx); err != nil { // the tab lives as long as the context of its first step
 		t.Fatal(err)
@@ -146,7 +142,7 @@ func (p *tab) run(steps ...chromedp.Action[chromedp.Void]) {
 }
 
 func (p *tab) try(steps ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(p.ctx, within)
+	ctx, cancel := context.WithTimeout(p.ctx, suite.Patience)
 	defer cancel()
 	return chromedp.Do(ctx, steps...)
 }
@@ -154,7 +150,7 @@ func (p *tab) try(steps ...chromedp.Action[chromedp.Void]) error {
 // value is what an expression of JavaScript is, of a page that may have no script of its own.
 func value[T any](p *tab, expression string) T {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, within)
+	ctx, cancel := context.WithTimeout(p.ctx, suite.Patience)
 	defer cancel()
 	for {
 		v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
@@ -201,7 +197,7 @@ func (p *tab) follow(selector string) {
 
 func (p *tab) eventually(what string, check func() error) {
 	p.t.Helper()
-	testkit.Eventually(p.t, within, what, check)
+	testkit.Eventually(p.t, what, check)
 }
 
 // shot is a picture of what is seen of the page.

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/listfacade/listfacade/internal/facade"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -74,6 +75,7 @@ func TestPageIsShown(t *testing.T) {
 
 // Tables are sorted by their heads, one without another.
 func TestPageSorts(t *testing.T) {
+	settings.Long(t)
 	b := newBrowser(t)
 	s := newScene(t)
 	s.busy(t)
@@ -101,6 +103,7 @@ func TestPageSorts(t *testing.T) {
 
 // The page shows what comes after it was opened, keeps who reads it where he is, and stops when it is told to.
 func TestPageUpdates(t *testing.T) {
+	settings.Long(t)
 	b := newBrowser(t)
 	s := newScene(t)
 	p := b.open(t, s.page()+"?refresh=2", look{width: 390, height: 844, scheme: "light"})
@@ -137,6 +140,7 @@ func TestPageUpdates(t *testing.T) {
 
 // While the upstream is gone, that is what is said first, and when it is back nothing is.
 func TestPageWhileTheUpstreamIsDown(t *testing.T) {
+	settings.Long(t)
 	b := newBrowser(t)
 	s := newScene(t, func(c *facade.Config) { c.MaxStaleness = time.Hour })
 	s.busy(t)

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // An operator who shows a certificate or a token comes to the page through kubectl's own proxy, and sees who asks.
 func TestPageThroughKubectlProxy(t *testing.T) {
+	settings.Long(t)
 	b := newBrowser(t)
 	cluster := suite.Cluster(t)
 	f := suite.StartDelegating(t, cluster)
@@ -39,7 +41,7 @@ func TestPageThroughKubectlProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := proxied(t, testkit.NewKubectl(t, cluster.Binaries["kubectl"], f.ConfigOf(reader)))
-	testkit.Eventually(t, within, "the right is known", func() error {
+	testkit.Eventually(t, "the right is known", func() error {
 		answer := f.As(t, reader).Facade.MustAsk(t, testkit.Question{Path: "/debug/status?output=json"})
 		if answer.Code != http.StatusOK {
 			return fmt.Errorf("%d %s", answer.Code, answer.Body)
@@ -64,7 +66,7 @@ func proxied(t *testing.T, kubectl *testkit.Kubectl) string {
 	select {
 	case line := <-lines:
 		return "http://" + regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(line)
-	case <-time.After(within):
+	case <-time.After(suite.Patience):
 		t.Fatal("kubectl proxy does not say where it listens")
 		return ""
 	}

@@ -111,7 +111,7 @@ func (s *scene) busy(t *testing.T) {
 		}
 		t.Cleanup(watch.Stop)
 	}
-	testkit.Eventually(t, suite.Within, "the watches are open", func() error {
+	testkit.Eventually(t, "the watches are open", func() error {
 		if open := s.facade.Watchers("configmaps"); open < 3 {
 			return fmt.Errorf("%d are", open)
 		}

@@ -124,7 +124,7 @@ func TestComponentStatuses(t *testing.T) {
 		slices.SortFunc(list.Items, func(a, b corev1.ComponentStatus) int { return strings.Compare(a.Name, b.Name) })
 		return list.Items, answer.Header
 	}
-	testkit.Eventually(t, suite.Within, "both say how the components are", func() error { // which are asked each time
+	testkit.Eventually(t, "both say how the components are", func() error { // which are asked each time
 		want, wantHeader := read(o.Upstream)
 		got, gotHeader := read(o.Facade)
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 {

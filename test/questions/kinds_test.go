@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -109,14 +110,13 @@ func TestEveryKindFromTheCache(t *testing.T) {
 	for _, kind := range fixturesOf(t) {
 		t.Run(kind.String(), func(t *testing.T) {
 			ask := func() {
-				askCollection(t, o, kind.collection(""))
-				if kind.namespaced {
-					askCollection(t, o, kind.collection(suite.FirstNamespace))
+				for _, path := range kind.paths() {
+					askCollection(t, o, path)
 				}
 				for _, form := range mostRecentForms {
 					o.Compare(t, form.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
 				}
-				for _, object := range kind.objects[:min(2, len(kind.objects))] {
+				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
 					askObject(t, o, kind.object(object), object.ResourceVersion)
 				}
 				o.Compare(t, testkit.Question{Path: kind.collection(kind.objects[0].Namespace) + "/nobody?resourceVersion=0"})
@@ -128,6 +128,15 @@ func TestEveryKindFromTheCache(t *testing.T) {
 			o.FromCache(t, ask)
 		})
 	}
+}
+
+// paths are those of the kind's collection of all namespaces and of one; in a short run only the first.
+func (s served) paths() []string {
+	all := []string{s.collection("")}
+	if s.namespaced && !testing.Short() {
+		all = append(all, s.collection(suite.FirstNamespace))
+	}
+	return all
 }
 
 func askCollection(t *testing.T, o *testkit.Oracle, path string) {

@@ -108,9 +108,6 @@ func maskAges(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// followWithin bounds what is waited for of followers, whose processes all start at once.
-const followWithin = 3 * time.Minute
-
 // follower is one watching command with both servers.
 type follower struct{ upstream, facade <-chan string }
 
@@ -172,7 +169,7 @@ func paint(t *testing.T, widgets dynamic.ResourceInterface, name, color string) 
 func awaitWatching(t *testing.T, command string, widgets dynamic.ResourceInterface, lines <-chan string) {
 	t.Helper()
 	colors := []string{"green", ""}
-	deadline := time.After(followWithin)
+	deadline := time.After(suite.Patience)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -198,7 +195,7 @@ func followed(t *testing.T, lines <-chan string) []string {
 	t.Helper()
 	var all []string
 	began := false
-	deadline := time.After(followWithin)
+	deadline := time.After(suite.Patience)
 	for {
 		select {
 		case line, open := <-lines:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -52,7 +53,7 @@ func TestPreloadedInProtobuf(t *testing.T) {
 	want := []string{
 		fmt.Sprintf(synced, "json", "", "pods"), fmt.Sprintf(synced, "protobuf", "", "pods"), fmt.Sprintf(synced, "json", "ex.io", "widgets"),
 	}
-	testkit.Eventually(t, suite.Within, "the lanes are there", func() error {
+	testkit.Eventually(t, "the lanes are there", func() error {
 		metrics := string(o.Facade.MustAsk(t, testkit.Question{Path: "/metrics"}).Body)
 		for _, line := range want {
 			if !strings.Contains(metrics, line) {
@@ -86,11 +87,10 @@ func TestEveryKindInProtobuf(t *testing.T) {
 		kinds++
 		t.Run(kind.String(), func(t *testing.T) {
 			o.FromCache(t, func() {
-				askProtobufLists(t, o, kind.collection(""))
-				if kind.namespaced {
-					askProtobufLists(t, o, kind.collection(suite.FirstNamespace))
+				for _, path := range kind.paths() {
+					askProtobufLists(t, o, path)
 				}
-				for _, object := range kind.objects[:min(2, len(kind.objects))] {
+				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
 					for _, form := range protobufObjectForms {
 						o.Compare(t, form.question(kind.object(object), "resourceVersion=0"))
 					}

@@ -99,7 +99,7 @@ func whoAmI(t *testing.T, cluster *testkit.Cluster) (address string) {
 	ended := make(chan struct{})
 	go func() { authenticator.Run(ctx); close(ended) }()
 	t.Cleanup(func() { stop(); <-ended })
-	testkit.Eventually(t, suite.Within, "what is trusted is known, and that the anonymous are let in", func() error {
+	testkit.Eventually(t, "what is trusted is known, and that the anonymous are let in", func() error {
 		if trust.Hints() == nil {
 			return errors.New("no authority is known")
 		}

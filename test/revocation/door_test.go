@@ -30,7 +30,7 @@ func newDoor(t *testing.T, to string) *door {
 
 func (d *door) open(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "the address is free", func() error {
+	testkit.Eventually(t, "the address is free", func() error {
 		listener, err := net.Listen("tcp", d.address)
 		if err != nil {
 			return err

@@ -174,7 +174,7 @@ func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 	for _, x := range w.watches {
 		x.tells(t, "over")
 	}
-	testkit.Eventually(t, suite.Within, "there are no more goroutines than before", func() error {
+	testkit.Eventually(t, "there are no more goroutines than before", func() error {
 		if now := busy(); now > before+5 {
 			return fmt.Errorf("%d, before %d", now, before)
 		}
@@ -185,7 +185,7 @@ func (w *ward) each(t *testing.T, r *reviews, begin func(*testing.T, fault)) {
 // confirms waits until rights to watch were reviewed again.
 func (r *reviews) confirms(t *testing.T, watched map[string]bool, since time.Time) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "leases are reviewed again", func() error {
+	testkit.Eventually(t, "leases are reviewed again", func() error {
 		confirmed := r.confirmed(since)
 		for asked := range watched {
 			if !confirmed[asked] {
@@ -229,7 +229,7 @@ func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 // recovers waits until newcomers of all kinds are answered as before.
 func (w *ward) recovers(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "everybody is answered", func() error {
+	testkit.Eventually(t, "everybody is answered", func() error {
 		return errors.Join(
 			wants(w.newcomer(t).MustAsk(t, w.anew()).Code, allowed), wants(w.certified.Facade.MustAsk(t, w.anew()).Code, allowed),
 			wants(w.stranger.Facade.MustAsk(t, w.anew()).Code, http.StatusForbidden),

@@ -116,7 +116,7 @@ var faults = []fault{
 		pass := suite.Forward(t, facadeConfig(t, suite.Cluster(t)))
 		r.breaks(func(w http.ResponseWriter, request *http.Request) {
 			select {
-			case <-time.After(lateBy):
+			case <-time.After(lateBy): //pace: reviews are slow
 				pass.ServeHTTP(w, request)
 			case <-request.Context().Done():
 			}

@@ -15,7 +15,7 @@ import (
 
 // Test12RoleBindingDeleted takes the right to each way of watching away, then changes what is watched.
 func Test12RoleBindingDeleted(t *testing.T) {
-	run := suite.StartDelegating(t, suite.Cluster(t))
+	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, w := range ways {
 		t.Run(name, func(t *testing.T) { // one after the other: changes are counted
 			p := newPlace(t, suite.Cluster(t))
@@ -31,7 +31,7 @@ func Test12RoleBindingDeleted(t *testing.T) {
 
 // Test12RightsShrink takes the right to a watch away in each way that RBAC has.
 func Test12RightsShrink(t *testing.T) {
-	run := suite.StartDelegating(t, suite.Cluster(t))
+	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	for name, c := range map[string]struct {
 		give, take func(*testing.T, *place, string)
 	}{
@@ -93,7 +93,7 @@ func Test12RightsShrink(t *testing.T) {
 
 // Test12OthersGoOn: whoever keeps his right keeps his watch, also one that another lost the same right to.
 func Test12OthersGoOn(t *testing.T) {
-	run := suite.StartDelegating(t, suite.Cluster(t))
+	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	p := newPlace(t, suite.Cluster(t))
 	p.addRole(t)
 	p.bind(t, "Role", reader, aUser("leaver-"+p.Namespace))
@@ -111,7 +111,7 @@ func Test12OthersGoOn(t *testing.T) {
 
 // Test12BindingAdded: a refusal that is remembered for longer does not outlive its reason.
 func Test12BindingAdded(t *testing.T) {
-	run := suite.StartDelegating(t, suite.Cluster(t))
+	run := suite.StartDelegating(t, suite.Cluster(t), onlyNotified)
 	p, who := newPlace(t, suite.Cluster(t)), somebody()
 	p.addRole(t)
 	o := p.askers(t, run, p.cluster.ConfigOf(t, who))
@@ -120,7 +120,7 @@ func Test12BindingAdded(t *testing.T) {
 		t.Fatalf("%d before there is a binding", answer.Code)
 	}
 	p.bind(t, "Role", reader, aUser(who))
-	testkit.Eventually(t, soon, "the list is allowed", func() error {
+	testkit.Eventually(t, "the list is allowed", func() error {
 		if code := o.Facade.MustAsk(t, q).Code; code != http.StatusOK {
 			return fmt.Errorf("%d", code)
 		}

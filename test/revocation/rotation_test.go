@@ -73,7 +73,7 @@ func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certific
 		// Whatever the server says that it takes.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &own, nil }
 	}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: suite.Within}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}, Timeout: suite.Patience}
 	response, err := client.Get(url + "/version")
 	if err != nil {
 		return 0, nil, err
@@ -85,7 +85,7 @@ func (r *rotating) visit(url string, pair *testkit.KeyPair) (int, *x509.Certific
 // answered waits until a certificate's owner is answered with a code.
 func (r *rotating) answered(t *testing.T, url string, pair testkit.KeyPair, code int) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, fmt.Sprintf("the certificate is answered with %d", code), func() error {
+	testkit.Eventually(t, fmt.Sprintf("the certificate is answered with %d", code), func() error {
 		got, _, err := r.visit(url, &pair)
 		return errors.Join(err, wants(got, code))
 	})
@@ -108,14 +108,14 @@ func Test38Rotation(t *testing.T) {
 	r.put(t, r.clientCA, append(before.CertData(), after.CertData()...))
 	r.answered(t, run.URL, young, http.StatusOK)
 	next := r.serve(t, r.pairs[1])
-	testkit.Eventually(t, suite.Within, "the next certificate is served", func() error {
+	testkit.Eventually(t, "the next certificate is served", func() error {
 		_, by, err := r.visit(run.URL, &old)
 		if err == nil && !by.Equal(next) {
 			err = errors.New("it is another")
 		}
 		return err
 	})
-	testkit.Eventually(t, suite.Within, "there were visits all the time, and some more", func() error {
+	testkit.Eventually(t, "there were visits all the time, and some more", func() error {
 		if n := visits(); n < 10 {
 			return fmt.Errorf("%d visits", n)
 		}
@@ -128,7 +128,7 @@ func Test38Rotation(t *testing.T) {
 	stop, _ = r.keepVisiting(t, run.URL, young)
 	r.put(t, r.clientCA, []byte("garbage"))
 	r.put(t, r.cert, []byte("garbage"))
-	testkit.Eventually(t, suite.Within, "both are found to be none", func() error {
+	testkit.Eventually(t, "both are found to be none", func() error {
 		if n := run.Logs.FilterMessageSnippet("cannot be read").Len(); n < 2 {
 			return fmt.Errorf("%d warnings", n)
 		}
@@ -154,7 +154,7 @@ func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) 
 			select {
 			case <-over:
 				return
-			case <-time.After(50 * time.Millisecond):
+			case <-time.After(50 * time.Millisecond): //pace: visits are apart
 			}
 		}
 	}()

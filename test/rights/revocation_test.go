@@ -25,11 +25,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// soon is less than decisions are kept for, and than reviews are apart: who notices in that time was told.
-const (
-	soon = time.Minute
-	late = time.Hour
-)
+// late is how long decisions are kept, and how far reviews are apart: longer than any test waits, so that a change
+// which is noticed was notified.
+const late = 24 * time.Hour
 
 // rig is an authorizer that follows the cluster, and a namespace in it.
 type rig struct {
@@ -71,7 +69,7 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(wait.Wait)
 	t.Cleanup(cancel)
-	testkit.Eventually(t, suite.Within, "what rights depend on is followed", func() error {
+	testkit.Eventually(t, "what rights depend on is followed", func() error {
 		return errors.Join(rules.Failure(), accounts.Failure())
 	})
 	return &rig{Reviews: reviews, namespace: f.Namespace, clients: clients}
@@ -92,7 +90,7 @@ func (r *rig) ask(t *testing.T, who *auth.Caller) (auth.Attributes, error) {
 func (r *rig) becomes(t *testing.T, who *auth.Caller, granted bool) auth.Attributes {
 	t.Helper()
 	var a auth.Attributes
-	testkit.Eventually(t, soon, fmt.Sprint("granted: ", granted), func() (err error) {
+	testkit.Eventually(t, fmt.Sprint("granted: ", granted), func() (err error) {
 		if a, err = r.ask(t, who); (err == nil) != granted {
 			return fmt.Errorf("the answer is %w", err)
 		}
@@ -124,7 +122,7 @@ func ends(t *testing.T, l *auth.Lease) {
 	t.Helper()
 	select {
 	case <-l.Ended():
-	case <-time.After(soon):
+	case <-time.After(suite.Patience):
 		t.Error("the lease goes on")
 	}
 	if err := l.Check(t.Context()); !errors.Is(err, auth.ErrRevoked) {

@@ -59,7 +59,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("without a right: %d\n%s", code, text)
 	}
 	mayList(t, s, "verifier", []string{"", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io"}, "configmaps", "secrets", "serviceaccounts", "flowschemas", "customresourcedefinitions")
-	testkit.Eventually(t, suite.ControlWithin, "the right is known", func() error {
+	testkit.Eventually(t, "the right is known", func() error {
 		if text, code = verified(t, config, upstream, verify.Options{Resources: names}); code != 0 {
 			return fmt.Errorf("%d: %s", code, text)
 		}

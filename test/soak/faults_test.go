@@ -141,7 +141,7 @@ func replaced(t *testing.T, s *soak, _ time.Duration, _ *rand.Rand) {
 	} else {
 		version = fmt.Sprintf(`"gitVersion": %q`, version)
 	}
-	testkit.Eventually(t, within, "the facade tells the other version", func() error {
+	testkit.Eventually(t, "the facade tells the other version", func() error {
 		answer, err := s.asker.Ask(t.Context(), testkit.Question{Path: "/version"})
 		if err == nil && string(gitVersion.Find(answer.Body)) != version {
 			err = fmt.Errorf("%d: %s, want %s", answer.Code, answer.Body, version)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // read is an answer to a LIST or a GET, and the last write that was acknowledged before it was asked for, if the answer
@@ -98,7 +99,7 @@ func (r *reader) collect() []read {
 // ask asks the facade, and judges an answer that is none. It returns the world of the moment when it was asked.
 func (s *soak) ask(ctx context.Context, who string, q testkit.Question) (*testkit.Answer, int, bool) {
 	phase, world := s.phase.Load(), int(s.world.Load())
-	ctx, cancel := context.WithTimeout(ctx, within)
+	ctx, cancel := context.WithTimeout(ctx, suite.Patience)
 	defer cancel()
 	answer, err := s.asker.Ask(ctx, q)
 	if err != nil {

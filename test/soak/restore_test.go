@@ -99,7 +99,7 @@ func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 		s.readsRestored(t)
 	}
 	for _, w := range s.watchers {
-		testkit.Eventually(t, within, fmt.Sprintf("%s: it hears of the restored store", w), func() error {
+		testkit.Eventually(t, fmt.Sprintf("%s: it hears of the restored store", w), func() error {
 			if rv, world, open := w.reached(); world != int(s.world.Load()) || !open {
 				return fmt.Errorf("it is at %d of world %d, where %d was reached before; its watch is open: %t", rv, world, s.marks[w.kind], open)
 			}
@@ -162,7 +162,7 @@ func (s *soak) readsRestored(t *testing.T) {
 	for _, k := range s.kinds {
 		q := testkit.Question{Path: k.collection("timeout=30s")}
 		var answer *testkit.Answer
-		testkit.Eventually(t, within, "the facade answers "+q.Path, func() error {
+		testkit.Eventually(t, "the facade answers "+q.Path, func() error {
 			var ok bool
 			if answer, _, ok = s.ask(t.Context(), "the test", q); !ok {
 				return errors.New("it does not")

@@ -23,8 +23,6 @@ import (
 )
 
 const (
-	// within bounds what takes a second or two on an idle machine, after a fault: attempts come at growing distances.
-	within = 3 * time.Minute
 	// usual is how long faults are done without LISTFACADE_SOAK.
 	usual = time.Minute
 	// margin is what the test has to end what it began, before its deadline.
@@ -34,6 +32,7 @@ const (
 // TestFaultsAtRandom does one fault after the other to what is behind a facade: each kind of them once, in an order and
 // with lengths that the seed chooses, then again in another.
 func TestFaultsAtRandom(t *testing.T) {
+	settings.Long(t)
 	length, random := settings.Duration(t, "LISTFACADE_SOAK", usual), settings.Random(t)
 	own, err := testkit.StartCluster(t.Context(), "--components=none", "--apiserver-arg=--shutdown-watch-termination-grace-period=1s",
 		"--apiserver-arg=--event-ttl=20s")
@@ -214,7 +213,7 @@ func (s *soak) recover(t *testing.T) {
 	s.await(t, reached)
 	for _, k := range s.kinds {
 		for _, q := range []testkit.Question{{Path: k.collection("timeout=30s")}, {Path: k.object(k.name(1)) + "?timeout=30s"}} {
-			testkit.Eventually(t, within, "the facade answers "+q.Path, func() error {
+			testkit.Eventually(t, "the facade answers "+q.Path, func() error {
 				_, _, ok := s.ask(t.Context(), "the test", q)
 				if !ok {
 					return errors.New("it does not")
@@ -229,7 +228,7 @@ func (s *soak) recover(t *testing.T) {
 func (s *soak) await(t *testing.T, reached map[*kind]uint64) {
 	t.Helper()
 	for _, w := range s.watchers {
-		testkit.Eventually(t, within, fmt.Sprintf("%s: it reaches %d", w, reached[w.kind]), func() error {
+		testkit.Eventually(t, fmt.Sprintf("%s: it reaches %d", w, reached[w.kind]), func() error {
 			rv, _, open := w.reached()
 			if rv < reached[w.kind] || !open {
 				return fmt.Errorf("it is at %d, its watch is open: %t; %s", rv, open, w.doing())
@@ -248,7 +247,7 @@ func (s *soak) rest(t *testing.T) {
 		_, before[k], _ = s.writers[k].acknowledged()
 	}
 	for _, k := range s.kinds {
-		testkit.Eventually(t, within, k.GVR.Resource+" are written", func() error {
+		testkit.Eventually(t, k.GVR.Resource+" are written", func() error {
 			if _, now, _ := s.writers[k].acknowledged(); now < before[k]+few {
 				return fmt.Errorf("%d times", now-before[k])
 			}
@@ -281,7 +280,7 @@ func (s *soak) finish(t *testing.T) {
 	t.Helper()
 	s.stop()
 	s.facade.Close(t)
-	testkit.Eventually(t, within, "nobody is on the road any more", func() error {
+	testkit.Eventually(t, "nobody is on the road any more", func() error {
 		s.facade.CloseIdle() // a connection may have been busy with the end of its last stream when the facade closed
 		return s.road.empty()
 	})
@@ -289,5 +288,5 @@ func (s *soak) finish(t *testing.T) {
 	s.road.close()
 	s.etcd.client.CloseIdleConnections()
 	s.onward.CloseIdleConnections()
-	testkit.Eventually(t, within, "every goroutine is gone", s.leaks)
+	testkit.Eventually(t, "every goroutine is gone", s.leaks)
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
-	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
 // truth is what happened: when, by etcd, which no kube-apiserver's end disturbs; with which bytes, by kube-apiserver's
@@ -64,7 +63,7 @@ func (w *truth) begin(t *testing.T, known func(*kind) map[version][]byte) {
 	w.stop()
 	var there []keyValue
 	var revision uint64
-	testkit.Eventually(t, suite.Within, "etcd is read", func() (err error) {
+	testkit.Eventually(t, "etcd is read", func() (err error) {
 		there, revision, err = w.etcd.all(t.Context())
 		return err
 	})
@@ -153,8 +152,8 @@ func (w *truth) complete(t *testing.T) {
 	w.barriers++
 	key := fmt.Sprint(barrierPrefix, w.barriers)
 	w.mu.Unlock()
-	testkit.Eventually(t, suite.Within, "etcd is written", func() error { return w.etcd.put(t.Context(), key) })
-	testkit.Eventually(t, within, "etcd's own watch tells of everything", func() error {
+	testkit.Eventually(t, "etcd is written", func() error { return w.etcd.put(t.Context(), key) })
+	testkit.Eventually(t, "etcd's own watch tells of everything", func() error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if w.broken != nil {

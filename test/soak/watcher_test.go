@@ -165,7 +165,8 @@ func (w *watcher) watch(ctx context.Context, query string) bool {
 	w.open, w.over = recorder, make(chan struct{})
 	w.mu.Unlock()
 	<-recorder.Done()
-	return w.end(recorder.SoFar(), time.Since(began) >= time.Duration(life)*time.Second)
+	due := time.Since(began) >= time.Duration(life)*time.Second //pace: as long as the client wanted
+	return w.end(recorder.SoFar(), due)
 }
 
 // end takes up a watch that is over.

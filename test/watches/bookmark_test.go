@@ -82,7 +82,7 @@ func firstFrame(t *testing.T, o *testkit.Oracle, q testkit.Question) string {
 		if err != nil {
 			return err.Error()
 		}
-		first[i] = recorder.AwaitFrames(1, suite.Within)
+		first[i] = recorder.AwaitFrames(1)
 		recorder.Close()
 		events, err := first[i].Events()
 		if err != nil || len(events) == 0 || !events[0].InitialEnd {
@@ -133,7 +133,7 @@ func TestWatchTimeouts(t *testing.T) {
 // timesOut is what a watch was told until its time was over.
 func timesOut(t *testing.T, r *testkit.Recorder, opened time.Time, seconds int) *testkit.Recording {
 	t.Helper()
-	rec := r.Ended(t, suite.Within)
+	rec := r.Ended(t)
 	if rec.Err != nil {
 		t.Errorf("no clean end: %v", rec.Err)
 	}
@@ -157,13 +157,13 @@ func TestBookmarkInterval(t *testing.T) {
 	})
 	for i := range 3 {
 		other := s.Put(t, suite.ConfigMaps, "b", "t=b", fmt.Sprint(i))
-		watch.Until(t, suite.Within, "a bookmark tells of the write", func(r *testkit.Recording) bool { return r.Reached() >= other })
+		watch.Until(t, "a bookmark tells of the write", func(r *testkit.Recording) bool { return r.Reached() >= other })
 	}
 	without := o.Facade.MustRecord(t, testkit.Question{
 		Path: fmt.Sprintf("%s?watch=1&labelSelector=t%%3Da&resourceVersion=%d", path, start),
 	})
 	last := s.Put(t, suite.ConfigMaps, "a", "t=a", "2")
-	rec := without.Until(t, suite.Within, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	rec := without.Until(t, "the event", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	if len(rec.Frames) != 1 {
 		t.Errorf("bookmarks that nobody asked for: %s", rec)
 	}
@@ -192,7 +192,7 @@ func TestWatchOfEvents(t *testing.T) {
 	event("second")
 	s.Remove(t, suite.Events, "first")
 	for _, p := range pairs {
-		want, got := p.Upstream.Ended(t, suite.Within), p.Facade.Ended(t, suite.Within)
+		want, got := p.Upstream.Ended(t), p.Facade.Ended(t)
 		if diff := testkit.DiffRecordings(want, got); diff != "" {
 			t.Errorf("%s\n%s", want.Question, diff)
 		}
@@ -212,7 +212,7 @@ func TestBookmarkIsNotBelowStart(t *testing.T) {
 	watch := o.Facade.MustRecord(t, testkit.Question{
 		Path: path + "?watch=1&allowWatchBookmarks=true&timeoutSeconds=3&sendInitialEvents=false&resourceVersionMatch=NotOlderThan",
 	})
-	events, err := watch.Ended(t, suite.Within).Events()
+	events, err := watch.Ended(t).Events()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestMetadataOfConvertedKinds(t *testing.T) {
 		path = fmt.Sprintf(path, "namespaces/"+s.Namespace)
 		for form, as := range watchForms {
 			accept := strings.Replace(as.accept, "as=PartialObjectMetadata;", "as=PartialObjectMetadataList;", 1)
-			testkit.Eventually(t, suite.Within, form+" of "+path, func() error { // controllers may write between the two answers
+			testkit.Eventually(t, form+" of "+path, func() error { // controllers may write between the two answers
 				q := testkit.Question{Path: path + "?" + as.query, Header: suite.Accepting(accept)}
 				want, err := o.Upstream.Ask(t.Context(), q)
 				if err != nil {

@@ -80,7 +80,7 @@ func (s *slot) define(t *testing.T, resource string, d definition) {
 	name := s.gvr(resource).GroupResource().String()
 	spec := crdSpec(s.group, resource, d)
 	client := s.Client.Resource(suite.CRDs)
-	testkit.Eventually(t, suite.Within, "the definition is written", func() error {
+	testkit.Eventually(t, "the definition is written", func() error {
 		crd, err := client.Get(t.Context(), name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			_, err = client.Create(t.Context(), &unstructured.Unstructured{Object: map[string]any{
@@ -96,7 +96,7 @@ func (s *slot) define(t *testing.T, resource string, d definition) {
 		_, err = client.Update(t.Context(), crd, metav1.UpdateOptions{})
 		return err
 	})
-	testkit.Eventually(t, suite.Within, "the resource is served as it is defined", func() error { return s.servedAs(t.Context(), resource, d) })
+	testkit.Eventually(t, "the resource is served as it is defined", func() error { return s.servedAs(t.Context(), resource, d) })
 	s.defined[resource] = d
 }
 
@@ -173,7 +173,7 @@ func (s *slot) undefine(t *testing.T, resource string) {
 	if err := client.Delete(t.Context(), name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, suite.Within, "the definition is gone", func() error {
+	testkit.Eventually(t, "the definition is gone", func() error {
 		if left, err := s.Client.Resource(s.gvr(resource)).List(t.Context(), metav1.ListOptions{}); err == nil {
 			for _, o := range left.Items { // what is held does not go before it is released
 				_, _ = s.Client.Resource(s.gvr(resource)).Namespace(o.GetNamespace()).Patch(t.Context(), o.GetName(), types.MergePatchType,

@@ -85,7 +85,7 @@ func TestInformerContent(t *testing.T) {
 	s.Put(t, suite.ConfigMaps, "out", "t=a", "1")
 	s.Put(t, suite.ConfigMaps, "out", "t=b", "2")
 	s.Put(t, suite.ConfigMaps, "in", "t=a", "2")
-	testkit.Eventually(t, suite.Within, "the informer holds what is selected", func() error {
+	testkit.Eventually(t, "the informer holds what is selected", func() error {
 		values := map[string]string{}
 		for _, object := range informer.GetStore().List() {
 			configMap, ok := object.(*corev1.ConfigMap)

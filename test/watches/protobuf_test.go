@@ -66,7 +66,7 @@ func firstBookmark(t *testing.T, a *testkit.Asker, q testkit.Question) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	frames := recorder.AwaitFrames(1, suite.Within).Frames
+	frames := recorder.AwaitFrames(1).Frames
 	recorder.Close()
 	if len(frames) == 0 {
 		return nil, fmt.Errorf("%s tells nothing", q)
@@ -191,7 +191,7 @@ func TestProtobufSockets(t *testing.T) {
 			upgrading := http.Header{"Upgrade": {"websocket"}, "Accept": {accept}}
 			p := suite.WatchBoth(t, o, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?watch=1&allowWatchBookmarks=true", Header: upgrading})
 			said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Told() >= 1 }
-			want, got := p.Upstream.Until(t, suite.Within, "the object", said), p.Facade.Until(t, suite.Within, "the object", said)
+			want, got := p.Upstream.Until(t, "the object", said), p.Facade.Until(t, "the object", said)
 			if diff := testkit.DiffBegun(want, got); diff != "" {
 				t.Errorf("%s, %s\n%s", gvr.Resource, form, diff)
 			}

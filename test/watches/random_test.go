@@ -55,7 +55,7 @@ func (w *randomRun) run(t *testing.T) {
 	w.rvs = append(w.rvs, w.Put(t, w.gvr, "first", "", "0"))
 	suite.Reach(t, w.oracle, path, w.rvs[0]) // from here on the facade holds every version
 	truth := w.oracle.Upstream.MustRecordWhole(t, testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true"})
-	truth.Until(t, suite.Within, "the model has begun", func(r *testkit.Recording) bool {
+	truth.Until(t, "the model has begun", func(r *testkit.Recording) bool {
 		events, err := r.Events()
 		return err == nil && len(events) > 0 && events[len(events)-1].InitialEnd
 	})
@@ -72,7 +72,7 @@ func (w *randomRun) run(t *testing.T) {
 	last := w.Put(t, w.gvr, "last", "", "0")
 	reached := func(r *testkit.Recording) bool { return r.Reached() >= last }
 	for _, recorder := range w.open {
-		recorder.Until(t, suite.Within, "an event or a bookmark tells of the last write", reached)
+		recorder.Until(t, "an event or a bookmark tells of the last write", reached)
 	}
 	recordings := w.cut
 	for _, recorder := range w.open {
@@ -80,7 +80,7 @@ func (w *randomRun) run(t *testing.T) {
 	}
 	// Bookmarks may lie above the last write of this resource: the model must know that nothing came in between.
 	after := w.Put(t, w.gvr, "last", "", "1")
-	final := truth.Until(t, suite.Within, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
+	final := truth.Until(t, "the model is complete", func(r *testkit.Recording) bool { return r.Reached() >= after })
 	model, err := testkit.NewModel(final)
 	if err != nil {
 		t.Fatal(err)

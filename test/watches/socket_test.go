@@ -30,7 +30,7 @@ func TestWatchSockets(t *testing.T) {
 	s.Put(t, suite.ConfigMaps, "b", "", "1")
 	for path, p := range pairs {
 		said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Told() >= 2 }
-		want, got := p.Upstream.Until(t, suite.Within, "both objects", said), p.Facade.Until(t, suite.Within, "both objects", said)
+		want, got := p.Upstream.Until(t, "both objects", said), p.Facade.Until(t, "both objects", said)
 		if diff := testkit.DiffBegun(want, got); diff != "" {
 			t.Errorf("%s\n%s", path, diff)
 		}
@@ -38,7 +38,7 @@ func TestWatchSockets(t *testing.T) {
 	for _, path := range []string{suite.Collection(suite.ConfigMaps, s.Namespace), suite.Collection(secrets, s.Namespace)} {
 		for _, query := range []string{"watch=1&timeoutSeconds=1&resourceVersion=0", "watch=1&timeoutSeconds=-1&resourceVersion=0", "watch=1&labelSelector=a+b", "watch=1&resourceVersion=abc"} {
 			p := suite.WatchBoth(t, o, testkit.Question{Path: path + "?" + query, Header: upgrading})
-			want, got := p.Upstream.Ended(t, suite.Within), p.Facade.Ended(t, suite.Within)
+			want, got := p.Upstream.Ended(t), p.Facade.Ended(t)
 			if diff := testkit.DiffBegun(want, got) + testkit.DiffEnds(want, got); diff != "" {
 				t.Errorf("%s?%s\n%s", path, query, diff)
 			}

@@ -74,7 +74,7 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 	t.Helper()
 	path := suite.Collection(p.gvr(resource), "") + "?resourceVersion=0&limit=1&labelSelector=no.such%3Dlabel"
 	for _, asker := range []*testkit.Asker{p.oracle.Upstream, p.oracle.Facade} {
-		testkit.Eventually(t, suite.Within, "the cache has what was written", func() error {
+		testkit.Eventually(t, "the cache has what was written", func() error {
 			answer, err := asker.Ask(t.Context(), testkit.Question{Path: path})
 			if err != nil {
 				return err
@@ -92,7 +92,7 @@ func (p *workload) settle(t *testing.T, resource string, version uint64) {
 			return nil
 		})
 	}
-	testkit.Eventually(t, suite.Within, "the facade caches the resource", func() error {
+	testkit.Eventually(t, "the facade caches the resource", func() error {
 		// To ask starts a cache that ended.
 		if _, err := p.oracle.Facade.Ask(t.Context(), testkit.Question{Path: path}); err != nil {
 			return err
@@ -117,15 +117,12 @@ func (s *slot) cached(gvr schema.GroupVersionResource, version uint64) error {
 	return errors.New("there is no cache")
 }
 
-// patience is how long a watch may take for what it has to tell; then what it told is compared.
-const patience = suite.Within
-
 // end compares everything that was watched. With an act that ends all watches, that is done before, and ends are
 // compared, too.
 func (e *phase) end(t *testing.T, act func()) {
 	t.Helper()
 	last := e.mark(t, e.resource)
-	e.all.Upstream.Until(t, suite.Within, "the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
+	e.all.Upstream.Until(t, "the last write", func(r *testkit.Recording) bool { return r.Reached() >= last })
 	model := e.model(t)
 	for _, w := range e.watches {
 		e.await(t, w, model)
@@ -175,8 +172,8 @@ func (e *phase) await(t *testing.T, w *watching, model *testkit.Model) {
 		n = math.MaxInt // it is refused, and ends
 	}
 	enough := func(r *testkit.Recording) bool { return r.Told() >= n }
-	w.Upstream.Await(patience, enough)
-	w.Facade.Await(patience, enough)
+	w.Upstream.Await(enough)
+	w.Facade.Await(enough)
 }
 
 // ended waits until both servers have ended a watch.
@@ -188,7 +185,7 @@ func (e *phase) ended(t *testing.T, w *watching) {
 	for server, r := range map[string]*testkit.Recorder{"kube-apiserver": w.Upstream, "facade": w.Facade} {
 		select {
 		case <-r.Done():
-		case <-time.After(suite.Within):
+		case <-time.After(suite.Patience):
 			t.Errorf("%s: the watch did not end: %s\n%s", server, w.q.Line(), r.SoFar())
 		}
 	}

@@ -86,7 +86,7 @@ func (p *workload) fill(o *unstructured.Unstructured, resource, labels, value st
 func (p *workload) put(t *testing.T, resource, name, labels, value string) uint64 {
 	t.Helper()
 	var stored *unstructured.Unstructured
-	testkit.Eventually(t, suite.Within, "write "+resource+" "+name, func() error {
+	testkit.Eventually(t, "write "+resource+" "+name, func() error {
 		o, err := p.objects(resource).Get(t.Context(), name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -206,13 +206,13 @@ func (p *workload) destroy(t *testing.T) {
 // build makes the script's namespace, and in it what pods stand on.
 func (p *workload) build(t *testing.T) {
 	t.Helper()
-	testkit.Eventually(t, suite.Within, "the namespace is there", func() error {
+	testkit.Eventually(t, "the namespace is there", func() error {
 		o := p.newThing("namespaces", p.namespace)
 		p.fill(o, "namespaces", "-", "0")
 		_, err := p.Client.Resource(suite.Namespaces).Create(t.Context(), o, metav1.CreateOptions{})
 		return err
 	})
-	testkit.Eventually(t, suite.Within, "the service account is there", func() error {
+	testkit.Eventually(t, "the service account is there", func() error {
 		account := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"name": "default"}}}
 		_, err := p.Client.Resource(suite.Accounts).Namespace(p.namespace).Create(t.Context(), account, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {

@@ -1,8 +1,8 @@
 package suite
 
 import (
-	"math/rand/v2"
 	"net"
+	"os"
 	"strconv"
 	"testing"
 )
@@ -18,8 +18,8 @@ const (
 // the test listens there at the moment or not.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
-	for range portCount {
-		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+rand.IntN(portCount)))
+	for i := range portCount { // from one that other processes do not begin with
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(firstPort+(97*os.Getpid()+i)%portCount))
 		// Who has the port of UDP has the one of TCP, among the tests of all packages.
 		claim, err := net.ListenPacket("udp", address)
 		if err != nil {

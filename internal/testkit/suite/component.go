@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 )
@@ -18,9 +17,6 @@ const (
 	ControllerManager = "kube-controller-manager"
 	Scheduler         = "kube-scheduler"
 )
-
-// ControlWithin bounds what controllers do, who try again at growing distances.
-const ControlWithin = 5 * time.Minute
 
 // StopComponents stops a cluster's own, for others to take their place.
 func StopComponents(t testing.TB, own *testkit.Cluster) {
@@ -59,7 +55,7 @@ func StartComponent(t testing.TB, own *testkit.Cluster, name string, flags ...st
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
 	}}
-	testkit.Eventually(t, ControlWithin, name+" is healthy", func() error {
+	testkit.Eventually(t, name+" is healthy", func() error {
 		answer, err := client.Get("https://" + address + "/healthz")
 		if err != nil {
 			return err

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -67,7 +66,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	c.Authentication.AnonymousActsAsKubeconfig = true // but where a suite is about who asks
 	c.PagedFrom = 1                                   // as if there were many objects
 	c.SelfAuditInterval = 0                           // but where a suite is about that
-	c.PeerWait = time.Minute                          // also on a machine that has other work
+	c.PeerWait = Patience
 	if c.Packing = (facade.Packing{}); settings.Packs() {
 		c.Packing = facade.Packing{From: 1}
 	}
@@ -104,7 +103,7 @@ func (f *Facade) Listen(t testing.TB) {
 	t.Helper()
 	c := f.settings
 	var listener net.Listener
-	testkit.Eventually(t, Within, "the port is free", func() (err error) {
+	testkit.Eventually(t, "the port is free", func() (err error) {
 		listener, err = facade.Listen(c)
 		return err
 	})
@@ -129,16 +128,13 @@ func (f *Facade) Close(t testing.TB) {
 	}
 }
 
-// readyWithin is what a facade may take to read discovery on a machine that has other work.
-const readyWithin = 2 * time.Minute
-
 // AwaitReady waits until the facade says that it is ready.
 func (f *Facade) AwaitReady(t testing.TB) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, //nolint:gosec // the test's own server
 	}}
-	testkit.Eventually(t, readyWithin, "the facade is ready", func() error {
+	testkit.Eventually(t, "the facade is ready", func() error {
 		response, err := client.Get(f.URL + "/readyz?verbose")
 		if err != nil {
 			return err

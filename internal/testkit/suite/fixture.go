@@ -52,7 +52,7 @@ func NewFixture(t testing.TB, c *testkit.Cluster) *Fixture {
 		_ = f.Client.Resource(Namespaces).Delete(context.Background(), f.Namespace, metav1.DeleteOptions{})
 	})
 	if _, controllers := c.Processes[ControllerManager]; controllers {
-		testkit.Eventually(t, ControlWithin, "the namespace is furnished", func() error {
+		testkit.Eventually(t, "the namespace is furnished", func() error {
 			if _, err := f.In(ConfigMaps).Get(t.Context(), "kube-root-ca.crt", metav1.GetOptions{}); err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func (f *Fixture) DefineGadgets(t testing.TB) {
 	if _, err := f.Client.Resource(CRDs).Create(t.Context(), crd, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, Within, "gadgets are served", func() error {
+	testkit.Eventually(t, "gadgets are served", func() error {
 		if _, err := f.In(Gadgets).List(t.Context(), metav1.ListOptions{}); err != nil {
 			return err
 		}

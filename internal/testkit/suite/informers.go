@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -59,13 +58,10 @@ func Held(t testing.TB, informer toolscache.SharedIndexInformer) map[string]stri
 	return known
 }
 
-// informedWithin bounds what informers wait for: client-go's come back after up to a minute where they failed often.
-const informedWithin = 3 * time.Minute
-
 // Converges waits until an informer holds exactly what the upstream has.
 func (f *Fixture) Converges(t testing.TB, gvr schema.GroupVersionResource, informer toolscache.SharedIndexInformer) {
 	t.Helper()
-	testkit.Eventually(t, informedWithin, "the informer holds what the upstream has", func() error {
+	testkit.Eventually(t, "the informer holds what the upstream has", func() error {
 		if diff := cmp.Diff(f.Present(t, gvr, metav1.ListOptions{}), Held(t, informer)); diff != "" {
 			return fmt.Errorf("(-upstream +informer)\n%s", diff)
 		}
@@ -86,7 +82,7 @@ func RunInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
 func StartInformer(t testing.TB, informer toolscache.SharedIndexInformer) {
 	t.Helper()
 	RunInformer(t, informer)
-	testkit.Eventually(t, informedWithin, "the informer is synced", func() error {
+	testkit.Eventually(t, "the informer is synced", func() error {
 		if !informer.HasSynced() {
 			return errors.New("it is not")
 		}

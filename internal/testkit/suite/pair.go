@@ -24,7 +24,7 @@ func ReachIn(t testing.TB, o *testkit.Oracle, path, accept string, rv uint64) {
 		header = Accepting(accept)
 	}
 	for _, asker := range []*testkit.Asker{o.Upstream, o.Facade} {
-		testkit.Eventually(t, Within, "the cache has the objects", func() error {
+		testkit.Eventually(t, "the cache has the objects", func() error {
 			answer, err := asker.Ask(t.Context(), testkit.Question{Path: fmt.Sprintf("%s?resourceVersion=%d", path, rv), Header: header})
 			if err == nil && answer.Code != http.StatusOK {
 				err = fmt.Errorf("%d: %s", answer.Code, answer.Body)
@@ -52,8 +52,8 @@ func (p Pair) Same(t testing.TB, last uint64) {
 		events, err := r.Events()
 		return err == nil && len(events) > 0 && lastEvent(events) >= last
 	}
-	want := p.Upstream.Until(t, Within, fmt.Sprintf("upstream tells of %d", last), told)
-	got := p.Facade.Until(t, Within, fmt.Sprintf("the facade tells of %d", last), told)
+	want := p.Upstream.Until(t, fmt.Sprintf("upstream tells of %d", last), told)
+	got := p.Facade.Until(t, fmt.Sprintf("the facade tells of %d", last), told)
 	if diff := testkit.DiffRecordings(want.Through(last), got.Through(last)); diff != "" {
 		t.Errorf("%s\n%s", want.Question, diff)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // Process is a facade in a process of its own, so that its memory is its own.
@@ -29,11 +31,7 @@ var servingAt = regexp.MustCompile(`https://127\.0\.0\.1:\d+`)
 func StartProcess(t testing.TB, line func(program string, args ...string) []string, kubeconfig string, flags ...string) *Process {
 	t.Helper()
 	dir := t.TempDir()
-	program := filepath.Join(dir, "listfacade")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, "github.com/listfacade/listfacade/cmd/listfacade")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	program := testkit.Program(t)
 	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig"}, flags...)
 	command := append([]string{program}, args...)
 	if line != nil {

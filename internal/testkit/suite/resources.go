@@ -3,13 +3,14 @@ package suite
 import (
 	"strconv"
 	"testing"
-	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Within bounds every wait for something that takes milliseconds on an idle machine.
-const Within = time.Minute
+// Patience is how long a test of a suite waits for anything (settings.Patience).
+var Patience = settings.Patience()
 
 // The resources that suites write. Gadgets are custom ones, which Fixture.DefineGadgets makes.
 var (

@@ -68,7 +68,7 @@ func grantReading(t testing.TB, c *testkit.Cluster) {
 	}
 	for _, server := range c.Servers { // each learns of it by itself
 		user := clientsOf(t, c, facadeUser, server)
-		testkit.Eventually(t, Within, "the facade's user may read", func() error {
+		testkit.Eventually(t, "the facade's user may read", func() error {
 			review, err := user.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
 				Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "secrets"}},
 			}, metav1.CreateOptions{})

@@ -1,0 +1,45 @@
+package testkit
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// Program compiles the facade with the flags of the Makefile, so that nothing is compiled for it which `make run` has
+// not compiled, and returns the path of the program.
+func Program(t testing.TB) string {
+	t.Helper()
+	root, err := moduleRoot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := lockBuild(filepath.Join(root, "bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	program := filepath.Join(root, "bin", "tests", "listfacade")
+	if err := Compile(t.Context(), root, program, "./cmd/listfacade"); err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
+// Quickly is the flag of Compile for commands of other modules: their packages are compiled as those of the
+// devcluster's programs, so that common ones are compiled once.
+const Quickly = "-gcflags=all=-l -dwarf=false"
+
+// Compile compiles a command of the module in a directory, with the flags that the Makefile has for everything that is
+// not tested with the race detector, and further ones.
+func Compile(ctx context.Context, module, program, pkg string, flags ...string) error {
+	build := exec.CommandContext(ctx, "go", append(append([]string{"build", "-trimpath", "-o", program}, flags...), pkg)...)
+	build.Dir, build.Env = module, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", filepath.Base(program), err, out)
+	}
+	return nil
+}

@@ -1,0 +1,28 @@
+package settings
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// usualPatience is longer than the longest pause of the program itself, which is five minutes, and many times what any
+// other wait takes on two idle processors. It costs nothing where the condition comes true, so that a busy machine
+// makes tests slow and not red.
+const usualPatience = 6 * time.Minute
+
+// Patience returns how long a test waits for anything before it fails: six minutes, times the number in
+// LISTFACADE_PATIENCE. It is the only deadline of tests; internal/layering refuses others. A test whose claim is about
+// time counts events or runs in a testing/synctest bubble.
+func Patience() time.Duration {
+	text, ok := os.LookupEnv("LISTFACADE_PATIENCE")
+	if !ok {
+		return usualPatience
+	}
+	factor, err := strconv.ParseFloat(text, 64)
+	if err != nil || factor <= 0 {
+		panic(fmt.Sprintf("LISTFACADE_PATIENCE=%s is not a positive number", text))
+	}
+	return time.Duration(factor * float64(usualPatience))
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Runs every test of the repository, then the suites that compare with kube-apiserver once without packing and once with
+# the smallest budgets, and prints one table of suites, times and results. It goes on after a failure and then fails.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export LISTFACADE_VERIFY=1
+compared=(./test/questions ./test/lists ./test/watches ./test/informers ./test/faults ./test/soak)
+
+stage() { # stage NAME ARGUMENTS-OF-GO-TEST...
+	echo "{\"Stage\": \"$1\"}"
+	go test -json -race -vet=off -ldflags='-s -w' -count=1 -p 3 -parallel 4 -timeout 60m "${@:2}"
+}
+
+mkdir -p bin
+CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
+{
+	stage everything ./...
+	(cd devcluster && CGO_ENABLED=0 go test -json -trimpath '-gcflags=all=-l -dwarf=false' -vet=off -count=1 ./...)
+	LISTFACADE_PACK=off stage "packing off" "${compared[@]}"
+	LISTFACADE_BUDGETS=smallest stage "smallest budgets" "${compared[@]}"
+} | bin/tally
