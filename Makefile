@@ -49,8 +49,8 @@ help: ## list the targets
 
 .PHONY: build
 build: ## compile listfacade and the devcluster command into bin/
-	$(PLAIN) go build -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
-	cd devcluster && $(QUICK) go build -o ../bin/ ./cmd/devcluster
+	GOGC=400 $(PLAIN) go build -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+	cd devcluster && GOGC=400 $(QUICK) go build -o ../bin/ ./cmd/devcluster
 
 .PHONY: cluster
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
