@@ -80,7 +80,7 @@ func TestEveryKindInProtobuf(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t, cacheEverything)
 	kinds := 0
-	for _, kind := range fixturesOf(t) {
+	for i, kind := range fixturesOf(t) {
 		if !hasProtobuf(t, o, kind) {
 			continue
 		}
@@ -88,10 +88,10 @@ func TestEveryKindInProtobuf(t *testing.T) {
 		t.Run(kind.String(), func(t *testing.T) {
 			o.FromCache(t, func() {
 				for _, path := range kind.paths() {
-					askProtobufLists(t, o, path)
+					askProtobufLists(t, o, i, path)
 				}
 				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
-					for _, form := range protobufObjectForms {
+					for _, form := range share(i, protobufObjectForms) {
 						o.Compare(t, form.question(kind.object(object), "resourceVersion=0"))
 					}
 				}
@@ -104,12 +104,12 @@ func TestEveryKindInProtobuf(t *testing.T) {
 	}
 }
 
-func askProtobufLists(t *testing.T, o *testkit.Oracle, path string) {
+func askProtobufLists(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	t.Helper()
-	for _, form := range protobufListForms {
+	for _, form := range share(kind, protobufListForms) {
 		o.Compare(t, form.question(path, "resourceVersion=0"))
 	}
-	for _, selection := range selections() {
+	for _, selection := range share(kind, selections()) {
 		for _, form := range []form{protobufListForms[0], protobufForms[0]} {
 			o.Compare(t, form.question(path, "resourceVersion=0&"+selection))
 		}
