@@ -200,7 +200,9 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 					t.Error("the watch goes on")
 				}
 				cancel()
-				_ = <-ended
+				if err := <-ended; err == nil {
+					t.Error("the watch goes on after its context")
+				}
 			}
 		})
 	}
