@@ -76,7 +76,7 @@ run: cluster ## a real cluster with Running pods, the facade in front of it, and
 	deploy/local/run.sh
 
 .PHONY: unit
-unit: ## the tests that need no cluster (a minute and a half)
+unit: ## the tests that need no cluster (minutes)
 	$(PLAIN) go test -vet=off -short -count=1 $(SEQUENTIAL)
 	$(RACE) -short -timeout 10m $(call concurrent,$(UNIT))
 	cd devcluster && $(QUICK) go test -vet=off -count=1 ./internal/...
