@@ -70,7 +70,7 @@
 //	I12  Nothing is read inside a bridged gap, no watch starts there, and none is complete up to there.
 //
 // With LISTFACADE_VERIFY=1 in the environment, a lane checks its whole structure after every write, or after every so
-// many when it is large, and panics on the first violation. That is for tests.
+// many events when it is large, and panics on the first violation. That is for tests.
 //
 // # Goroutines and locks
 //

@@ -62,8 +62,8 @@ type Lane struct {
 
 	writing    sync.Mutex // held by every writer, by no reader
 	expecting  bool       // a list is on its way: see Expect
-	verifying  bool       // check the whole lane after writes: see verifyIfAsked
-	unverified int        // writes since the last check
+	verifying  bool       // check the whole lane after writes: see verifyEventIfAsked
+	unverified int        // events since the last check
 }
 
 // NewLane returns a lane that is not ready yet.
@@ -146,7 +146,7 @@ func (l *Lane) Apply(c Change) error {
 		l.progress(moved)
 	}
 	l.counters.applied.Add(1)
-	l.verifyIfAsked()
+	l.verifyEventIfAsked()
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (l *Lane) Progress(rv RV) {
 	}
 	l.progress(s.at(rv))
 	s.epoch.history.trim(time.Now())
-	l.verifyIfAsked()
+	l.verifyEventIfAsked()
 }
 
 // Trim drops what history need no longer keep, which every write does, too, and the indexes that the lane has built for

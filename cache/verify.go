@@ -10,21 +10,32 @@ import (
 // verifyEverything turns on the check of lanes after writes (doc.go).
 var verifyEverything = os.Getenv("LISTFACADE_VERIFY") == "1"
 
-// verifiedPerWrite is how many objects and events are verified for each write, on average. A lane that has no more of
-// them is verified after every write, a large one after every so many: verifying all of 10,000 objects after each of
-// 10,000 writes would take minutes.
-const verifiedPerWrite = 200
+// verifiedPerEvent is how many objects and events are verified for each event that is written, on average. A lane that
+// has no more of them is verified after every event, a large one after every so many: verifying all of 10,000 objects
+// after each of 10,000 events would take minutes.
+const verifiedPerEvent = 200
 
-func (l *Lane) verifyIfAsked() {
+// verifyEventIfAsked is verifyIfAsked after an event or a bookmark.
+func (l *Lane) verifyEventIfAsked() {
 	if !l.verifying {
 		return
 	}
 	l.running.Wait() // so that feeds are up to date
 	l.unverified++
-	if s := l.state.Load(); s != nil && l.unverified*verifiedPerWrite < s.Len()+int(s.seq-s.epoch.history.held.Load().first) {
+	s := l.state.Load()
+	if s != nil && l.unverified*verifiedPerEvent < s.Len()+int(s.seq-s.epoch.history.held.Load().first) {
+		return
+	}
+	l.verifyIfAsked()
+}
+
+// verifyIfAsked checks the whole lane after a write that is rare: a list, a bridged gap, an index.
+func (l *Lane) verifyIfAsked() {
+	if !l.verifying {
 		return
 	}
 	l.unverified = 0
+	l.running.Wait() // so that feeds are up to date
 	if err := l.verify(); err != nil {
 		panic("BUG: cache: " + err.Error())
 	}
