@@ -72,6 +72,13 @@ func TestReleaseModules(t *testing.T) {
 			t.Errorf("%q: got %v, %v, want %v", release, got, err, want)
 		}
 	}
+	measured := []binary{
+		{pkg: controlPlane, programs: []Program{Etcd, Scheduler}},
+		{pkg: "k8s.io/kubernetes/cmd/kube-apiserver", programs: []Program{APIServer}}, kubectl,
+	}
+	if got := Optimized.mainBinaries(programs); !reflect.DeepEqual(got, measured) {
+		t.Errorf("for measurements: got %v, want %v", got, measured)
+	}
 	if got, err := (Options{ModuleDir: root, Release: "1.3", Programs: programs}).modules(); err == nil {
 		t.Errorf("a release that is not there: %v", got)
 	}

@@ -2,7 +2,6 @@ package binaries
 
 import (
 	"path"
-	"slices"
 )
 
 // controlPlane is the command that contains every server of the main module. Most packages are common to several
@@ -19,22 +18,26 @@ type binary struct {
 // name is the name of the file.
 func (b binary) name() string { return path.Base(b.pkg) }
 
-// mainBinaries returns what programs of the main module are built as.
-func mainBinaries(programs []Program) []binary {
-	var all []binary
-	servers := slices.DeleteFunc(slices.Clone(programs), func(p Program) bool { return p == Kubectl })
-	if len(servers) > 0 {
-		all = append(all, binary{pkg: controlPlane, programs: servers})
+// mainBinaries returns what programs of the main module are built as. For measurements kube-apiserver is a binary of
+// its own, too: what the packages of the other servers do when they are loaded would count as its memory.
+func (c Code) mainBinaries(programs []Program) []binary {
+	var shared, own []Program
+	for _, p := range programs {
+		if p == Kubectl || p == APIServer && c == Optimized {
+			own = append(own, p)
+		} else {
+			shared = append(shared, p)
+		}
 	}
-	if len(servers) < len(programs) {
-		all = append(all, binary{pkg: Kubectl.kubernetesPackage(), programs: []Program{Kubectl}})
+	if len(shared) == 0 {
+		return separateBinaries(own)
 	}
-	return all
+	return append([]binary{{pkg: controlPlane, programs: shared}}, separateBinaries(own)...)
 }
 
-// releaseBinaries returns the servers of an older release: each is its own command, because a command that contains
-// them all would have to be a package of that release's module.
-func releaseBinaries(programs []Program) []binary {
+// separateBinaries returns a binary for each program, its own command. Servers of an older release are built so,
+// because a command that contains them all would have to be a package of that release's module.
+func separateBinaries(programs []Program) []binary {
 	var all []binary
 	for _, p := range programs {
 		all = append(all, binary{pkg: p.kubernetesPackage(), programs: []Program{p}})

@@ -202,8 +202,8 @@ func (b *build) hash(ctx context.Context) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil))[:16], nil
 }
 
-// goCommand runs go in the module, without a workspace: its versions are what go.mod says. Without cgo the compiler's
-// results are those that the facade's own build needs, so no package is compiled twice.
+// goCommand runs go in the module, without a workspace: its versions are what go.mod says. Without cgo the
+// compiler's results are the same as for the devcluster command, which the Makefile compiles first.
 func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = moduleDir

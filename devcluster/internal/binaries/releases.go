@@ -18,7 +18,7 @@ var ofReleases = []Program{APIServer, ControllerManager, Scheduler}
 // modules returns what is built from the module in each directory.
 func (o Options) modules() (map[string][]binary, error) {
 	if o.Release == "" {
-		return map[string][]binary{o.ModuleDir: mainBinaries(o.Programs)}, nil
+		return map[string][]binary{o.ModuleDir: o.Code.mainBinaries(o.Programs)}, nil
 	}
 	known, err := o.releases()
 	if err != nil {
@@ -29,11 +29,11 @@ func (o Options) modules() (map[string][]binary, error) {
 	}
 	old := func(p Program) bool { return slices.Contains(ofReleases, p) }
 	modules := make(map[string][]binary)
-	if common := mainBinaries(slices.DeleteFunc(slices.Clone(o.Programs), old)); len(common) > 0 {
+	if common := o.Code.mainBinaries(slices.DeleteFunc(slices.Clone(o.Programs), old)); len(common) > 0 {
 		modules[o.ModuleDir] = common
 	}
 	servers := slices.DeleteFunc(slices.Clone(o.Programs), func(p Program) bool { return !old(p) })
-	modules[filepath.Join(o.ModuleDir, releases, o.Release)] = releaseBinaries(servers)
+	modules[filepath.Join(o.ModuleDir, releases, o.Release)] = separateBinaries(servers)
 	return modules, nil
 }
 
