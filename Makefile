@@ -19,8 +19,8 @@ RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
 # What is random draws from a seed of its own each time, unless one is named; the targets print it.
 RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
 
-# Everything that is compiled without the race detector has these flags, so that no package is compiled twice: the facade,
-# the devcluster and its programs, the linter's packages.
+# What is compiled in this module without the race detector has these flags, so that no package is compiled twice: the
+# facade, tests of sequential packages, the linter's packages.
 PLAIN = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
 # The commands of other modules have these: their packages are compiled as those of the devcluster's programs.
@@ -95,7 +95,7 @@ test-devcluster:
 	cd devcluster && $(QUICK) go vet ./... && $(QUICK) go test -vet=off -count=1 ./...
 
 .PHONY: test-long
-test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (an hour); prints a table
+test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table
 	test/long.sh
 
 .PHONY: test-stress
