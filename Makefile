@@ -23,8 +23,11 @@ RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LIS
 # facade, tests of sequential packages, the linter's packages.
 PLAIN = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
 
-# The commands of other modules have these: their packages are compiled as those of the devcluster's programs.
-QUICK = CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath '-gcflags=all=-l -dwarf=false'"
+# The commands of other modules have these: their packages are compiled as those of the devcluster's programs
+# (devcluster/internal/binaries/build.go).
+export QUICK_FLAGS = $(GOFLAGS) -trimpath '-gcflags=all=-l -dwarf=false' -gcflags=std= -gcflags=golang.org/x/net/...=-dwarf=false \
+	-gcflags=google.golang.org/...=-dwarf=false -gcflags=k8s.io/apimachinery/...=-dwarf=false
+QUICK = CGO_ENABLED=0 GOFLAGS="$$QUICK_FLAGS"
 
 # Packages whose code and tests start no goroutine: the race detector finds nothing there and takes ten times as long. A
 # test (internal/layering) checks that they start none.

@@ -15,7 +15,7 @@ mkdir -p bin
 CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
 {
 	stage everything ./...
-	(cd devcluster && CGO_ENABLED=0 go test -json -trimpath '-gcflags=all=-l -dwarf=false' -vet=off -count=1 ./...)
+	(cd devcluster && CGO_ENABLED=0 GOFLAGS=$QUICK_FLAGS go test -json -vet=off -count=1 ./...)
 	LISTFACADE_PACK=off stage "packing off" "${compared[@]}"
 	LISTFACADE_BUDGETS=smallest stage "smallest budgets" "${compared[@]}"
 } | bin/tally

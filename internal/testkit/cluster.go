@@ -195,7 +195,7 @@ func moduleRoot(ctx context.Context) (string, error) {
 // buildDevcluster compiles the devcluster command; the go command's own cache makes every time but the first short.
 func buildDevcluster(ctx context.Context, root string) (string, error) {
 	binary := filepath.Join(root, "bin", "devcluster")
-	if err := Compile(ctx, filepath.Join(root, "devcluster"), binary, "./cmd/devcluster", Quickly); err != nil {
+	if err := Compile(ctx, filepath.Join(root, "devcluster"), binary, "./cmd/devcluster", Quickly()...); err != nil {
 		return "", err
 	}
 	return binary, nil

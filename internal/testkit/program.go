@@ -29,9 +29,14 @@ func Program(t testing.TB) string {
 	return program
 }
 
-// Quickly is the flag of Compile for commands of other modules: their packages are compiled as those of the
-// devcluster's programs, so that common ones are compiled once.
-const Quickly = "-gcflags=all=-l -dwarf=false"
+// Quickly returns the flags of Compile for commands of other modules. Their packages are compiled as those of the
+// devcluster's programs (devcluster/internal/binaries/build.go), so that common packages are compiled once.
+func Quickly() []string {
+	return []string{
+		"-gcflags=all=-l -dwarf=false", "-gcflags=std=", "-gcflags=golang.org/x/net/...=-dwarf=false",
+		"-gcflags=google.golang.org/...=-dwarf=false", "-gcflags=k8s.io/apimachinery/...=-dwarf=false",
+	}
+}
 
 // Compile compiles a command of the module in a directory, with the flags that the Makefile has for everything that is
 // not tested with the race detector, and further ones.

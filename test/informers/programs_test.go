@@ -47,7 +47,7 @@ func informersOfAllAges(t *testing.T) []program {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := testkit.Compile(t.Context(), filepath.Join(clientsDir, g.module), binary, ".", testkit.Quickly); err != nil {
+		if err := testkit.Compile(t.Context(), filepath.Join(clientsDir, g.module), binary, ".", testkit.Quickly()...); err != nil {
 			t.Fatal(err)
 		}
 		for _, media := range g.media {

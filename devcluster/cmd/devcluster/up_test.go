@@ -28,7 +28,7 @@ type running struct {
 func compileCommand(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "devcluster")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-gcflags=all=-l -dwarf=false", "-o", path, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", path, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return path
