@@ -52,8 +52,17 @@ help: ## list the targets
 
 .PHONY: build
 build: ## compile listfacade and the devcluster command into bin/
-	GOGC=400 $(PLAIN) go build -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+	@$(MAKE) --no-print-directory -j 2 listfacade modules
 	cd devcluster && GOGC=400 $(QUICK) go build -o ../bin/ ./cmd/devcluster
+
+.PHONY: listfacade
+listfacade:
+	GOGC=400 $(PLAIN) go build -ldflags "-X main.version=$(VERSION)" -o bin/ ./cmd/listfacade
+
+# On a new machine, the devcluster's modules are downloaded while the facade is compiled.
+.PHONY: modules
+modules:
+	@cd devcluster && go list -deps ./cmd/... k8s.io/kubernetes/cmd/kubectl >/dev/null
 
 .PHONY: cluster
 cluster: build ## compile etcd, kube-apiserver, kubectl and the rest from their modules (minutes, the first time); UPSTREAM=1.30: of that release
