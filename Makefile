@@ -104,7 +104,7 @@ test-concurrent:
 
 .PHONY: test-devcluster
 test-devcluster:
-	cd devcluster && $(QUICK) go vet ./... && $(QUICK) go test -vet=off -count=1 ./...
+	cd devcluster && $(QUICK) go test -vet=off -short -count=1 ./...
 
 .PHONY: test-long
 test-long: cluster clients ## everything, also with smallest budgets and without packing, before a release (hours); prints a table

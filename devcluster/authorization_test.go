@@ -18,6 +18,7 @@ import (
 
 // TestAuthorizationWebhook has a kube-apiserver ask a webhook of ours about what Node and RBAC do not allow.
 func TestAuthorizationWebhook(t *testing.T) {
+	long(t)
 	webhook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var review authorizationv1.SubjectAccessReview
 		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -59,6 +60,7 @@ func webhookKubeconfig(t *testing.T, server string) string {
 
 // TestAuthorizationConfig takes the place of the flags that kube-apiserver refuses beside it.
 func TestAuthorizationConfig(t *testing.T) {
+	long(t)
 	path := filepath.Join(t.TempDir(), "authorization.yaml")
 	config := "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthorizationConfiguration\n" +
 		"authorizers: [{type: RBAC, name: rbac}]\n"

@@ -9,6 +9,7 @@ import (
 
 // TestFull runs every component and the demonstration.
 func TestFull(t *testing.T) {
+	long(t)
 	cluster := start(t, devcluster.Options{Components: devcluster.AllComponents(), Nodes: 2, Demo: devcluster.WithDemo})
 
 	must(t, cluster, devcluster.Admin, "wait", "--for=condition=Ready", "node/node-0", "node/node-1", "--timeout=2m")

@@ -15,6 +15,14 @@ import (
 // patience is how long a test waits for anything.
 const patience = 6 * time.Minute
 
+// long skips a test in a short run: suites of the facade start clusters in each of its runs, and find what is broken.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a part of make test-long")
+	}
+}
+
 // start starts a cluster that ends with the test.
 func start(t *testing.T, o devcluster.Options) *devcluster.Cluster {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 
 // TestTopology has two kube-apiservers and two etcds.
 func TestTopology(t *testing.T) {
+	long(t)
 	cluster := start(t, devcluster.Options{APIServers: 2, SeparateEtcd: []string{"events", "coordination.k8s.io/leases"}})
 	info := cluster.Info()
 	second := info.Servers["kube-apiserver-2"]

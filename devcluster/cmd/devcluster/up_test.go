@@ -79,6 +79,9 @@ func TestNothingOutlivesIt(t *testing.T) {
 		{name: "child dies", end: func(r *running) error { return syscall.Kill(r.info.Processes["etcd"].PID, syscall.SIGKILL) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if testing.Short() && c.name != "SIGKILL" {
+				t.Skip("a part of make test-long")
+			}
 			t.Parallel()
 			r := startUp(t, path)
 			if err := c.end(r); err != nil {
