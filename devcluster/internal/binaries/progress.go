@@ -20,16 +20,14 @@ const progressEvery = 10 * time.Second
 // linkShare is the part of a build from nothing that the linker takes, which "go build -v" does not report.
 const linkShare = 0.05
 
-// leastPart is the part of a build below which the time that it took so far says nothing about the rest: the build
-// cache has most packages, and the linker runs.
+// leastPart is the part of a build below which the time that it took so far says nothing about the rest.
 const leastPart = 0.02
 
-// sizes returns the bytes of Go in each package, by import path; the compiler's work is proportional to them. Packages
-// in the build cache count, too, because go does not list which those are: then the rest takes less time than
-// estimated. Without an answer of go there is no estimate, and the build itself reports why.
+// sizes returns the bytes of Go in each package that is not in the build cache, by import path; the compiler's work is
+// proportional to them. Without an answer of go there is no estimate, and the build itself reports why.
 func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
-	const fields = "-json=ImportPath,Dir,GoFiles"
-	out, err := goCommand(ctx, b.module, slices.Concat([]string{"list", "-deps", fields}, packages(binaries))...).Output()
+	args := slices.Concat([]string{"list", "-deps", "-json=ImportPath,Dir,GoFiles,Stale"}, b.flags, packages(binaries))
+	out, err := goCommand(ctx, b.module, args...).Output()
 	if err != nil {
 		return nil
 	}
@@ -38,11 +36,15 @@ func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 		var p struct {
 			ImportPath, Dir string
 			GoFiles         []string
+			Stale           bool // or a package that it imports is
 		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			return sizes
 		} else if err != nil {
 			return nil
+		}
+		if !p.Stale {
+			continue
 		}
 		for _, name := range p.GoFiles {
 			if info, err := os.Stat(filepath.Join(p.Dir, name)); err == nil {
@@ -54,7 +56,7 @@ func (b *build) sizes(ctx context.Context, binaries []binary) map[string]int64 {
 
 // buildOutput collects what "go build -v" prints: the name of every package that it compiles, and errors.
 type buildOutput struct {
-	total map[string]int64 // bytes of Go of every package of the binaries
+	total map[string]int64 // bytes of Go of every package that is compiled
 
 	mu   sync.Mutex
 	text bytes.Buffer // guarded by mu
