@@ -41,6 +41,7 @@ func (p *Process) launch() (*child, error) {
 	defer func() { _ = log.Close() }() // the child has its own descriptor by then
 	command := exec.Command(p.spec.Path, p.spec.Args...)
 	command.Stdout, command.Stderr = log, log
+	command.Env = append(os.Environ(), p.spec.Env...)
 	if err := p.spawner.start(command); err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.spec.Name, err)
 	}

@@ -24,7 +24,8 @@ type Spec struct {
 	Name        string
 	Path        string // the binary
 	Args        []string
-	LogFile     string // output is appended to it
+	Env         []string // further variables of the environment, as NAME=value
+	LogFile     string   // output is appended to it
 	Ready       func(context.Context) error
 	ReadyWithin time.Duration
 }
