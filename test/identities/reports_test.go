@@ -47,6 +47,7 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	objects := client.Resource(suite.ConfigMaps).Namespace(own.Namespace)
+	own.Put(t, suite.ConfigMaps, "listed", "", "x")
 	for range 5 {
 		if _, err := objects.List(t.Context(), metav1.ListOptions{ResourceVersion: "0"}); err != nil {
 			t.Fatal(err)

@@ -16,5 +16,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil {
 		panic(err)
 	}
-	os.Exit(suite.Main(m))
+	os.Exit(suite.Main(m, suite.WithoutControllers))
 }

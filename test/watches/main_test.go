@@ -7,4 +7,4 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-func TestMain(m *testing.M) { os.Exit(suite.Main(m)) }
+func TestMain(m *testing.M) { os.Exit(suite.Main(m, suite.WithoutControllers)) }
