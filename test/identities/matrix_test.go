@@ -35,11 +35,12 @@ func questions(t *testing.T) []testkit.Question {
 	return all
 }
 
-// TestMatrix asks every question in every name: with GET, or as a watch, with HEAD, and with every method that writes.
+// TestMatrix asks every question in every name: with GET, or as a watch, and with HEAD. What HEAD does to an answer
+// does not depend on the caller, so in a short run the callers take turns with it.
 func TestMatrix(t *testing.T) {
 	w := newWorld(t)
 	f := suite.StartDelegating(t, w.Cluster)
-	for _, name := range slices.Sorted(maps.Keys(w.identities)) {
+	for caller, name := range slices.Sorted(maps.Keys(w.identities)) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			who, o := w.identities[name], w.as(t, f, name)
@@ -51,12 +52,12 @@ func TestMatrix(t *testing.T) {
 					open.Go(func() { stream(t, o, q) })
 				}
 			}
-			for _, q := range all {
+			for i, q := range all {
 				if q.Watches() {
 					continue
 				}
 				o.Compare(t, q)
-				if !q.IsCrooked() {
+				if turn := (caller+i)%4 == 0; !q.IsCrooked() && (turn || !testing.Short()) {
 					q.Method = http.MethodHead
 					o.Compare(t, q)
 				}

@@ -16,17 +16,20 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
+// herdClients is how many clients there are: 32 MB are read under the race detector in a short run, and 100 MB else.
+func herdClients() int { return settings.Amount(32, 100) }
+
 const (
-	herdClients = 100
 	herdObjects = 1000                        // more than the upstream answers for little
 	herdEnd     = "k8s.io/initial-events-end" // in a streaming list
 	fillTakes   = 2 * time.Second             // longer than who is answered otherwise waits
 )
 
-// herd is a hundred clients that list the same again at once.
+// herd is many clients that list the same again at once.
 type herd struct {
 	*suite.Fixture
 	media    string
@@ -34,7 +37,7 @@ type herd struct {
 	run      *suite.Facade
 }
 
-// A hundred clients that list at once, while nothing is cached, while the cache is being filled and when it is, as a
+// Many clients that list at once, while nothing is cached, while the cache is being filled and when it is, as a
 // LIST and as a streaming list, compressed and not, are all answered what kube-apiserver has, and cost it one list.
 func TestHerdInJSON(t *testing.T) { testHerd(t, suite.AcceptJSON) }
 
@@ -78,7 +81,7 @@ func (h *herd) comes(t *testing.T) (wrong string) {
 			time.AfterFunc(fillTakes, h.upstream.Hold("configmaps")) //pace: the upstream is slow to list
 		}
 		var clients sync.WaitGroup
-		for i := range herdClients {
+		for i := range herdClients() {
 			clients.Go(func() { h.list(t, i) })
 		}
 		clients.Wait()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -28,6 +29,7 @@ func oldKubectl(t *testing.T) string {
 // TestOldKubectl compares what an old kubectl prints, which asks for other things than a new one, or for the same in
 // other words.
 func TestOldKubectl(t *testing.T) {
+	settings.Long(t)
 	kubectls, config := kubectlsOf(t, oldKubectl(t))
 	t.Log(kubectls.Facade.Run(t, "version", "--client"))
 	for _, command := range []string{
