@@ -182,7 +182,7 @@ func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 // TestLargeItems makes dictionaries of objects of any size that etcd takes, and packs them.
 func TestLargeItems(t *testing.T) {
 	sizes := []int{120 << 10, 130 << 10, 1 << 20, 60 << 10, 200 << 10, 300 << 10, 3 << 19}
-	for _, size := range sizes[:settings.Amount(3, len(sizes))] {
+	for _, size := range sizes[:settings.Amount(2, len(sizes))] {
 		for name, content := range map[string]func(*rand.Rand) byte{
 			"noise": func(r *rand.Rand) byte { return byte(r.Intn(256)) }, "base64": func(r *rand.Rand) byte { return 'A' + byte(r.Intn(64)) },
 			"text": func(r *rand.Rand) byte { return "some text "[r.Intn(10)] },
