@@ -17,7 +17,7 @@ UPSTREAM ?=
 BUDGETS ?=
 RELEASE   = $(if $(UPSTREAM),--release $(UPSTREAM))
 # What is random draws from a seed of its own each time, unless one is named; the targets print it.
-RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed LISTFACADE_VERIFY=1
+RANDOM_SEED = seed=$${LISTFACADE_SEED:-$$((RANDOM * 32768 + RANDOM))}; echo "LISTFACADE_SEED=$$seed"; LISTFACADE_SEED=$$seed
 
 # What is compiled in this module without the race detector has these flags, so that no package is compiled twice: the
 # facade, tests of sequential packages, the linter's packages.
@@ -42,8 +42,7 @@ concurrent = $$(for suite in $(FIRST); do go list $(1) | grep "/test/$$suite$$";
 
 # Suites wait for servers and clients most of the time, so there are more of their packages and tests under way than
 # there are processors.
-# Sixty test binaries are linked, with symbols for a debugger a third slower.
-RACE := LISTFACADE_VERIFY=1 go test -race -vet=off -count=1 -ldflags="-s -w"
+RACE := test/race.sh -count=1
 WIDE := -p 3 -parallel 4 -timeout 30m
 
 .PHONY: help
@@ -121,17 +120,17 @@ conformance soak: export LISTFACADE_BUDGETS = $(BUDGETS)
 .PHONY: conformance
 conformance: cluster ## questions and watched workloads made at random, to kube-apiserver and the facade, for 15 minutes at most; LISTFACADE_SEED replays; UPSTREAM=1.30: to that release, and test/faults; BUDGETS=smallest: nothing is kept that need not be
 	@$(RANDOM_SEED) LISTFACADE_CONFORMANCE=$(QUESTIONS) LISTFACADE_WORKLOADS=$(WORKLOADS) \
-		go test -race -count=1 -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
-	$(if $(UPSTREAM),LISTFACADE_VERIFY=1 go test -race -count=1 -parallel 4 -timeout 15m ./test/faults)
+		$(RACE) -timeout 15m -v -run '^TestConformance' ./test/questions ./test/watches
+	$(if $(UPSTREAM),$(RACE) -parallel 4 -timeout 15m ./test/faults)
 
 .PHONY: soak
 soak: cluster ## the same, beside faults in random order, for as long as SOAK says (default 1h); LISTFACADE_SEED replays
 	@$(RANDOM_SEED) LISTFACADE_SOAK=$(SOAK) \
-		go test -race -count=1 -p 3 -timeout 0 -v -run '^(TestConformance|TestFaultsAtRandom)' ./test/questions ./test/watches ./test/soak
+		$(RACE) -p 3 -timeout 0 -v -run '^(TestConformance|TestFaultsAtRandom)' ./test/questions ./test/watches ./test/soak
 
 .PHONY: faults
 faults: cluster ## what happens to reviews of tokens and of rights, each for as long as FAULTS says (default 2m)
-	LISTFACADE_FAULTS=$(FAULTS) go test -race -count=1 -timeout 0 -v -run '^Test36' ./test/revocation
+	LISTFACADE_FAULTS=$(FAULTS) $(RACE) -timeout 0 -v -run '^Test36' ./test/revocation
 
 .PHONY: lint
 lint: ## golangci-lint, at a pinned version, and go vet of the other modules

@@ -3,12 +3,11 @@
 # the smallest budgets, and prints one table of suites, times and results. It goes on after a failure and then fails.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-export LISTFACADE_VERIFY=1
 compared=(./test/questions ./test/lists ./test/watches ./test/informers ./test/faults ./test/soak)
 
 stage() { # stage NAME ARGUMENTS-OF-GO-TEST...
 	echo "{\"Stage\": \"$1\"}"
-	go test -json -race -vet=off -ldflags='-s -w' -count=1 -p 3 -parallel 4 -timeout 60m "${@:2}"
+	test/race.sh -json -count=1 -p 3 -parallel 4 -timeout 60m "${@:2}"
 }
 
 mkdir -p bin

@@ -4,7 +4,6 @@
 set -uo pipefail
 : "${STRESS:=5}" "${PACKAGES:=./...}"
 cd "$(dirname "$0")/.."
-export LISTFACADE_VERIFY=1
 
 busy=()
 for ((i = 0; i < 2 * $(nproc); i++)); do
@@ -17,5 +16,5 @@ mkdir -p bin
 CGO_ENABLED=0 go build -trimpath -o bin/tally ./internal/testkit/tally || exit
 for ((i = 0; i < STRESS; i++)); do
 	# shellcheck disable=SC2086 # a list of packages
-	go test -json -race -vet=off -ldflags='-s -w' -short -count=1 -p 3 -parallel 4 -timeout 60m "$@" $PACKAGES
+	test/race.sh -json -short -count=1 -p 3 -parallel 4 -timeout 60m "$@" $PACKAGES
 done | bin/tally
