@@ -10,7 +10,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// TestKubectl runs commands as users of tokens and certificates, with both servers.
+// TestKubectl runs commands as users of tokens and certificates, with both servers. In a short run the two users of
+// certificates take turns.
 func TestKubectl(t *testing.T) {
 	w, f := newFacade(t)
 	binary := w.Binaries["kubectl"]
@@ -32,7 +33,10 @@ func TestKubectl(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := kubectls(t, w.identities[name].config)
-			for _, command := range append(more, commands...) {
+			for i, command := range append(more, commands...) {
+				if testing.Short() && (name == "nick" && i%2 == 1 || name == "nadia" && i%2 == 0) {
+					continue
+				}
 				k.CompareMasked(t, maskTimes, strings.Fields(command)...)
 			}
 		})
