@@ -10,6 +10,7 @@ import (
 
 // TestMinimal shares one cluster of etcd and kube-apiserver among everything that leaves it as it was.
 func TestMinimal(t *testing.T) {
+	long(t)
 	cluster := start(t, devcluster.Options{})
 	t.Run("rights", func(t *testing.T) { testRights(t, cluster) })
 	t.Run("reader reads everything but secrets", func(t *testing.T) { testReaderReadsEverything(t, cluster) })
