@@ -35,8 +35,9 @@ SEQUENTIAL := ./bench/internal/dataset ./bench/internal/plot ./bench/internal/re
 	./internal/layering ./internal/references ./internal/serviceaccount ./internal/wire/jsonwire ./internal/wire/scan ./internal/wire/table ./selectors
 UNIT       := ./bench/... ./bookmarks ./cache ./cmd/... ./deploy/... ./handlers ./internal/... ./selectors
 
-# concurrent PACKAGES: the others of them, the suites that take longest first, so that none of them is left at the end.
-FIRST      := questions identities lists revocation watches faults
+# concurrent PACKAGES: the others of them. Suites come first, the longest before the others, because they wait for servers
+# now and then; unit tests keep the processors busy to the end.
+FIRST      := questions identities revocation lists watches faults informers deploy abuse incidents chains audit page rights
 space      := $() $()
 concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$suite$$" <<<"$$all"; done; \
 	grep -vE '/($(subst $(space),|,$(strip $(SEQUENTIAL:./%=%) $(FIRST:%=test/%))))$$' <<<"$$all")
