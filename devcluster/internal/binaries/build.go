@@ -40,19 +40,18 @@ const (
 	Optimized
 )
 
-// compilerFlags are those of the go command for all packages.
+// compilerFlags are those of the go command for all packages. The Makefile and internal/testkit of the facade's module
+// have the same ones for other commands, because a package is compiled once for each set of flags. The standard library
+// is compiled as usual, because the facade needs it so.
 func (c Code) compilerFlags() []string {
 	if c == Optimized {
 		return nil
 	}
-	return strings.Split(quickly, ";")
+	return []string{
+		"-gcflags=all=-l -dwarf=false", "-gcflags=std=", "-gcflags=golang.org/x/net/...=-dwarf=false",
+		"-gcflags=google.golang.org/...=-dwarf=false", "-gcflags=k8s.io/apimachinery/...=-dwarf=false",
+	}
 }
-
-// quickly are the flags of QuicklyCompiled, separated by semicolons. The Makefile and internal/testkit of the facade's
-// module have the same ones for other commands, because a package is compiled once for each set of flags. The
-// standard library is compiled as usual: the facade needs it so.
-const quickly = "-gcflags=all=-l -dwarf=false;-gcflags=std=;-gcflags=golang.org/x/net/...=-dwarf=false;" +
-	"-gcflags=google.golang.org/...=-dwarf=false;-gcflags=k8s.io/apimachinery/...=-dwarf=false"
 
 // Build makes what is not there yet and returns the path of every program that was asked for.
 func Build(ctx context.Context, o Options) (map[Program]string, error) {
