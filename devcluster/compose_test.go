@@ -62,7 +62,7 @@ func composePrograms(t *testing.T) map[string]string {
 	}
 	goBuild(t, ".", programs["devcluster"], "./cmd/devcluster")
 	// The Makefile compiles the facade with these flags, so its packages are in the build cache.
-	goBuild(t, repository, programs["listfacade"], "./cmd/listfacade", "CGO_ENABLED=0", "GOFLAGS=-trimpath")
+	goBuild(t, repository, programs["listfacade"], "./cmd/listfacade", "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false")
 	return programs
 }
 

@@ -214,7 +214,7 @@ func (b *build) hash(ctx context.Context) (string, error) {
 func goCommand(ctx context.Context, moduleDir string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, "go", args...)
 	command.Dir = moduleDir
-	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=")
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	return command
 }
 
