@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -53,30 +54,38 @@ func everyKind(t *testing.T) string {
 	return strings.Join(names, ",")
 }
 
+// plainCommands are one of each way in which kubectl asks.
+var plainCommands = []string{
+	"get clusterroles", "get pods -n oracle-b beta", "get pods -A --sort-by=.metadata.name -o custom-columns=N:.metadata.name,P:.status.phase",
+	"get pods -A --field-selector spec.nodeName=node-1 -o wide", "get nodes --sort-by=.metadata.resourceVersion -L kubernetes.io/os",
+	"get wd -A -o wide", "get widgets -A --field-selector spec.color=red", "get widgets.v1.ex.io alpha -n oracle -o jsonpath={.spec}",
+	"get all -A", "get cm -A --limit=1", "get secret alpha -n oracle -o yaml", "get cm,svc -n oracle --server-print=false",
+	"get cm nobody", "get nothing", "get cm --field-selector spec.x=y", "get cm -l a==b==c", "get deploy alpha beta -n oracle",
+	"get clusterroles --chunk-size=5", "describe pods -n oracle", "describe widgets -A", "describe secrets -n oracle",
+	"explain widgets.ex.io --recursive", "explain nothing", "api-resources", "api-versions", "version", "get --raw /apis/ex.io/v1", "get --raw /nowhere",
+	"get --raw /apis/apps/v1/namespaces/oracle/deployments/alpha/scale", "events -n oracle", "rollout status deployment/alpha -n oracle",
+	"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "logs alpha -n oracle --container nobody",
+}
+
+// furtherCommands ask in the same ways for something else.
+var furtherCommands = []string{
+	"get flowschemas", "get componentstatuses etcd-0", "get storageclasses", "get widgets -n oracle", "get things -A", "get gadgets.v1beta1.ex.io",
+	"get secrets -A", "get pods -n nowhere", "get endpoints -n oracle", "get pods.v2 -A", "get events -n oracle", "get events.v1.events.k8s.io -n oracle",
+	"describe nodes node-1", "describe deployments,statefulsets,daemonsets -n oracle", "describe services,endpointslices,ingresses -n oracle",
+	"describe pv oracle-1", "describe pvc -n oracle", "describe quota,limits -n oracle", "describe hpa,jobs,cronjobs -n oracle-b", "describe crd widgets.ex.io",
+	"explain pods.spec.containers", "explain widgets.ex.io.spec.color", "explain deployments --api-version=apps/v1", "api-resources -o wide --sort-by=name",
+	"api-resources --namespaced=false --api-group=ex.io", "version -o yaml", "get --raw /", "get --raw /version", "get --raw /apis", "get --raw /openapi/v3",
+	"get --raw /api/v1/namespaces/oracle/pods/alpha/status", "wait --for=delete cm/nobody -n oracle --timeout=5s", "rollout history deployment/beta -n oracle-b",
+}
+
 func TestKubectl(t *testing.T) {
 	t.Parallel()
 	kubectls, _ := newKubectls(t)
-	for _, command := range []string{
-		"get clusterroles", "get flowschemas", "get componentstatuses etcd-0", "get storageclasses",
-		"get pods -n oracle-b beta", "get pods -A --sort-by=.metadata.name -o custom-columns=N:.metadata.name,P:.status.phase",
-		"get pods -A --field-selector spec.nodeName=node-1 -o wide", "get nodes --sort-by=.metadata.resourceVersion -L kubernetes.io/os",
-		"get widgets -n oracle", "get wd -A -o wide", "get things -A", "get widgets -A --field-selector spec.color=red",
-		"get widgets.v1.ex.io alpha -n oracle -o jsonpath={.spec}", "get gadgets.v1beta1.ex.io", "get all -A", "get cm -A --limit=1",
-		"get secrets -A", "get secret alpha -n oracle -o yaml", "get cm,svc -n oracle --server-print=false",
-		"get cm nobody", "get nothing", "get pods -n nowhere", "get cm --field-selector spec.x=y", "get cm -l a==b==c",
-		"get deploy alpha beta -n oracle", "get endpoints -n oracle", "get pods.v2 -A", "get clusterroles --chunk-size=5",
-		"describe pods -n oracle", "describe nodes node-1", "describe deployments,statefulsets,daemonsets -n oracle",
-		"describe widgets -A", "describe services,endpointslices,ingresses -n oracle", "describe pv oracle-1", "describe pvc -n oracle",
-		"describe quota,limits -n oracle", "describe hpa,jobs,cronjobs -n oracle-b", "describe crd widgets.ex.io", "describe secrets -n oracle",
-		"explain pods.spec.containers", "explain widgets.ex.io --recursive", "explain widgets.ex.io.spec.color", "explain nothing",
-		"explain deployments --api-version=apps/v1", "api-resources", "api-resources -o wide --sort-by=name",
-		"api-resources --namespaced=false --api-group=ex.io", "api-versions", "version", "version -o yaml",
-		"get --raw /", "get --raw /version", "get --raw /apis", "get --raw /apis/ex.io/v1", "get --raw /openapi/v3", "get --raw /nowhere",
-		"get --raw /apis/apps/v1/namespaces/oracle/deployments/alpha/scale", "get --raw /api/v1/namespaces/oracle/pods/alpha/status",
-		"events -n oracle", "get events -n oracle", "get events.v1.events.k8s.io -n oracle", "rollout status deployment/alpha -n oracle",
-		"wait --for=jsonpath={.spec.color}=blue widgets.ex.io/alpha -n oracle", "wait --for=delete cm/nobody -n oracle --timeout=5s",
-		"logs alpha -n oracle --container nobody", "rollout history deployment/beta -n oracle-b",
-	} {
+	commands := plainCommands
+	if !testing.Short() {
+		commands = slices.Concat(plainCommands, furtherCommands)
+	}
+	for _, command := range commands {
 		t.Run(command, func(t *testing.T) { kubectls.Compare(t, strings.Fields(command)...) })
 	}
 }
@@ -87,10 +96,11 @@ func TestKubectlEveryKind(t *testing.T) {
 	t.Parallel()
 	kubectls, _ := newKubectls(t)
 	every := everyKind(t)
-	for _, flags := range []string{
-		"-A -o wide", "-A --show-labels -l oracle", "-A -l oracle=one -o yaml", "-n oracle -o json --show-managed-fields", "-A --chunk-size=5 -o name -l oracle",
-		"-n oracle --no-headers --field-selector metadata.name=alpha",
-	} {
+	all := []string{
+		"-A -o wide", "-n oracle -o json --show-managed-fields", "-A --chunk-size=5 -o name -l oracle",
+		"-A --show-labels -l oracle", "-A -l oracle=one -o yaml", "-n oracle --no-headers --field-selector metadata.name=alpha",
+	}
+	for _, flags := range all[:settings.Amount(3, len(all))] {
 		t.Run(flags, func(t *testing.T) {
 			kubectls.CompareMasked(t, maskAges, append([]string{"get", every}, strings.Fields(flags)...)...)
 		})

@@ -110,7 +110,7 @@ func askProtobufLists(t *testing.T, o *testkit.Oracle, kind int, path string) {
 		o.Compare(t, form.question(path, "resourceVersion=0"))
 	}
 	for _, selection := range share(kind, selections()) {
-		for _, form := range []form{protobufListForms[0], protobufForms[0]} {
+		for _, form := range turn(kind, []form{protobufListForms[0], protobufForms[0]}) {
 			o.Compare(t, form.question(path, "resourceVersion=0&"+selection))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -24,7 +25,7 @@ func TestStormOfForwards(t *testing.T) {
 	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	text := strings.Repeat("eHh4", 900<<8)
 	version := ""
-	for i := range 9 {
+	for i := range settings.Amount(6, 9) {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": fmt.Sprint("large", i)}, "data": map[string]any{"text": text},
 		}}
