@@ -212,7 +212,8 @@ func busy() int {
 	return n
 }
 
-// during asks again and again until the fault has lasted; the watches of before it go on.
+// during asks again and again until the fault has lasted, but not as fast as it can: more answers of the same time say
+// no more. The watches of before it go on.
 func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 	t.Helper()
 	for until := time.Now().Add(faultLasts(t)); time.Now().Before(until); {
@@ -223,6 +224,7 @@ func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 			t.Error(err)
 			return
 		}
+		<-time.After(100 * time.Millisecond) //pace: answers of the whole fault
 	}
 }
 
