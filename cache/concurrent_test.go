@@ -182,7 +182,7 @@ func testConcurrentReaders(t *testing.T, options Options) {
 // TestProgressNeverOvertakesEvents races Next against the writer as tightly as it can: an event at or below a Progress
 // that was already reported is a bookmark that lied (I4).
 func TestProgressNeverOvertakesEvents(t *testing.T) {
-	const last = RV(100_000)
+	last := RV(settings.Amount(20_000, 100_000))
 	l := newRacedLane()
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	go overwrite(t, l, last)
@@ -197,7 +197,7 @@ func TestProgressNeverOvertakesEvents(t *testing.T) {
 // TestStateIsCompleteAtItsRV races State against the writer as tightly: every event writes the same object, so that the
 // State of an RV has the object of that RV (I10).
 func TestStateIsCompleteAtItsRV(t *testing.T) {
-	const last = RV(100_000)
+	last := RV(settings.Amount(20_000, 100_000))
 	l := newRacedLane()
 	go overwrite(t, l, last)
 	for rv := RV(0); rv < last; {

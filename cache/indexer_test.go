@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -91,7 +92,7 @@ func TestInitialEventsAreAskedFor(t *testing.T) {
 // builds nothing.
 func TestNothingIsBuiltInVain(t *testing.T) {
 	small, l := manyPods(t, 200), manyPods(t, 5000)
-	for i := range 1000 {
+	for i := range settings.Amount(300, 1000) {
 		listed(t, small, selecting(t, "", "app=app-7", ""))
 		listed(t, l, selecting(t, "", fmt.Sprintf("key-%d=x", i), ""))
 	}
@@ -128,7 +129,7 @@ func TestNothingIsBuiltInVain(t *testing.T) {
 func TestManyKeysDoNotThrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := manyPods(t, 2000)
-		for range 100 {
+		for range settings.Amount(40, 100) {
 			for key := range 40 {
 				listed(t, l, selecting(t, "", fmt.Sprintf("key-%d=x", key), ""))
 			}

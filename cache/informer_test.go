@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/selectors"
 )
 
@@ -102,7 +103,7 @@ func TestInformersConverge(t *testing.T) {
 		running.Go(func() { failures[i] = informers[i].run(&last, random) })
 	}
 	rv := RV(100)
-	for i := range 6000 {
+	for i := range settings.Amount(2500, 6000) {
 		rv++
 		c := g.change(rv, existing)
 		if err := l.Apply(c); err != nil {

@@ -190,7 +190,7 @@ func TestPackingBesideEverybody(t *testing.T) {
 	l := NewLane(o)
 	l.Replace(1, shape, fillOf(l, 1, 100))
 	w := watch(t, l, selecting(t, "", "app=app", ""), AfterRV(1))
-	const last = 1500
+	last := RV(settings.Amount(500, 1500))
 	done := make(chan struct{})
 	var all sync.WaitGroup
 	until := func(work func()) {

@@ -12,11 +12,12 @@ import (
 // TestTreeAgainstSortedSlice grows and shrinks a tree through splits and joins of pages and chunks.
 func TestTreeAgainstSortedSlice(t *testing.T) {
 	byNode := func(o *Object) string { return o.Field(nodeField) }
+	many := settings.Amount(6000, 14000)
 	for name, value := range map[string]func(*Object) string{"by key": nil, "by node": byNode} {
 		t.Run(name, func(t *testing.T) {
 			random := settings.Random(t)
 			tree, want := newTree(value, nil), map[string]*Object{}
-			for _, phase := range []struct{ steps, deletesIn10 int }{{14000, 1}, {14000, 9}, {3000, 5}, {4000, 10}} {
+			for _, phase := range []struct{ steps, deletesIn10 int }{{many, 1}, {many, 9}, {3000, 5}, {4000, 10}} {
 				for range phase.steps {
 					n := random.IntN(12000)
 					o := pod(fmt.Sprintf("ns%d/p%d", n%7, n), RV(random.Uint64()), fmt.Sprint("n", n%50), "")

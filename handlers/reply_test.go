@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // A client that reads, but slowly, has its answer broken off when the request's time is over, wherever it comes from:
@@ -22,6 +24,9 @@ func TestSlowReaders(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			for limit, timeout := range map[time.Duration]string{time.Minute: "", 40 * time.Second: "timeout=40s"} {
 				t.Run(fmt.Sprintf("%s in HTTP/%d within %s", name, version, limit), func(t *testing.T) {
+					if version == 1 == (timeout == "") {
+						settings.Long(t) // a short run has one of each version and limit
+					}
 					inBubble(t, func(t *testing.T, f *facade) {
 						for i := range 20 {
 							f.Put(fmt.Sprint("ns/", i), strings.Repeat("x", size/20))

@@ -15,6 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // following runs reviews in a bubble until the test's end.
@@ -498,7 +500,8 @@ func TestIdentityGoes(t *testing.T) {
 // 5,000 kubelets with five watches each cost what was allowed for them, and none is reviewed again before its turn;
 // what one of them loses is asked at once, and nothing else is.
 func TestReviewsOfManyLeases(t *testing.T) {
-	const nodes, watches = 5000, 5
+	const watches = 5
+	nodes := settings.Amount(2000, 5000)
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		var leases []*Lease

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // Tokens that prove nobody are paid by where they come from; whoever is known from there passes, and so do others.
@@ -90,7 +92,7 @@ func TestBadTokensKeepNobodyOut(t *testing.T) {
 					r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", source)
 					return a.Authenticate(r)
 				}
-				for second := range 120 {
+				for second := range settings.Amount(40, 120) {
 					for i := range c.sources * c.each {
 						_, _ = from(1+i%c.sources, fmt.Sprint("bad", second, "-", i))
 					}

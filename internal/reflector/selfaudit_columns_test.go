@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestAuditMendsColumnsOnce: other columns than the lane has are mended as other objects are: when they were seen
@@ -47,7 +48,7 @@ func TestAuditMendsColumnsOnce(t *testing.T) {
 		}
 		r.Script(testkit.AskList, nil)
 		before := r.audits.mended.Load()
-		elapse(24 * time.Hour)
+		elapse(time.Duration(settings.Amount(8, 24)) * time.Hour)
 		if n := r.audits.mended.Load(); n != before || r.results()[pageFailed] != 0 {
 			t.Errorf("listed again %d times when all print the same, %v", n-before, r.results())
 		}

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
 // TestScripts: the same seed makes the same script, and what is made can be written down and read.
 func TestScripts(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range uint64(settings.Amount(100, 500)) {
 		script := NewScript(seed)
 		if again := NewScript(seed); script.String() != again.String() {
 			t.Fatalf("seed %d makes two scripts:\n%s", seed, cmp.Diff(script.String(), again.String()))
