@@ -45,7 +45,7 @@ concurrent = $$(all=$$(go list $(1)); for suite in $(FIRST); do grep "/test/$$su
 # Suites wait for servers and clients most of the time, so there are more of their packages and tests under way than
 # there are processors.
 RACE := test/race.sh -count=1
-WIDE := -p 4 -parallel 4 -timeout 30m
+WIDE := -p 3 -parallel 4 -timeout 30m
 
 .PHONY: help
 help: ## list the targets

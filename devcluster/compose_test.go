@@ -136,6 +136,7 @@ func TestComposePublishesOnLoopbackOnly(t *testing.T) {
 // TestComposeServicesWorkTogether runs the services' own commands and health checks without containers, in the order of
 // their dependencies, with paths, host names and ports replaced by those of this test.
 func TestComposeServicesWorkTogether(t *testing.T) {
+	long(t)
 	c := &composeRun{t: t, dir: t.TempDir(), services: readCompose(t), programs: composePrograms(t), done: make(map[string]bool)}
 	for _, name := range []string{"etcd", "apiserver", "listfacade"} {
 		c.reserve(name)

@@ -84,6 +84,7 @@ func TestRollingRestart(t *testing.T) {
 
 // TestSnapshotUnproven: what a facade has left that had lost events is not believed by the next one.
 func TestSnapshotUnproven(t *testing.T) {
+	settings.Long(t)
 	t.Parallel()
 	s := suite.NewFixture(t, suite.Cluster(t))
 	s.Put(t, suite.ConfigMaps, "one", "", "1")

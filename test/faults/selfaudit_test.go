@@ -129,6 +129,7 @@ const acceptProtobuf = "application/vnd.kubernetes.protobuf"
 // TestSelfAuditMends: events that were lost between kube-apiserver and the facade, or altered, are found, counted by
 // kind, logged with what both have, and mended, in both encodings.
 func TestSelfAuditMends(t *testing.T) {
+	settings.Long(t)
 	for name, accept := range map[string]string{"json": suite.AcceptJSON, "protobuf": acceptProtobuf} {
 		t.Run(name, func(t *testing.T) {
 			s := suite.NewFixture(t, suite.Cluster(t))

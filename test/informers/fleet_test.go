@@ -25,7 +25,7 @@ import (
 const fillers = 16
 
 // manyObjects returns how many ConfigMaps there are at the beginning.
-func manyObjects() int { return settings.Amount(1500, 10_000) }
+func manyObjects() int { return settings.Amount(1100, 10_000) }
 
 // fleet is an address, what serves there, and the informers that know that address.
 type fleet struct {
