@@ -8,7 +8,8 @@
 //	authorize     asks the authorizer, and only then opens a lane, and waits for one that is being filled (await.go)
 //	cache, discovery, health or forward
 //	              give the answer: from a lane, from a kept document, about the facade itself, or the upstream's own
-//	reply         writes it, piece by piece, each in time, and all of them in the request's
+//	reply         writes it, piece by piece, each in time, and all of them in the request's; what the request holds of
+//	              its caller's share it gives back when its client holds up the writing (seat.go)
 //
 // It promises:
 //   - one parse: behind resolve only the reply, which is the connection, knows the *http.Request;

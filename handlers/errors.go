@@ -88,6 +88,9 @@ var (
 // errTimeUp is a request whose time was over before its first byte.
 var errTimeUp = errors.New("the request's time is over")
 
+// errStalled is an answer that had to end for another's sake, because its client took nothing of it.
+var errStalled = errors.New("the client does not take the answer")
+
 // errLeft refuses every request: the server has shut down, and waits for those that are under way.
 var errLeft = errors.New("the server has shut down")
 

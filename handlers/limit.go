@@ -14,10 +14,10 @@ import (
 
 // What the upstream is asked for at a time. A seat of a list stands for a MiB of its answer: eight lists of unknown
 // size of one resource, and of three resources at a time. Everything else takes one seat each, and has as many as a
-// kube-apiserver by itself lets be under way.
+// kube-apiserver by itself lets be under way. Resources take turns, and the callers of one.
 var (
-	listBounds = limit.Bounds{Each: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
-	readBounds = limit.Bounds{Each: 200, All: 400, Queue: 1024}
+	listBounds = limit.Bounds{One: 8 * unknownSeats, Group: 8 * unknownSeats, All: 24 * unknownSeats, Queue: 512}
+	readBounds = limit.Bounds{One: 200, Group: 200, All: 400, Queue: 1024}
 )
 
 // limiter is the third station: it says whether a request may go on now, later or not at all.
@@ -29,6 +29,7 @@ type limiter struct {
 	ahead    *semaphore.Weighted // bytes of answers that were read before their clients took them
 	timeout  time.Duration       // of a request that has one
 	shares   shares              // of callers
+	stalls   *limit.Stalls       // answers that their clients do not take
 	memory   *budget.Budget      // nil: any amount
 }
 
@@ -39,13 +40,13 @@ func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	}
 }
 
-// admit lets a request in, and says how it leaves. A watch that would end at once, because the server shuts down, is
-// refused: its client would list everything again.
-func (l *limiter) admit(ctx context.Context, q *Request) (leave func(), err error) {
+// admit lets a request in, until the end of the answer. A watch that would end at once, because the server shuts down,
+// is refused: its client would list everything again.
+func (l *limiter) admit(ctx context.Context, out *reply, q *Request) error {
 	if q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil {
-		return nil, errDraining
+		return errDraining
 	}
-	return l.enter(ctx, q)
+	return l.enter(ctx, out, q)
 }
 
 // place takes a place among the requests that are passed through at a time; the caller leaves it. cached is how many
@@ -63,7 +64,7 @@ func (l *limiter) place(ctx context.Context, q *Request, cached int64) (*place, 
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	leave, err := places.Take(waiting, q.resourceName(), seats)
+	leave, err := places.Take(waiting, limit.Key{Group: q.resourceName(), One: q.Caller.Share()}, seats)
 	switch {
 	case err == nil:
 		p.leave = leave

@@ -44,6 +44,13 @@ const (
 	mostWaitingAll = 8192
 )
 
+// stallBounds are how many answers may wait for clients that take them slowly or not at all: of one caller as many as
+// there are streams on a connection of HTTP/2, and of everybody five times the requests that are under way.
+var stallBounds = limit.StallBounds{One: 100, All: 2000, Bytes: 512 << 20}
+
+// stallShare is the part of the memory that they may take.
+const stallShare = 0.1
+
 // shares holds callers to the Limits. What has no limit is nil.
 type shares struct {
 	requests, bytes *limit.Places // seats of the second stand for a MiB each
@@ -63,7 +70,8 @@ func newShares(l Limits) shares {
 	}
 }
 
-// newPlaces has so many seats, and so many for one caller; nil is any number for any.
+// newPlaces has so many seats, so many for one caller, and half of them for all callers of a group; nil is any number
+// for any.
 func newPlaces(all, each int64) *limit.Places {
 	if all == 0 && each == 0 {
 		return nil
@@ -74,36 +82,43 @@ func newPlaces(all, each int64) *limit.Places {
 	if each == 0 {
 		each = all
 	}
-	return limit.NewPlaces(limit.Bounds{Each: each, All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
+	return limit.NewPlaces(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
 }
 
-// enter takes a request in, which may have to wait for others to end; leave ends it. What runs long is no request that
-// others could wait for: it is let in at once or not at all.
-func (l *limiter) enter(ctx context.Context, q *Request) (leave func(), err error) {
+// enter takes a request in, which may have to wait for others to end. What runs long is no request that others could
+// wait for: it is let in at once or not at all.
+func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	switch {
 	case q.subject.own():
-		return func() {}, nil
+		return nil
 	case !q.runsLong():
-		return l.seats(ctx, q, l.shares.requests, 1)
+		_, err := l.seats(ctx, out, q, l.shares.requests, 1)
+		return err
 	case l.shares.watches == nil: // a limiter that was made without Limits
-		return func() {}, nil
+		return nil
 	}
 	if after, ok := l.shares.begins.Take(q.Caller.Share()); !ok {
-		return nil, tooMany(after)
+		return tooMany(after)
 	}
-	if leave, err = l.shares.watches.Join(q.Caller.Share()); err != nil {
-		return nil, tooMany(0)
+	leave, err := l.shares.watches.Join(q.Caller.Share())
+	if err != nil {
+		return tooMany(0)
 	}
-	return l.alsoMemory(budget.Watches, watchMemory, leave)
+	if leave, err = l.alsoMemory(budget.Watches, watchMemory, leave); err != nil {
+		return err
+	}
+	out.atEnd(leave)
+	return nil
 }
 
 // charge takes the caller's share of the bytes that are on their way, before they are, and the memory that it takes to
 // send them; leave is for when they were sent, and may be called again.
-func (l *limiter) charge(ctx context.Context, q *Request, bytes int64) (leave func(), err error) {
-	leave, err = l.seats(ctx, q, l.shares.bytes, 1+bytes/bytesPerSeat)
+func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int64) (leave func(), err error) {
+	leave, err = l.seats(ctx, out, q, l.shares.bytes, 1+bytes/bytesPerSeat)
 	if err != nil || bytes < largeAnswer {
 		return leave, err
 	}
+	out.seat.grows(answerMemory)
 	return l.alsoMemory(budget.Answers, answerMemory, leave)
 }
 
@@ -128,17 +143,21 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 	return func() { give(); leave() }, nil
 }
 
-// seats waits for seats of the caller's. leave may be called again.
-func (l *limiter) seats(ctx context.Context, q *Request, places *limit.Places, seats int64) (leave func(), err error) {
+// seats waits for seats of the caller's, which the answer's seat has until then. leave may be called again.
+func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *limit.Places, seats int64) (leave func(), err error) {
 	if places == nil {
 		return func() {}, nil
 	}
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	leave, err = places.Take(waiting, q.Caller.Share(), seats)
+	leave, err = places.Take(waiting, limit.Key{Group: q.Caller.Group(), One: q.Caller.Share()}, seats)
 	switch {
 	case err == nil:
+		if l.stalls != nil {
+			out.seat.hold(l.stalls, q.Caller.Share(), leave)
+		}
+		out.atEnd(out.seat.release)
 		return leave, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
@@ -175,10 +194,14 @@ func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 }
 
 // chargeInitial charges a watch for its initial events; one that has none costs nothing.
-func (l *limiter) chargeInitial(ctx context.Context, q *Request, lane *reflector.Reflector) (leave func(), err error) {
+func (l *limiter) chargeInitial(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (leave func(), err error) {
 	p, err := planWatch(q)
 	if err != nil || !p.initial {
 		return func() {}, nil //nolint:nilerr // the watch itself says what is wrong
 	}
-	return l.charge(ctx, q, answerBytes(q, lane, p))
+	charged, err := l.charge(ctx, out, q, answerBytes(q, lane, p))
+	if err != nil {
+		return nil, err
+	}
+	return func() { charged(); out.seat.release() }, nil
 }

@@ -179,7 +179,7 @@ func TestBytesOfOneCaller(t *testing.T) {
 		defer cancel()
 		charge := func(name string, bytes int64) (func(), error) {
 			caller := auth.NewCaller(&user.DefaultInfo{Name: name}, auth.ByToken, time.Time{})
-			return l.charge(ctx, &Request{Caller: caller, Event: &observe.Event{}, arrived: time.Now()}, bytes)
+			return l.charge(ctx, &reply{}, &Request{Caller: caller, Event: &observe.Event{}, arrived: time.Now()}, bytes)
 		}
 		leave, err := charge("alice", 3<<20)
 		if err != nil {

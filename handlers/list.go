@@ -27,7 +27,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
 		return forwardFor(observe.TooLargeYAML) // before anything is proven for it
 	}
-	leave, err := s.limiter.charge(ctx, q, answerBytes(q, lane, p))
+	leave, err := s.limiter.charge(ctx, out, q, answerBytes(q, lane, p))
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ type reply struct {
 	forms   *wire.Forms         // of pages in compressed lists
 	entered bool                // Live was told of the request
 	out     timedWriter
+	seat    seat
 	answers bool // it was said that the answer to a request that runs long begins
 
 	progress observe.Progress // of event, as others see it
@@ -58,6 +59,7 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	}
 	o.progress.Follow(o.event)
 	o.out = timedWriter{reply: o, control: http.NewResponseController(o.w)}
+	o.seat.control = o.out.control
 	o.boundBody()
 	return o
 }
@@ -119,6 +121,7 @@ func (o *reply) finish() *observe.Event {
 	if code := o.w.Status(); code != 0 {
 		e.Code = code
 	}
+	e.Displaced = o.seat.displaced()
 	e.Bytes, e.Took = max(int64(o.w.BytesWritten()), o.progress.Bytes()), time.Since(e.Began)
 	if e.RawBytes == 0 && o.header().Get("Content-Encoding") == "" {
 		e.RawBytes = e.Bytes

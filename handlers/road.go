@@ -65,11 +65,9 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	case upgrades(q.header) && !q.overWebsocket():
 		return errUpgrade
 	}
-	leave, err := s.limiter.admit(ctx, q)
-	if err != nil {
+	if err := s.limiter.admit(ctx, out, q); err != nil {
 		return err
 	}
-	out.atEnd(leave)
 	if isReview(q) {
 		if err := q.readReview(r.Body); err != nil {
 			return err

@@ -141,6 +141,9 @@ func New(c Config) http.Handler {
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory
+	stalls := stallBounds
+	stalls.Bytes = c.Memory.Share(stallShare, stalls.Bytes)
+	s.limiter.stalls = limit.NewStalls(stalls)
 	s.limiter.ahead = semaphore.NewWeighted(c.Memory.Share(aheadShare, aheadOverall))
 	s.told, _ = c.Sink.(observe.Follower)
 	if s.page != nil {

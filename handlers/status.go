@@ -59,6 +59,7 @@ func (s *Server) limits() []page.Limit {
 	if l.shares.watches != nil {
 		add("open watches", "watches", "--max-watches", l.shares.watches.Load())
 	}
+	add("answers that clients do not take", "answers", "", l.stalls.Load())
 	add("lists passed on", "MiB", "", l.lists.Load())
 	add("other requests passed on", "requests", "", l.reads.Load())
 	add("waiting for lanes", "requests", "", s.gate.crowd.Load())

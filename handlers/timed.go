@@ -29,7 +29,11 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	defer t.accepted(began)
+	if err := t.reply.seat.writes(began, len(p)); err != nil {
+		return 0, err
+	}
 	n, err := t.reply.w.Write(p)
+	t.reply.seat.wrote(n)
 	t.reply.progress.Wrote(n)
 	return n, err
 }

@@ -32,7 +32,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	if life < 0 {
 		return out.nothing(q, lane.Encoding) // over before it began, which is not an error
 	}
-	sent, err := s.limiter.chargeInitial(ctx, q, lane)
+	sent, err := s.limiter.chargeInitial(ctx, out, q, lane)
 	if err != nil {
 		return s.unlessParted(ctx, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
 // Way is how a caller was proven to be who it says.
@@ -28,12 +30,17 @@ type Caller struct {
 	Way   Way
 	Until time.Time // when the credential ends; zero when that is not known
 
-	key string // equal for callers that authorizers cannot tell apart
+	key   string // equal for callers that authorizers cannot tell apart
+	group string // see Group; empty where the caller is one by itself
 }
 
 // NewCaller makes a caller of what was proven.
 func NewCaller(info user.Info, way Way, until time.Time) *Caller {
-	return &Caller{Info: info, Way: way, Until: until, key: identityKey(info)}
+	c := &Caller{Info: info, Way: way, Until: until, key: identityKey(info)}
+	if namespace, _, ok := serviceaccount.Split(info.GetName()); ok {
+		c.group = serviceaccount.Username(namespace, "")
+	}
+	return c
 }
 
 // Kubeconfig is everybody, where callers are not told apart: each of them reads with the rights of the user of the
@@ -60,6 +67,15 @@ func (c *Caller) Share() string {
 		return c.Info.GetName() + "/" + pods[0]
 	}
 	return c.Info.GetName()
+}
+
+// Group names who share with the caller what they can make more of: the service accounts of a namespace, since whoever
+// may create one may create many. Everybody else is a group by itself.
+func (c *Caller) Group() string {
+	if c.group != "" {
+		return c.group
+	}
+	return c.Share()
 }
 
 // identityKey is short however many groups there are. Every part is quoted, so that no part can be taken for two.

@@ -2,7 +2,11 @@
 //
 // It promises:
 //   - never more seats are taken than its Bounds allow, of one key and of all keys together;
-//   - when seats are short, keys take turns: a storm on one key holds up another's work by one turn of its own;
+//   - when seats are short, groups of keys take turns, and in a group its keys: a storm of one group holds up another's
+//     work by one turn of its own;
+//   - when too many wait, who comes last of those who wait most is refused;
+//   - of answers that clients do not take, Stalls, there are no more than their bounds allow, and one that goes on ends
+//     for nobody;
 //   - whoever waits is served in order within a key, for a bounded time and in a bounded queue;
 //   - of those who are there for one thing, a Crowd, there are no more than its bounds allow;
 //   - of what begins, by its Rates, no more than they allow;

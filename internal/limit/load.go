@@ -10,7 +10,7 @@ type Load struct {
 func (p *Places) Load() Load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Load{Taken: p.bounds.All - p.free, All: p.bounds.All, Waiting: p.waiting}
+	return Load{Taken: p.bounds.All - p.free, All: p.bounds.All, Waiting: p.waiting.all}
 }
 
 // Load is how many are there. Nobody waits.

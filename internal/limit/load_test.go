@@ -7,8 +7,8 @@ import (
 
 // What is taken is told while it is, and who waits.
 func TestLoad(t *testing.T) {
-	places := NewPlaces(Bounds{Each: 5, All: 5, Queue: 1})
-	leave, err := places.Take(t.Context(), "a", 3)
+	places := NewPlaces(Bounds{One: 5, Group: 5, All: 5, Queue: 1})
+	leave, err := places.Take(t.Context(), Alone("a"), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -17,7 +17,7 @@ func TestLoad(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := places.Take(ended, "b", 4); err == nil {
+	if _, err := places.Take(ended, Alone("b"), 4); err == nil {
 		t.Error("there were four more")
 	}
 	leave()

@@ -12,40 +12,62 @@ var ErrBusy = errors.New("too many requests at once")
 
 // Bounds are how much may be under way at a time. All of them are above 0, but for QueueAll.
 type Bounds struct {
-	Each, All int64 // seats, of one key and over all keys
-	Queue     int   // requests that wait, of one key
-	QueueAll  int   // requests that wait, over all keys; 0 is any number
+	One, Group, All int64 // seats: of one key, of all keys of a group, and of everybody
+	Queue           int   // requests that wait, of one key
+	QueueAll        int   // requests that wait, of everybody; 0 is any number
 }
 
-// Places gives out seats, by key. When they are short, the keys take turns: whoever waits for one of few waits for at
-// most one turn of each other key, however many wait for those. Safe for concurrent use.
+// Key names who takes seats: one of a group, such as a service account of a namespace. Who belongs to no group is one
+// by itself.
+type Key struct{ Group, One string }
+
+// Alone is the key of somebody who belongs to no group.
+func Alone(name string) Key { return Key{Group: name, One: name} }
+
+// Places gives out seats, by key. When they are short, the groups take turns, and in a group its keys: whoever waits
+// for one of few waits for at most one turn of each other group, however many wait there and however many keys they
+// have. When too many wait, the longest line of the group of which most wait loses its last. Safe for concurrent use.
 type Places struct {
 	bounds Bounds
 
-	mu      sync.Mutex       // guards all below; held for the work of granting what has become free
-	free    int64            // seats
-	waiting int              // requests, over all keys
-	lines   map[string]*line // of the keys that somebody has or wants seats of
-	turns   *list.List       // of the *line that could go on if there were seats, the next first
+	mu      sync.Mutex        // guards all below; held for the work of granting what has become free
+	free    int64             // seats
+	groups  map[string]*group // that somebody has or wants seats of
+	turns   *list.List        // of the *group that could go on if there were seats, the next first
+	waiting census[*group]    // of whom how many wait
+}
+
+// group is those who have or want seats of the keys of one group.
+type group struct {
+	name    string
+	taken   int64
+	lines   map[string]*line // by key
+	turns   *list.List       // of the *line that could go on if there were seats of the group, the next first
+	turn    *list.Element    // in Places.turns; nil when none of the lines could go on
+	waiting census[*line]
 }
 
 // line is those who have or want seats of one key.
 type line struct {
-	key   string
+	name  string
+	group *group
 	taken int64
 	queue *list.List // of *waiter
-	// turn is its place in Places.turns; nil when nobody waits, or the first who does waits for the key's own seats.
+	// turn is its place in group.turns; nil when nobody waits, or the first who does waits for the key's own seats.
 	turn *list.Element
 }
 
 type waiter struct {
+	line    *line
+	at      *list.Element // in the line's queue; nil when it is decided
 	seats   int64
-	granted chan struct{} // closed once they are
+	granted bool          // guarded by Places.mu until decided is closed
+	decided chan struct{} // closed when the seats are granted, or refused
 }
 
 // NewPlaces returns places of which none is taken.
 func NewPlaces(bounds Bounds) *Places {
-	return &Places{bounds: bounds, free: bounds.All, lines: map[string]*line{}, turns: list.New()}
+	return &Places{bounds: bounds, free: bounds.All, groups: map[string]*group{}, turns: list.New()}
 }
 
 // Take takes seats of a key, and waits for them until the context ends; who wants more than there are takes all, who
@@ -54,63 +76,76 @@ func NewPlaces(bounds Bounds) *Places {
 //
 // Who has the turn and wants more seats than are free keeps it until they are: else those who want many would wait for
 // ever behind those who want few.
-func (p *Places) Take(ctx context.Context, key string, seats int64) (leave func(), err error) {
-	seats = max(1, min(seats, p.bounds.Each, p.bounds.All))
-	w := &waiter{seats: seats, granted: make(chan struct{})}
-	at, err := p.join(key, w)
-	if err != nil {
-		return nil, err
-	}
+func (p *Places) Take(ctx context.Context, key Key, seats int64) (leave func(), err error) {
+	seats = max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))
+	w := p.join(key, seats)
 	select {
-	case <-w.granted:
+	case <-w.decided:
 	case <-ctx.Done():
-		if p.giveUp(key, at) {
-			return nil, ErrBusy
-		}
+		p.giveUp(w)
 	}
-	return sync.OnceFunc(func() { p.release(key, seats) }), nil
+	if !w.granted {
+		return nil, ErrBusy
+	}
+	return sync.OnceFunc(func() { p.release(w) }), nil
 }
 
 // join enters a key's line, and goes through it at once where that is possible; else it stays, unless too many wait.
-func (p *Places) join(key string, w *waiter) (*list.Element, error) {
+func (p *Places) join(key Key, seats int64) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[key]
-	if l == nil {
-		l = &line{key: key, queue: list.New()}
-		p.lines[key] = l
-	}
-	at := l.queue.PushBack(w)
-	p.waiting++
+	w := &waiter{line: p.line(key), seats: seats, decided: make(chan struct{})}
+	l := w.line
+	w.at = l.queue.PushBack(w)
+	p.count(l)
 	p.enter(l)
 	p.grant()
-	full := l.queue.Len() > p.bounds.Queue || p.bounds.QueueAll > 0 && p.waiting > p.bounds.QueueAll
-	if full && !w.isGranted() {
-		p.drop(l, at)
-		return nil, ErrBusy
+	switch {
+	case w.at == nil:
+	case l.queue.Len() > p.bounds.Queue:
+		p.decide(w, false)
+	case p.bounds.QueueAll > 0 && p.waiting.all > p.bounds.QueueAll:
+		longest := p.waiting.most(l.group).waiting.most(l)
+		p.decide(longest.queue.Back().Value.(*waiter), false)
+		p.grant() // who stood behind may want less
 	}
-	return at, nil
+	return w
 }
 
-// giveUp leaves the queue; false when the seats were granted meanwhile.
-func (p *Places) giveUp(key string, at *list.Element) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at.Value.(*waiter).isGranted() {
-		return false
+// line finds the line of a key, which may be new.
+func (p *Places) line(key Key) *line {
+	g := p.groups[key.Group]
+	if g == nil {
+		g = &group{name: key.Group, lines: map[string]*line{}, turns: list.New()}
+		p.groups[key.Group] = g
 	}
-	p.drop(p.lines[key], at)
-	p.grant() // who stood behind may want less
-	return true
+	l := g.lines[key.One]
+	if l == nil {
+		l = &line{name: key.One, group: g, queue: list.New()}
+		g.lines[key.One] = l
+	}
+	return l
 }
 
-func (p *Places) release(key string, seats int64) {
+// giveUp leaves the queue, unless it is decided meanwhile.
+func (p *Places) giveUp(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := p.lines[key]
-	l.taken -= seats
-	p.free += seats
+	if w.at != nil {
+		p.decide(w, false)
+		p.grant() // who stood behind may want less
+	}
+}
+
+func (p *Places) release(w *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := w.line
+	l.taken -= w.seats
+	l.group.taken -= w.seats
+	p.free += w.seats
 	p.enter(l)
+	p.enterGroup(l.group)
 	p.grant()
 	p.forget(l)
 }
@@ -118,55 +153,76 @@ func (p *Places) release(key string, seats int64) {
 // grant gives what is free to those whose turn it is.
 func (p *Places) grant() {
 	for e := p.turns.Front(); e != nil; e = p.turns.Front() {
-		l := e.Value.(*line)
-		first := l.queue.Front()
-		w := first.Value.(*waiter)
+		g := e.Value.(*group)
+		l := g.turns.Front().Value.(*line)
+		w := l.queue.Front().Value.(*waiter)
 		if w.seats > p.free {
 			return
 		}
 		p.free -= w.seats
+		g.taken += w.seats
 		l.taken += w.seats
-		close(w.granted)
-		p.drop(l, first)
+		p.decide(w, true)
 		if l.turn != nil {
-			p.turns.MoveToBack(l.turn)
+			g.turns.MoveToBack(l.turn)
+		}
+		p.enterGroup(g) // another line is its next
+		if g.turn != nil {
+			p.turns.MoveToBack(g.turn)
 		}
 	}
 }
 
-// drop takes a waiter out of its line.
-func (p *Places) drop(l *line, at *list.Element) {
-	l.queue.Remove(at)
-	p.waiting--
-	p.enter(l)
-	p.forget(l)
+// decide takes a waiter out of its line, and tells it.
+func (p *Places) decide(w *waiter, granted bool) {
+	w.line.queue.Remove(w.at)
+	w.at, w.granted = nil, granted
+	close(w.decided)
+	p.count(w.line)
+	p.enter(w.line)
+	p.forget(w.line)
+}
+
+// count notes how many wait in a line.
+func (p *Places) count(l *line) {
+	l.group.waiting.note(l, l.queue.Len())
+	p.waiting.note(l.group, l.group.waiting.all)
 }
 
 // enter gives a line a turn if its first could go on, and takes it away if not.
 func (p *Places) enter(l *line) {
 	first := l.queue.Front()
-	waits := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.Each
+	waits := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.One
+	l.turn = turn(l.group.turns, l.turn, l, waits)
+	p.enterGroup(l.group)
+}
+
+// enterGroup does so with a group.
+func (p *Places) enterGroup(g *group) {
+	next := g.turns.Front()
+	waits := next != nil && g.taken+next.Value.(*line).queue.Front().Value.(*waiter).seats <= p.bounds.Group
+	g.turn = turn(p.turns, g.turn, g, waits)
+}
+
+// turn puts who waits at the end of the turns, unless it has one, and takes out who does not.
+func turn(turns *list.List, at *list.Element, who any, waits bool) *list.Element {
 	switch {
-	case waits && l.turn == nil:
-		l.turn = p.turns.PushBack(l)
-	case !waits && l.turn != nil:
-		p.turns.Remove(l.turn)
-		l.turn = nil
+	case waits && at == nil:
+		return turns.PushBack(who)
+	case !waits && at != nil:
+		turns.Remove(at)
+		return nil
 	}
+	return at
 }
 
 // forget drops a line with the last who is in it: keys are what clients ask for, and may be any number.
 func (p *Places) forget(l *line) {
-	if l.taken == 0 && l.queue.Len() == 0 {
-		delete(p.lines, l.key)
+	if l.taken > 0 || l.queue.Len() > 0 {
+		return
 	}
-}
-
-func (w *waiter) isGranted() bool {
-	select {
-	case <-w.granted:
-		return true
-	default:
-		return false
+	delete(l.group.lines, l.name)
+	if len(l.group.lines) == 0 {
+		delete(p.groups, l.group.name)
 	}
 }

@@ -3,6 +3,10 @@ package limit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,12 +23,12 @@ func take(t *testing.T, p *Places, key string, seats int64, wait time.Duration) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
 	defer cancel()
-	return p.Take(ctx, key, seats)
+	return p.Take(ctx, Alone(key), seats)
 }
 
 func TestSeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPlaces(Bounds{Each: 4, All: 6, Queue: 1000})
+		p := NewPlaces(Bounds{One: 4, Group: 4, All: 6, Queue: 1000})
 		var mu sync.Mutex // guards all and most
 		var all, most int64
 		var each [3]atomic.Int64
@@ -57,15 +61,15 @@ func TestSeatsAreBounded(t *testing.T) {
 		if most != 6 {
 			t.Errorf("%d seats were taken at a time", most)
 		}
-		if len(p.lines) != 0 {
-			t.Errorf("%d keys are remembered", len(p.lines))
+		if len(p.groups) != 0 {
+			t.Errorf("%d keys are remembered", len(p.groups))
 		}
 	})
 }
 
 func TestWaitIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPlaces(Bounds{Each: 2, All: 3, Queue: 1})
+		p := NewPlaces(Bounds{One: 2, Group: 2, All: 3, Queue: 1})
 		leave, err := take(t, p, "a", 100, time.Second) // more than there are
 		if err != nil {
 			t.Fatal(err)
@@ -96,8 +100,8 @@ func TestWaitIsBounded(t *testing.T) {
 		}
 		wait.Wait()
 		other()
-		if len(p.lines) != 0 {
-			t.Errorf("%d keys are remembered", len(p.lines))
+		if len(p.groups) != 0 {
+			t.Errorf("%d keys are remembered", len(p.groups))
 		}
 	})
 }
@@ -106,7 +110,7 @@ func TestWaitIsBounded(t *testing.T) {
 func TestKeysTakeTurns(t *testing.T) {
 	for _, floods := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
-			p := NewPlaces(Bounds{Each: 4, All: 4, Queue: 2000})
+			p := NewPlaces(Bounds{One: 4, Group: 4, All: 4, Queue: 2000})
 			var wait sync.WaitGroup
 			var given [3]atomic.Int64 // to each flood
 			for i := range 1000 * floods {
@@ -140,8 +144,8 @@ func TestKeysTakeTurns(t *testing.T) {
 				leave()
 			}
 			wait.Wait()
-			if len(p.lines) != 0 {
-				t.Errorf("%d keys are remembered", len(p.lines))
+			if len(p.groups) != 0 {
+				t.Errorf("%d keys are remembered", len(p.groups))
 			}
 		})
 	}
@@ -150,7 +154,7 @@ func TestKeysTakeTurns(t *testing.T) {
 // Who wants many seats is not passed for ever by those who want few.
 func TestLargeWaitersHaveTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPlaces(Bounds{Each: 8, All: 8, Queue: 2000})
+		p := NewPlaces(Bounds{One: 8, Group: 8, All: 8, Queue: 2000})
 		var wait sync.WaitGroup
 		for i := range 400 {
 			wait.Go(func() {
@@ -176,13 +180,13 @@ func TestLargeWaitersHaveTheirTurn(t *testing.T) {
 // The queue is bounded over all keys, too, and whoever leaves it makes room, for who stood behind as well.
 func TestQueueOfAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPlaces(Bounds{Each: 3, All: 4, Queue: 10, QueueAll: 2})
+		p := NewPlaces(Bounds{One: 3, Group: 3, All: 4, Queue: 10, QueueAll: 2})
 		a, _ := take(t, p, "a", 3, time.Hour)
 		b, _ := take(t, p, "b", 1, time.Hour)
 		ctx, leaves := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
 		wait.Go(func() {
-			if _, err := p.Take(ctx, "c", 3); !errors.Is(err, ErrBusy) {
+			if _, err := p.Take(ctx, Alone("c"), 3); !errors.Is(err, ErrBusy) {
 				t.Errorf("who left was given seats: %v", err)
 			}
 		})
@@ -213,8 +217,94 @@ func TestQueueOfAll(t *testing.T) {
 		}
 		a()
 		wait.Wait()
-		if len(p.lines) != 0 || p.free != 4 || p.waiting != 0 || p.turns.Len() != 0 {
-			t.Errorf("%d keys are remembered, %d seats are free, %d wait", len(p.lines), p.free, p.waiting)
+		if len(p.groups) != 0 || p.free != 4 || p.waiting.all != 0 || p.turns.Len() != 0 {
+			t.Errorf("%d keys are remembered, %d seats are free, %d wait", len(p.groups), p.free, p.waiting.all)
+		}
+	})
+}
+
+// The keys of a group have the turns of one: many of them delay another by one seat's time for each of its own, and
+// together have no more than the group's seats.
+func TestGroupsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(Bounds{One: 2, Group: 3, All: 4, Queue: 10, QueueAll: 10_000})
+		var wait sync.WaitGroup
+		var taken, most atomic.Int64
+		for i := range 1000 {
+			wait.Go(func() {
+				leave, err := p.Take(t.Context(), Key{Group: "many", One: strconv.Itoa(i)}, 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := taken.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				<-time.After(time.Second)
+				taken.Add(-1)
+				leave()
+			})
+		}
+		synctest.Wait()
+		for range 3 { // the fourth seat is nobody's, then the group's next
+			began := time.Now()
+			leave, err := take(t, p, "single", 2, time.Hour)
+			if err != nil || time.Since(began) > time.Second {
+				t.Errorf("%v after %s", err, time.Since(began))
+				continue
+			}
+			leave()
+		}
+		wait.Wait()
+		if most.Load() != 3 || len(p.groups) != 0 || p.free != 4 || p.turns.Len() != 0 {
+			t.Errorf("%d at a time; %d groups are remembered, %d seats are free", most.Load(), len(p.groups), p.free)
+		}
+	})
+}
+
+// When too many wait, who comes last of those who wait most is refused, and not who comes.
+func TestTheLongestLineLoses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPlaces(Bounds{One: 1, Group: 1, All: 1, Queue: 100, QueueAll: 12})
+		first, err := take(t, p, "first", 1, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := make(chan string, 100)
+		var wait sync.WaitGroup
+		enter := func(key Key, name string) {
+			wait.Go(func() {
+				leave, err := p.Take(t.Context(), key, 1)
+				if err != nil {
+					refused <- name
+					return
+				}
+				leave()
+			})
+			synctest.Wait()
+		}
+		for i := range 4 {
+			enter(Alone("patient"), fmt.Sprint("patient ", i))
+		}
+		for i := range 8 { // two lines of three and one of two
+			enter(Key{Group: "many", One: strconv.Itoa(i % 3)}, fmt.Sprint("many ", i))
+		}
+		enter(Alone("newcomer"), "newcomer")
+		enter(Alone("patient"), "patient 4")
+		enter(Key{Group: "many", One: "another"}, "many 8")
+		close(refused)
+		var names []string
+		for name := range refused {
+			names = append(names, name)
+		}
+		// The first two are the last of the group's longest lines, the third one of the lines that have two.
+		if len(names) != 3 || !slices.Contains([]string{"many 6", "many 7"}, names[0]) || !strings.HasPrefix(names[1], "many ") || !strings.HasPrefix(names[2], "many ") {
+			t.Errorf("refused: %q", names)
+		}
+		first()
+		wait.Wait()
+		if len(p.groups) != 0 || p.waiting.all != 0 || len(p.waiting.counts) != 0 || len(p.waiting.of) != 0 {
+			t.Errorf("%d groups are remembered, %d wait", len(p.groups), p.waiting.all)
 		}
 	})
 }

@@ -96,6 +96,7 @@ type Event struct {
 	Started     time.Duration // until the answer to a long-running request began; 0 when it did not
 	Lagged      time.Duration // the longest time that a watch was behind, if it was for longer than --slow-watch-lag
 	Stalled     bool          // it ran long and was broken off, because its client accepted nothing for --write-timeout
+	Displaced   bool          // it was broken off for another's sake, because its client accepted nothing
 	Began       time.Time
 	Took        time.Duration
 	Waits       [steps]time.Duration

@@ -24,6 +24,7 @@ type requestMetrics struct {
 	took      *prometheus.HistogramVec
 	bytes     *prometheus.CounterVec
 	stalled   *prometheus.CounterVec
+	displaced prometheus.Counter
 
 	mu     sync.RWMutex // guards series
 	series map[requestKey]*requestSeries
@@ -59,6 +60,10 @@ func newRequestMetrics() *requestMetrics {
 		bytes: counter("response_bytes_total", "Bytes of bodies sent, after compression.", "verb", "source"),
 		stalled: counter("stalled_watches_total", "Watches that were broken off because their clients accepted nothing for --write-timeout.",
 			"group", "version", "resource"),
+		displaced: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "listfacade_displaced_answers_total",
+			Help: "Answers that were broken off for others, because there were too many whose clients accepted nothing.",
+		}),
 		series: map[requestKey]*requestSeries{},
 	}
 }
@@ -83,7 +88,7 @@ func kubeHistogram(name, help string, buckets []float64, labels ...string) *prom
 var ours = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled}
+	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled, r.displaced}
 }
 
 // done counts a request. It allocates nothing for a request like one before.
@@ -102,6 +107,9 @@ func (r *requestMetrics) done(e *Event) {
 	}
 	if e.Stalled && s.stalled != nil {
 		s.stalled.Inc()
+	}
+	if e.Displaced {
+		r.displaced.Inc()
 	}
 	if s.took != nil {
 		s.took.Observe(seconds)

@@ -1,0 +1,143 @@
+package handlers
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/limit"
+)
+
+// Clients who ask for large answers and take nothing of them hold no seat that another needs, whether the answer comes
+// from the cache or from the upstream; who takes his answer in the end gets all of it.
+func TestStalledAnswersHoldNoSeats(t *testing.T) {
+	const size, each = 4 << 20, 4
+	for name, target := range map[string]string{"the cache": reads[0], "the upstream": status, "a document": "/openapi/v2"} {
+		t.Run(name, func(t *testing.T) {
+			within(t, Limits{Requests: 8, RequestsPerUser: each, ListBytes: 8 << 20}, func(t *testing.T, f *facade) {
+				text := incompressible(size)
+				for i := range 4 {
+					f.Put(fmt.Sprint("ns/", i), text[i*size/4:(i+1)*size/4])
+				}
+				whole := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+				f.Script(status, whole)
+				f.Script("/openapi/v2", whole)
+				f.get(t, reads[0])
+				f.client = f.http2
+				var stalled []*http.Response
+				for i := range 20 {
+					for range each {
+						stalled = append(stalled, f.as(t, fmt.Sprint("mallory", i), target))
+					}
+				}
+				synctest.Wait()
+				began := time.Now()
+				response := f.as(t, "alice", "/api/v1/namespaces/ns/configmaps/0?resourceVersion=0")
+				if took := time.Since(began); response.StatusCode != http.StatusOK || took > time.Second {
+					t.Errorf("another is told %d after %s", response.StatusCode, took)
+				}
+				for _, response := range stalled {
+					n, err := io.Copy(io.Discard, response.Body)
+					if err != nil || response.StatusCode != http.StatusOK || n < size {
+						t.Fatalf("%d, %d bytes, %v", response.StatusCode, n, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// incompressible is text of which gzip makes hardly less.
+func incompressible(length int) string {
+	random, text := rand.New(rand.NewPCG(1, 2)), make([]byte, length)
+	for i := range text {
+		text[i] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"[random.IntN(64)]
+	}
+	return string(text)
+}
+
+// client is one who takes pieces of an answer.
+type client struct {
+	*seat
+	given bool // the seat was given back
+}
+
+func newClient(stalls *limit.Stalls) *client {
+	c := &client{seat: &seat{}}
+	c.hold(stalls, "alice", func() { c.given = true })
+	return c
+}
+
+// takes has the client take a piece in a time.
+func (c *client) takes(t *testing.T, bytes int, in time.Duration) {
+	t.Helper()
+	if err := c.writes(time.Now(), bytes); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(in)
+	synctest.Wait()
+	c.wrote(bytes)
+}
+
+// Who takes an answer as fast as it is written holds the seat to the end, however long that takes; who does not holds
+// it for a tenth of a second altogether.
+func TestSeatsOfSlowClients(t *testing.T) {
+	for name, test := range map[string]struct {
+		pieces, bytes int
+		each          time.Duration
+		keeps         bool
+	}{
+		"fast":                    {1000, 128 << 10, 50 * time.Millisecond, true},
+		"now and then":            {1000, 128 << 10, 62 * time.Millisecond, true},
+		"slow":                    {20, 128 << 10, 80 * time.Millisecond, false},
+		"a drop at a time":        {200, 100, time.Millisecond, false},
+		"what net/http keeps":     {4, 1 << 10, time.Second, true},
+		"one piece, not too late": {1, 128 << 10, 160 * time.Millisecond, true},
+		"one piece, too late":     {1, 128 << 10, 170 * time.Millisecond, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stalls := limit.NewStalls(stallBounds)
+				c := newClient(stalls)
+				for range test.pieces {
+					c.takes(t, test.bytes, test.each)
+				}
+				if c.given == test.keeps || stalls.Load().Taken == 1 == test.keeps {
+					t.Errorf("given back: %t; %d are stalled", c.given, stalls.Load().Taken)
+				}
+				c.release()
+				if !c.given || stalls.Load().Taken != 0 {
+					t.Errorf("in the end, given back: %t; %d are stalled", c.given, stalls.Load().Taken)
+				}
+			})
+		})
+	}
+}
+
+// Where there are too many stalled answers, and all of them go on, a seat is held until there are fewer.
+func TestSeatsWhereTheNetworkIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalls := limit.NewStalls(limit.StallBounds{One: 1, All: 10, Bytes: 1 << 30})
+		first, second := newClient(stalls), newClient(stalls)
+		first.takes(t, 128<<10, time.Second)
+		if err := second.writes(time.Now(), 128<<10); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(500 * time.Millisecond)
+		synctest.Wait()
+		if !first.given || second.given {
+			t.Errorf("given back: %t and %t", first.given, second.given)
+		}
+		first.release()
+		<-time.After(heldByClient)
+		synctest.Wait()
+		if !second.given {
+			t.Error("not given back when there are fewer")
+		}
+		second.release()
+	})
+}
