@@ -15,7 +15,7 @@ import (
 // Clients who ask for large answers and take nothing of them hold no seat that another needs, whether the answer comes
 // from the cache or from the upstream; who takes his answer in the end gets all of it.
 func TestStalledAnswersHoldNoSeats(t *testing.T) {
-	const size, each = 4 << 20, 4
+	const size, each = 1 << 20, 4
 	for name, target := range map[string]string{"the cache": reads[0], "the upstream": status, "a document": "/openapi/v2"} {
 		t.Run(name, func(t *testing.T) {
 			within(t, Limits{Requests: 8, RequestsPerUser: each, ListBytes: 8 << 20}, func(t *testing.T, f *facade) {
@@ -29,7 +29,7 @@ func TestStalledAnswersHoldNoSeats(t *testing.T) {
 				f.get(t, reads[0])
 				f.client = f.http2
 				var stalled []*http.Response
-				for i := range 20 {
+				for i := range 10 {
 					for range each {
 						stalled = append(stalled, f.as(t, fmt.Sprint("mallory", i), target))
 					}
