@@ -62,7 +62,7 @@ type waiter struct {
 	at      *list.Element // in the line's queue; nil when it is decided
 	seats   int64
 	granted bool          // guarded by Places.mu until decided is closed
-	decided chan struct{} // closed when the seats are granted, or refused
+	decided chan struct{} // closed when the seats are granted, or refused; nil when they were granted at once
 }
 
 // NewPlaces returns places of which none is taken.
@@ -79,10 +79,12 @@ func NewPlaces(bounds Bounds) *Places {
 func (p *Places) Take(ctx context.Context, key Key, seats int64) (leave func(), err error) {
 	seats = max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))
 	w := p.join(key, seats)
-	select {
-	case <-w.decided:
-	case <-ctx.Done():
-		p.giveUp(w)
+	if w.decided != nil {
+		select {
+		case <-w.decided:
+		case <-ctx.Done():
+			p.giveUp(w)
+		}
 	}
 	if !w.granted {
 		return nil, ErrBusy
@@ -94,8 +96,14 @@ func (p *Places) Take(ctx context.Context, key Key, seats int64) (leave func(), 
 func (p *Places) join(key Key, seats int64) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{line: p.line(key), seats: seats, decided: make(chan struct{})}
+	w := &waiter{line: p.line(key), seats: seats}
 	l := w.line
+	if p.turns.Len() == 0 && l.group.turns.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // almost always
+		p.seat(w)
+		w.granted = true
+		return w
+	}
+	w.decided = make(chan struct{})
 	w.at = l.queue.PushBack(w)
 	p.count(l)
 	p.enter(l)
@@ -159,9 +167,7 @@ func (p *Places) grant() {
 		if w.seats > p.free {
 			return
 		}
-		p.free -= w.seats
-		g.taken += w.seats
-		l.taken += w.seats
+		p.seat(w)
 		p.decide(w, true)
 		if l.turn != nil {
 			g.turns.MoveToBack(l.turn)
@@ -173,10 +179,23 @@ func (p *Places) grant() {
 	}
 }
 
+// fits reports whether there are seats for a waiter now.
+func (p *Places) fits(w *waiter) bool {
+	l := w.line
+	return w.seats <= p.free && l.taken+w.seats <= p.bounds.One && l.group.taken+w.seats <= p.bounds.Group
+}
+
+// seat takes seats that fit.
+func (p *Places) seat(w *waiter) {
+	p.free -= w.seats
+	w.line.taken += w.seats
+	w.line.group.taken += w.seats
+}
+
 // decide takes a waiter out of its line, and tells it.
-func (p *Places) decide(w *waiter, granted bool) {
+func (p *Places) decide(w *waiter, seated bool) {
 	w.line.queue.Remove(w.at)
-	w.at, w.granted = nil, granted
+	w.at, w.granted = nil, seated
 	close(w.decided)
 	p.count(w.line)
 	p.enter(w.line)

@@ -33,7 +33,6 @@ type Stalls struct {
 	lines  map[string]*list.List // of *stall, by key, the oldest first
 	counts census[string]
 	bytes  int64
-	ended  uint64
 }
 
 type stall struct {
@@ -75,7 +74,6 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 			return ended, ErrBusy
 		}
 		s.remove(oldest)
-		s.ended++
 		ended = append(ended, oldest)
 	}
 	s.add(one)
@@ -134,11 +132,4 @@ func (s *Stalls) Load() Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Load{Taken: int64(s.counts.all), All: int64(s.bounds.All)}
-}
-
-// Ended returns how many had to end for others.
-func (s *Stalls) Ended() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ended
 }
