@@ -65,7 +65,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		default:
 		}
 		<-r.Context().Done()
-		return
+		panic(http.ErrAbortHandler) // to return would answer with a 200, which a client that is leaving may still read
 	}
 	switch code := int(s.untold.Load()); {
 	case s.refused.Load():

@@ -152,6 +152,7 @@ func half(w http.ResponseWriter, _ *http.Request) {
 func hang(_ http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	<-r.Context().Done()
+	panic(http.ErrAbortHandler) // to return would answer with a 200
 }
 
 // isGeneric tells what is wrong with an answer that is to say that nobody could be asked, and no more.
