@@ -29,6 +29,7 @@ type account struct {
 
 	mu      sync.Mutex // guards the rest
 	heard   []entry    // a version's is at its remainder by size; nil before the first
+	highest cache.RV   // of those that were heard of, or answered
 	owners  map[string]uint32
 	awaited map[cache.RV]*notice
 
@@ -71,6 +72,7 @@ func (a *account) note(resource string, rv cache.RV) {
 		return // of long ago
 	}
 	*at = entry{rv: rv, owner: a.owner(resource)}
+	a.highest = max(a.highest, rv)
 	if n := a.awaited[rv]; n != nil {
 		close(n.heard)
 		delete(a.awaited, rv)
@@ -100,6 +102,22 @@ func (a *account) firstGap(owner uint32, after, upTo cache.RV) cache.RV {
 	}
 	for rv := after + 1; rv <= upTo; rv++ {
 		if at := a.at(rv); at.rv != rv || at.owner == owner {
+			return rv
+		}
+	}
+	return 0
+}
+
+// firstUnheard is the first version after one that nobody has heard of, although a later one is known; 0 when there is
+// none.
+func (a *account) firstUnheard(after cache.RV) cache.RV {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.highest > after+a.size {
+		return after + 1
+	}
+	for rv := after + 1; rv <= a.highest; rv++ {
+		if a.at(rv).rv != rv {
 			return rv
 		}
 	}
@@ -143,6 +161,7 @@ func (a *account) leave(rv cache.RV, n *notice) {
 func (a *account) answered(rv cache.RV, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.highest = max(a.highest, rv)
 	before, last := a.marks[0], a.marks[1]
 	if now.Sub(last.at) < settleTime {
 		return
@@ -182,6 +201,6 @@ func (a *account) likely(resource string, whole cache.RV, since time.Duration) b
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard = nil
+	a.heard, a.highest = nil, 0
 	a.marks, a.known = [2]mark{}, false
 }

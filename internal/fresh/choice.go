@@ -25,25 +25,31 @@ func (p Proof) String() string {
 // choose says how a read is proven after what was tried in vain; byUpstream at first. It weighs what a way takes the
 // upstream against the answer, which is never the dearer one:
 //
-//   - A probe is as dear as the smallest answer, and all lanes share it. It proves a lane that changes all the time,
-//     and one that has probably missed nothing. A reader alone, with an answer as small as that, is the upstream's.
+//   - A probe is as dear as the smallest answer, and all lanes share it. It is sent when it probably proves the lane,
+//     and before anything that takes the upstream as much as ten probes. A reader alone, with an answer as small as a
+//     probe, is the upstream's.
 //   - A roll call is shared by the readers of one lane. Whether it is worth it is seen when it leaves, by how many they
 //     are by then (callRoll).
 //   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
 //     means.
 func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
-	callable := p.mayCallRoll(s)
 	shared := answer.price() > 2*requestPrice || p.company.Load() > 1
+	calling := p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice)
 	switch {
-	case tried < byProbe && shared && (p.speaks(s) || !callable && !answer.Small()):
+	case tried < byProbe && shared && (p.speaks(s) || isDear(s, answer, calling)):
 		return byProbe
-	case tried < byRollCall && callable && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice):
+	case tried < byRollCall && calling:
 		return byRollCall
 	}
 	if tried == byFence || answer.Small() {
 		return byUpstream
 	}
 	return byFence
+}
+
+// isDear tells whether a read is worth a probe with little chance: a roll call counts if that is to be its proof.
+func isDear(s *cache.State, answer Answer, calling bool) bool {
+	return answer.isDear() && (!calling || rollCallPrice(s.Len()) > dearPrice)
 }
 
 // speaks tells whether a probe is likely to be a proof.

@@ -6,8 +6,9 @@
 //
 //   - A probe asks the upstream for its resourceVersion of now, by the cheapest consistent list. A lane that changes
 //     often has reached that version a moment later; any other has missed nothing if all versions in between are of
-//     other resources, as their lanes have heard (account.go). Resources of one etcd count together, so one probe
-//     serves all their lanes (store.go); which resources those are is compared, never assumed (membership.go).
+//     other resources, as their lanes have heard, or ears where there is no lane (account.go, ear.go). Resources of one
+//     etcd count together, so one probe serves all their lanes (store.go); which resources those are is compared, never
+//     assumed (membership.go).
 //   - A roll call is one list of the names and versions of all objects of a small resource. If they are the lane's, the
 //     lane's content is that of the list's version, however long it heard nothing (rollcall.go).
 //   - A fence is a second, short watch from where the lane is. It brings what the lane lacks, and ends with a bookmark,
@@ -16,6 +17,8 @@
 //
 // It promises:
 //   - a proof is sent after everybody began to wait who takes it for one (groupcommit.go);
+//   - a read that takes the upstream as much as ten probes is probed, and when that proves nothing, its lane is brought
+//     forward for the next one (demand.go, docs/adr/0033-versions-are-accounted-for.md);
 //   - a proof never takes the upstream more than the answers that it spares it, by an estimate (choice.go, answer.go);
 //   - a store whose uncached resource, or only resource, the upstream throttles is not probed before the time that it
 //     names (throttle.go);

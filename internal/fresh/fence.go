@@ -24,7 +24,8 @@ const (
 // fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever
 // kube-apiserver looks: a reader waits half a second for it, where a fence of its own would take one.
 type fences struct {
-	notBefore atomic.Pointer[time.Time] // until when no fence is opened, because one brought nothing
+	notBefore  atomic.Pointer[time.Time] // until when no fence is opened, because one brought nothing
+	catchingUp atomic.Bool               // a fence that nobody waits for is open
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
@@ -97,8 +98,7 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	until := time.Now().Add(fencePause)
-	p.fences.notBefore.Store(&until)
+	p.pauseFences()
 	return ErrUnproven
 }
 
@@ -115,6 +115,41 @@ func (p *Prover) fence(ctx context.Context) (cache.RV, error) {
 	defer cancel()
 	now, _ := p.membership.own.current(ctx, p.membership.source)
 	return now.rv, nil
+}
+
+// catchUp brings the lane, by one fence in the background, to what the upstream has now. It is for a lane whose next
+// reader is to be proven by a probe, when this one could not be.
+func (p *Prover) catchUp() {
+	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) || !p.fences.catchingUp.CompareAndSwap(false, true) {
+		return
+	}
+	if !p.filler.Start(p.openOneFence) {
+		p.fences.catchingUp.Store(false)
+	}
+}
+
+// openOneFence opens a fence, and probes the resource as bring does. A fence that brings the lane nowhere is not
+// followed by another for a while.
+func (p *Prover) openOneFence(ctx context.Context) {
+	defer p.fences.catchingUp.Store(false)
+	ctx, cancel := context.WithTimeout(ctx, fenceWait)
+	defer cancel()
+	var fence sync.WaitGroup
+	fence.Go(func() {
+		p.metrics.Questioned("fence")
+		p.filler.Fence(ctx)
+	})
+	now, err := p.membership.own.current(ctx, p.membership.source)
+	fence.Wait()
+	if err == nil && !p.at(now.rv) {
+		p.pauseFences()
+	}
+}
+
+// pauseFences keeps fences from being opened for a while.
+func (p *Prover) pauseFences() {
+	until := time.Now().Add(fencePause)
+	p.fences.notBefore.Store(&until)
 }
 
 // Advance lets the lane itself be brought, by a fence, to what the upstream has now, and returns that version. It does

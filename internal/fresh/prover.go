@@ -22,12 +22,13 @@ type Provers struct {
 	turns   *turns
 	readers *atomic.Int64 // who wait for a proof, or for the upstream's answer in its place
 	stores  *stores
+	demand  *demand
 }
 
 // NewProvers makes provers for lanes of one upstream. uncached is a resource that the upstream reads from etcd, nil
 // when there is none. start runs work for all of them in the background, and returns false when that is over.
 func NewProvers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Provers {
-	p := &Provers{metrics: metrics, turns: newTurns(), readers: new(atomic.Int64)}
+	p := &Provers{metrics: metrics, turns: newTurns(), readers: new(atomic.Int64), demand: newDemand()}
 	p.stores = &stores{layout: newLayout(upstream), uncached: uncached}
 	p.stores.make = func(uncached Source) *store { return newStore(metrics, sharedSize, uncached, start) }
 	return p
@@ -62,13 +63,16 @@ type Prover struct {
 	synced     atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
 	distrusted atomic.Bool               // the lane is wrong, and was not listed again yet
 	whole      atomic.Pointer[time.Time] // when the lane was last known to hold everything
+	demand     *demand                   // of the lanes of one upstream
+	wanted     atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
+	unheard    cache.RV                  // what KeepUp found the last time
 }
 
 // Prover makes the prover of a lane.
 func (p *Provers) Prover(o Options) *Prover {
 	prover := &Prover{
 		lane: o.Lane, filler: o.Filler, resource: o.Resource, readFromEtcd: o.ReadFromEtcd,
-		metrics: p.metrics, turns: p.turns, company: p.readers,
+		metrics: p.metrics, turns: p.turns, company: p.readers, demand: p.demand,
 	}
 	prover.rate.since = time.Now()
 	prover.membership = &membership{source: o.Source, stores: p.stores, own: newOwnStore(p.metrics, o.Filler.Start)}
@@ -145,6 +149,7 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 	if p.distrusted.Load() {
 		return nil, byUpstream, ErrUnproven
 	}
+	p.wants(answer)
 	now := reading{}
 	for tried := byUpstream; ; {
 		switch tried = p.choose(before, answer, tried); tried {
@@ -154,6 +159,7 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 				return state, byProbe, err
 			}
 			now = at
+			p.misses(at)
 		case byRollCall:
 			if state, err := p.proveByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
 				return state, byRollCall, err
@@ -162,6 +168,9 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 			state, err := p.proveByFence(ctx, now)
 			return state, byFence, err
 		default:
+			if answer.isDear() {
+				p.catchUp()
+			}
 			return nil, byUpstream, ErrUnproven
 		}
 	}
@@ -193,10 +202,15 @@ func (p *Prover) Reach(ctx context.Context, want cache.RV, answer Answer) error 
 			return nil
 		}
 	}
-	if answer.Small() {
-		return ErrUnproven
+	p.wants(answer)
+	p.misses(now)
+	if !answer.Small() {
+		return p.bring(ctx, want)
 	}
-	return p.bring(ctx, want)
+	if answer.isDear() {
+		p.catchUp()
+	}
+	return ErrUnproven
 }
 
 // current is the upstream's resourceVersion at some moment after the call began.

@@ -35,6 +35,7 @@ type testLane struct {
 	stored     map[string]cache.RV
 	heldUp     bool // nothing is delivered
 	calls      int
+	fences     int
 	contradict int
 }
 
@@ -80,8 +81,23 @@ func (l *testLane) CallRoll(context.Context) (*RollCall, error) {
 	return call, nil
 }
 
-// Fence implements Filler.
-func (l *testLane) Fence(context.Context) {}
+// Fence implements Filler. A bookmark comes after a second, to a lane that nothing else happens to.
+func (l *testLane) Fence(context.Context) {
+	l.mu.Lock()
+	l.fences++
+	l.mu.Unlock()
+	<-time.After(time.Second)
+	l.upstream.mu.Lock()
+	defer l.upstream.mu.Unlock()
+	l.lane.Progress(l.upstream.rv)
+}
+
+// opened is how many fences were.
+func (l *testLane) opened() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fences
+}
 
 // SetBack implements Filler.
 func (l *testLane) SetBack() {}

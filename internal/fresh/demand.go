@@ -1,0 +1,69 @@
+package fresh
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// demand is what consistent reads of lanes lack: that somebody hears of the versions of resources without a lane.
+type demand struct {
+	wanted atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
+	missed chan struct{}             // has room for one: a probe did not prove such an answer
+}
+
+func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
+
+// Missed tells, on a channel, that a probe did not prove a lane because the store was at a version that no lane had
+// heard of. One message may stand for many.
+func (p *Provers) Missed() <-chan struct{} { return p.demand.missed }
+
+// WantedSince tells whether, since a moment, an answer was to be proven that takes the upstream more than ten probes.
+func (p *Provers) WantedSince(moment time.Time) bool {
+	wanted := p.demand.wanted.Load()
+	return wanted != nil && wanted.After(moment)
+}
+
+// wants notes that an answer is to be proven, if it is dear.
+func (p *Prover) wants(answer Answer) {
+	if !answer.isDear() {
+		return
+	}
+	now := time.Now()
+	p.wanted.Store(&now)
+	p.demand.wanted.Store(&now)
+}
+
+// misses notes that a probe proved nothing. Of a store that no other lane shares nobody else could have heard.
+func (p *Prover) misses(now reading) {
+	if now.store == nil || now.store.alone {
+		return
+	}
+	select {
+	case p.demand.missed <- struct{}{}:
+	default:
+	}
+}
+
+// keptUpFor is how long a lane is kept up after a dear answer was to be proven.
+const keptUpFor = time.Minute
+
+// KeepUp brings the lane forward in the background when it was read lately, and the store has moved past a version that
+// nobody has heard of: kube-apiserver writes some that no resource shows. Without that, the next reader could not be
+// proven by a probe. A version counts when it is found twice: its event may be on its way. Called every so often, by
+// one goroutine.
+func (p *Prover) KeepUp() {
+	before := p.unheard
+	p.unheard = 0
+	if wanted := p.wanted.Load(); wanted == nil || time.Since(*wanted) > keptUpFor {
+		return
+	}
+	shared := p.membership.joined.Load()
+	state, err := p.lane.State()
+	if err != nil || shared == nil || shared.isBroken() {
+		return
+	}
+	p.unheard = shared.account.firstUnheard(state.RV())
+	if p.unheard != 0 && p.unheard == before {
+		p.catchUp()
+	}
+}

@@ -1,0 +1,220 @@
+package fresh
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// page is the first page of a large list: small, and dear.
+var page = Answer{Objects: 500, Bytes: 2 << 20, Page: 500}
+
+// large are lanes of a resource that is too large to be called over.
+func large(t *testing.T, names ...string) (*theUpstream, *testLane) {
+	t.Helper()
+	u := newUpstream(t, names...)
+	l := u.lanes[names[0]]
+	l.prover.rolls.postpone(ErrUnsupported)
+	return u, l
+}
+
+// change moves the upstream on by a change of a resource that has no lane.
+func (u *theUpstream) change() cache.RV {
+	u.elsewhere()
+	return u.now()
+}
+
+func (u *theUpstream) now() cache.RV {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.rv
+}
+
+// ear is one for a resource that is in the same etcd as the lanes.
+func (u *theUpstream) ear(of *testLane, resource string) *Ear {
+	u.mu.Lock()
+	u.of[resource] = &u.rv
+	u.mu.Unlock()
+	provers := &Provers{metrics: nobodyCounts{}, stores: of.prover.membership.stores}
+	return provers.Ear(resource, counter{u.counters, resource}, of.start)
+}
+
+// deaf is a Filler whose fences bring nothing.
+type deaf struct{ *testLane }
+
+// Fence implements Filler.
+func (d deaf) Fence(context.Context) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fences++
+}
+
+// What takes the upstream as much as ten probes is worth one, although nothing is known of the chances; what takes less
+// is not.
+func TestDearAnswersAreProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		if pods.read(t, page) == 0 {
+			t.Error("nothing has changed, and it was not proven")
+		}
+		asked := u.asked()
+		pods.read(t, some)
+		if n := u.asked() - asked; n != 0 {
+			t.Errorf("%d probes for what costs less than ten", n)
+		}
+	})
+}
+
+// A dear read that a probe does not prove is passed on at once. One fence brings the lane forward meanwhile, for the
+// next one.
+func TestNextReaderIsProven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		u.elsewhere()
+		began := time.Now()
+		for range 5 {
+			if at := pods.read(t, page); at != 0 {
+				t.Errorf("proven at %d, which nobody has heard of", at)
+			}
+		}
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("waited %v", took)
+		}
+		<-time.After(2 * time.Second)
+		if pods.read(t, page) == 0 || pods.opened() != 1 {
+			t.Errorf("not proven after %d fences", pods.opened())
+		}
+		u.elsewhere()
+		pods.read(t, some)
+		<-time.After(2 * time.Second)
+		if pods.opened() != 1 {
+			t.Error("a fence for what costs less than ten probes")
+		}
+	})
+}
+
+// What an ear has heard of is of a resource without a lane, and none of the others'. After an interruption it is not.
+func TestEar(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods", "other")
+		u.join(t)
+		ear := u.ear(pods, "leases")
+		for range 4 { // it is compared when it hears something
+			ear.Heard(u.change())
+			<-time.After(2 * compareEvery)
+		}
+		pods.lane.Progress(u.now())
+		opened := pods.opened()
+		for range 20 {
+			rv := u.change()
+			time.AfterFunc(shortGrace/2, func() { ear.Heard(rv) }) // it is on its way
+			if pods.read(t, page) != rv {
+				t.Fatal("not proven")
+			}
+			<-time.After(20 * time.Millisecond)
+		}
+		if n := pods.opened() - opened; n != 0 {
+			t.Errorf("%d fences", n)
+		}
+		ear.Heard(u.change())
+		ear.Interrupted()
+		if at := pods.read(t, page); at != 0 {
+			t.Errorf("proven at %d by what was heard before an interruption", at)
+		}
+	})
+}
+
+// That nobody has heard of a version is told, once for many readers; not where a resource shares its store with none.
+func TestMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods", "other")
+		provers := &Provers{demand: pods.prover.demand}
+		missed := func() (n int) {
+			for {
+				select {
+				case <-provers.Missed():
+					n++
+				default:
+					return n
+				}
+			}
+		}
+		pods.prover.misses(reading{store: pods.prover.membership.own})
+		if missed() != 0 || provers.WantedSince(time.Now().Add(-time.Hour)) {
+			t.Error("told of a store of its own")
+		}
+		u.join(t)
+		missed()
+		u.elsewhere()
+		pods.read(t, page)
+		pods.read(t, page)
+		if n := missed(); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		if !provers.WantedSince(time.Now().Add(-time.Second)) || provers.WantedSince(time.Now()) {
+			t.Error("it is not known when something dear was wanted")
+		}
+	})
+}
+
+// A lane that was read lately is brought forward before the next reader comes, unless the version may be on its way.
+func TestKeepUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods", "other")
+		u.join(t)
+		pods.lane.Progress(u.now())
+		pods.read(t, page)
+		opened := pods.opened()
+		u.elsewhere()
+		u.lanes["other"].write(t, "a")
+		pods.prover.KeepUp()
+		synctest.Wait()
+		if n := pods.opened() - opened; n != 0 {
+			t.Error("a fence for what may be on its way")
+		}
+		pods.prover.KeepUp()
+		<-time.After(2 * time.Second)
+		if n := pods.opened() - opened; n != 1 {
+			t.Errorf("%d fences for what nobody has heard of", n)
+		}
+		pods.prover.KeepUp()
+		pods.prover.KeepUp()
+		<-time.After(2 * keptUpFor)
+		u.elsewhere()
+		u.lanes["other"].write(t, "b")
+		pods.prover.KeepUp()
+		pods.prover.KeepUp()
+		<-time.After(2 * time.Second)
+		if n := pods.opened() - opened; n != 1 {
+			t.Errorf("%d fences, the others for nobody", n)
+		}
+	})
+}
+
+// A fence that brings a lane nowhere is not followed by another at once.
+func TestFenceThatBringsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		pods.prover.filler = deaf{pods}
+		u.elsewhere()
+		for range 5 {
+			if _, _, err := pods.prover.Recent(t.Context(), time.Now(), page); !errors.Is(err, ErrUnproven) {
+				t.Error(err)
+			}
+			<-time.After(time.Second)
+		}
+		if n := pods.opened(); n != 1 {
+			t.Errorf("%d fences", n)
+		}
+		<-time.After(fencePause)
+		_, _, _ = pods.prover.Recent(t.Context(), time.Now(), page)
+		synctest.Wait()
+		if n := pods.opened(); n != 2 {
+			t.Errorf("%d fences after the pause", n)
+		}
+	})
+}

@@ -1,0 +1,35 @@
+package fresh
+
+import (
+	"context"
+
+	"github.com/listfacade/listfacade/cache"
+)
+
+// Ear notes on the account of lanes the versions of a resource that has none, so that these are known not to be theirs.
+// It is told of each change, in the order of their versions, by one goroutine.
+type Ear struct {
+	resource   string
+	membership *membership
+	start      func(work func(context.Context)) bool
+}
+
+// Ear makes the ear for a resource, by the plural name under which the upstream stores it.
+func (p *Provers) Ear(resource string, source Source, start func(work func(context.Context)) bool) *Ear {
+	own := newOwnStore(p.metrics, start)
+	return &Ear{resource: resource, membership: &membership{source: source, stores: p.stores, own: own}, start: start}
+}
+
+// Heard says that the resource changed at a version. It counts once the resource is known to share the lanes' etcd,
+// which is asked in the background.
+func (e *Ear) Heard(rv cache.RV) {
+	e.membership.seek(e.start)
+	e.membership.store().account.note(e.resource, rv)
+}
+
+// Interrupted says that nothing is heard any more, for a moment or for good: what was heard may be of another history
+// by the time when something is heard again, as with Prover.Interrupted.
+func (e *Ear) Interrupted() {
+	e.membership.leave()
+	e.membership.stores.interrupted()
+}
