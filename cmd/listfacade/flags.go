@@ -122,6 +122,10 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.BoolVar(&c.BridgeGaps, "bridge-gaps", c.BridgeGaps,
 		"when kube-apiserver has lost what followed, as after its restart, tell watches what has changed by its next list; without "+
 			"it they end with 410, as kube-apiserver's do, and their clients list again")
+	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
+		"while consistent reads need it, watch the metadata of built-in resources that nobody reads here, and keep only which version "+
+			"was whose: then one cheap question proves that a large resource has not changed; without it such reads are passed on "+
+			"while others write")
 	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
 		"`directory` of this process alone, where it leaves at its end what it has cached, in plain, so that after a restart clients go on "+
 			"where they were instead of listing everything; nowhere when empty")

@@ -76,6 +76,8 @@ type Config struct {
 	LaneIdle, MaxStaleness time.Duration
 	// BridgeGaps has watches go on when kube-apiserver has lost what followed, by what the next list has in another way.
 	BridgeGaps bool
+	// AccountWatches has the metadata of built-in resources watched that nobody reads, while consistent reads need it.
+	AccountWatches bool
 	// SnapshotDir is a directory where what is cached is left at the end, for the next process; empty for nowhere.
 	SnapshotDir string
 	// SnapshotPeriod is how long that may take, after all of the shutdown's; 0 is as long as it takes.
@@ -122,7 +124,7 @@ func Defaults() Config {
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		SelfAuditInterval: 6 * time.Hour, BridgeGaps: true,
+		SelfAuditInterval: 6 * time.Hour, BridgeGaps: true, AccountWatches: true,
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),

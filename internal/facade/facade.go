@@ -3,6 +3,7 @@ package facade
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -74,8 +75,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, PeerWait: c.PeerWait, Resources: c.laneResources(),
-		BridgeGaps: c.BridgeGaps,
-		SelfAudit:  c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
+		BridgeGaps: c.BridgeGaps, AccountFor: f.accountFor(),
+		SelfAudit: c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
 		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,
 	}, laneMetrics{f.metrics, f.history}, log)
 	f.preload = &preload{wanted: c.wanted(), catalog: f.catalog, lanes: f.lanes, log: log}
@@ -94,6 +95,18 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	}
 	f.server, err = newServer(tlsConfig(f.pair, f.access.hints), f.newHandler(), log)
 	return f, err
+}
+
+// accountFor names the resources whose versions are accounted for: those that are never cached are not watched either.
+// nil when none are.
+func (f *Facade) accountFor() func() []upstream.Resource {
+	if !f.config.AccountWatches {
+		return nil
+	}
+	uncached := f.config.uncached()
+	return func() []upstream.Resource {
+		return slices.DeleteFunc(f.catalog.BuiltIns(), func(r upstream.Resource) bool { return uncached[r.GVR.GroupResource()] })
+	}
 }
 
 // newHandler is what serves: the only place that knows what handlers want.

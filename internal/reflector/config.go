@@ -32,6 +32,9 @@ type Config struct {
 	// BridgeGaps has watches go on when the upstream has lost what followed a lane's version: they are told what its next
 	// list has in another way. Otherwise they end, as they do at a kube-apiserver.
 	BridgeGaps bool
+	// AccountFor names the built-in resources whose metadata is watched while consistent reads need it: those of them that
+	// have no lane. nil watches none. Safe for concurrent use.
+	AccountFor func() []upstream.Resource
 	// SelfAudit is in what time each lane is compared with the upstream once, page by page; 0 compares none.
 	SelfAudit time.Duration
 	// SelfAuditShare is how many times as long as a page has taken none is asked for after it; 0 is 20.

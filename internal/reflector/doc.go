@@ -29,15 +29,17 @@
 //     object stands beside it only if it names it;
 //   - a lane that does not fit in the memory that there is gives up while it is being filled, and is not filled again
 //     before there is as much as it needs (room.go, docs/adr/0019-memory-has-a-budget.md);
+//   - while consistent reads need it, the versions of built-in resources without a lane are heard of by watches of
+//     their metadata, of which nothing else is kept (accounts.go, docs/adr/0033-versions-are-accounted-for.md);
 //   - each lane is compared with the upstream now and then, page by page at exact versions; what differs is told, and
 //     the lane listed again (selfaudit.go, docs/adr/0023-lanes-are-audited.md);
 //   - how far a list is that takes long is told: in the log, and to whoever asks (Progress).
 //
-// Goroutines: Lanes.Run stops idle lanes and has one for the self-audit; whoever calls it owns it. Each Reflector owns
-// the goroutine of its writer, those of its prover's questions and fences, and waits for them when it is stopped. A
-// writer owns the goroutine that cuts its stream into steps and, while it lists, those that fetch pages and tell how
-// far it is. Questions that lanes share belong to Lanes. Nothing is started by a constructor, and a reader who leaves
-// takes no question of others along.
+// Goroutines: Lanes.Run stops idle lanes and has one for the self-audit, and one for account watches, which owns one
+// for each of them; whoever calls it owns it. Each Reflector owns the goroutine of its writer, those of its prover's
+// questions and fences, and waits for them when it is stopped. A writer owns the goroutine that cuts its stream into
+// steps and, while it lists, those that fetch pages and tell how far it is. Questions that lanes share belong to Lanes.
+// Nothing is started by a constructor, and a reader who leaves takes no question of others along.
 //
 // The package answers no client, and never asks whether somebody may read: who gets a Reflector was authorized before.
 package reflector

@@ -100,6 +100,9 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	if a := newAuditor(l); a != nil {
 		l.background.Go(func() { a.run(ctx) })
 	}
+	if l.config.AccountFor != nil {
+		l.background.Go(func() { newAccounts(l).run(ctx) })
+	}
 	janitor, outage, packing := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery)
 	defer packing.Stop()
 	defer janitor.Stop()

@@ -117,6 +117,23 @@ func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	return c.content.Load().own[gv]
 }
 
+// BuiltIns are the resources, in the order of their names, that the upstream itself defines and that can be cached, as
+// far as discovery was read.
+func (c *Catalog) BuiltIns() []Resource {
+	content := c.content.Load()
+	if content == nil {
+		return nil
+	}
+	var all []Resource
+	for gvr, r := range content.resources {
+		if r.Cacheable && !r.Custom && content.builtIn[gvr.Group] {
+			all = append(all, r.Resource)
+		}
+	}
+	slices.SortFunc(all, func(a, b Resource) int { return strings.Compare(a.Path(""), b.Path("")) })
+	return all
+}
+
 // HasSubresource tells whether a resource that was looked up has a subresource, as "status".
 func (c *Catalog) HasSubresource(gvr schema.GroupVersionResource, subresource string) bool {
 	content := c.content.Load()

@@ -1,0 +1,224 @@
+package reflector
+
+import (
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/upstream"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// aPage is small, and takes the upstream more than ten probes.
+var aPage = fresh.Answer{Objects: 500, Bytes: 2 << 20, Page: 500}
+
+const (
+	leasesPath = testkit.Ask("/apis/coordination.k8s.io/v1/leases")
+	leaseProbe = testkit.Ask("/apis/coordination.k8s.io/v1/namespaces/default/leases")
+	rolesPath  = testkit.Ask("/apis/rbac.authorization.k8s.io/v1/clusterroles")
+)
+
+// accountRig is a rig beside whose lane there are leases, which may be watched, and cluster roles, which may not.
+type accountRig struct {
+	*rig
+	frames chan []byte // of the watch of leases; nil ends it
+}
+
+// accountFrame is an event of a lease with an object's metadata, as protobuf.
+func accountFrame(t *testing.T, event string, object interface{ Marshal() ([]byte, error) }) []byte {
+	t.Helper()
+	raw, err := object.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	enveloped, err := (&runtime.Unknown{Raw: raw}).Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: append([]byte(protobufMagic), enveloped...)}}
+	frame, err := read.Marshal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...) //nolint:gosec // a few bytes
+}
+
+func leaseFrame(t *testing.T, event string, rv uint64) []byte {
+	t.Helper()
+	return accountFrame(t, event, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: cache.RV(rv).String()}})
+}
+
+func newAccountRig(t *testing.T) *accountRig {
+	t.Helper()
+	of := func(group, version, resource string, namespaced bool) upstream.Resource {
+		return upstream.Resource{GVR: schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, Namespaced: namespaced, Cacheable: true}
+	}
+	a := &accountRig{frames: make(chan []byte, 10)}
+	a.rig = newRig(t, configMaps, Config{AccountFor: func() []upstream.Resource {
+		return []upstream.Resource{
+			of("", "v1", "configmaps", true), of("coordination.k8s.io", "v1", "leases", true), of("rbac.authorization.k8s.io", "v1", "clusterroles", false),
+		}
+	}})
+	a.noRollCalls()
+	a.Script("/version", text(`{"major":"1","minor":"33"}`))
+	a.Script("/livez", text("[+]etcd ok\n"))
+	probe := a.RV
+	a.Script(leaseProbe, func(w http.ResponseWriter, _ *http.Request) {
+		text(`{"kind":"LeaseList","apiVersion":"coordination.k8s.io/v1","metadata":{"resourceVersion":"`+cache.RV(probe()).String()+`"},"items":[]}`)(w, nil)
+	})
+	a.Script(leasesPath, a.watchLeases)
+	a.Script(rolesPath, testkit.Refuse(http.StatusForbidden, "Forbidden"))
+	return a
+}
+
+func (a *accountRig) watchLeases(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusOK)
+	for flush := w.(http.Flusher).Flush; ; {
+		flush()
+		select {
+		case frame := <-a.frames:
+			if frame == nil {
+				return
+			}
+			_, _ = w.Write(frame)
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// change moves the upstream on by a change of a lease.
+func (a *accountRig) change(t *testing.T) cache.RV {
+	t.Helper()
+	rv := a.Elsewhere()
+	a.frames <- leaseFrame(t, wire.TypeModified, rv)
+	return cache.RV(rv)
+}
+
+// read reads what takes the upstream more than ten probes; 0 when nothing could be proven.
+func (a *accountRig) read(t *testing.T, lane *Reflector) cache.RV {
+	t.Helper()
+	state, _, err := lane.Recent(t.Context(), time.Now(), aPage)
+	if errors.Is(err, fresh.ErrUnproven) {
+		return 0
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state.RV()
+}
+
+// settle reads, while leases change, until it is known that they are in the etcd of the lane.
+func (a *accountRig) settle(t *testing.T, lane *Reflector) {
+	t.Helper()
+	for range 10 {
+		if a.Asked(leasesPath) == 0 {
+			a.Elsewhere() // nobody is there to hear of it
+		} else {
+			a.change(t)
+		}
+		a.read(t, lane)
+		elapse(3 * time.Second)
+	}
+	if a.Asked(leasesPath) != 1 {
+		t.Fatalf("%d account watches of leases", a.Asked(leasesPath))
+	}
+}
+
+func inAccountBubble(t *testing.T, test func(*testing.T, *accountRig, *Reflector)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccountRig(t)
+		a.Put("ns/a", "1")
+		test(t, a, a.synced(t))
+	})
+}
+
+// While others write, a lane is proven by a probe alone: what they write is heard of. Nothing is watched before that is
+// needed, nor for long after; what has a lane is not, and what may not be is left alone.
+func TestAccountWatches(t *testing.T) {
+	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
+		elapse(time.Minute)
+		if n := a.Asked(leasesPath) + a.Asked(rolesPath) + a.Asked(leaseProbe); n != 0 {
+			t.Errorf("%d questions before anybody needs them", n)
+		}
+		a.settle(t, lane)
+		fences := a.Asked(testkit.AskFence)
+		for range 50 {
+			if rv := a.change(t); a.read(t, lane) != rv {
+				t.Fatal("not proven")
+			}
+			elapse(20 * time.Millisecond)
+		}
+		if n := a.Asked(testkit.AskFence) - fences; n != 0 {
+			t.Errorf("%d fences", n)
+		}
+		if watch := a.Requests(leasesPath)[0]; !strings.HasPrefix(watch.Header.Get("Accept"), mediaPartial) || watch.URL.Query().Get("resourceVersion") == "" {
+			t.Errorf("asked by %v as %v", watch.URL, watch.Header)
+		}
+		if n := a.Asked(testkit.AskWatch); n > 2 {
+			t.Errorf("%d watches of what has a lane", n)
+		}
+		elapse(accountsFor - time.Minute)
+		if n := a.Asked(rolesPath) + a.Asked("/apis/rbac.authorization.k8s.io/v1/clusterroles"); n > 4 {
+			t.Errorf("asked %d times for what may not be watched", n)
+		}
+		watches := a.Asked(leasesPath)
+		elapse(2 * accountsFor)
+		a.Elsewhere()
+		if n := a.Asked(leasesPath) - watches; n > 1 {
+			t.Errorf("%d account watches after nobody needed them", n)
+		}
+	})
+}
+
+// What was heard before a watch broke off does not count after that: it may be another history that goes on.
+func TestAccountWatchBreaksOff(t *testing.T) {
+	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
+		a.settle(t, lane)
+		rv := a.change(t)
+		synctest.Wait()
+		a.frames <- nil // long before its time
+		elapse(time.Millisecond)
+		if at := a.read(t, lane); at != 0 {
+			t.Errorf("proven at %d by what was heard before the watch broke off at %d", at, rv)
+		}
+		elapse(5 * time.Second)
+		if n := a.Asked(leasesPath); n != 2 {
+			t.Errorf("%d watches, want another", n)
+		}
+	})
+}
+
+// A watch that cannot be read is as one that broke off.
+func TestAccountFramesThatAreNone(t *testing.T) {
+	lease := &metav1.PartialObjectMetadata{}
+	for name, frame := range map[string][]byte{
+		"no event":              {0, 0, 0, 2, 0xff, 0xff},
+		"no resourceVersion":    accountFrame(t, wire.TypeModified, lease),
+		"a Status":              accountFrame(t, wire.TypeError, &metav1.Status{Code: http.StatusGone, Message: "too old"}),
+		"from before the watch": leaseFrame(t, wire.TypeModified, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
+				a.settle(t, lane)
+				a.frames <- frame
+				elapse(5 * time.Second)
+				if n := a.Asked(leasesPath); n != 2 {
+					t.Errorf("%d watches, want another", n)
+				}
+			})
+		})
+	}
+}
