@@ -16,6 +16,7 @@ type load struct {
 	herd     bool // all start at the same moment and ask once; else each asks again and again for a block
 	rounds   int  // at most; 0: as many as the options say
 	once     bool // kube-apiserver has one block only, because it takes so long
+	beside   bool // others write meanwhile
 }
 
 // shape is how a question is asked to its end.
@@ -72,7 +73,13 @@ func (s *stage) compare(ctx context.Context, set string, l load, r *report.Resul
 		}
 		defer dismiss(t.callers)
 	}
-	if err := s.rounds(ctx, targets, l); err != nil {
+	measure := func(ctx context.Context) error { return s.rounds(ctx, targets, l) }
+	if l.beside {
+		err = s.beside(ctx, measure)
+	} else {
+		err = measure(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	r.Direct, r.Facade = figures(targets[0].blocks), figures(targets[1].blocks)

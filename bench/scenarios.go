@@ -91,8 +91,8 @@ func wholeLists() []scenario {
 }
 
 // parts are lists of some pods by one client, and a single pod. kube-apiserver does not care for a limit at
-// resourceVersion 0, so that pages are of an exact one, as all but the first of a walk are. The first is consistent:
-// where hardly anything changes, it is the upstream's to give.
+// resourceVersion 0, so that pages are of an exact one, as all but the first of a walk are. The first is consistent,
+// and is read in a cluster where nobody writes, and in one where others do.
 func parts(pods dataset.Spec, node, pod string) []scenario {
 	list := func(name, title string, must, aim float64, q question) scenario {
 		q.protocol = http2
@@ -102,8 +102,13 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 	label := "/api/v1/pods?resourceVersion=0&labelSelector=" + dataset.RareLabel + "%3D" + dataset.RareValue
 	const page = "/api/v1/pods?limit=500"
 	const exact = page + "&resourceVersion=" + currentVersion
-	walk := list("walk-gzip", "All in pages of 500, gzip", 12, 30, question{path: page, encoding: "gzip"})
+	walk := list("walk-gzip", "All in pages of 500, gzip", 15, 30, question{path: page, encoding: "gzip"})
 	walk.load.shape, walk.load.rounds, walk.about = walked, 1, 40*time.Second
+	const writing = ", while others write"
+	busy := list("page-first-busy-gzip", "The first page of 500, consistent, JSON gzip"+writing, 20, 60, question{path: page, encoding: "gzip"})
+	busyTable := list("page-first-busy-table-gzip", "The first page of 500, consistent, Table gzip"+writing, 20, 60,
+		question{path: page, accept: tableType, encoding: "gzip"})
+	busy.load.beside, busyTable.load.beside = true, true
 	return []scenario{
 		list("namespace-gzip", "LIST a namespace (400 pods), JSON gzip", 20, 40, question{path: namespace, encoding: "gzip"}),
 		list("node-json", "LIST a node (40 pods), JSON", 3, 6, question{path: node, encoding: "identity"}),
@@ -113,8 +118,9 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 		list("label-gzip", "LIST a label (0.5 % of the pods), JSON gzip", 15, 30, question{path: label, encoding: "gzip"}),
 		list("page-gzip", "A page of 500, JSON gzip", 20, 40, question{path: exact, encoding: "gzip"}),
 		list("page-table-gzip", "A page of 500, Table gzip", 0, 0, question{path: exact, accept: tableType, encoding: "gzip"}),
-		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 0, 0, question{path: page, encoding: "gzip"}),
-		walk,
+		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 20, 80, question{path: page, encoding: "gzip"}),
+		list("page-first-table-gzip", "The first page of 500, consistent, Table gzip", 20, 60, question{path: page, accept: tableType, encoding: "gzip"}),
+		walk, busy, busyTable,
 		list("get", "GET a pod", 0, 0, question{path: pod, encoding: "identity"}),
 	}
 }
