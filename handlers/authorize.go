@@ -69,7 +69,7 @@ func (q *Request) decided(grant auth.Grant, denied *auth.DeniedError, err error)
 }
 
 // open returns the lane that an authorized request may read; nil for what no lane answers. A *forwardError says that
-// the upstream has to answer.
+// the upstream has to answer, unless the lane that it comes with is ready by then.
 func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
 	switch {
 	case q.reason != "":
@@ -86,6 +86,9 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, err
 	}
 	q.Event.Encoding = lane.Encoding.Name()
+	if lane.Settling() && q.wantsMostRecent() {
+		return lane, forwardFor(observe.NotReady)
+	}
 	if err := g.await(ctx, q, lane); err != nil {
 		return nil, err
 	}

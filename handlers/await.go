@@ -65,6 +65,11 @@ func (q *Request) isCheap() bool {
 	return q.malformed != nil || q.verb() == verbGet || q.passesUnready() && q.isPage()
 }
 
+// wantsMostRecent tells a read of the newest state, however malformed.
+func (q *Request) wantsMostRecent() bool {
+	return q.verb() != verbWatch && q.query.Get("resourceVersion") == "" && q.query.Get("continue") == ""
+}
+
 // awaitShortly waits for as much of the lane as a cheap request needs.
 func (q *Request) awaitShortly(ctx context.Context, lane *reflector.Reflector) {
 	if q.malformed != nil {

@@ -15,10 +15,10 @@ type need struct {
 	without    string
 }
 
-// needs are the rights to ask who callers are and what they may do.
+// needs are the rights to ask who callers are and what they may do, and how resources are defined.
 func (c Config) needs() []need {
 	if c.Authentication.AnonymousActsAsKubeconfig {
-		return nil
+		return definitionNeeds()
 	}
 	var all []need
 	add := func(kubeconfig string, right upstream.Right, without string, verbs ...string) {
@@ -43,7 +43,19 @@ func (c Config) needs() []need {
 		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"}
 		add(tokens, published, "no client certificate is known", "get")
 	}
-	return all
+	return append(all, definitionNeeds()...)
+}
+
+// definitionNeeds are the rights to learn what custom resources look like.
+func definitionNeeds() []need {
+	definitions := func(verb string) upstream.Right {
+		return upstream.Right{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	}
+	const late = "a custom resource that is defined in another way is noticed late"
+	return []need{
+		{right: definitions("get"), without: "reads of the most recent state of custom resources are passed on"},
+		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
+	}
 }
 
 func (i *inspection) rights(ctx context.Context) bool {

@@ -30,11 +30,13 @@ func (p Proof) String() string {
 //     probe, is the upstream's.
 //   - A roll call is shared by the readers of one lane. Whether it is worth it is seen when it leaves, by how many they
 //     are by then (callRoll).
+//   - Of a custom resource each takes one more small question, for its definition (defined.confirm).
 //   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
 //     means.
 func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
-	shared := answer.price() > 2*requestPrice || p.company.Load() > 1
-	calling := p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice)
+	definition := p.defined.price()
+	shared := answer.price() > 2*requestPrice+definition || p.company.Load() > 1
+	calling := p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice+definition)
 	switch {
 	case tried < byProbe && shared && (p.speaks(s) || isDear(s, answer, calling)):
 		return byProbe

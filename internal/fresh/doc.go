@@ -15,6 +15,9 @@
 //     which proves that nothing is missing before it (fence.go). Where the upstream is a facade, that has its own lane
 //     fenced first (Prover.Advance).
 //
+// A proof of a custom resource ends with a question for its definition: versions say nothing of the form that objects
+// are written in (definition.go, docs/adr/0032-definitions-are-confirmed.md).
+//
 // It promises:
 //   - a proof is sent after everybody began to wait who takes it for one (groupcommit.go);
 //   - a read that takes the upstream as much as ten probes is probed, and when that proves nothing, its lane is brought

@@ -1,6 +1,7 @@
 package fresh
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -34,13 +35,15 @@ func NewProvers(upstream Upstream, uncached Source, metrics Metrics, start func(
 	return p
 }
 
-// Options are what a Prover is made with. Every field is needed.
+// Options are what a Prover is made with.
 type Options struct {
 	Lane   *cache.Lane
 	Source Source
 	Filler Filler
 	// Resource is the plural name under which the upstream stores what is in the lane.
 	Resource string
+	// Definition is that of a custom resource; nil for any other.
+	Definition Definition
 	// ReadFromEtcd: the upstream keeps no watch cache of the resource, so there are no bookmarks of it (semantics 4.1).
 	ReadFromEtcd bool
 }
@@ -57,6 +60,7 @@ type Prover struct {
 	turns      *turns
 	company    *atomic.Int64 // Provers.readers
 	membership *membership
+	defined    defined
 	rolls      rolls
 	fences     fences
 	rate       rate
@@ -76,6 +80,7 @@ func (p *Provers) Prover(o Options) *Prover {
 	}
 	prover.rate.since = time.Now()
 	prover.membership = &membership{source: o.Source, stores: p.stores, own: newOwnStore(p.metrics, o.Filler.Start)}
+	prover.defined = newDefined(o, p.metrics)
 	prover.rolls.questions = newGroupCommit(p.turns, o.Filler.Start, prover.callRoll)
 	return prover
 }
@@ -116,7 +121,13 @@ func (p *Prover) distrust(tell func()) {
 func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
 	p.company.Add(1)
 	defer p.company.Add(-1)
+	if p.defined.unreadable() {
+		return 0, ErrUnproven
+	}
 	reading, err := p.current(ctx)
+	if err == nil {
+		err = p.defined.confirm(ctx)
+	}
 	return reading.rv, err
 }
 
@@ -126,11 +137,17 @@ func (p *Prover) Now(ctx context.Context) (cache.RV, error) {
 func (p *Prover) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Proof, error) {
 	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
 		state, err := p.lane.State() // the request that made the lane start, and those that waited with it
-		return state, byFill, err
+		if err == nil && !p.defined.unreadable() && p.defined.confirm(ctx) == nil {
+			return state, byFill, nil
+		}
+		return nil, byFill, cmp.Or(err, ErrUnproven)
 	}
 	p.membership.seek(p.filler.Start)
 	p.company.Add(1)
 	state, proof, err := p.prove(ctx, answer)
+	if err == nil {
+		err = p.defined.confirm(ctx)
+	}
 	if err == nil || !answer.Small() {
 		p.company.Add(-1)
 		return state, proof, err
@@ -146,7 +163,7 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 	if err != nil {
 		return nil, byUpstream, err
 	}
-	if p.distrusted.Load() {
+	if p.distrusted.Load() || p.defined.unreadable() {
 		return nil, byUpstream, ErrUnproven
 	}
 	p.wants(answer)

@@ -51,7 +51,7 @@ func (p *Prover) callRoll(ctx context.Context, party party) (*RollCall, error) {
 	if err != nil {
 		return nil, err
 	}
-	if party.price <= rollCallPrice(state.Len())+worthPrice {
+	if party.price <= rollCallPrice(state.Len())+worthPrice+p.defined.price() {
 		return nil, errCheaper
 	}
 	began := time.Now()

@@ -28,8 +28,8 @@ type Source interface {
 
 // Filler is what writes a lane.
 type Filler interface {
-	// Fence brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns when
-	// that is written or the context ends; whether it succeeded, the lane shows.
+	// Fence brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns
+	// when that is written or the context ends; whether it succeeded, the lane shows.
 	Fence(ctx context.Context)
 	// SetBack says that the upstream is behind what the lane shows: it was restored, and the lane has to be listed
 	// again.
@@ -37,12 +37,23 @@ type Filler interface {
 	// Contradicted says that the upstream has other objects than the lane at the very same version: one of them is
 	// corrupt, or the upstream was restored from a backup. The lane has to be listed again.
 	Contradicted()
-	// Start runs work in the background until the lane stops, which ends the work's context; false when it is stopping
-	// already.
+	// Start runs work in the background until the lane stops, which ends the work's context; false when it is
+	// stopping already.
 	Start(work func(ctx context.Context)) bool
+}
+
+// Definition is what gives a custom resource's objects their form. A version says nothing of it: the upstream writes
+// the same objects at the same versions in another form when it changes.
+type Definition interface {
+	// Readable reports whether the definition may be read at all.
+	Readable() bool
+	// Confirm asks the upstream whether the resource is defined as it was when the lane was filled; nil means that
+	// it is, at some moment after the call began.
+	Confirm(ctx context.Context) error
 }
 
 // Metrics is what proofs report; implementations must be safe for concurrent use.
 type Metrics interface {
-	Questioned(kind string) // the upstream was asked a question that proves lanes fresh: "probe", "rollcall" or "fence"
+	// Questioned counts a question that proves lanes fresh: "probe", "rollcall", "fence" or "definition".
+	Questioned(kind string)
 }

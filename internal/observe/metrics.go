@@ -52,7 +52,7 @@ func NewMetrics(sources Sources) *Metrics {
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
-	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall or fence.", "kind")
+	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall, fence or definition.", "kind")
 	m.gaps = counter("upstream_gaps_total",
 		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
 		"group", "resource", "outcome")
@@ -73,7 +73,7 @@ func NewMetrics(sources Sources) *Metrics {
 
 // begin begins counters whose labels are known at 0: what comes into being with a first event has not grown by it.
 func (m *Metrics) begin() {
-	for _, kind := range []string{"probe", "rollcall", "fence"} {
+	for _, kind := range []string{"probe", "rollcall", "fence", "definition"} {
 		m.questions.WithLabelValues(kind)
 	}
 	for _, result := range []string{"same", "different", "doubtful", "unsure", "failed"} {

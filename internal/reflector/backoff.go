@@ -66,3 +66,15 @@ func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 		}
 	}
 }
+
+// sleep waits for a while, or fails when the context ends.
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -22,7 +22,8 @@
 //   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane
 //     ends when the refusal has lasted half a minute, or at once when the upstream's authorizer confirms it;
 //   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its
-//     State's;
+//     State's, and nothing is proven of objects in a form that they have no more: one watch follows all definitions,
+//     and each proof asks for that of its lane (redefinition.go, docs/adr/0032-definitions-are-confirmed.md);
 //   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
 //     distances, while the lane keeps its last State;
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded; what is printed of an

@@ -14,6 +14,9 @@ type facts struct {
 	warnings  atomic.Pointer[[]string]
 	marked    atomic.Bool // the upstream was seen to send a bookmark
 	undefined atomic.Bool // the definition may not be read
+	settling  atomic.Bool // the definition has changed a moment ago
+
+	definition atomic.Pointer[definition] // of a custom resource; nil until it was read
 }
 
 // Kind is how the lane's objects are selected; nil until the upstream was asked.

@@ -50,17 +50,18 @@ type Lanes struct {
 	reflectors map[laneKey]*Reflector
 	life       context.Context // nil until Run and after it
 
-	provers    *fresh.Provers
-	versions   *identity
-	clusters   *identity
-	met        atomic.Int64 // how often the upstream had another past than lanes were told
-	fills      *fills
-	rooms      *rooms
-	memory     Memory
-	peers      *peers
-	packing    atomic.Bool    // objects are being packed
-	seeking    sync.Mutex     // held while it is asked whether the upstream answers again
-	background sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
+	provers     *fresh.Provers
+	versions    *identity
+	clusters    *identity
+	definitions *definitions
+	met         atomic.Int64 // how often the upstream had another past than lanes were told
+	fills       *fills
+	rooms       *rooms
+	memory      Memory
+	peers       *peers
+	packing     atomic.Bool    // objects are being packed
+	seeking     sync.Mutex     // held while it is asked whether the upstream answers again
+	background  sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
 }
 
 // NewLanes makes an empty set of lanes; Run must be called before Get.
@@ -73,6 +74,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	if l.memory == nil {
 		l.memory = endless{}
 	}
+	l.definitions = newDefinitions(client, l.redefined, log)
 	l.provers = fresh.NewProvers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
 }
@@ -103,6 +105,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 	if l.config.AccountFor != nil {
 		l.background.Go(func() { newAccounts(l).run(ctx) })
 	}
+	l.background.Go(func() { l.definitions.run(ctx) })
 	janitor, outage, packing := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery)
 	defer packing.Stop()
 	defer janitor.Stop()
@@ -127,8 +130,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 const (
 	janitorEvery = 10 * time.Second
 	packEvery    = time.Second
-	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one question
-	// that found no answer while nobody asks another.
+	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one
+	// question that found no answer while nobody asks another.
 	outageEvery = 2 * time.Second
 	outageWait  = 5 * time.Second // for the answer to a question that takes a millisecond
 )
@@ -202,14 +205,20 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.init(l.life)
 	r.began = time.Now()
 	r.hearsNothing(r.began)
-	r.prover = l.provers.Prover(fresh.Options{
+	options := fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
 		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
-	})
+	}
+	if resource.Custom {
+		options.Definition = r
+		r.settling.Store(l.definitions.unsettled(resource.GVR.GroupResource().String()) > 0)
+	}
+	r.prover = l.provers.Prover(options)
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
 	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.bridges = l.versions, l.clusters, &l.met, l.config.BridgeGaps
+	r.writer.definitions = l.definitions
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.snapshotDir = l.config.SnapshotDir
@@ -218,6 +227,16 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.fill.before = l.fills.of(r.key())
 	r.Start(r.writer.run)
 	return r
+}
+
+// redefined has the lanes of a custom resource compare their definition with the upstream's, unless they have the
+// version that was heard of.
+func (l *Lanes) redefined(name, version string) {
+	for _, r := range l.All() {
+		if was := r.definition.Load(); was != nil && r.Resource.GVR.GroupResource().String() == name && was.version != version {
+			r.Start(func(ctx context.Context) { _ = r.Confirm(ctx) }) // with an error proofs and the next watch ask
+		}
+	}
 }
 
 // All lists the running lanes in the order of their names.

@@ -41,12 +41,16 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 
 // sameAs tells whether what the lane was made for still holds.
 func (d discovered) sameAs(before discovered) bool {
-	return d.style == before.style && d.definition.uid == before.definition.uid && d.definition.generation == before.definition.generation
+	return d.style == before.style && d.definition.formsAs(before.definition)
 }
 
 // learn prepares an epoch. What the first one learned of the kind holds as long as the lane.
 func (w *writer) learn(ctx context.Context) error {
-	d, err := w.discover(ctx)
+	discover := w.settle
+	if w.reflector.Kind() != nil {
+		discover = w.discover // what was settled when the lane was made, or it ends
+	}
+	d, err := discover(ctx)
 	if err != nil {
 		return err
 	}
@@ -58,6 +62,9 @@ func (w *writer) learn(ctx context.Context) error {
 	}
 	w.discovered = d
 	w.reflector.warnings.Store(&d.warnings)
+	if d.style.Custom {
+		w.reflector.definition.Store(&d.definition)
+	}
 	w.reflector.undefined.Store(d.style.Custom && d.definition.uid == "")
 	if w.reflector.Kind() == nil {
 		w.reflector.kind.Store(kindOf(w.reflector.Resource, d.definition))

@@ -24,6 +24,7 @@ type writer struct {
 	log         *zap.Logger
 	versions    *identity
 	clusters    *identity
+	definitions *definitions
 	met         *atomic.Int64 // by all lanes: how often the upstream had another past than was told
 	fills       *fills
 	rooms       *rooms

@@ -19,6 +19,12 @@ import (
 // MediaJSON is the encoding of the facade's own questions, whatever that of a lane.
 const MediaJSON = "application/json"
 
+// MediaMetadata and MediaMetadataList are the metadata alone of an object, and of a list, as JSON.
+const (
+	MediaMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+	MediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
+)
+
 // maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
 const maxErrorBody = 64 << 10
 

@@ -7,6 +7,8 @@
 // Fields knows by which fields the upstream selects, where not every release of it does. Endpoints are its addresses
 // where it has several, of which one is asked at a time.
 //
+// Client.Follow reads every object and change of a small resource, for who needs to be told of them.
+//
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, reviews, its own and those of internal/auth, and the reviews
 //     that clients send (question.go);

@@ -1,0 +1,130 @@
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// definitionSettles is how long after a change of a definition a lane is not listed: a kube-apiserver serves the old
+// form until it has received the change by a watch of its own, which takes milliseconds.
+const definitionSettles = 2 * time.Second
+
+// definitions follows all CustomResourceDefinitions by one watch, of their metadata alone. Safe for concurrent use.
+type definitions struct {
+	client  *upstream.Client
+	changed func(name, version string) // is called with what the watch brings; version is empty when it is gone
+	log     *zap.Logger
+
+	mu    sync.Mutex // guards known
+	known map[string]known
+}
+
+// known is what was last heard of a definition.
+type known struct {
+	uid        string
+	generation int64
+	since      time.Time // when that was new; zero for what was there when it was first heard of
+}
+
+func newDefinitions(client *upstream.Client, changed func(name, version string), log *zap.Logger) *definitions {
+	return &definitions{client: client, changed: changed, log: log, known: map[string]known{}}
+}
+
+// note takes down how a resource is defined. What is older than what is known says nothing.
+func (d *definitions) note(name, uid string, generation int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	was, ok := d.known[name]
+	switch {
+	case !ok:
+		d.known[name] = known{uid: uid, generation: generation}
+	case was.uid != uid || was.generation < generation:
+		d.known[name] = known{uid: uid, generation: generation, since: time.Now()}
+	}
+}
+
+// unsettled is for how long a resource is not to be listed yet.
+func (d *definitions) unsettled(name string) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	since := d.known[name].since
+	if since.IsZero() {
+		return 0
+	}
+	return definitionSettles - time.Since(since)
+}
+
+// run follows until the context ends.
+func (d *definitions) run(ctx context.Context) {
+	d.client.Follow(ctx, upstream.Followed{
+		Path: definitionsPath, List: upstream.MediaMetadataList, Watch: upstream.MediaMetadata,
+		Listed: d.listed, Changed: d.hears, Failed: d.failed(),
+	})
+}
+
+// listed takes down all definitions, and forgets those that are gone.
+func (d *definitions) listed(objects []json.RawMessage) {
+	there := map[string]bool{}
+	for _, object := range objects {
+		if m, ok := metaOf(object); ok {
+			there[m.Name] = true
+			d.note(m.Name, m.UID, m.Generation)
+			d.changed(m.Name, m.ResourceVersion)
+		}
+	}
+	for _, name := range d.without(there) {
+		d.changed(name, "")
+	}
+}
+
+// without forgets the definitions that are not there, and returns their names.
+func (d *definitions) without(there map[string]bool) (gone []string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for name := range d.known {
+		if !there[name] {
+			delete(d.known, name)
+			gone = append(gone, name)
+		}
+	}
+	return gone
+}
+
+// hears takes down one change.
+func (d *definitions) hears(event string, object json.RawMessage) {
+	m, ok := metaOf(object)
+	switch {
+	case !ok:
+	case event == "DELETED":
+		d.mu.Lock()
+		delete(d.known, m.Name)
+		d.mu.Unlock()
+		d.changed(m.Name, "")
+	default:
+		d.note(m.Name, m.UID, m.Generation)
+		d.changed(m.Name, m.ResourceVersion)
+	}
+}
+
+// failed logs when definitions cannot be followed any more.
+func (d *definitions) failed() func(error) {
+	fails := false
+	return func(err error) {
+		if err != nil && !fails {
+			d.log.Warn("CustomResourceDefinitions cannot be followed; changes of them are noticed late", zap.Error(err))
+		}
+		fails = err != nil
+	}
+}
+
+func metaOf(object json.RawMessage) (definitionMeta, bool) {
+	var o struct{ Metadata definitionMeta }
+	err := json.Unmarshal(object, &o)
+	return o.Metadata, err == nil && o.Metadata.Name != ""
+}

@@ -1,0 +1,75 @@
+package reflector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// Readable implements fresh.Definition.
+func (r *Reflector) Readable() bool { return !r.Undefined() }
+
+// Confirm implements fresh.Definition. It reads the definition's metadata, and the rest when something has changed:
+// what is accepted of the names is not a part of the spec. A lane whose resource is defined in another way ends.
+func (r *Reflector) Confirm(ctx context.Context) error {
+	was := r.definition.Load()
+	if was == nil {
+		return errUndefined
+	}
+	body, err := r.writer.client.Get(ctx, upstream.Target{Path: definitionOf(r.Resource)}, upstream.MediaMetadata, definitionLimit)
+	var now struct{ Metadata definitionMeta }
+	if err == nil {
+		err = json.Unmarshal(body, &now)
+	}
+	if err == nil && now.Metadata.ResourceVersion == was.version && was.version != "" {
+		return nil
+	}
+	is := definition{}
+	if err == nil {
+		is, err = define(ctx, r.writer.client, r.Resource)
+	}
+	switch {
+	case upstream.HasCode(err, http.StatusNotFound): // it is gone
+	case err != nil:
+		return fmt.Errorf("ask whether the resource is defined as before: %w", err)
+	case is.formsAs(*was):
+		r.definition.CompareAndSwap(was, &is)
+		return nil
+	default:
+		r.writer.definitions.note(r.Resource.GVR.GroupResource().String(), is.uid, is.generation)
+	}
+	r.writer.contradict(errRedefined)
+	return errRedefined
+}
+
+// errUndefined says that the lane has no definition to compare with.
+var errUndefined = errors.New("the definition of the resource is not known")
+
+// Settling reports whether the lane waits until the upstream is sure to serve the resource as it is defined now.
+// Reads of the most recent state need not wait with it.
+func (r *Reflector) Settling() bool { return r.settling.Load() }
+
+// settle discovers what a lane is made for when that has not changed for a while.
+func (w *writer) settle(ctx context.Context) (discovered, error) {
+	defer w.reflector.settling.Store(false)
+	for {
+		d, err := w.discover(ctx)
+		if err != nil || d.definition.uid == "" {
+			return d, err
+		}
+		name := w.reflector.Resource.GVR.GroupResource().String()
+		w.definitions.note(name, d.definition.uid, d.definition.generation)
+		left := w.definitions.unsettled(name)
+		if left <= 0 {
+			return d, nil
+		}
+		w.reflector.settling.Store(true)
+		if err := sleep(ctx, left); err != nil {
+			return discovered{}, err
+		}
+	}
+}
