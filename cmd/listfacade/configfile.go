@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -34,18 +35,51 @@ type resourceConfig struct {
 	MemoryBudget  *resource.Quantity `json:"memoryBudget"`
 }
 
-// readConfig reads a configuration file: a key for each flag, in camel case, of the flag's type, and what is different
-// for single resources. Flags that were given on the command line stay. It is strict: what it does not know, or what is
-// there twice, is an error.
+// readConfig reads a configuration file, or the files of a directory: a key for each flag, in camel case, of the flag's
+// type, and what is different for single resources. A file takes precedence over those before it, and a flag of the
+// command line over all files. It is strict: a key that is unknown, or is in one file twice, is an error.
 func readConfig(path string, groups []flagGroup, c *facade.Config) error {
-	text, err := os.ReadFile(path)
+	files, err := configFiles(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}
-	if err := takeConfig(text, groups, c); err != nil {
-		return fmt.Errorf("--config %s: %w", path, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("--config: %w", err)
+		}
+		if err := takeConfig(text, groups, c); err != nil {
+			return fmt.Errorf("--config %s: %w", file, err)
+		}
 	}
 	return nil
+}
+
+// configFiles returns the path itself where it is a file, and of a directory the files whose names end in .yaml, in the
+// order of their names. A name that begins with a dot is not a setting: a volume of a ConfigMap contains its versions
+// under such names.
+func configFiles(path string) ([]string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
+	}
+	entries, err := os.ReadDir(path) // sorted
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		if name := entry.Name(); filepath.Ext(name) == ".yaml" && !strings.HasPrefix(name, ".") {
+			files = append(files, filepath.Join(path, name))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("directory %s contains no file that ends in .yaml", path)
+	}
+	return files, nil
 }
 
 func takeConfig(text []byte, groups []flagGroup, c *facade.Config) error {
@@ -151,7 +185,7 @@ func scalar(kind string, raw json.RawMessage) (string, error) {
 	return text, nil
 }
 
-// takeResources reads what is different for single resources.
+// takeResources reads what is different for single resources. An entry replaces the one of an earlier file.
 func takeResources(raw json.RawMessage, c *facade.Config) error {
 	if raw == nil {
 		return nil
@@ -162,10 +196,10 @@ func takeResources(raw json.RawMessage, c *facade.Config) error {
 	if err := decoder.Decode(&all); err != nil {
 		return fmt.Errorf("resources: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
-	c.Resources = map[schema.GroupResource]facade.Resource{}
+	resources := map[schema.GroupResource]facade.Resource{}
 	for i, r := range all {
 		name := schema.ParseGroupResource(r.Resource)
-		if _, twice := c.Resources[name]; twice || r.Resource == "" {
+		if _, twice := resources[name]; twice || r.Resource == "" {
 			return fmt.Errorf("resources[%d]: each must have a resource of its own, as in deployments.apps", i)
 		}
 		own := facade.Resource{
@@ -178,7 +212,11 @@ func takeResources(raw json.RawMessage, c *facade.Config) error {
 		if r.MemoryBudget != nil {
 			own.MemoryBudget = r.MemoryBudget.Value()
 		}
-		c.Resources[name] = own
+		resources[name] = own
 	}
+	if c.Resources == nil {
+		c.Resources = resources
+	}
+	maps.Copy(c.Resources, resources)
 	return nil
 }

@@ -19,6 +19,16 @@ const head = "apiVersion: config.listfacade/v1alpha1\nkind: ListFacadeConfigurat
 // configured is what a command line and a configuration file make of the defaults.
 func configured(t *testing.T, text string, args ...string) (facade.Config, error) {
 	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return configuredBy(t, path, args...)
+}
+
+// configuredBy is configured for a file or a directory that is there.
+func configuredBy(t *testing.T, path string, args ...string) (facade.Config, error) {
+	t.Helper()
 	c := facade.Defaults()
 	groups := flagsOf(&c)
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
@@ -26,10 +36,6 @@ func configured(t *testing.T, text string, args ...string) (facade.Config, error
 		all.AddFlagSet(group.flags)
 	}
 	if err := all.Parse(args); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "config.yaml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	err := readConfig(path, groups, &c)
@@ -100,6 +106,61 @@ func TestEveryFlagIsAKey(t *testing.T) {
 				t.Errorf("%s changes nothing", camelCase(f.Name))
 			}
 		})
+	}
+}
+
+// TestConfigDirectory: later files replace single keys and single resources of earlier ones, and the command line takes
+// precedence over all of them. Only files that end in .yaml count, as in a volume of a ConfigMap.
+func TestConfigDirectory(t *testing.T) {
+	dir := t.TempDir()
+	version := filepath.Join(dir, "..2026_01_01.yaml")
+	if err := os.Mkdir(version, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"10-base.yaml": "securePort: 1\nlogFormat: json\npreload: [pods, nodes]\ngoawayChance: 0.01\n" +
+			"resources: [{resource: pods, cached: false}, {resource: nodes, cached: false}]\n",
+		"9.yaml":    "securePort: 2\npreload: [events]\nresources: [{resource: pods, preload: [json]}]\n",
+		"README":    "not: a setting",
+		"..no.yaml": "not: a setting",
+	} {
+		if strings.HasSuffix(name, ".yaml") {
+			text = head + text
+		}
+		if err := os.WriteFile(filepath.Join(version, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(version, name), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := facade.Defaults()
+	want.Port, want.LogFormat, want.Preload, want.GoawayChance = 2, "json", []string{"events"}, 0.02
+	want.Resources = map[schema.GroupResource]facade.Resource{
+		{Resource: "pods"}: {Preload: []string{"json"}}, {Resource: "nodes"}: {Cached: new(bool)},
+	}
+	got, err := configuredBy(t, dir, "--goaway-chance=0.02")
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got)\n%s", err, diff)
+	}
+}
+
+// TestConfigDirectoryRefuses: an error names the file.
+func TestConfigDirectoryRefuses(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := configuredBy(t, dir); err == nil || !strings.Contains(err.Error(), "contains no file that ends in .yaml") {
+		t.Errorf("an empty directory: %v", err)
+	}
+	for name, text := range map[string]string{"1.yaml": "securePort: a\n", "2.yaml": "securePort: 1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(head+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := configuredBy(t, dir); err == nil || !strings.Contains(err.Error(), "1.yaml: securePort: it must be a number") {
+		t.Errorf("a value that a later file replaces: %v", err)
+	}
+	if _, err := configuredBy(t, filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("a path that does not exist: %v", err)
 	}
 }
 

@@ -41,7 +41,9 @@ func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
 func configFlags(file *string) flagGroup {
 	flags := pflag.NewFlagSet("Configuration", pflag.ContinueOnError)
 	flags.StringVar(file, "config", "",
-		"`file` with a key for each of the other flags, and what is different for single resources; what flags say goes first")
+		"`file` or directory of settings: a key for each of the other flags, and settings of single resources. Of a directory, files "+
+			"that end in .yaml are read in the order of their names, and later ones take precedence. Command-line flags take precedence "+
+			"over files")
 	return flagGroup{title: "Configuration", flags: flags}
 }
 
@@ -78,7 +80,7 @@ func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 
 func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
-		"how long to serve on after SIGTERM, when /readyz says no already, so that a load balancer can tell")
+		"how long to serve on after SIGTERM, when /readyz says no already, so that a load balancer can tell; 0 does not wait")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
 		"over what time watches end after that, each with a last bookmark; 0 ends all of them at once")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
@@ -90,7 +92,7 @@ func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 		"answer new requests with 429 and Retry-After meanwhile, instead of closing the port")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
 		"`probability` of asking an HTTP/2 client to come back on another connection, by which clients spread over replicas; "+
-			"0 to 0.02, 0.001 is where to begin")
+			"0 to 0.02")
 }
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
