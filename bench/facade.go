@@ -59,6 +59,7 @@ func startFacade(ctx context.Context, dir string, cluster *testkit.Cluster, dire
 	say("starting %s", facadeName)
 	f := &facade{process: exec.CommandContext(ctx, filepath.Join(dir, facadeName), append([]string{
 		"--kubeconfig", cluster.Kubeconfigs["admin"], "--secure-port", port, "--cert-dir", dir, "--profiling", "--log-level", "warn",
+		"--shutdown-delay-duration", "0", "--goaway-chance", "0",
 	}, flags...)...)}
 	f.process.Stderr = os.Stderr
 	config := rest.CopyConfig(direct.config)

@@ -105,7 +105,8 @@ func startCommand(t *testing.T, args ...string) (address string, end func() []st
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	args = append(args, "--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://127.0.0.1:1"), "--secure-port", "0", "--cert-dir", t.TempDir())
+	args = append(args, "--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://127.0.0.1:1"), "--secure-port", "0", "--cert-dir", t.TempDir(),
+		"--shutdown-delay-duration", "0")
 	command := exec.CommandContext(ctx, os.Args[0], args...)
 	command.Env = append(os.Environ(), asCommand+"=1")
 	stderr, err := command.StderrPipe()

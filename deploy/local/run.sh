@@ -32,7 +32,7 @@ server=$(told server)
 users=$dir/cluster/kubeconfigs
 # The facade serves with a certificate of the cluster's own authority, so that users' kubeconfigs hold for both.
 serving=$dir/cluster/pki/serving
-bin/listfacade --kubeconfig "$users/listfacade.kubeconfig" --secure-port "$port" --preload pods,nodes,events \
+bin/listfacade --kubeconfig "$users/listfacade.kubeconfig" --secure-port "$port" --preload pods,nodes,events --shutdown-delay-duration 0 \
 	--tls-cert-file "$serving.crt" --tls-private-key-file "$serving.key" >"$dir/listfacade.log" 2>&1 &
 facade=$!
 pids+=("$facade")

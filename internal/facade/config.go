@@ -118,8 +118,11 @@ func Defaults() Config {
 	return Config{
 		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: handlers.DefaultLimits(),
 		BindAddress: net.IPv4(127, 0, 0, 1), Port: 6443, CertDir: "listfacade-certs",
-		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
-		Uncached: []string{"secrets"}, PreloadEncodings: []string{"json"},
+		RequestTimeout: time.Minute, MinWatch: 30 * time.Minute, WriteTimeout: 20 * time.Second,
+		// A rollout costs clients no failed read and no list (docs/adr/0031-drain-by-default.md).
+		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
+		GoawayChance: 0.001,
+		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,

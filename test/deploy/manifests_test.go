@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 
+	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
@@ -92,19 +94,28 @@ func TestManifestsAreAccepted(t *testing.T) {
 	}
 }
 
-// The flags of the Deployment are flags of the command.
-func TestDeploymentFlagsExist(t *testing.T) {
-	cluster := suite.Cluster(t)
-	help, err := exec.CommandContext(t.Context(), testkit.Program(t), "--help").Output()
-	if err != nil {
-		t.Fatal(err)
+// TestGracePeriodCoversTheEnd: a pod is not killed before its process has ended in order.
+func TestGracePeriodCoversTheEnd(t *testing.T) {
+	c := facade.Defaults()
+	ending := map[string]time.Duration{
+		"shutdownDelayDuration": c.ShutdownDelay, "shutdownWatchTerminationGracePeriod": c.WatchTermination,
+		"shutdownGracePeriod": c.ShutdownGrace, "shutdownSnapshotPeriod": c.SnapshotPeriod,
 	}
 	for _, name := range kustomizations {
-		for _, arg := range facadeContainer(t, build(t, cluster, name)).Args {
-			flag, _, _ := strings.Cut(arg, "=")
-			if !bytes.Contains(help, []byte(" "+flag+" ")) {
-				t.Errorf("%s: listfacade has no flag %s", name, flag)
+		m := build(t, suite.Cluster(t), name)
+		settings := of[corev1.ConfigMap](t, m, "ConfigMap")[0].Data
+		total := time.Duration(0)
+		for key, value := range ending {
+			total += value
+			for file, text := range settings {
+				if strings.Contains(text, key+":") {
+					t.Errorf("%s: %s sets %s, want the default", name, file, key)
+				}
 			}
+		}
+		grace := of[appsv1.Deployment](t, m, "Deployment")[0].Spec.Template.Spec.TerminationGracePeriodSeconds
+		if grace == nil || time.Duration(*grace)*time.Second < total {
+			t.Errorf("%s: got terminationGracePeriodSeconds %v, want at least %v", name, grace, total)
 		}
 	}
 }

@@ -66,6 +66,8 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 	c.Authentication.AnonymousActsAsKubeconfig = true // but where a suite is about who asks
 	c.PagedFrom = 1                                   // as if there were many objects
 	c.SelfAuditInterval = 0                           // but where a suite is about that
+	c.ShutdownDelay, c.WatchTermination = 0, 0        // but where a suite is about the end of a process
+	c.GoawayChance = 0                                // nothing happens by chance
 	c.PeerWait, c.WriteTimeout = Patience, Patience   // but where a suite is about slow clients
 	if c.Packing = (facade.Packing{}); settings.Packs() {
 		c.Packing = facade.Packing{From: 1}

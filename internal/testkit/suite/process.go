@@ -32,7 +32,7 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 	t.Helper()
 	dir := t.TempDir()
 	program := testkit.Program(t)
-	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig"}, flags...)
+	args := append([]string{"--kubeconfig", kubeconfig, "--secure-port", "0", "--cert-dir", dir, "--anonymous-acts-as-kubeconfig", "--shutdown-delay-duration", "0"}, flags...)
 	command := append([]string{program}, args...)
 	if line != nil {
 		command = line(program, args...)

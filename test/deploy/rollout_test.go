@@ -1,0 +1,97 @@
+package deploy
+
+import (
+	"crypto/tls"
+	"fmt"
+	"testing"
+
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/testkit/suite"
+)
+
+const (
+	rolloutWatches     = 200
+	rolloutConnections = 10 // of the watches
+	// lateConnections are how many connections are made before a Service knows that a pod has begun to end.
+	lateConnections = 30
+)
+
+// unverified takes any certificate: each pod of the base has one of its own. A transport changes its configuration.
+func unverified() *tls.Config {
+	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the test's own servers
+}
+
+// TestRolloutKeepsClients replaces the pods of each kustomization one after the other, as the Deployment does, behind a
+// Service that learns late of a pod's end. Under 200 watches no read fails, and no client lists again.
+func TestRolloutKeepsClients(t *testing.T) {
+	cluster := deployed(t)
+	config := readerToken(t, cluster)
+	for _, name := range kustomizations {
+		t.Run(name, func(t *testing.T) {
+			kubeconfig := testkit.WriteKubeconfig(t, cluster.ConfigWithToken(cluster.Token(t, namespace, account, testkit.TokenOptions{})))
+			spec := podOf(t, build(t, cluster, name), "--kubeconfig="+kubeconfig, "--bind-address=127.0.0.1", "--secure-port=0",
+				"--preload=configmaps")
+			rollout(t, suite.NewFixture(t, cluster), spec, config)
+		})
+	}
+}
+
+func rollout(t *testing.T, s *suite.Fixture, spec podSpec, config *rest.Config) {
+	t.Helper()
+	front := startService(t)
+	pods := []*pod{spec.start(t), spec.start(t)}
+	for _, p := range pods {
+		p.readiness(t, true)
+		front.add(p)
+	}
+	s.Put(t, suite.ConfigMaps, "first", "", "1")
+	clients := &rolloutClients{url: "https://" + front.address + suite.Collection(suite.ConfigMaps, s.Namespace)}
+	informers := clients.watch(t, s, throughService(front, config))
+	begun, _ := clients.sum()
+	stop := clients.read(t, config.BearerToken)
+	for round, old := range pods[:settings.Amount(1, len(pods))] {
+		next := spec.start(t)
+		next.readiness(t, true)
+		front.add(next)
+		// Every client has a version that the next pod has watched: an older one is older than all that it knows.
+		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("before", round))
+		converge(t, s, informers)
+		old.terminate(t)
+		clients.awaitConnections(t, lateConnections)
+		old.readiness(t, false)
+		front.remove(old)
+		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("meanwhile", round))
+		<-old.ended
+		if old.err != nil {
+			t.Errorf("a pod ended with %v", old.err)
+		}
+		s.Put(t, suite.ConfigMaps, "changed", "", fmt.Sprint("after", round))
+		converge(t, s, informers)
+	}
+	stop()
+	lists, failures := clients.sum()
+	if len(failures) > 0 {
+		t.Errorf("%d reads failed, the first: %v", len(failures), failures[0])
+	}
+	if begun != rolloutWatches || lists != begun {
+		t.Errorf("got %d lists at the beginning and %d in the rollout, want %d and 0", begun, lists-begun, rolloutWatches)
+	}
+}
+
+func converge(t *testing.T, s *suite.Fixture, informers []toolscache.SharedIndexInformer) {
+	t.Helper()
+	for _, informer := range informers {
+		s.Converges(t, suite.ConfigMaps, informer)
+	}
+}
+
+// throughService leads the client of a configuration to a Service.
+func throughService(front *service, config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Host, config.TLSClientConfig, config.QPS = "https://"+front.address, rest.TLSClientConfig{Insecure: true}, -1
+	return config
+}
