@@ -51,7 +51,7 @@ func TestMonitoringManifests(t *testing.T) {
 	container := facadeContainer(t, build(t, cluster, "overlays/certificate"))
 	for _, object := range m.objects {
 		if object.GetKind() == "PodMonitor" {
-			paths = scraped(t, object.Object, container.Ports[0].Name)
+			paths = scraped(t, object.Object, container.Ports[0].Name, documentedSecret(t, cluster))
 		}
 	}
 	role := of[rbacv1.ClusterRole](t, m, "ClusterRole")[0]
@@ -67,8 +67,38 @@ func TestMonitoringManifests(t *testing.T) {
 	}
 }
 
+// documentedSecret is the Secret that docs/deploying.md has an operator make. kube-apiserver accepts it.
+func documentedSecret(t *testing.T, cluster *testkit.Cluster) (secret corev1.Secret) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "deploying.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := secretCommand.FindString(strings.ReplaceAll(string(text), "\\\n", " "))
+	args, pair := strings.Fields(line), testkit.NewAuthority(t, "serving").Certify(t, testkit.Certificate{User: account})
+	if len(args) == 0 {
+		t.Fatal("docs/deploying.md has no command that makes the Secret")
+	}
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"tls.crt": pair.CertData, "tls.key": pair.KeyData, "ca.crt": pair.CertData} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, arg := range args {
+			args[i] = strings.ReplaceAll(arg, "="+name, "="+filepath.Join(dir, name))
+		}
+	}
+	made := kubectl(t, cluster, nil, append(args[1:], "--dry-run=server", "--output=yaml")...)
+	if err := yaml.UnmarshalStrict(made, &secret); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+var secretCommand = regexp.MustCompile(`kubectl .*create secret .*`)
+
 // scraped are the paths that a PodMonitor names, of the port, with the certificate of the overlay.
-func scraped(t *testing.T, object map[string]any, port string) (paths []string) {
+func scraped(t *testing.T, object map[string]any, port string, serving corev1.Secret) (paths []string) {
 	t.Helper()
 	var monitor struct {
 		Spec struct {
@@ -77,7 +107,10 @@ func scraped(t *testing.T, object map[string]any, port string) (paths []string) 
 			}
 			PodMetricsEndpoints []struct {
 				Port, Path, Scheme string
-				TLSConfig          struct{ ServerName string }
+				TLSConfig          struct {
+					ServerName string
+					CA         struct{ Secret corev1.SecretKeySelector }
+				}
 			}
 		}
 	}
@@ -94,6 +127,9 @@ func scraped(t *testing.T, object map[string]any, port string) (paths []string) 
 	for _, endpoint := range monitor.Spec.PodMetricsEndpoints {
 		if endpoint.Port != port || endpoint.Scheme != "https" || endpoint.TLSConfig.ServerName != account+"."+namespace+".svc" {
 			t.Errorf("%+v", endpoint)
+		}
+		if ca := endpoint.TLSConfig.CA.Secret; serving.Name != ca.Name || len(serving.Data[ca.Key]) == 0 {
+			t.Errorf("the documented Secret %s has no key %s of %s", serving.Name, ca.Key, ca.Name)
 		}
 		paths = append(paths, endpoint.Path)
 	}
