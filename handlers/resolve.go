@@ -173,6 +173,10 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	if !resource.Namespaced {
 		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
 	}
+	if q.info.Verb != verbGet && hasUnserved(q.query) {
+		q.reason = observe.Unserved
+		return
+	}
 	var ok bool
 	q.media, ok = negotiate(r, q.info.Verb, resource.Custom)
 	if !ok || q.media.protobuf && !reflector.Offers(resource, q.media.encoding()) {

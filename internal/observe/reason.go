@@ -18,6 +18,7 @@ const (
 	OutsideWindow Reason = "outside_window" // a version that the lane's history does not reach
 	ReadFromEtcd  Reason = "read_from_etcd" // kube-apiserver reads it from etcd, in words and forms of its own
 	TooLargeYAML  Reason = "large_yaml"     // it would have to be decoded as a whole
+	Unserved      Reason = "parameter"      // a query parameter that the cache does not honour
 	OwnWords      Reason = "own_words"      // an error whose text only kube-apiserver knows
 	Document      Reason = "document"       // discovery or OpenAPI: another server's, asked in a rare way, or too large
 )
