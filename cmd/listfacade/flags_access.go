@@ -33,7 +33,7 @@ func authenticationFlags(c *facade.Config, f *pflag.FlagSet) {
 		"for how long a token's review is believed, whatever it said")
 	f.Float64Var(&a.FailureRate, "authn-failure-rate", a.FailureRate,
 		"how `many` logins a second may fail from one address, after five times as many at once, and ten times as many "+
-			"(100 at least) from all; then tokens that were not good in the last ten minutes wait")
+			"(100 at least) from all, for which addresses take turns; then tokens that were not good in the last ten minutes wait")
 }
 
 func authorizationFlags(c *facade.Config, f *pflag.FlagSet) {

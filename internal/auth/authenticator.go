@@ -98,7 +98,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 
 // Authenticate returns the caller, who is shared by requests. Credentials that prove nobody are ErrUnauthenticated,
 // also beside nothing else; none are the anonymous user's, if there is one. An *UnavailableError says that the upstream
-// could not be asked, a *BusyError that the source of the request had too much reviewed that was nothing. If a caller
+// could not be asked, a *BusyError that the source of the request has to come back. If a caller
 // is proven, the credentials are gone from the request's header afterwards; which one counted is the caller's Way.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	caller, err := a.prove(r)

@@ -4,7 +4,8 @@
 // certificate that kube-apiserver's own libraries verify; that a bad credential is refused and none is anonymous, if
 // the upstream has anonymous users; that an upstream that cannot be asked refuses nobody (UnavailableError); that
 // tokens are neither kept nor in an error or a log; and that tokens that prove nobody cost the upstream no more reviews
-// than FailureLimits allow, while whoever is known, or was minutes ago, passes.
+// than FailureLimits allow, while a token that is known, or was minutes ago, passes, and sources that fail delay no
+// source that does not (docs/adr/0030-sources-of-failed-logins-take-turns.md).
 //
 // Of what is allowed it promises that a Grant exists only after the upstream's own authorizer said yes to exactly the
 // attributes that the Grant carries, or, of a list or watch, to the same without its
@@ -31,5 +32,6 @@
 // Authenticator.Run owns two goroutines: one reads what is trusted again (Trust), one asks how the upstream treats the
 // anonymous; both end before it returns. Constructors start nothing. The goroutine that follows leases, and those of
 // its reviews, are Reviews.Run's, and end with it. Besides these the package starts a goroutine only for a review that
-// callers share, which ends with its answer. It writes no response and imports nothing else of this module.
+// callers share, which waits for its turn and ends with its answer; a timer gives the seat of a failed review back. It
+// writes no response.
 package auth

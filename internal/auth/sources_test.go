@@ -11,6 +11,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
@@ -82,7 +83,10 @@ func TestBadTokensAtOnce(t *testing.T) {
 
 // A token that was good goes on being, whatever others send from the same address, or from many.
 func TestBadTokensKeepNobodyOut(t *testing.T) {
-	for name, c := range map[string]struct{ sources, each, mine int }{"one address": {1, 12, 1}, "twelve others": {12, 10, 99}} {
+	for name, c := range map[string]struct {
+		sources, each, mine int
+		last                string // how a token fares that was not good when last reviewed
+	}{"one address": {1, 12, 1, "429"}, "twelve others": {12, 10, 99, "401"}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := knows(map[string]string{"good": "alice"})
@@ -109,7 +113,7 @@ func TestBadTokensKeepNobodyOut(t *testing.T) {
 					_, _ = from(1+i%c.sources, fmt.Sprint("bad", "-", i))
 				}
 				caller, err = from(c.mine, "good")
-				expect(t, "one that was not when last reviewed", "429", caller, err)
+				expect(t, "one that was not when last reviewed", c.last, caller, err)
 			})
 		})
 	}
@@ -162,16 +166,153 @@ func TestSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(nil)
 		a := tokensOnly(u, nil)
+		began := time.Now()
 		for i := range 20000 {
 			r := withToken(request(), fmt.Sprint(i))
 			r.RemoteAddr = fmt.Sprintf("10.%d.%d.1:1", i>>8&255, i&255)
 			_, _ = a.Authenticate(r)
 		}
-		if n := u.asked.Load(); n != 400 {
-			t.Errorf("%d reviews of all sources together", n)
+		if n, most := u.asked.Load(), int64(200+50*time.Since(began).Seconds()+1); n > most || n < 20000 {
+			t.Errorf("%d reviews of all sources together, want 20000 of %d at most", n, most)
 		}
 		if n := a.tokens.sources.each.Len(); n > maxSources {
 			t.Errorf("%d sources are remembered", n)
 		}
 	})
+}
+
+// attack sends ever new bad tokens from each of many networks, ten at a time from each, until the context ends. A
+// request that is refused comes back when it is told to.
+func attack(ctx context.Context, a *Authenticator, networks int) {
+	var all sync.WaitGroup
+	for i := range networks * 10 {
+		all.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				r := withToken(request(), fmt.Sprint("bad", i, "-", n))
+				r.RemoteAddr = fmt.Sprintf("10.0.%d.1:1", i%networks)
+				_, err := a.Authenticate(r)
+				var busy *BusyError
+				if errors.As(err, &busy) {
+					<-time.After(busy.After)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Sources whose tokens prove nobody refuse no token of a source that has not failed, however many they are: neither
+// when they begin nor later.
+func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
+	for _, networks := range []int{20, 200} {
+		t.Run(fmt.Sprint(networks), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				u := knows(nil)
+				for i := range 16 {
+					u.users[fmt.Sprint("good", i)] = authenticationv1.UserInfo{Username: fmt.Sprint("user", i)}
+				}
+				a := tokensOnly(u, nil)
+				ctx, stop := context.WithCancel(t.Context())
+				var attackers sync.WaitGroup
+				attackers.Go(func() { attack(ctx, a, networks) })
+				began := time.Now()
+				for i := range 16 {
+					if i%8 == 0 {
+						<-time.After(5 * time.Second)
+					}
+					r := withToken(request(), fmt.Sprint("good", i))
+					r.RemoteAddr = fmt.Sprintf("10.0.%d.%d:1", i*12, 2+i) // most of them next to an attacker
+					asked := time.Now()
+					caller, err := a.Authenticate(r)
+					expect(t, "a new token", fmt.Sprint("token:user", i), caller, err)
+					if took := time.Since(asked); took > time.Second {
+						t.Errorf("a new token is known after %s", took)
+					}
+				}
+				failed := u.asked.Load() - 16
+				if most := int64(400 + 100*time.Since(began).Seconds() + 1); failed > most {
+					t.Errorf("%d reviews of bad tokens, want %d at most", failed, most)
+				}
+				stop()
+				attackers.Wait()
+			})
+		})
+	}
+}
+
+// Many addresses of one network have its turns only, and when too many wait, they are refused.
+func TestManyAddressesOfOneNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := knows(map[string]string{"good": "alice"})
+		a := tokensOnly(u, nil)
+		var all sync.WaitGroup
+		results := make(chan string, 4000)
+		for i := range 4000 {
+			all.Go(func() {
+				r := withToken(request(), fmt.Sprint("bad", i))
+				r.RemoteAddr = fmt.Sprintf("[2001:db8:0:%x::1]:1", i)
+				caller, err := a.Authenticate(r)
+				results <- said(caller, err)
+			})
+		}
+		synctest.Wait()
+		r, began := withToken(request(), "good"), time.Now()
+		r.RemoteAddr = "[2001:db8:1::1]:1"
+		caller, err := a.Authenticate(r)
+		if expect(t, "a new token of another network", "token:alice", caller, err); time.Since(began) > 0 {
+			t.Errorf("it is known after %s", time.Since(began))
+		}
+		all.Wait()
+		close(results)
+		got := map[string]int{}
+		for result := range results {
+			got[result]++
+		}
+		// Half of the seats at once, and 50 a second while they wait.
+		if most := 100 + int(50*turnWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != 4000 {
+			t.Errorf("got %v, want from 100 to %d failures, and as many answers as requests", got, most)
+		}
+	})
+}
+
+// A source that shares a token with one that failed waits for its own turn, and not for that of the other.
+func TestSharedTokenOfAFailedSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := tokensOnly(knows(map[string]string{"shared": "alice"}), func(c *AuthenticatorConfig) {
+			// One failure in twelve seconds for clean sources, and one for others.
+			c.Failures = FailureLimits{Source: 10, SourceBurst: 50, Total: 2.0 / 12, TotalBurst: 2}
+		})
+		from := func(address, token string) (*Caller, error) {
+			r := withToken(request(), token)
+			r.RemoteAddr = address
+			return a.Authenticate(r)
+		}
+		for i := range 2 {
+			caller, err := from("192.0.2.1:1", fmt.Sprint("bad", i))
+			expect(t, "a bad token", "401", caller, err)
+			<-time.After(time.Second)
+		}
+		var all sync.WaitGroup
+		all.Go(func() {
+			caller, err := from("192.0.2.1:1", "shared")
+			expect(t, "from the source that failed", "429", caller, err)
+		})
+		synctest.Wait()
+		caller, err := from("192.0.2.2:1", "shared")
+		expect(t, "from another", "token:alice", caller, err)
+		all.Wait()
+	})
+}
+
+// Networks are 24 bits of IPv4, and 48 of IPv6.
+func TestNetworks(t *testing.T) {
+	for address, want := range map[string]limit.Key{
+		"192.0.2.1:80":        {Group: "192.0.2.0/24", One: "192.0.2.1/32"},
+		"[2001:db8:0:1::1]:1": {Group: "2001:db8::/48", One: "2001:db8:0:1::/64"},
+		"@":                   {Group: "invalid Prefix", One: "invalid Prefix"},
+	} {
+		if got := turnOf(sourceOf(address)); got != want {
+			t.Errorf("%s is of %v, want %v", address, got, want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -44,6 +45,7 @@ type tokenKey [sha256.Size]byte
 
 // flight is one review and all who wait for it.
 type flight struct {
+	source netip.Prefix  // of the request that began it
 	done   chan struct{} // closed when the rest is set
 	caller *Caller
 	err    error
@@ -61,12 +63,13 @@ func newTokens(c AuthenticatorConfig) *tokens {
 
 // authenticate looks for a token where kube-apiserver does. The libraries remove one that proves somebody.
 func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
-	header := &attempt{tokens: t, source: r.RemoteAddr}
+	source := sourceOf(r.RemoteAddr)
+	header := &attempt{tokens: t, source: source}
 	_, _, err := bearertoken.New(header).AuthenticateRequest(r)
 	if header.caller != nil {
 		return header.caller, nil
 	}
-	protocol := &attempt{tokens: t, source: r.RemoteAddr}
+	protocol := &attempt{tokens: t, source: source}
 	_, _, protocolErr := websocket.NewProtocolAuthenticator(protocol).AuthenticateRequest(r)
 	if protocolErr != nil && protocol.err == nil {
 		protocolErr = unproven(protocolErr) // a subprotocol that holds no token
@@ -77,7 +80,7 @@ func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 // attempt is one token of one request; it implements authenticator.Token.
 type attempt struct {
 	tokens *tokens
-	source string // the address that it came from
+	source netip.Prefix // where it came from
 	caller *Caller
 	err    error
 }
@@ -91,7 +94,7 @@ func (a *attempt) AuthenticateToken(ctx context.Context, token string) (*authent
 	return &authenticator.Response{User: a.caller.Info}, true, nil
 }
 
-func (t *tokens) caller(ctx context.Context, token, source string) (*Caller, error) {
+func (t *tokens) caller(ctx context.Context, token string, source netip.Prefix) (*Caller, error) {
 	// What is no UTF-8 would be another token in a review, which is JSON.
 	if len(token) > maxToken || !utf8.ValidString(token) {
 		return nil, ErrUnauthenticated
@@ -100,15 +103,21 @@ func (t *tokens) caller(ctx context.Context, token, source string) (*Caller, err
 	if caller, ok := t.lookup(key); ok {
 		return callerOrNobody(caller)
 	}
-	f, err := t.join(ctx, key, token, source)
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-f.done:
-		return f.caller, f.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for {
+		f, err := t.join(ctx, key, token, source)
+		if err != nil {
+			return nil, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		var busy *BusyError
+		if f.source == source || !errors.As(f.err, &busy) {
+			return f.caller, f.err
+		}
+		// The other source did not have its turn in time, which says nothing of this one.
 	}
 }
 
@@ -134,42 +143,51 @@ func callerOrNobody(caller *Caller) (*Caller, error) {
 	return caller, nil
 }
 
-// join waits for the review of the token that is under way, or begins one if the source may still have tokens reviewed.
-// Whoever joins pays nothing.
-func (t *tokens) join(ctx context.Context, key tokenKey, token, source string) (*flight, error) {
+// join returns the review of the token that is under way, or begins one if the source may still have tokens reviewed.
+// Joining costs the source nothing.
+func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.flights[key]; f != nil {
 		return f, nil
 	}
+	f := &flight{source: source, done: make(chan struct{})}
 	if caller, ok := t.lookup(key); ok { // a review ended just now
-		f := &flight{done: make(chan struct{})}
 		f.caller, f.err = callerOrNobody(caller)
 		close(f.done)
 		return f, nil
 	}
-	settle, err := t.enter(key, source)
+	entered, err := t.enter(key, source)
 	if err != nil {
 		return nil, err
 	}
-	f := &flight{done: make(chan struct{})}
 	t.flights[key] = f
 	// The review is for all who wait, so it does not end with the one who began it.
 	go func(ctx context.Context) {
-		t.fly(ctx, f, key, token)
-		settle(errors.Is(f.err, ErrUnauthenticated))
-		close(f.done)
+		defer close(f.done)
+		if f.err = entered.wait(ctx); f.err == nil {
+			t.fly(ctx, f, key, token)
+			entered.settle(errors.Is(f.err, ErrUnauthenticated))
+		}
+		t.land(key)
 	}(context.WithoutCancel(ctx))
 	return f, nil
 }
 
-// enter lets a review begin. That of a token which was good begins whatever else failed: who has one cannot make up
-// others, and it is one of its source's failures at most.
-func (t *tokens) enter(key tokenKey, source string) (settle func(failed bool), err error) {
+// enter lets a review in. That of a token which was good begins whatever else failed: a caller that has one cannot make
+// up others, and it is one of its source's failures at most.
+func (t *tokens) enter(key tokenKey, source netip.Prefix) (*entry, error) {
 	if _, good := t.good.Get(key); good {
 		return t.sources.pass(source), nil
 	}
 	return t.sources.enter(source)
+}
+
+// land forgets a flight that is over.
+func (t *tokens) land(key tokenKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.flights, key)
 }
 
 // fly asks, and keeps what was answered.
@@ -188,9 +206,6 @@ func (t *tokens) fly(ctx context.Context, f *flight, key tokenKey, token string)
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
 		t.good.Remove(key)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.flights, key)
 }
 
 // holds is for how long a token is believed: not after its own end. One that the upstream accepted although it has

@@ -24,7 +24,8 @@ type Authentication struct {
 	// TokenTTL, above 0, is for how long a token's review is believed.
 	TokenTTL time.Duration
 	// FailureRate, above 0, is how many logins a second may fail from one address, after five times as many at once. From
-	// all addresses ten times as many may, but 100 at least. Tokens that were good lately are not held up.
+	// all addresses ten times as many may, but 100 at least, for which addresses take turns. Tokens that were good lately
+	// are not held up.
 	FailureRate float64
 }
 

@@ -46,7 +46,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		{"reflector knows handlers", "internal/reflector/a.go", `import "` + module + `/handlers"`, "internal/reflector may import"},
 		{"fresh knows reflector", "internal/fresh/a.go", `import "` + module + `/internal/reflector"`, "internal/fresh may import [cache] of ours"},
 		{"fresh talks HTTP", "internal/fresh/a.go", `import "net/http"`, "internal/fresh must not know it"},
-		{"auth knows limit", "internal/auth/a.go", `import "` + module + `/internal/limit"`, "internal/auth may import [internal/serviceaccount] of ours"},
+		{"auth knows rbac", "internal/auth/a.go", `import "` + module + `/internal/rbac"`, "internal/auth may import [internal/serviceaccount internal/limit] of ours"},
 		{"a room below a room", "internal/wire/deep/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
 		{"handlers register metrics", "handlers/a.go", `import "github.com/prometheus/client_golang/prometheus"`, "only [internal/observe] and tests may"},
 		{"handlers use client-go", "handlers/a.go", `import "k8s.io/client-go/rest"`, "handlers/a.go:2: imports k8s.io/client-go/rest: only"},

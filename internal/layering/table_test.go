@@ -53,7 +53,8 @@ var rooms = []room{
 	{dir: "internal/wire/protowire", ours: []string{"internal/wire"}, never: noServers},
 	// It is told bytes and sends them, whatever they mean.
 	{dir: "internal/frames", external: []string{"golang.org/x/net/http2"}},
-	{dir: "internal/auth", ours: []string{"internal/serviceaccount"}},
+	// limit: sources of tokens take turns as callers do.
+	{dir: "internal/auth", ours: []string{"internal/serviceaccount", "internal/limit"}},
 	// Whom it tells it declares, so that it knows nothing of decisions.
 	{dir: "internal/rbac", ours: []string{"internal/serviceaccount"}},
 	// How a server is asked it is told.
