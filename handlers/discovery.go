@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -51,14 +52,17 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 		return forwardFor(observe.Document) // what another server says to one caller is not said to the next
 	}
 	began := q.Event.Waiting(observe.Asking)
-	document, err := s.documents.Get(ctx, q.url.Path, q.query, q.header)
+	document, err := s.documents.Get(ctx, upstream.DocumentRequest{
+		Caller: limit.Key{Group: q.Caller.Group(), One: q.Caller.Share()}, Path: q.url.Path, Query: q.query, Header: q.header,
+	})
 	q.Event.Waited(observe.Asking, began)
 	var oversize *upstream.OversizeError
 	if errors.As(err, &oversize) {
 		return forwardFor(observe.Document)
 	}
-	if errors.Is(err, upstream.ErrCrowded) {
-		return &notReadyError{cause: errBusy}
+	var crowded *upstream.CrowdedError
+	if errors.As(err, &crowded) {
+		return &notReadyError{cause: errBusy, after: crowded.After}
 	}
 	if err != nil {
 		return err

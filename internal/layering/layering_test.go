@@ -42,7 +42,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 		{"wire knows cache", "internal/wire/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
 		{"wire writes responses", "internal/wire/a.go", `import "net/http"`, "internal/wire must not know it"},
 		{"wire logs", "internal/wire/a.go", `import "go.uber.org/zap"`, "internal/wire/a.go:2: imports go.uber.org/zap: only"},
-		{"upstream knows cache", "internal/upstream/a.go", `import "` + module + `/cache"`, "internal/upstream may import [internal/wire internal/discovery internal/serviceaccount] of ours"},
+		{"upstream knows cache", "internal/upstream/a.go", `import "` + module + `/cache"`, "internal/upstream may import [internal/wire internal/discovery internal/serviceaccount internal/limit] of ours"},
 		{"reflector knows handlers", "internal/reflector/a.go", `import "` + module + `/handlers"`, "internal/reflector may import"},
 		{"fresh knows reflector", "internal/fresh/a.go", `import "` + module + `/internal/reflector"`, "internal/fresh may import [cache] of ours"},
 		{"fresh talks HTTP", "internal/fresh/a.go", `import "net/http"`, "internal/fresh must not know it"},

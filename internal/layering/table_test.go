@@ -33,7 +33,8 @@ var rooms = []room{
 	{dir: "selectors", external: apimachineryOnly, never: pure},
 	// scan: a bookmark of the upstream's is looked at as it was sent.
 	{dir: "bookmarks", ours: []string{"internal/wire/scan"}, external: apimachineryOnly, never: pure},
-	{dir: "internal/upstream", ours: []string{"internal/wire", "internal/discovery", "internal/serviceaccount"}},
+	// limit: callers take turns for documents.
+	{dir: "internal/upstream", ours: []string{"internal/wire", "internal/discovery", "internal/serviceaccount", "internal/limit"}},
 	// selectors: a lane scans its kind's selectable fields; fresh: it tells the proofs what happens to a lane
 	// (docs/adr/0007-who-learns-a-kind.md).
 	{dir: "internal/reflector", ours: []string{"internal/upstream", "internal/fresh", "internal/wire", "internal/divergence", "internal/snapshot", "cache", "selectors"}},

@@ -19,8 +19,8 @@
 //   - no request leaves for a place other than the one upstream and its endpoints, or in another name than its
 //     Speaker's; the bearer tokens of clients and the facade's credentials share no connection;
 //   - what the upstream refuses the facade's own user is not answered to somebody else (refusal.go);
-//   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second, however many clients
-//     ask.
+//   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second in each form that it
+//     has, however many clients ask, and whatever their headers say (documentform.go); callers take turns.
 //
 // Goroutines: none but those that share one question among callers, which end with its answer, and those by which
 // Endpoints.Run looks at all endpoints at once, which it waits for.

@@ -7,10 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
 const (
@@ -19,8 +20,9 @@ const (
 	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB. What
 	// is larger is not kept.
 	documentLimit = 64 << 20
-	// documentBudget bounds all kept documents in bytes, over all their forms.
-	documentBudget = 256 << 20
+	// documentBudget bounds all kept documents in bytes, over all their forms, and oddBudget those of odd forms.
+	documentBudget = 224 << 20
+	oddBudget      = 32 << 20
 	// readingBudget bounds in bytes what is read of documents that are not kept yet.
 	readingBudget = 128 << 20
 	// oversizeFresh is how long a document that was too large is not tried again.
@@ -42,44 +44,78 @@ type Document struct {
 
 // Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
 // steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
-// asked for, they take a bounded memory, and no more than 32 are asked for at a time.
+// asked for, they take a bounded memory, and no more than 32 are asked for at a time, 4 of them for one caller. Odd
+// forms (documentForm) push out no others, and each caller has one a second asked for.
 type Documents struct {
-	client  *Client
-	flights *flights
-	kept    *documentStore
-	reading *semaphore.Weighted // bytes
+	client    *Client
+	flights   *flights
+	kept, odd *documentStore
+	oddities  *limit.Rates        // by caller
+	reading   *semaphore.Weighted // bytes
 }
 
 // NewDocuments keeps documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
 	return &Documents{
-		client: client, flights: newFlights(documentFlights), kept: newDocumentStore(documentBudget),
-		reading: semaphore.NewWeighted(readingBudget),
+		client: client, flights: newFlights(documentPlaces), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
+		oddities: limit.NewRates(limit.RateBounds{Each: limit.Rate{PerSecond: 1, Burst: 20}}), reading: semaphore.NewWeighted(readingBudget),
 	}
 }
 
-// documentVary are the request headers that an answer may depend on.
-var documentVary = []string{"Accept", "Accept-Encoding", "User-Agent"}
+// DocumentRequest asks for a document.
+type DocumentRequest struct {
+	Caller limit.Key // whose turn it is
+	Path   string
+	Query  url.Values
+	Header http.Header
+}
 
-// Get returns the upstream's answer to a GET of the path and the query, with these request headers. While the upstream
-// cannot be reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It
-// fails with *OversizeError for what there is no room to keep, which is to be passed through, and with ErrCrowded when
-// for ten seconds there was no place to ask.
-func (d *Documents) Get(ctx context.Context, path string, query url.Values, header http.Header) (*Document, error) {
-	query = documentQuery(path, query)
-	key := documentKey(path, query, header)
-	kept := d.kept.get(key)
+// document is one form of a document, and where it is kept.
+type document struct {
+	target Target
+	form   documentForm
+	key    string
+	store  *documentStore
+}
+
+func (d *Documents) document(r DocumentRequest) document {
+	form, hash := formOf(r.Path, r.Query, r.Header), hashIn(r.Path, r.Query)
+	store := d.kept
+	if form.odd {
+		store = d.odd
+	}
+	return document{target: Target{Path: r.Path, Query: form.query(hash)}, form: form, key: form.key(r.Path, hash), store: store}
+}
+
+// Get returns the upstream's answer to a GET of the path, the query and the headers. While the upstream cannot be
+// reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It fails with
+// *OversizeError for what there is no room to keep, which is to be passed through, and with *CrowdedError when it was
+// not the caller's turn for ten seconds, or too many odd forms are asked for.
+func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
+	wanted := d.document(r)
+	kept := wanted.store.get(wanted.key)
 	switch {
 	case kept == nil:
 	case kept.oversize && time.Since(kept.read) < oversizeFresh:
-		return nil, &OversizeError{Path: path, Limit: documentLimit}
+		return nil, &OversizeError{Path: r.Path, Limit: documentLimit}
 	case kept.oversize:
 		kept = nil
 	case time.Since(kept.read) < documentFresh:
 		return kept, nil
 	}
-	flight, leave := d.flights.join(ctx, key, func(ctx context.Context) (*Document, error) {
-		return d.fetch(ctx, key, Target{Path: path, Query: query}, header, kept)
+	if wanted.form.odd {
+		if after, ok := d.oddities.Take(r.Caller.One); !ok {
+			return nil, &CrowdedError{After: after}
+		}
+	}
+	return d.ask(ctx, r.Caller, wanted, kept)
+}
+
+// ask asks for a document together with all others who do. What is kept of it, if anything, is the answer when the
+// upstream gives none in time.
+func (d *Documents) ask(ctx context.Context, caller limit.Key, wanted document, kept *Document) (*Document, error) {
+	flight, leave := d.flights.join(ctx, wanted.key, caller, func(ctx context.Context) (*Document, error) {
+		return d.fetch(ctx, wanted, kept)
 	})
 	defer leave()
 	var late <-chan time.Time
@@ -95,12 +131,12 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 		}
 		var oversize *OversizeError
 		if kept != nil && !errors.As(flight.err, &oversize) {
-			d.renew(key, kept)
+			wanted.renew(kept)
 			return kept, nil
 		}
 		return nil, flight.err
 	case <-late:
-		d.renew(key, kept)
+		wanted.renew(kept)
 		return kept, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -108,40 +144,22 @@ func (d *Documents) Get(ctx context.Context, path string, query url.Values, head
 }
 
 // renew keeps a document for another second, unless there is a newer one.
-func (d *Documents) renew(key string, kept *Document) *Document {
+func (w document) renew(kept *Document) *Document {
 	renewed := *kept
 	renewed.read = time.Now()
-	if d.kept.get(key) == kept {
-		d.kept.put(key, &renewed)
+	if w.store.get(w.key) == kept {
+		w.store.put(w.key, &renewed)
 	}
 	return &renewed
 }
 
-// documentKey names what an answer depends on. Of the user agent only matters whether the upstream would indent for it
-// (semantics 6.8), but it is the upstream that decides, so the part before the version is kept.
-func documentKey(path string, query url.Values, header http.Header) string {
-	var b strings.Builder
-	b.WriteString(path + "?" + query.Encode())
-	for _, name := range documentVary {
-		value := header.Get(name)
-		if name == "User-Agent" {
-			value, _, _ = strings.Cut(value, "/")
-		}
-		b.WriteString("\x00" + value)
-	}
-	return b.String()
-}
-
-func (d *Documents) fetch(ctx context.Context, key string, t Target, header http.Header, kept *Document) (*Document, error) {
-	request, err := d.client.request(ctx, t, "")
+func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) (*Document, error) {
+	request, err := d.client.request(ctx, wanted.target, wanted.form.accept)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range documentVary {
-		request.Header.Del(name)
-		if value := header.Get(name); value != "" {
-			request.Header.Set(name, value)
-		}
+	if wanted.form.encoding != "" {
+		request.Header.Set("Accept-Encoding", wanted.form.encoding)
 	}
 	if kept != nil && kept.Header.Get("Etag") != "" {
 		request.Header.Set("If-None-Match", kept.Header.Get("Etag"))
@@ -155,21 +173,21 @@ func (d *Documents) fetch(ctx context.Context, key string, t Target, header http
 	}
 	defer response.Body.Close()
 	if response.StatusCode == http.StatusNotModified && kept != nil {
-		return d.renew(key, kept), nil
+		return wanted.renew(kept), nil
 	}
-	body, err := d.readBody(response.Body, t.Path)
+	body, err := d.readBody(response.Body, wanted.target.Path)
 	var oversize *OversizeError
 	if errors.As(err, &oversize) && oversize.Limit == documentLimit {
-		d.kept.put(key, &Document{oversize: true, read: time.Now()})
+		wanted.store.put(wanted.key, &Document{oversize: true, read: time.Now()})
 	}
 	if err != nil {
 		return nil, err
 	}
-	document := &Document{Code: response.StatusCode, Header: response.Header, Body: body, read: time.Now()}
-	if response.StatusCode == http.StatusOK && document.named(t.Query) {
-		d.kept.put(key, document)
+	answer := &Document{Code: response.StatusCode, Header: response.Header, Body: body, read: time.Now()}
+	if response.StatusCode == http.StatusOK && answer.named(wanted.target.Query) {
+		wanted.store.put(wanted.key, answer)
 	}
-	return document, nil
+	return answer, nil
 }
 
 // readBody reads a whole body, if there is room for it at the moment and if it may be kept.

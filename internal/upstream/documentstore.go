@@ -9,8 +9,8 @@ import (
 // documentOverhead is about what a kept document costs in bytes besides its body and key: its headers, in maps.
 const documentOverhead = 2 << 10
 
-// documentStore keeps the documents that were used last, as many as fit into a number of bytes. Which ones there are is
-// for clients to say: each path has one for every Accept, encoding and kind of user agent. Safe for concurrent use.
+// documentStore keeps the documents that were used last, as many as fit into a number of bytes. Each path has one for
+// every form of it that clients ask for. Safe for concurrent use.
 type documentStore struct {
 	budget int // bytes
 

@@ -2,34 +2,37 @@ package upstream
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
+	"github.com/listfacade/listfacade/internal/limit"
 )
 
-const (
-	// documentFlights bounds the documents that are asked for at a time. A client needs a handful to discover all.
-	documentFlights = 32
-	// documentQueue is how long a document may wait until there is a place to ask for it.
-	documentQueue = 10 * time.Second
-)
+// documentPlaces bounds the documents that are asked for at a time. A client needs a handful to discover all.
+var documentPlaces = limit.Bounds{One: 4, Group: 16, All: 32, Queue: 512, QueueAll: 2048}
 
-// ErrCrowded says that a document was not asked for, because too many others are.
-var ErrCrowded = errors.New("too many documents are asked for at once")
+// documentQueue is how long a document may wait until there is a place to ask for it.
+const documentQueue = 10 * time.Second
 
-// flights are the documents that are asked for: at most so many at a time, and each once. A flight that has begun goes
-// on when nobody waits for it any more, for the next who asks; one that waits for its place does not. Safe for
-// concurrent use.
+// CrowdedError says that a document was not asked for, because too many others are.
+type CrowdedError struct {
+	After time.Duration // when to come back; 0 when that is not known
+}
+
+func (e *CrowdedError) Error() string { return "too many documents are asked for at once" }
+
+// flights are the documents that are asked for: at most so many at a time, of one caller and of all, and each once. A
+// flight that has begun goes on when nobody waits for it any more, for the next who asks; one that waits for its place
+// does not. Safe for concurrent use.
 type flights struct {
-	places *semaphore.Weighted
+	places *limit.Places
 
 	mu    sync.Mutex // guards all below, and what the flights say of themselves
 	byKey map[string]*flight
 }
 
-// flight is one document that is asked for.
+// flight is one document that is asked for. Each of its callers has a place in its own queue, and it begins with the
+// first that has its turn: a caller that asks for much holds up no other that asks for some of the same.
 type flight struct {
 	over     chan struct{} // closed when document and err are set
 	document *Document
@@ -37,24 +40,33 @@ type flight struct {
 
 	callers int // who wait
 	begun   bool
-	giveUp  context.CancelFunc // ends the wait for a place
+	queues  map[limit.Key]struct{} // where it has been put
+	queued  int                    // queues that it still waits in
+	waiting context.Context        // of the wait for a place
+	giveUp  context.CancelFunc
 }
 
-func newFlights(places int64) *flights {
-	return &flights{places: semaphore.NewWeighted(places), byKey: map[string]*flight{}}
+type asking func(context.Context) (*Document, error)
+
+func newFlights(places limit.Bounds) *flights {
+	return &flights{places: limit.NewPlaces(places), byKey: map[string]*flight{}}
 }
 
 // join waits for the document of a key, and asks for it if nobody does yet. The caller leaves the flight in the end.
-func (s *flights) join(ctx context.Context, key string, ask func(context.Context) (*Document, error)) (f *flight, leave func()) {
+func (s *flights) join(ctx context.Context, key string, caller limit.Key, ask asking) (f *flight, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	detached := context.WithoutCancel(ctx)
 	f, ok := s.byKey[key]
 	if !ok {
-		detached := context.WithoutCancel(ctx)
-		waiting, giveUp := context.WithTimeout(detached, documentQueue)
-		f = &flight{over: make(chan struct{}), giveUp: giveUp}
+		f = &flight{over: make(chan struct{}), queues: map[limit.Key]struct{}{}}
+		f.waiting, f.giveUp = context.WithCancel(detached)
 		s.byKey[key] = f
-		go s.fly(detached, waiting, key, f, ask)
+	}
+	if _, in := f.queues[caller]; !in && !f.begun {
+		f.queues[caller] = struct{}{}
+		f.queued++
+		go s.queue(detached, key, f, caller, ask)
 	}
 	f.callers++
 	return f, func() { s.leave(key, f) }
@@ -70,33 +82,51 @@ func (s *flights) leave(key string, f *flight) {
 	}
 }
 
-// fly asks when there is a place.
-func (s *flights) fly(ctx, waiting context.Context, key string, f *flight, ask func(context.Context) (*Document, error)) {
-	defer f.giveUp()
-	if f.err = s.begin(waiting, f); f.err == nil {
-		defer s.places.Release(1)
-		ctx, cancel := context.WithTimeout(ctx, documentWait)
-		defer cancel()
-		f.document, f.err = ask(ctx)
+// queue waits for a place of one caller, and asks if that is the first of the flight's.
+func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit.Key, ask asking) {
+	waiting, cancel := context.WithTimeout(f.waiting, documentQueue)
+	leave, err := s.places.Take(waiting, caller, 1)
+	cancel()
+	if err != nil {
+		leave = func() {}
 	}
+	defer leave()
+	if !s.begin(key, f, err == nil) {
+		return
+	}
+	ctx, cancel = context.WithTimeout(ctx, documentWait)
+	defer cancel()
+	document, err := ask(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget(key, f)
-	close(f.over)
+	f.document, f.err = document, err
+	s.land(key, f)
 }
 
-// begin takes a place, unless everybody left before there was one.
-func (s *flights) begin(waiting context.Context, f *flight) error {
-	if s.places.Acquire(waiting, 1) != nil {
-		return ErrCrowded
-	}
+// begin tells whether a flight begins with a place. Without one, it is over when it waits in no other queue.
+func (s *flights) begin(key string, f *flight, placed bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.begun = f.callers > 0; !f.begun {
-		s.places.Release(1)
-		return ErrCrowded
+	f.queued--
+	switch {
+	case f.begun:
+		return false
+	case placed && f.callers > 0:
+		f.begun = true
+		f.giveUp()
+		return true
+	case f.queued == 0:
+		f.err = &CrowdedError{}
+		s.land(key, f)
 	}
-	return nil
+	return false
+}
+
+// land ends a flight.
+func (s *flights) land(key string, f *flight) {
+	f.giveUp()
+	s.forget(key, f)
+	close(f.over)
 }
 
 // forget makes the next who asks for a key begin a flight.

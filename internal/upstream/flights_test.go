@@ -10,6 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/listfacade/listfacade/internal/limit"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 // stuck answers when it is told to.
@@ -23,28 +26,44 @@ func stuck(until <-chan struct{}) http.HandlerFunc {
 	}
 }
 
-// form are the request headers of one of many forms of a document.
-func form(i int) http.Header { return http.Header{"Accept": {fmt.Sprint("application/json;q=0.", i)}} }
+// documentPath is one of many documents.
+func documentPath(i int) string { return fmt.Sprint("/openapi/v3/", i) }
+
+// scripts has many documents answer alike.
+func scripts(r *rig, answer http.HandlerFunc) {
+	for i := range 300 {
+		r.Script(testkit.Ask(documentPath(i)), answer)
+	}
+}
+
+// of is the request of one of many callers.
+func of(i int, r DocumentRequest) DocumentRequest {
+	r.Caller = limit.Alone(fmt.Sprint("caller", i))
+	return r
+}
 
 // Who asks and goes away leaves no more behind than one who stays.
 func TestDocumentsOfManyWhoLeave(t *testing.T) {
 	for name, c := range map[string]struct {
-		ask   func(i int) (url.Values, http.Header)
+		ask   func(i int) DocumentRequest
 		asked int
 	}{
-		"queries": {func(i int) (url.Values, http.Header) { return url.Values{"x": {fmt.Sprint(i)}}, nil }, 1},
-		"forms":   {func(i int) (url.Values, http.Header) { return nil, form(i) }, documentFlights},
+		"queries": {func(i int) DocumentRequest {
+			return DocumentRequest{Path: "/apis", Query: url.Values{"x": {fmt.Sprint(i)}}}
+		}, 1},
+		"documents": {func(i int) DocumentRequest { return of(i, wants(documentPath(i), nil)) }, int(documentPlaces.All)},
+		"of one":    {func(i int) DocumentRequest { return wants(documentPath(i), nil) }, int(documentPlaces.One)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				d, answer := NewDocuments(r.client), make(chan struct{})
 				r.Script(apis, stuck(answer))
+				scripts(r, stuck(answer))
 				for i := range 300 {
 					ctx, leave := context.WithCancel(t.Context())
 					var wait sync.WaitGroup
 					wait.Go(func() {
-						query, header := c.ask(i)
-						if _, err := d.Get(ctx, "/apis", query, header); !errors.Is(err, context.Canceled) {
+						if _, err := d.Get(ctx, c.ask(i)); !errors.Is(err, context.Canceled) {
 							t.Errorf("got %v", err)
 						}
 					})
@@ -54,7 +73,11 @@ func TestDocumentsOfManyWhoLeave(t *testing.T) {
 				}
 				close(answer)
 				elapse(time.Minute)
-				if n := r.Asked(apis); n != c.asked {
+				n := r.Asked(apis)
+				for i := range 300 {
+					n += r.Asked(testkit.Ask(documentPath(i)))
+				}
+				if n != c.asked {
 					t.Errorf("asked %d times", n)
 				}
 				if n := len(d.flights.byKey); n != 0 {
@@ -68,18 +91,19 @@ func TestDocumentsOfManyWhoLeave(t *testing.T) {
 	}
 }
 
-// Who finds no place waits for one, but not for long; what is kept is served meanwhile.
+// A request that finds no place waits for one, but not for long; what is kept is served meanwhile.
 func TestDocumentsAreCrowded(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d, answer := NewDocuments(r.client), make(chan struct{})
 		r.Script(apis, tagged("one"))
 		getDocument(t, d, nil)
 		elapse(documentFresh)
-		r.Script(apis, stuck(answer))
+		scripts(r, stuck(answer))
 		var wait sync.WaitGroup
-		for i := range documentFlights {
+		most := int(documentPlaces.All)
+		for i := range most {
 			wait.Go(func() {
-				if _, err := d.Get(t.Context(), "/apis", nil, form(i)); err != nil {
+				if _, err := d.Get(t.Context(), of(i, wants(documentPath(i), nil))); err != nil {
 					t.Error(err)
 				}
 			})
@@ -89,20 +113,52 @@ func TestDocumentsAreCrowded(t *testing.T) {
 			t.Errorf("what is kept is %q", got)
 		}
 		began := time.Now()
-		if _, err := d.Get(t.Context(), "/apis", nil, form(documentFlights)); !errors.Is(err, ErrCrowded) || time.Since(began) != documentQueue {
+		var crowded *CrowdedError
+		if _, err := d.Get(t.Context(), wants(documentPath(most), nil)); !errors.As(err, &crowded) || time.Since(began) != documentQueue {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		wait.Go(func() {
-			if _, err := d.Get(t.Context(), "/apis", nil, form(documentFlights)); err != nil {
+			if _, err := d.Get(t.Context(), wants(documentPath(most), nil)); err != nil {
 				t.Error(err)
 			}
 		})
 		synctest.Wait()
 		close(answer)
 		wait.Wait()
-		elapse(documentQueue)
-		if n := r.Asked(apis); n != 1+documentFlights+1 {
+		if n := r.Asked(testkit.Ask(documentPath(most))); n != 1 {
 			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+// A caller that asks for many documents holds up no other that asks for one of them.
+func TestDocumentsAreEverybodysTurn(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		d, answer := NewDocuments(r.client), make(chan struct{})
+		scripts(r, stuck(answer))
+		r.Script(apis, tagged("one"))
+		ctx, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		for i := range 100 {
+			wait.Go(func() { _, _ = d.Get(ctx, wants(documentPath(i), nil)) })
+		}
+		synctest.Wait()
+		wait.Go(func() { _, _ = d.Get(ctx, wants("/apis", nil)) }) // behind all the others
+		synctest.Wait()
+		if n := r.Asked(apis); n != 0 {
+			t.Errorf("asked %d times for a caller that has its part", n)
+		}
+		began := time.Now()
+		document, err := d.Get(t.Context(), of(1, wants("/apis", nil)))
+		if err != nil || string(document.Body) != "one" || time.Since(began) > 0 {
+			t.Errorf("another caller got %v after %s", err, time.Since(began))
+		}
+		leave()
+		close(answer)
+		wait.Wait()
+		elapse(documentQueue)
+		if n := len(d.flights.byKey); n != 0 {
+			t.Errorf("%d flights are left", n)
 		}
 	})
 }

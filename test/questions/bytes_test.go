@@ -162,6 +162,38 @@ func TestDocuments(t *testing.T) {
 	}
 	compareDocument(t, o, "/openapi/v2", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
 	compareDocument(t, o, "/openapi/v3/apis/ex.io/v1", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf")
+	for _, path := range []string{"/api", "/apis", "/api/v1", "/apis/ex.io", "/apis/ex.io/v1", "/version", "/openapi/v3", "/openapi/v3/version"} {
+		for name, values := range oddHeaders {
+			for _, value := range values {
+				q := testkit.Question{Path: path, Header: http.Header{name: {value}}}
+				if name == "User-Agent" {
+					o.Compare(t, testkit.Question{Path: path + "?pretty=false", Header: q.Header})
+				}
+				o.Compare(t, q)
+			}
+		}
+	}
+	for _, encoding := range oddHeaders["Accept-Encoding"] { // of OpenAPI v2, which reads it in its own way
+		o.Compare(t, testkit.Question{Path: "/openapi/v2", Header: http.Header{
+			"Accept-Encoding": {encoding}, "Accept": {"application/com.github.proto-openapi.spec.v2@v1.0+protobuf"},
+		}})
+	}
+}
+
+// oddHeaders say in unusual ways in which form a document is wanted.
+var oddHeaders = map[string][]string{
+	"Accept": {
+		"application/json;q=0.5,application/yaml;q=0.4", "*/*;q=1,application/yaml;q=0.1", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+		"application/x-anything,application/json", "application/json;charset=utf-8;x=y", "application/json;stream=watch", "application/json;stream=x,application/yaml",
+		"application/json;pretty=1", "application/json;pretty=1,*/*", "application/json;as=Table;g=meta.k8s.io;v=v1,application/yaml",
+		"application/json;as=Table;g=meta.k8s.io;v=v1", "application/*,application/yaml", "application/json;sv=v1,application/yaml", "*/json", "*", "json", "application/cbor",
+		"application/json,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+		"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;pretty=1", "*/*;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+		"application/yaml;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/vnd.kubernetes.protobuf",
+		"application/json;g=apidiscovery.k8s.io;v=v3;as=APIGroupDiscoveryList,application/yaml", "application/json" + strings.Repeat(",*/*", 14),
+	},
+	"Accept-Encoding": {"gzip;q=1", "GZIP", "gzip;q=0", "gzip, gzip;q=0", "gzip;q=0, gzip", "br, gzip", "*", "gzip;x=1", "gzip;q=0;x", "gzip;q=x", "identity;q=0"},
+	"User-Agent":      {"curl/8", "Wget/1", "Mozilla/5.0 (X11)", "Mozilla/4.0", "curly", "Curl/8", "HTTPie/3"},
 }
 
 func compareDocument(t *testing.T, o *testkit.Oracle, path, accept string) {
