@@ -26,7 +26,8 @@
 //     under way (live.go) before; it marks in its Progress how far it is; /debug/clients, /debug/requests and
 //     /debug/watches (debug.go) look at both, and so does the operator's page (status.go).
 //
-// Goroutines: net/http's, one for each request, and one that reads from a websocket, which its request waits for. A
-// watch ends when its client goes away, its time is over, the lane says so, or the server drains; then nothing of it is
-// left behind.
+// Goroutines: net/http's, one for each request, one that reads from a websocket, which its request waits for, and one
+// that waits for the end of the right to a watch over a websocket. A watch ends when its client goes away, its time is
+// over, the lane says so, or the server drains; then nothing of it is left behind. Each write on a connection that a
+// websocket has taken over has a deadline, answers to pings and the close included (takeover.go).
 package handlers

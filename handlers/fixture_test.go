@@ -38,15 +38,16 @@ func TestMain(m *testing.M) {
 // facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.
 type facade struct {
 	*testkit.FakeUpstream
-	lanes  *reflector.Lanes
-	asker  *upstream.Client // of the fake upstream
-	client *http.Client
-	http2  *http.Client
-	drain  func()
-	broken chan struct{}              // closed when the listings of fillsIn break off
-	allow  func(auth.Attributes) bool // what the upstream's authorizer says
-	deny   Authorizer                 // asked instead, once it is there
-	events eventRecorder
+	lanes   *reflector.Lanes
+	asker   *upstream.Client // of the fake upstream
+	handler http.Handler
+	client  *http.Client
+	http2   *http.Client
+	drain   func()
+	broken  chan struct{}              // closed when the listings of fillsIn break off
+	allow   func(auth.Attributes) bool // what the upstream's authorizer says
+	deny    Authorizer                 // asked instead, once it is there
+	events  eventRecorder
 }
 
 // eventRecorder keeps the Event of each request.
@@ -115,8 +116,8 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	for _, set := range configure {
 		set(&config)
 	}
-	handler := New(config)
-	f.client, f.http2 = testkit.ServeInMemory(t, handler), testkit.ServeInMemoryHTTP2(t, handler)
+	f.handler = New(config)
+	f.client, f.http2 = testkit.ServeInMemory(t, f.handler), testkit.ServeInMemoryHTTP2(t, f.handler)
 	return f
 }
 

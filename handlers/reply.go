@@ -165,7 +165,9 @@ func (o *reply) pieces() *timedWriter { return &o.out }
 func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.paced(), o.r) }
 
 // handConnection lets a handler take the connection over.
-func (o *reply) handConnection(handler http.Handler) { handler.ServeHTTP(o.w, o.r) }
+func (o *reply) handConnection(conn *takenConn, handler http.Handler) {
+	handler.ServeHTTP(&takeover{ResponseWriter: o.w, conn: conn}, o.r)
+}
 
 var errOrigin = errors.New("the websocket's Origin is another host")
 

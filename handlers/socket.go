@@ -20,32 +20,45 @@ import (
 func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wire.Framing) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	o.shakeHands(framing, cancel, func(sink *socketSink) {
+	if stream.revoked != nil {
+		go func() { // the stream does not look while its client holds up an event
+			select {
+			case <-stream.revoked:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	o.shakeHands(ctx, framing, cancel, func(sink *socketSink) {
 		_ = stream.run(ctx, sink) // nothing can be said to a client that is gone
 	})
 }
 
 // nothing answers with a watch that tells nothing and ends.
-func (o *reply) nothing(q *Request, encoding wire.Encoding) error {
+func (o *reply) nothing(ctx context.Context, q *Request, encoding wire.Encoding) error {
 	if q.upgrade {
-		o.shakeHands(encoding.Framing(), func() {}, func(*socketSink) {})
+		o.shakeHands(ctx, encoding.Framing(), func() {}, func(*socketSink) {})
 		return nil
 	}
 	return o.frames(q, encoding).begin()
 }
 
-// shakeHands opens a websocket and lets talk send frames until it returns; gone is called when the client is. What the
-// websocket's library refuses it answers itself, and tells nobody.
-func (o *reply) shakeHands(framing wire.Framing, gone func(), talk func(*socketSink)) {
-	o.handConnection(websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
+// shakeHands opens a websocket and lets talk send frames until it returns, which the client cannot hold up for longer
+// than the closing time once the context has ended; gone is called when the client is. What the websocket's library
+// refuses it answers itself, and tells nobody.
+func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(), talk func(*socketSink)) {
+	taken := &takenConn{timeout: o.timeout}
+	o.handConnection(taken, websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
+		defer context.AfterFunc(ctx, taken.ends)()
 		heard := make(chan struct{})
 		go func() {
 			defer close(heard)
-			_, _ = io.Copy(io.Discard, conn)
+			_, _ = io.Copy(io.Discard, conn) // which answers pings
 			gone()
 		}()
 		o.answering(http.StatusSwitchingProtocols)
-		talk(&socketSink{conn: conn, timeout: o.timeout, framing: framing, event: o.event, progress: &o.progress})
+		talk(&socketSink{conn: conn, framing: framing, event: o.event, progress: &o.progress})
+		taken.ends()
 		_ = conn.Close()
 		<-heard
 	}})
@@ -72,7 +85,7 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as u
 		framing = wire.Prefixed{}
 	}
 	frames := framing.Reader(body, wire.FrameLimit)
-	out.shakeHands(framing, cancel, func(sink *socketSink) {
+	out.shakeHands(ctx, framing, cancel, func(sink *socketSink) {
 		for {
 			frame, err := frames.Next()
 			if err != nil || sink.message(framing.Message(frame)) != nil {
@@ -86,7 +99,6 @@ func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as u
 // socketSink sends each frame as a message.
 type socketSink struct {
 	conn    *websocket.Conn
-	timeout time.Duration
 	framing wire.Framing
 	event   *observe.Event
 
@@ -110,9 +122,6 @@ func (s *socketSink) send(frames []byte) error {
 func (s *socketSink) message(content any) error {
 	now := time.Now()
 	defer s.event.Waited(observe.Writing, now)
-	if err := s.conn.SetWriteDeadline(now.Add(s.timeout)); err != nil {
-		return err
-	}
 	s.progress.Writes(now)
 	err := websocket.Message.Send(s.conn, content)
 	s.progress.Wrote(lengthOf(content))

@@ -30,7 +30,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	out.atEnd(cancel)
 	out.atEnd(s.parting.follow(cancel))
 	if life < 0 {
-		return out.nothing(q, lane.Encoding) // over before it began, which is not an error
+		return out.nothing(ctx, q, lane.Encoding) // over before it began, which is not an error
 	}
 	sent, err := s.limiter.chargeInitial(ctx, out, q, lane)
 	if err != nil {
