@@ -82,6 +82,9 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 	if errors.As(err, &full) {
 		return nil, roomless(q, full.After)
 	}
+	if errors.Is(err, reflector.ErrForeign) {
+		return nil, forwardFor(observe.NotCached)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type need struct {
 // needs are the rights to ask who callers are and what they may do, and how resources are defined.
 func (c Config) needs() []need {
 	if c.Authentication.AnonymousActsAsKubeconfig {
-		return definitionNeeds()
+		return readingNeeds()
 	}
 	var all []need
 	add := func(kubeconfig string, right upstream.Right, without string, verbs ...string) {
@@ -43,18 +43,23 @@ func (c Config) needs() []need {
 		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"}
 		add(tokens, published, "no client certificate is known", "get")
 	}
-	return append(all, definitionNeeds()...)
+	return append(all, readingNeeds()...)
 }
 
-// definitionNeeds are the rights to learn what custom resources look like.
-func definitionNeeds() []need {
+// readingNeeds are the rights to learn what custom resources look like, and which resources other servers answer for.
+func readingNeeds() []need {
 	definitions := func(verb string) upstream.Right {
 		return upstream.Right{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+	}
+	services := func(verb string) upstream.Right {
+		return upstream.Right{Verb: verb, Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	}
 	const late = "a custom resource that is defined in another way is noticed late"
 	return []need{
 		{right: definitions("get"), without: "reads of the most recent state of custom resources are passed on"},
 		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
+		{right: services("list"), without: "groups whose names do not end in .k8s.io are not cached"},
+		{right: services("watch"), without: "an API that another server takes over is cached for up to a minute longer"},
 	}
 }
 

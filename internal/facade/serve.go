@@ -35,6 +35,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { f.endpoints.Run(lanesCtx); return nil })
 	}
 	<-lanesReady
+	group.Go(func() error { f.catalog.Follow(lanesCtx, f.lanes.Exclude, f.unfollowed()); return nil })
 	group.Go(func() error { f.memory.Run(lanesCtx); return nil })
 	group.Go(func() error { f.clients.Run(lanesCtx); return nil })
 	group.Go(func() error { f.preload.run(ctx); return nil })
@@ -54,6 +55,17 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	err = group.Wait()
 	f.CloseIdle() // not before the lanes' watches are closed: they keep a connection busy
 	return err
+}
+
+// unfollowed logs when APIServices cannot be followed any more.
+func (f *Facade) unfollowed() func(error) {
+	fails := false
+	return func(err error) {
+		if err != nil && !fails {
+			f.log.Warn("APIServices cannot be followed; aggregated APIs are recognised late", zap.Error(err))
+		}
+		fails = err != nil
+	}
 }
 
 // answer serves until the server is shut down.

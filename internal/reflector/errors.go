@@ -13,6 +13,9 @@ import (
 // ErrStopped says that no lane is given out any more.
 var ErrStopped = errors.New("the lanes are stopped")
 
+// ErrForeign says that another server than the upstream itself answers for a resource, each caller in its own way.
+var ErrForeign = errors.New("another server answers for the resource")
+
 var (
 	// errRedefined says that the resource is not what the lane was made for. A lane's kind, which requests are parsed
 	// with, does not change under them: the lane ends, and the next request starts another.

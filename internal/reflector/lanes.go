@@ -48,7 +48,8 @@ type Lanes struct {
 
 	mu         sync.RWMutex // guards reflectors and life; held for map operations only
 	reflectors map[laneKey]*Reflector
-	life       context.Context // nil until Run and after it
+	life       context.Context                // nil until Run and after it
+	foreign    func(schema.GroupVersion) bool // what other servers answer for; nil while that is not known
 
 	provers     *fresh.Provers
 	versions    *identity
@@ -161,7 +162,7 @@ func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, e
 }
 
 // Get returns the resource's lane in an encoding and starts it when there is none. It fails with a *NoRoomError where
-// there is no memory for another.
+// there is no memory for another, and with ErrForeign where another server answers for the resource.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
@@ -174,6 +175,9 @@ func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, er
 	defer l.mu.Unlock()
 	if l.life == nil {
 		return nil, ErrStopped
+	}
+	if l.foreign != nil && l.foreign(resource.GVR.GroupVersion()) {
+		return nil, ErrForeign
 	}
 	r := l.reflectors[key]
 	if r == nil || r.overdue(resource) {
@@ -284,6 +288,21 @@ func (l *Lanes) stopIdle() {
 		if l.remove(r) {
 			l.log.Info("lane stopped: nobody reads it", zap.String("resource", r.Resource.GVR.GroupResource().String()))
 			r.stop()
+		}
+	}
+}
+
+// Exclude ends the lanes of what other servers answer for, and starts none of it from now on.
+func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.foreign = foreign
+	for key, r := range l.reflectors {
+		if l.life != nil && foreign(key.gvr.GroupVersion()) {
+			delete(l.reflectors, key)
+			l.background.Go(r.stop)
+			l.log.Warn("Lane stopped: another server answers for its group version", zap.String("resource", key.gvr.GroupResource().String()),
+				zap.String("version", key.gvr.Version))
 		}
 	}
 }

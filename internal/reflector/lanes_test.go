@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -284,5 +286,28 @@ func TestQuietLanesAreTrimmed(t *testing.T) {
 		if quiet := lane.Cache.Stats(); quiet.Oldest == busy.Oldest || quiet.HistoryBytes >= busy.HistoryBytes {
 			t.Errorf("history keeps %d bytes since %d, as it did when all was new", quiet.HistoryBytes, quiet.Oldest)
 		}
+	})
+}
+
+// What another server answers for has no lane, from the moment on when that is known.
+func TestExcludedLanesEnd(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lane := r.synced(t)
+		watcher := watchAll(t, lane)
+		foreign := func(schema.GroupVersion) bool { return true }
+		r.lanes.Exclude(foreign)
+		synctest.Wait()
+		if watcher.Next(); watcher.Err() == nil {
+			t.Error("a watcher did not end")
+		}
+		if _, err := r.lanes.Get(r.resource(), jsonwire.Encoding{}); !errors.Is(err, ErrForeign) {
+			t.Errorf("got %v, want %v", err, ErrForeign)
+		}
+		r.lanes.Exclude(func(schema.GroupVersion) bool { return false })
+		if again := r.synced(t); again == lane {
+			t.Error("the lane that ended was given out")
+		}
+		r.stop()
+		r.lanes.Exclude(foreign) // whose goroutines would outlive the lanes
 	})
 }

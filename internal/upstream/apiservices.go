@@ -14,6 +14,8 @@ import (
 // group versions, "true" those of CustomResourceDefinitions. What somebody else made has no such label.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
+const apiServicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
+
 // apiServicesLimit bounds the list of APIServices in bytes: each takes a few KB, and there is one for each group
 // version.
 const apiServicesLimit = 64 << 20
@@ -27,7 +29,7 @@ type apiService struct {
 }
 
 func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
-	body, err := c.Get(ctx, Target{Path: "/apis/apiregistration.k8s.io/v1/apiservices"}, MediaJSON, apiServicesLimit)
+	body, err := c.Get(ctx, Target{Path: apiServicesPath}, MediaJSON, apiServicesLimit)
 	if HasCode(err, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound) {
 		return nil, nil
 	}
@@ -36,13 +38,7 @@ func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
 	}
 	var list struct {
 		Kind  string
-		Items []struct {
-			Metadata struct{ Labels map[string]string }
-			Spec     struct {
-				Group, Version string
-				Service        *struct{}
-			}
-		}
+		Items []json.RawMessage
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
 		return nil, fmt.Errorf("read the upstream's APIServices: %w", err)
@@ -50,22 +46,52 @@ func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
 	if list.Kind != "APIServiceList" {
 		return nil, fmt.Errorf("read the upstream's APIServices: got a %q", list.Kind)
 	}
+	return readServices(list.Items)
+}
+
+func readServices(objects []json.RawMessage) (apiServices, error) {
 	services := apiServices{}
-	for _, item := range list.Items {
-		services[schema.GroupVersion{Group: item.Spec.Group, Version: item.Spec.Version}] = apiService{
-			foreign: item.Spec.Service != nil, automanaged: item.Metadata.Labels[automanaged],
+	for _, object := range objects {
+		gv, service, err := readService(object)
+		if err != nil {
+			return nil, err
 		}
+		services[gv] = service
 	}
 	return services, nil
 }
 
-// foreign tells whether another server answers for a group version. Who may not read APIServices cannot tell, and
-// believes only the names that Kubernetes keeps to itself to be the upstream's own.
+func readService(object json.RawMessage) (gv schema.GroupVersion, service apiService, err error) {
+	var item struct {
+		Metadata struct{ Labels map[string]string }
+		Spec     struct {
+			Group, Version string
+			Service        *struct{}
+		}
+	}
+	if err := json.Unmarshal(object, &item); err != nil {
+		return gv, service, fmt.Errorf("read an APIService: %w", err)
+	}
+	gv = schema.GroupVersion{Group: item.Spec.Group, Version: item.Spec.Version}
+	return gv, apiService{foreign: item.Spec.Service != nil, automanaged: item.Metadata.Labels[automanaged]}, nil
+}
+
+// foreign tells whether another server answers for a group version, or may: kube-apiserver has an APIService for each
+// that it answers for itself. Without the right to read APIServices only the names that Kubernetes keeps to itself are
+// believed to be the upstream's own.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
 	}
-	return a[gv].foreign
+	service, there := a[gv]
+	return !there || service.foreign
+}
+
+// same reports whether both say the same of a group version.
+func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
+	is, there := a[gv]
+	was, before := other[gv]
+	return there == before && is == was
 }
 
 // custom tells whether a group version's resources are custom; the second result is false when that is not said

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,9 @@ type Catalog struct {
 	flight  singleflight.Group
 	content atomic.Pointer[catalogContent]
 	last    atomic.Pointer[attempt]
+
+	mu    sync.Mutex  // guards heard, and writes of content
+	heard apiServices // while APIServices are followed; else nil
 }
 
 // attempt is one reading of discovery.
@@ -42,6 +46,7 @@ type catalogContent struct {
 	subresources map[schema.GroupVersionResource]bool // as "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
 	own          map[schema.GroupVersion]bool         // what the upstream itself answers for: built in, or custom
+	services     apiServices                          // by which it was made
 }
 
 // discovered is a resource as discovery describes it.
@@ -155,21 +160,59 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 // another one now. Whether it is custom will be asked, rather than believed.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
-	for {
-		content := c.content.Load()
-		if content == nil {
-			return
-		}
-		if _, ok := content.resources[gvr]; !ok {
-			return
-		}
-		without := *content
-		without.resources = maps.Clone(content.resources)
-		delete(without.resources, gvr)
-		if c.content.CompareAndSwap(content, &without) {
-			return
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
+}
+
+// drop forgets resources, and reports whether there were any. The caller holds mu.
+func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
+	content := c.content.Load()
+	if content == nil {
+		return false
+	}
+	without := *content
+	without.resources = maps.Clone(content.resources)
+	maps.DeleteFunc(without.resources, func(gvr schema.GroupVersionResource, _ discovered) bool { return which(gvr) })
+	c.content.Store(&without)
+	return len(without.resources) < len(content.resources)
+}
+
+// hears takes down what APIServices say from now on; nil when they are not followed. What is known of group versions of
+// which they say something else is forgotten, and what is being read at the moment goes by them. It reports whether
+// anything was.
+func (c *Catalog) hears(services apiServices) (forgotten bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard = services
+	content := c.content.Load()
+	if services == nil || content == nil {
+		return false
+	}
+	forgotten = c.drop(func(gvr schema.GroupVersionResource) bool {
+		return !services.same(content.services, gvr.GroupVersion())
+	})
+	now := *c.content.Load()
+	now.own, now.builtIn = maps.Clone(content.own), maps.Clone(content.builtIn)
+	for gv := range content.own {
+		if services.foreign(gv) {
+			delete(now.own, gv)
+			delete(now.builtIn, gv.Group)
 		}
 	}
+	c.content.Store(&now)
+	return forgotten
+}
+
+// services are those that were heard of, or else asked for.
+func (c *Catalog) services(ctx context.Context) (apiServices, error) {
+	c.mu.Lock()
+	heard := c.heard
+	c.mu.Unlock()
+	if heard != nil {
+		return heard, nil
+	}
+	return c.client.apiServices(ctx)
 }
 
 // Match finds what an operator means by "pods" or "deployments.apps" or "widgets.v1.ex.io".
@@ -216,12 +259,17 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("discover the upstream's resources: %w", err)
 	}
-	services, err := c.client.apiServices(ctx)
+	services, err := c.services(ctx)
 	if err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.heard != nil {
+		services = c.heard // meanwhile
+	}
 	content := &catalogContent{
-		resources:    map[schema.GroupVersionResource]discovered{},
+		services: services, resources: map[schema.GroupVersionResource]discovered{},
 		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
 	// What could not be read, as of a broken aggregated API, must not hide everything else.

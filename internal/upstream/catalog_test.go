@@ -22,8 +22,17 @@ func newCatalog(t *testing.T, r *rig) *Catalog {
 	return NewCatalog(r.client)
 }
 
-// serve adds groups to the fake's discovery, each with a custom resource that can be listed, and says nothing of them
-// in its APIServices.
+// localServices answers with APIServices of groups that the upstream serves itself, which do not say in what way.
+func localServices(groups ...string) http.HandlerFunc {
+	var items []string
+	for _, group := range groups {
+		items = append(items, fmt.Sprintf(`{"spec":{"group":%q,"version":"v1"}}`, group))
+	}
+	return jsonText(`{"kind":"APIServiceList","metadata":{"resourceVersion":"1"},"items":[` + strings.Join(items, ",") + `]}`)
+}
+
+// serve adds groups to the fake's discovery, each with a custom resource that can be listed. Its APIServices do not say
+// of which kind they are.
 func serve(r *rig, groups ...string) {
 	var list []string
 	for _, group := range groups {
@@ -34,6 +43,9 @@ func serve(r *rig, groups ...string) {
 			`{"name":"things/status","singularName":"","namespaced":true,"kind":"Thing","verbs":["get","patch"]},`+
 			`{"name":"reviews","singularName":"","namespaced":false,"kind":"Review","verbs":["create"]}]}`, gv)))
 		r.Script(listOf(group), text(fmt.Sprintf(`{"apiVersion":%q,"kind":"ThingList","metadata":{"resourceVersion":"1"},"items":[]}`, gv)))
+	}
+	if !r.Scripted(askServices) {
+		r.Script(askServices, localServices(append(groups, "")...))
 	}
 	r.Script(apis, jsonText(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+strings.Join(list, ",")+`]}`))
 }
@@ -155,12 +167,12 @@ func TestCatalogForgets(t *testing.T) {
 // What another server answers may differ for each caller; who cannot tell which those are, believes in few.
 func TestCatalogOfAggregatedAPIs(t *testing.T) {
 	services := `{"kind":"APIServiceList","items":[{"spec":{"group":"metrics.example.com","version":"v1","service":{"name":"x","namespace":"y"}}},` +
-		`{"spec":{"group":"ex.io","version":"v1"}},{"spec":{"version":"v1","service":null}}]}`
+		`{"spec":{"group":"ex.io","version":"v1"}},{"spec":{"version":"v1","service":null}},{"spec":{"group":"apps","version":"v1"}}]}`
 	for name, c := range map[string]struct {
 		answer    http.HandlerFunc
 		cacheable map[string]bool
 	}{
-		"readable":  {jsonText(services), map[string]bool{"metrics.example.com": false, "ex.io": true, "apps": true, "storage.k8s.io": true}},
+		"readable":  {jsonText(services), map[string]bool{"metrics.example.com": false, "ex.io": true, "apps": true, "storage.k8s.io": false}},
 		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
 		"unknown":   {testkit.Refuse(http.StatusNotFound, "NotFound"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
 	} {

@@ -9,6 +9,9 @@
 //
 // Client.Follow reads every object and change of a small resource, for who needs to be told of them.
 //
+// Which group versions another server answers for the Catalog follows by one watch of APIServices (aggregation.go); one
+// without an APIService is not taken for the upstream's own.
+//
 // It promises:
 //   - nothing upstream is ever changed: it sends GETs, reviews, its own and those of internal/auth, and the reviews
 //     that clients send (question.go);

@@ -44,7 +44,8 @@ func TestCheck(t *testing.T) {
 		"a reader alone": {
 			reader, []func(*facade.Config){alone, caching}, []string{
 				"ok    configuration: ", "note  callers: not authenticated", "ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at https://",
-				"ok    identity: \\S+, of .*system:authenticated", "ok    right to get customresourcedefinitions: yes", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
+				"ok    identity: \\S+, of .*system:authenticated", "ok    right to get customresourcedefinitions: yes",
+				"ok    right to watch apiservices: yes", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
 				"note  certificate: a self-signed pair", "(note|ok  )  memory: ",
 			}, false,
 		},
