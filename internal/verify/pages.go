@@ -17,6 +17,7 @@ type pages struct {
 	path     string
 	version  string
 	limit    int
+	useless  func() bool // what is not read yet is of no use: the other side broke off
 
 	bytes       int64
 	read, flows int   // pages, and those of them with a flowHeader
@@ -27,7 +28,7 @@ type pages struct {
 func (p *pages) all(ctx context.Context) func(func(divergence.Object) bool) {
 	return func(yield func(divergence.Object) bool) {
 		token := ""
-		for {
+		for !p.useless() {
 			l, err := p.page(ctx, token)
 			if err != nil {
 				p.err = err

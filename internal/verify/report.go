@@ -98,6 +98,12 @@ func (r *report) passing(o outcome) (err error) {
 	return err
 }
 
+// waits says what is waited for, which takes minutes where the facade has no memory for a resource. Where it cannot be
+// written, the result of the resource cannot either.
+func (r *report) waits(path string, why error) {
+	_, _ = fmt.Fprintf(r.out, "    waiting for %s: %s\n", path, strconv.QuoteToGraphic(why.Error()))
+}
+
 func (r *report) note(err error) error {
 	_, failed := fmt.Fprintf(r.out, "    %s\n", strconv.QuoteToGraphic(err.Error()))
 	return failed

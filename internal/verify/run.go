@@ -39,6 +39,7 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 		return &Error{Err: err}
 	}
 	defer v.upstream.client.CloseIdleConnections()
+	v.facade.waits, v.upstream.waits = v.report.waits, v.report.waits
 	if v.facade.base.String() == v.upstream.base.String() {
 		return &Error{Err: fmt.Errorf("%s would be compared with itself", v.facade.base)}
 	}
@@ -131,6 +132,8 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	}
 	ours := &pages{server: v.facade, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
 	theirs := &pages{server: v.upstream, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
+	ours.useless = func() bool { return theirs.err != nil }
+	theirs.useless = func() bool { return ours.err != nil }
 	whole := func() bool { return theirs.err == nil }
 	o.compared, o.err = divergence.Compare([]string{"object"}, ours.all(ctx), theirs.all(ctx), whole, func(d divergence.Difference) {
 		if r.isSecret() {
@@ -169,7 +172,7 @@ const nothing = "metadata.name=listfacade.verify"
 func (v *verification) version(ctx context.Context, r resource, encoding string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fillWait)
 	defer cancel()
-	for {
+	for first := true; ; first = false {
 		a, err := v.facade.ask(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
 		if err == nil {
 			l, err := readers[encoding](a.body)
@@ -181,6 +184,9 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 		var busy *refusal
 		if !errors.As(err, &busy) || !hasCode(err, http.StatusTooManyRequests, http.StatusServiceUnavailable) {
 			return "", err
+		}
+		if first {
+			v.facade.waits(r.path(), err)
 		}
 		if v.facade.sleep(ctx, busy.pause(pause)) != nil {
 			return "", err

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -80,7 +81,7 @@ func TestBusyServerIsWaitedFor(t *testing.T) {
 		ours, _ := pair()
 		ours.before = busy(c.times, c.after)
 		s, pauses := patient(t, ours)
-		p := &pages{server: s, encoding: "json", path: "/api/v1/pods", version: "7", limit: 2}
+		p := &pages{server: s, encoding: "json", path: "/api/v1/pods", version: "7", limit: 2, useless: func() bool { return false }}
 		objects := 0
 		for range p.all(t.Context()) {
 			objects++
@@ -142,6 +143,48 @@ func TestBusyServerIsGivenUp(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "kube-apiserver had no time for 2m0s"); n != 20 || total(*pauses) > patience || len(ours.asked) != 2 {
 		t.Errorf("%d, waited %s, asked the facade %d times:\n%s", n, total(*pauses), len(ours.asked), &out)
+	}
+}
+
+// When one side breaks off, the other is not read to its end: nothing can be compared any more.
+func TestOtherSideIsNotReadOn(t *testing.T) {
+	for name, breaks := range map[string]func(ours, theirs *fake) (broken, other *fake){
+		"the facade":     func(ours, theirs *fake) (broken, other *fake) { return ours, theirs },
+		"kube-apiserver": func(ours, theirs *fake) (broken, other *fake) { return theirs, ours },
+	} {
+		ours, theirs := pair()
+		broken, other := breaks(ours, theirs)
+		for i := range 20 {
+			object := fmt.Sprintf("c/%02d@4=x", i)
+			ours.objects, theirs.objects = append(ours.objects, object), append(theirs.objects, object)
+		}
+		broken.before = func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("continue") == "4" {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+		}
+		text, code := compared(t, ours, theirs, Options{})
+		if code != 2 || !strings.Contains(text, name+" says 500") || len(other.asked) > 5 {
+			t.Errorf("%s breaks off: %d, asked the other %d times:\n%s", name, code, len(other.asked), text)
+		}
+	}
+}
+
+// What is waited for is said when the waiting begins, once for a question.
+func TestWaitingIsSaid(t *testing.T) {
+	ours, theirs := pair()
+	ours.before = busy(3, "1")
+	facade, _ := patient(t, ours)
+	upstream, _ := patient(t, theirs)
+	var out strings.Builder
+	v := &verification{facade: facade, upstream: upstream, options: Options{Limit: 2, Shown: 10}, report: newReport(&out, 10)}
+	facade.waits = v.report.waits
+	if err := v.compare(t.Context(), resource{corev1.SchemeGroupVersion.WithResource("pods")}, "json"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "    waiting for /api/v1/pods: \"the facade says 429: \\\"too many requests\\\"\"\n"
+	if strings.Count(out.String(), "waiting") != 1 || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got\n%s", &out)
 	}
 }
 

@@ -39,6 +39,7 @@ type server struct {
 	base   *url.URL
 	now    func() time.Time
 	sleep  func(context.Context, time.Duration) error
+	waits  func(path string, why error) // is told once of each question that is asked again later
 
 	busy        error      // why it is not asked any more; nil: it is
 	discovering sync.Mutex // held for each of the questions of discovery, which come at once
@@ -61,7 +62,7 @@ func newServer(name string, config *rest.Config) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare to ask %s: %w", name, err)
 	}
-	return &server{name: name, client: client, base: base, now: time.Now, sleep: sleep}, nil
+	return &server{name: name, client: client, base: base, now: time.Now, sleep: sleep, waits: func(string, error) {}}, nil
 }
 
 // sleep waits, and fails when the context ends before.
@@ -82,7 +83,8 @@ func (s *server) get(ctx context.Context, path string, query url.Values, accept 
 	if s.busy != nil {
 		return answer{}, s.busy
 	}
-	for until := s.now().Add(patience); ; {
+	first := true
+	for until := s.now().Add(patience); ; first = false {
 		a, err := s.ask(ctx, path, query, accept)
 		var busy *refusal
 		if !errors.As(err, &busy) || busy.code != http.StatusTooManyRequests {
@@ -92,6 +94,9 @@ func (s *server) get(ctx context.Context, path string, query url.Values, accept 
 		if s.now().Add(wait).After(until) {
 			s.busy = fmt.Errorf("%s had no time for %s, and is not asked any more: %w", s.name, patience, err)
 			return a, s.busy
+		}
+		if first {
+			s.waits(path, err)
 		}
 		if stopped := s.sleep(ctx, wait); stopped != nil {
 			return a, stopped
