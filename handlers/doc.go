@@ -5,7 +5,8 @@
 //	authenticate  says who asks; nobody is 401, and who asks in another's name is refused
 //	limit         says whether it may go on now, holds callers to their shares (limits.go), refuses what is large
 //	              where memory is short, and bounds what is passed through at a time
-//	authorize     asks the authorizer, and only then opens a lane, and waits for one that is being filled (await.go)
+//	authorize     asks the authorizer, and only then takes a watch's place, opens a lane, and waits for one that is
+//	              being filled (await.go)
 //	cache, discovery, health or forward
 //	              give the answer: from a lane, from a kept document, about the facade itself, or the upstream's own
 //	reply         writes it, piece by piece, each in time, and all of them in the request's; what the request holds of

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/budget"
 	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
@@ -24,10 +25,11 @@ type Limits struct {
 	// ListBytes of lists and initial events may be on their way to clients, as they are before they are compressed; a
 	// quarter of them to one caller. --max-list-bytes-inflight.
 	ListBytes int64
-	// Watches may be open, and logs. --max-watches and --max-watches-per-user.
+	// Watches may be open, and logs; when all places are taken, a newcomer displaces a watch of the callers with the most
+	// (ADR 29). --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
-	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten: --watch-rate
-	// and --watch-rate-per-user.
+	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten; of all more
+	// wait, in turns of callers. --watch-rate and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
 
@@ -54,20 +56,22 @@ const stallShare = 0.1
 // shares holds callers to the Limits. What has no limit is nil.
 type shares struct {
 	requests, bytes *limit.Places // seats of the second stand for a MiB each
-	watches         *limit.Crowd
-	begins          *limit.Rates
+	watches         *limit.Streams
+	begins          *limit.Rates // of each caller
+	pace            *limit.Pace  // of all
 }
 
 func newShares(l Limits) shares {
 	seats := (l.ListBytes + bytesPerSeat - 1) / bytesPerSeat
-	return shares{
+	s := shares{
 		requests: newPlaces(int64(l.Requests), int64(l.RequestsPerUser)), bytes: newPlaces(seats, (seats+3)/4),
-		watches: limit.NewCrowd(limit.CrowdBounds{Each: l.WatchesPerUser, All: l.Watches}),
-		begins: limit.NewRates(limit.RateBounds{
-			Each: limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser},
-			All:  limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2},
-		}),
+		watches: limit.NewStreams(limit.StreamBounds{One: l.WatchesPerUser, All: l.Watches}),
+		begins:  limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
+	if l.WatchRate > 0 {
+		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, mostWaiting, mostWaitingAll)
+	}
+	return s
 }
 
 // newPlaces has so many seats, so many for one caller, and half of them for all callers of a group; nil is any number
@@ -85,8 +89,8 @@ func newPlaces(all, each int64) *limit.Places {
 	return limit.NewPlaces(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
 }
 
-// enter takes a request in, which may have to wait for others to end. What runs long is no request that others could
-// wait for: it is let in at once or not at all.
+// enter takes a request in, which may have to wait for others to end. What runs long takes only of its caller's own
+// rate: what it takes of all callers' it takes when it is authorized (open).
 func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	switch {
 	case q.subject.own():
@@ -100,15 +104,52 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	if after, ok := l.shares.begins.Take(q.Caller.Share()); !ok {
 		return tooMany(after)
 	}
-	leave, err := l.shares.watches.Join(q.Caller.Share())
-	if err != nil {
-		return tooMany(0)
+	return nil
+}
+
+// open takes a place for a request that runs long and is authorized, in its caller's turn. It may end the stream of
+// another.
+func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
+	if q.subject.own() || !q.runsLong() || l.shares.watches == nil {
+		return nil
 	}
-	if leave, err = l.alsoMemory(budget.Watches, watchMemory, leave); err != nil {
+	if err := l.turn(ctx, q); err != nil {
 		return err
 	}
-	out.atEnd(leave)
+	give, ok := l.memory.Take(budget.Watches, watchMemory)
+	if !ok {
+		return tooMany(0)
+	}
+	leave, err := l.shares.watches.Enter(callerKey(q.Caller), out.displace)
+	if err != nil {
+		give()
+		return tooMany(0)
+	}
+	out.atEnd(func() { give(); leave() })
 	return nil
+}
+
+// turn waits until the rate of all callers lets one more of this one begin.
+func (l *limiter) turn(ctx context.Context, q *Request) error {
+	if l.shares.pace == nil {
+		return nil
+	}
+	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
+	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
+	defer cancel()
+	err := l.shares.pace.Take(waiting, callerKey(q.Caller))
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	return tooMany(0)
+}
+
+// callerKey names whose share a caller uses, and who shares it with him.
+func callerKey(caller *auth.Caller) limit.Key {
+	return limit.Key{Group: caller.Group(), One: caller.Share()}
 }
 
 // charge takes the caller's share of the bytes that are on their way, before they are, and the memory that it takes to
@@ -151,7 +192,7 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *lim
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	leave, err = places.Take(waiting, limit.Key{Group: q.Caller.Group(), One: q.Caller.Share()}, seats)
+	leave, err = places.Take(waiting, callerKey(q.Caller), seats)
 	switch {
 	case err == nil:
 		if l.stalls != nil {

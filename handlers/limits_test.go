@@ -254,7 +254,7 @@ func TestLimitsThatAreNone(t *testing.T) {
 		if _, ok := s.begins.Take("a"); !ok {
 			t.Fatal("there is a rate")
 		}
-		if _, err := s.watches.Join("a"); errors.Is(err, limit.ErrBusy) {
+		if _, err := s.watches.Enter(limit.Alone("a"), func() {}); errors.Is(err, limit.ErrBusy) {
 			t.Fatal("there is a bound")
 		}
 	}

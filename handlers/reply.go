@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5/middleware"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/listfacade/listfacade/internal/observe"
+	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
@@ -36,6 +38,10 @@ type reply struct {
 	answers bool // it was said that the answer to a request that runs long begins
 
 	progress observe.Progress // of event, as others see it
+
+	cancel    context.CancelCauseFunc // ends what runs long
+	watches   bool                    // it is a watch, which may end anywhere
+	displaced atomic.Bool             // it has to end for another's sake
 
 	rest func() error // of an answer that runs long: what is done when the road lies behind it; nil when it is whole
 	ends []func()     // to be called when the answer is over, the last first
@@ -121,12 +127,26 @@ func (o *reply) finish() *observe.Event {
 	if code := o.w.Status(); code != 0 {
 		e.Code = code
 	}
-	e.Displaced = o.seat.displaced()
+	e.Displaced, e.Yielded = o.seat.displaced(), o.displaced.Load()
 	e.Bytes, e.Took = max(int64(o.w.BytesWritten()), o.progress.Bytes()), time.Since(e.Began)
 	if e.RawBytes == 0 && o.header().Get("Content-Encoding") == "" {
 		e.RawBytes = e.Bytes
 	}
 	return e
+}
+
+// errDisplaced is why a stream that is no watch breaks off, whose place another has.
+var errDisplaced = errors.New("the place is another's")
+
+// displace ends what runs long, whose place another has: a watch as a whole, so that its client goes on from where it
+// was, and a log, which would look whole, in the middle. It is called from another request's goroutine.
+func (o *reply) displace() {
+	o.displaced.Store(true)
+	if o.watches {
+		o.cancel(upstream.ErrEnd)
+	} else {
+		o.cancel(errDisplaced)
+	}
 }
 
 // answering says, once, that the answer to a request that runs long begins.

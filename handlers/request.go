@@ -78,11 +78,12 @@ type Request struct {
 }
 
 // bounded gives the request the time that it may take.
-func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	if q.timeout == 0 {
-		return context.WithCancel(ctx)
+		return context.WithCancelCause(ctx)
 	}
-	return context.WithTimeout(ctx, q.timeout)
+	ctx, cancel := context.WithTimeout(ctx, q.timeout)
+	return ctx, func(error) { cancel() }
 }
 
 // verb is get, list or watch of a read.

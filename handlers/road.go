@@ -48,7 +48,8 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 		return err
 	}
 	ctx, cancel := q.bounded(r.Context())
-	out.atEnd(cancel)
+	out.atEnd(func() { cancel(nil) })
+	out.cancel, out.watches = cancel, q.isWatch()
 	out.until, _ = ctx.Deadline()
 	if err := s.authenticate(out, q, r); err != nil {
 		return err
@@ -75,13 +76,16 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	}
 	s.resolver.discover(ctx, q, r)
 	s.entered(out)
-	lane, err := s.enter(ctx, q)
+	lane, err := s.enter(ctx, out, q)
 	if err == nil {
 		err = answer(ctx, out, q, lane)
 	}
 	err = s.orForward(ctx, out, q, lane, err)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil:
 		return errTimeUp
+	case err != nil && out.displaced.Load():
+		return tooMany(0)
 	}
 	return err
 }
@@ -95,14 +99,17 @@ func (s *Server) received(q *Request) error {
 }
 
 // enter asks the authorizer, and opens the lane that the request may read, if there is one. What a path means that is
-// not straight is said only to those who may ask.
-func (s *Server) enter(ctx context.Context, q *Request) (*reflector.Reflector, error) {
+// not straight is said only to those who may ask, and only they take of what all callers share of watches.
+func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.Reflector, error) {
 	refused := s.gate.authorize(ctx, q)
 	var forward *forwardError
 	if refused != nil && !errors.As(refused, &forward) {
 		return nil, refused
 	}
 	if err := s.resolver.straighten(ctx, q); err != nil {
+		return nil, err
+	}
+	if err := s.limiter.open(ctx, out, q); err != nil {
 		return nil, err
 	}
 	if refused != nil {

@@ -68,10 +68,10 @@ func limitFlags(c *facade.Config, f *pflag.FlagSet) {
 		"how `many` of them may be one caller's; of a user that many pods act as, each pod is a caller")
 	f.Int64Var(&l.ListBytes, "max-list-bytes-inflight", l.ListBytes,
 		"`bytes` that lists under way may have, uncompressed; a caller has a quarter")
-	f.IntVar(&l.Watches, "max-watches", l.Watches, "how `many` watches may be open")
+	f.IntVar(&l.Watches, "max-watches", l.Watches, "how `many` watches may be open; when all places are taken, callers with the most lose one to a newcomer")
 	f.IntVar(&l.WatchesPerUser, "max-watches-per-user", l.WatchesPerUser, "how `many` of them may be one caller's")
 	f.IntVar(&l.WatchRate, "watch-rate", l.WatchRate,
-		"how `many` watches may be opened in a second, after two and a half times as many at once")
+		"how `many` watches may be opened in a second, after two and a half times as many at once; more wait for a while, in turns of callers")
 	f.IntVar(&l.WatchRatePerUser, "watch-rate-per-user", l.WatchRatePerUser,
 		"how `many` watches a caller may open in a second, after ten times as many at once")
 }

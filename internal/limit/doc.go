@@ -9,7 +9,9 @@
 //     for nobody;
 //   - whoever waits is served in order within a key, for a bounded time and in a bounded queue;
 //   - of those who are there for one thing, a Crowd, there are no more than its bounds allow;
-//   - of what begins, by its Rates, no more than they allow;
+//   - of Streams, which last for minutes, there are no more than their bounds allow, and no group of keys is without a
+//     place while another has two;
+//   - of what begins, by its Rates, no more of a key than they allow; by its Pace, no more of all keys, in turns;
 //   - keys are what clients are, and may be any number: one is remembered only while something of it counts.
 //
 // It starts no goroutine, knows no request and writes no answer.

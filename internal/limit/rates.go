@@ -15,27 +15,23 @@ type Rate struct {
 	Burst     int
 }
 
-// RateBounds are how much of one key may begin, and over all keys.
-type RateBounds struct{ Each, All Rate }
-
 // mostRates is how many keys are remembered. Beyond them, whoever is not remembered shares one rate with all others who
 // are not: a flood of keys slows down newcomers, and costs no memory.
 const mostRates = 1 << 16
 
 // Rates says whether something may begin now, by key. Safe for concurrent use.
 type Rates struct {
-	bounds RateBounds
+	of Rate // each
 
-	mu     sync.Mutex // guards all below; held for arithmetic, and now and then to forget keys
-	all    *rate.Limiter
+	mu     sync.Mutex               // guards all below; held for arithmetic, and now and then to forget keys
 	rest   *rate.Limiter            // of keys that are one too many to remember
 	each   map[string]*rate.Limiter // of keys that took something lately
 	forget time.Time                // when to look for idle keys again
 }
 
-// NewRates returns rates of which nothing was taken.
-func NewRates(bounds RateBounds) *Rates {
-	return &Rates{bounds: bounds, all: newLimiter(bounds.All), rest: newLimiter(bounds.Each), each: map[string]*rate.Limiter{}}
+// NewRates returns rates of which nothing was taken, of each key the same.
+func NewRates(of Rate) *Rates {
+	return &Rates{of: of, rest: newLimiter(of), each: map[string]*rate.Limiter{}}
 }
 
 func newLimiter(r Rate) *rate.Limiter {
@@ -45,8 +41,7 @@ func newLimiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
 }
 
-// Take takes one of a key's rate and of that of all, if both have one; else it says after how long they may, which is
-// above 0.
+// Take takes one of a key's rate if it has one; else it says after how long it may, which is above 0.
 func (r *Rates) Take(key string) (after time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,11 +50,10 @@ func (r *Rates) Take(key string) (after time.Duration, ok bool) {
 	if !known {
 		own = r.newcomer(now)
 	}
-	if after := max(wait(own, now), wait(r.all, now)); after > 0 {
+	if after := wait(own, now); after > 0 {
 		return after, false
 	}
 	own.AllowN(now, 1)
-	r.all.AllowN(now, 1)
 	if !known && own != r.rest && own.Limit() != rate.Inf {
 		r.each[key] = own
 	}
@@ -74,7 +68,7 @@ func (r *Rates) newcomer(now time.Time) *rate.Limiter {
 	if len(r.each) >= mostRates {
 		return r.rest
 	}
-	return newLimiter(r.bounds.Each)
+	return newLimiter(r.of)
 }
 
 // forgetIdle drops the keys whose rate is whole again, which is as if they had never come. It looks again when all that
@@ -86,8 +80,8 @@ func (r *Rates) forgetIdle(now time.Time) {
 		}
 	}
 	refill := time.Second
-	if each := r.bounds.Each; each.PerSecond > 0 {
-		refill = max(refill, seconds(float64(each.Burst)/each.PerSecond))
+	if r.of.PerSecond > 0 {
+		refill = max(refill, seconds(float64(r.of.Burst)/r.of.PerSecond))
 	}
 	r.forget = now.Add(refill)
 }

@@ -97,6 +97,7 @@ type Event struct {
 	Lagged      time.Duration // the longest time that a watch was behind, if it was for longer than --slow-watch-lag
 	Stalled     bool          // it ran long and was broken off, because its client accepted nothing for --write-timeout
 	Displaced   bool          // it was broken off for another's sake, because its client accepted nothing
+	Yielded     bool          // it ran long and ended for another's sake, because its caller had most of all places
 	Began       time.Time
 	Took        time.Duration
 	Waits       [steps]time.Duration

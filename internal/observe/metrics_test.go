@@ -110,6 +110,7 @@ listfacade_authentication_attempts_total counter result
 listfacade_authorization_decisions_total counter decision
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
 listfacade_displaced_answers_total counter 
+listfacade_displaced_watches_total counter 
 listfacade_forms_bytes gauge 
 listfacade_forms_evicted_total counter 
 listfacade_forms_found_total counter 

@@ -25,6 +25,7 @@ type requestMetrics struct {
 	bytes     *prometheus.CounterVec
 	stalled   *prometheus.CounterVec
 	displaced prometheus.Counter
+	yielded   prometheus.Counter
 
 	mu     sync.RWMutex // guards series
 	series map[requestKey]*requestSeries
@@ -64,6 +65,10 @@ func newRequestMetrics() *requestMetrics {
 			Name: "listfacade_displaced_answers_total",
 			Help: "Answers that were broken off for others, because there were too many whose clients accepted nothing.",
 		}),
+		yielded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "listfacade_displaced_watches_total",
+			Help: "Watches and logs that ended for others, because all places were taken and their callers had the most.",
+		}),
 		series: map[requestKey]*requestSeries{},
 	}
 }
@@ -88,7 +93,7 @@ func kubeHistogram(name, help string, buckets []float64, labels ...string) *prom
 var ours = prometheus.Labels{"component": component}
 
 func (r *requestMetrics) all() []prometheus.Collector {
-	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled, r.displaced}
+	return []prometheus.Collector{r.total, r.durations, r.sizes, r.answers, r.forwarded, r.took, r.bytes, r.stalled, r.displaced, r.yielded}
 }
 
 // done counts a request. It allocates nothing for a request like one before.
@@ -110,6 +115,9 @@ func (r *requestMetrics) done(e *Event) {
 	}
 	if e.Displaced {
 		r.displaced.Inc()
+	}
+	if e.Yielded {
+		r.yielded.Inc()
 	}
 	if s.took != nil {
 		s.took.Observe(seconds)

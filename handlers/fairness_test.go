@@ -1,0 +1,166 @@
+package handlers
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/auth"
+)
+
+const (
+	watchAlong = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=60"
+	watchAtEnd = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=-1"
+)
+
+// A newcomer finds a place although a few callers, or many service accounts of a namespace, hold all of them. The watch
+// that gives way ends as a whole, from the cache and passed through.
+func TestNewcomersFindPlaces(t *testing.T) {
+	for name, holder := range map[string]func(i int) string{
+		"a few callers":               func(i int) string { return fmt.Sprint("holder", i/3) },
+		"accounts of a namespace":     func(i int) string { return fmt.Sprint("system:serviceaccount:ns:holder", i) },
+		"accounts with a few watches": func(i int) string { return fmt.Sprint("system:serviceaccount:ns:holder", i/3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			within(t, Limits{Watches: 9, WatchesPerUser: 3}, func(t *testing.T, f *facade) {
+				f.Put("ns/a", "1")
+				_ = f.as(t, "alice", reads[0])
+				ended := make(chan error, 9)
+				for i := range 9 {
+					response := f.as(t, holder(i), watchAlong)
+					if response.StatusCode != http.StatusOK {
+						t.Fatalf("got %d, want a place for holder %d", response.StatusCode, i)
+					}
+					go func() {
+						_, err := io.Copy(io.Discard, response.Body)
+						ended <- err
+					}()
+				}
+				began := time.Now()
+				if response := f.as(t, "newcomer", watchAlong); response.StatusCode != http.StatusOK {
+					t.Errorf("got %d for a newcomer, want 200", response.StatusCode)
+				}
+				if err := <-ended; err != nil || time.Since(began) != 0 {
+					t.Errorf("got %v after %s, want a watch that ends as a whole at once", err, time.Since(began))
+				}
+				if e := f.events.last(); !e.Yielded {
+					t.Error("the event does not say that the watch gave way")
+				}
+				if len(ended) != 0 {
+					t.Errorf("got %d more watches that ended, want none", len(ended))
+				}
+				assertTooMany(t, f.as(t, holder(8), watchAlong))
+			})
+		})
+	}
+}
+
+// A watch that is passed through ends as a whole, too, and a log breaks off: half of it would look like all of it.
+func TestStreamsGiveWay(t *testing.T) {
+	const log = "/api/v1/namespaces/ns/pods/a/log?follow=true"
+	for target, whole := range map[string]bool{watchAlong: true, log: false} {
+		t.Run(target, func(t *testing.T) {
+			within(t, Limits{Watches: 2}, func(t *testing.T, f *facade) {
+				endless := func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.WriteString(w, "{}\n")
+					_ = http.NewResponseController(w).Flush()
+					<-r.Context().Done()
+				}
+				f.Script(log, endless)
+				f.Script("/api/v1/namespaces/ns/pods/a/log", endless)
+				f.Put("ns/a", "1")
+				first := f.asking(t, "holder", target, passedThrough)
+				_ = f.asking(t, "holder", target, passedThrough)
+				_ = f.as(t, "newcomer", watchAlong)
+				if _, err := io.Copy(io.Discard, first.Body); (err == nil) != whole {
+					t.Errorf("got %v, want a whole answer: %t", err, whole)
+				}
+			})
+		})
+	}
+}
+
+// asking is as with an Accept header.
+func (f *facade) asking(t *testing.T, name, target, accept string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{userHeader: {name}, "Authorization": {"Bearer x"}, "Accept": {accept}}
+	response, err := f.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: got %d, want 200", target, response.StatusCode)
+	}
+	return response
+}
+
+// Callers that use up the rate of all watches hold up a newcomer by a turn.
+func TestNewcomersHaveTurns(t *testing.T) {
+	within(t, Limits{WatchRate: 20, WatchRatePerUser: 50}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		_ = f.as(t, "alice", reads[0])
+		var flood sync.WaitGroup
+		for i := range 40 {
+			for range 10 {
+				flood.Go(func() {
+					if response := f.as(t, fmt.Sprint("system:serviceaccount:ns:", i), watchAtEnd); response.StatusCode != http.StatusOK {
+						assertTooMany(t, response)
+					}
+				})
+			}
+		}
+		synctest.Wait()
+		began := time.Now()
+		if response := f.as(t, "newcomer", watchAtEnd); response.StatusCode != http.StatusOK || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("got %d after %s, want 200 within two turns", response.StatusCode, time.Since(began))
+		}
+		flood.Wait()
+	})
+}
+
+// Watches that authorization refuses take nothing that others share: neither of the rate, nor a place.
+func TestRefusedWatchesTakeNothing(t *testing.T) {
+	within(t, Limits{Watches: 2, WatchRate: 2, WatchRatePerUser: 100}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		_ = f.as(t, "alice", reads[0])
+		for range 2 {
+			_ = f.as(t, "alice", watchAlong)
+		}
+		<-time.After(10 * time.Second)
+		f.allow = func(a auth.Attributes) bool { return a.Caller.Name() != "mallory" }
+		began := time.Now()
+		for range 100 {
+			if response := f.as(t, "mallory", watchAlong); response.StatusCode != http.StatusForbidden {
+				t.Fatalf("got %d, want 403", response.StatusCode)
+			}
+		}
+		if n := len(f.yielded()); n != 0 {
+			t.Errorf("got %d watches that gave way, want none", n)
+		}
+		if response := f.as(t, "bob", watchAtEnd); response.StatusCode != http.StatusOK || time.Since(began) != 0 {
+			t.Errorf("got %d after %s, want 200 at once", response.StatusCode, time.Since(began))
+		}
+	})
+}
+
+// yielded are the requests that gave way to others.
+func (f *facade) yielded() (ended []string) {
+	synctest.Wait()
+	f.events.mu.Lock()
+	defer f.events.mu.Unlock()
+	for _, e := range f.events.all {
+		if e.Yielded {
+			ended = append(ended, e.User)
+		}
+	}
+	return ended
+}

@@ -1,0 +1,63 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestPaceIsARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
+		began := time.Now()
+		for i := range 200 {
+			if err := p.Take(t.Context(), Alone(fmt.Sprint(i%4))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(began); took != 18*time.Second {
+			t.Errorf("got 20 at once and 180 in %s, want 18s", took)
+		}
+	})
+}
+
+// Whatever one group has taken and waits for, another waits for one turn.
+func TestPaceGoesByTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
+		var flood sync.WaitGroup
+		for i := range 300 {
+			flood.Go(func() {
+				if err := p.Take(t.Context(), Key{Group: "ns", One: fmt.Sprint(i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		for range 10 {
+			began := time.Now()
+			if err := p.Take(t.Context(), Alone("newcomer")); err != nil || time.Since(began) > 200*time.Millisecond {
+				t.Errorf("got %v after %s, want a turn within 200ms", err, time.Since(began))
+			}
+		}
+		flood.Wait()
+	})
+}
+
+func TestPaceIsNotWaitedForLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
+		if err := p.Take(t.Context(), Alone("a")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Take(ctx, Alone("a")); !errors.Is(err, ErrBusy) {
+			t.Errorf("got %v, want ErrBusy", err)
+		}
+	})
+}
