@@ -161,6 +161,32 @@ func TestSpeaker(t *testing.T) {
 	}
 }
 
+// What nobody can ask in the caller's name is not served, and the answer says what the caller can do about it. Nothing
+// of it is logged: it is the client's, and clients may send any number.
+func TestNotServed(t *testing.T) {
+	for name, c := range map[string]struct {
+		as      PassThroughAs
+		caller  *auth.Caller
+		message string
+	}{
+		"a certificate": {PassAsToken, alice(auth.ByCertificate),
+			"listfacade does not hold this, and cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself; " +
+				"with --passthrough=impersonate listfacade can ask in the name of other callers"},
+		"one that cannot be impersonated": {PassAsImpersonation, auth.NewCaller(&user.DefaultInfo{Name: "two\nlines"}, auth.ByCertificate, time.Time{}),
+			"listfacade does not hold this, and cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself"},
+		"nothing passed": {PassNothing, alice(auth.ByToken), "listfacade does not hold this, and passes nothing on (--passthrough=off): ask kube-apiserver itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &Request{Caller: c.caller, method: http.MethodPost, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
+			_, err := (&Server{resolver: resolver{passAs: c.as}}).speaker(t.Context(), q)
+			status := statusOf(err)
+			if status.Code != http.StatusNotImplemented || status.Message != c.message || !isClients(err) {
+				t.Errorf("got %d %q, the client's: %t, want 501 %q", status.Code, status.Message, isClients(err), c.message)
+			}
+		})
+	}
+}
+
 // The token that is passed on is the one that proved the caller, or none.
 func TestBearerToken(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -50,11 +50,19 @@ var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors
 var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
 	errors.New("where callers are not authenticated, only requests to and from loopback names are answered"))
 
-// errNotServed is what listfacade does not hold and cannot ask for in the caller's name.
-var errNotServed = &apierrors.StatusError{ErrStatus: metav1.Status{
-	Status: metav1.StatusFailure, Code: http.StatusNotImplemented,
-	Message: "listfacade does not hold this, and passes on only what is asked with a bearer token: ask kube-apiserver",
-}}
+// What listfacade does not hold and cannot ask for in the caller's name, by what the caller can do about it.
+var (
+	errNotServed = notServed("cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself; " +
+		"with --passthrough=impersonate listfacade can ask in the name of other callers")
+	errNotImpersonated = notServed("cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself")
+	errNothingPassed   = notServed("passes nothing on (--passthrough=off): ask kube-apiserver itself")
+)
+
+func notServed(why string) *apierrors.StatusError {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Message: "listfacade does not hold this, and " + why,
+	}}
+}
 
 // errLoop is a request that comes back: nobody answers it.
 var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
@@ -282,7 +290,11 @@ func isClients(err error) bool {
 		invalid *invalidRVError
 		key     *invalidKeyError
 	)
-	return errors.As(err, &invalid) || errors.As(err, &key) || isTooLarge(err)
+	return errors.As(err, &invalid) || errors.As(err, &key) || isTooLarge(err) || isNotServed(err)
+}
+
+func isNotServed(err error) bool {
+	return errors.Is(err, errNotServed) || errors.Is(err, errNotImpersonated) || errors.Is(err, errNothingPassed)
 }
 
 // negotiate finds the form of an answer that is no object of the cache.

@@ -73,7 +73,7 @@ func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, err
 	case as == PassAsImpersonation && q.reason != observe.Undiscovered:
 		as, err := upstream.Impersonating(q.Caller.Info)
 		if err != nil {
-			return as, errNotServed
+			return as, errNotImpersonated
 		}
 		return as, nil
 	default:
@@ -91,6 +91,8 @@ func (s *Server) notServed(ctx context.Context, q *Request) error {
 		return s.resolver.unrouted(ctx, q)
 	case q.method == http.MethodHead && q.info.IsResourceRequest:
 		return errMethod
+	case s.resolver.passAs == PassNothing:
+		return errNothingPassed
 	default:
 		return errNotServed
 	}

@@ -26,7 +26,7 @@ type moment struct {
 	number int64 // steps since the Unix epoch; 0: nothing was told in it
 
 	cache, upstream, facade uint32 // requests that are over, by who answered
-	failed, refused         uint32 // of them, with 5xx and with 429
+	failed, refused         uint32 // of them, with 5xx but 501, and with 429
 	took                    spread // of those that do not run long and that the cache or the upstream answered
 
 	asked  [len(Questions)]questions
@@ -90,7 +90,7 @@ func (h *History) Done(e *Event) {
 	switch {
 	case e.Code == 429:
 		m.refused++
-	case e.Code >= 500:
+	case e.Code >= 500 && e.Code != 501: // which is a request's fault, as 405 is
 		m.failed++
 	}
 	if !e.LongRunning && e.Source != FromFacade {

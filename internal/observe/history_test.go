@@ -15,6 +15,7 @@ func TestHistory(t *testing.T) {
 		}
 		h.Done(&Event{Source: FromUpstream, Code: 503, Resource: "pods", Took: 2 * time.Second})
 		h.Done(&Event{Source: FromFacade, Code: 429, Resource: "pods", Took: time.Hour})
+		h.Done(&Event{Source: FromFacade, Code: 501, Resource: "secrets", Took: time.Hour})              // the client's
 		h.Done(&Event{Source: FromFacade, Code: 200, Took: time.Hour})                                   // about itself
 		h.Done(&Event{Source: FromCache, Code: 200, Resource: "pods", LongRunning: true, Took: 1 << 60}) // a watch
 		h.Asked("probe", 200, time.Millisecond)
@@ -27,7 +28,7 @@ func TestHistory(t *testing.T) {
 			t.Fatalf("%d moments", len(moments))
 		}
 		m := moments[len(moments)-1]
-		if m.Cache != 100 || m.Upstream != 1 || m.Facade != 1 || m.Failed != 1 || m.Refused != 1 || m.Asked != 3 || m.Unanswered != 1 || m.Throttled != 1 || m.AuditLost != 7 {
+		if m.Cache != 100 || m.Upstream != 1 || m.Facade != 2 || m.Failed != 1 || m.Refused != 1 || m.Asked != 3 || m.Unanswered != 1 || m.Throttled != 1 || m.AuditLost != 7 {
 			t.Errorf("%+v", m)
 		}
 		if m.P50Seconds < 0.008 || m.P50Seconds > 0.012 || m.P99Seconds > 0.012 || m.AskedP99Seconds < 0.0008 || m.AskedP99Seconds > 0.0012 {

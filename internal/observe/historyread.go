@@ -5,7 +5,7 @@ import "time"
 // Moment is one step of a History, as operators are shown it.
 type Moment struct {
 	At time.Time `json:"at"` // when it began
-	// Requests that ended in it, by who answered; Failed and Refused of them with 5xx and with 429.
+	// Requests that ended in it, by who answered; Failed and Refused of them with 5xx but 501, and with 429.
 	Cache    int `json:"cache"`
 	Upstream int `json:"upstream"`
 	Facade   int `json:"facade"`

@@ -11,7 +11,7 @@ import (
 // all others here; see Oracle.Excused.
 
 // notPassedOn is in the message of what the facade does not hold and cannot ask for in the caller's name.
-const notPassedOn = "passes on only what is asked with a bearer token"
+const notPassedOn = "cannot ask kube-apiserver for it in your name"
 
 // NotPassedOn tells that the facade refuses what it does not hold: with --passthrough=token to who has proven himself
 // by a certificate. What kube-apiserver refuses to the same caller the facade has to refuse in its words.
