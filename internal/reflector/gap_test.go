@@ -1,9 +1,11 @@
 package reflector
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
@@ -187,4 +190,43 @@ func TestGapThatTakesLong(t *testing.T) {
 	if reconnects["later"] != reconnects["at once"] {
 		t.Errorf("watches were opened again so often: %v", reconnects)
 	}
+}
+
+// TestGapWhereAReaderAsksMeanwhile: a reader has the roll called when the lane has asked how far the upstream is and
+// before it lists. The list may be of before the roll call, which is no sign of a backup that was restored.
+func TestGapWhereAReaderAsksMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, Config{BridgeGaps: true, PagedFrom: 1})
+		r.isVersion("v1.37.0")
+		r.isCluster("1")
+		r.Put("ns/a", "1")
+		r.Put("ns/b", "1")
+		lane := r.synced(t)
+		watcher := watchAll(t, lane)
+		r.Put("ns/b", "2") // else a listing would count as one whose version was forgotten too soon
+		elapse(time.Second)
+		learned, rolls, lists := "", r.Asked(testkit.AskRoll), r.Asked(testkit.AskList)
+		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+			learned = fmt.Sprint(r.RV())
+			answer := httptest.NewRecorder()
+			r.Truth(answer, request)
+			r.Elsewhere()
+			_, _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless())
+			_, _ = w.Write(answer.Body.Bytes())
+		})
+		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
+			answer := httptest.NewRecorder()
+			r.Truth(answer, request)
+			_, _ = w.Write(bytes.Replace(answer.Body.Bytes(), fmt.Appendf(nil, `"resourceVersion":"%d"`, r.RV()), fmt.Appendf(nil, `"resourceVersion":%q`, learned), 1))
+		})
+		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
+		r.DropWatches()
+		elapse(time.Minute)
+		if r.Asked(testkit.AskRoll) == rolls || r.Asked(testkit.AskList) == lists {
+			t.Fatalf("got %d roll calls and %d lists, want both", r.Asked(testkit.AskRoll)-rolls, r.Asked(testkit.AskList)-lists)
+		}
+		if n := r.lanes.met.Load(); n != 0 || watcher.Err() != nil {
+			t.Errorf("got %d other pasts, the outcome %q and %v, want none", n, *r.gaps.Load(), watcher.Err())
+		}
+	})
 }

@@ -123,13 +123,16 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.origin.Store(listed)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	w.snapshots = hasSnapshots(version)
+	// The list may be of the version that is learned. A later one that is vouched for meanwhile would look as if the
+	// upstream had been set back, to this lane and so to all.
+	over := w.reflector.Cache.Expect()
 	if err := w.learn(ctx); err != nil {
+		over()
 		return fmt.Errorf("learn what the resource looks like: %w", err)
 	}
 	w.known = w.met.Load()
 	began := time.Now()
 	w.reflector.fill.begin()
-	over := w.reflector.Cache.Expect()
 	told := w.tell(ctx)
 	open, err := w.sync(ctx)
 	told()
