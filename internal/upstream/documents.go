@@ -58,7 +58,7 @@ type Documents struct {
 func NewDocuments(client *Client) *Documents {
 	return &Documents{
 		client: client, flights: newFlights(documentPlaces), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
-		oddities: limit.NewRates(limit.RateBounds{Each: limit.Rate{PerSecond: 1, Burst: 20}}), reading: semaphore.NewWeighted(readingBudget),
+		oddities: limit.NewRates(limit.Rate{PerSecond: 1, Burst: 20}), reading: semaphore.NewWeighted(readingBudget),
 	}
 }
 
