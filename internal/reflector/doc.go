@@ -18,7 +18,8 @@
 //   - when the upstream no longer holds that resourceVersion (410), the lane is listed again, and its watches are told
 //     what the list has otherwise (gap.go, docs/adr/0021-gaps-are-bridged.md);
 //   - where that cannot be told, and when the upstream has been set back before that resourceVersion, prints other
-//     columns, or is of another version, which may write objects in another way, a new epoch begins (I11);
+//     columns, or is of another version, which may write objects in another way, a new epoch begins (I11); a version
+//     that is not told is no other one, and versions that take turns are listed for at growing pauses (version.go);
 //   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane
 //     ends when the refusal has lasted half a minute, or at once when the upstream's authorizer confirms it;
 //   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its

@@ -94,7 +94,7 @@ func (w *writer) mayBridge(ctx context.Context, last *cache.State) string {
 		return bridgingOff
 	case w.distrusted || w.pasts != w.met.Load():
 		return otherPast
-	case w.version == "" || w.versions.since(ctx, now) != w.version:
+	case !w.mayBeVersion(ctx, now):
 		return otherVersion
 	case w.isOtherCluster(w.clusters.since(ctx, now)):
 		return otherCluster
@@ -103,6 +103,13 @@ func (w *writer) mayBridge(ctx context.Context, last *cache.State) string {
 		return otherForm
 	}
 	return bridged
+}
+
+// mayBeVersion reports whether the upstream may be of the version that the last list was read from, as far as both are
+// known. Where they are not, the bytes of objects tell.
+func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
+	now := w.versions.since(ctx, moment)
+	return w.version == "" || now == "" || now == w.version
 }
 
 // isOtherCluster tells whether the upstream is another cluster's than before, or does not tell any more.

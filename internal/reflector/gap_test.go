@@ -97,14 +97,13 @@ func TestGapIsNotBridged(t *testing.T) {
 		meanwhile func(*rig)
 		outcome   string
 	}{
-		"off":                       {Config{}, nil, bridgingOff},
-		"another version":           {on, func(r *rig) { r.isVersion("v1.38.0") }, otherVersion},
-		"a version that is unknown": {on, func(r *rig) { r.Script(versionPath, nil) }, otherVersion},
-		"another cluster":           {on, func(r *rig) { r.isCluster("2") }, otherCluster},
-		"a cluster that it was":     {on, (*rig).tellsNoCluster, otherCluster},
-		"other columns":             {on, func(r *rig) { r.SetColumns(`[{"name":"Other","type":"string"}]`) }, otherForm},
-		"a backup":                  {on, func(r *rig) { r.Restore(2) }, otherPast},
-		"a backup that has moved":   {on, func(r *rig) { r.Restore(2); r.Put("ns/d", "1") }, otherPast},
+		"off":                     {Config{}, nil, bridgingOff},
+		"another version":         {on, func(r *rig) { r.isVersion("v1.38.0") }, otherVersion},
+		"another cluster":         {on, func(r *rig) { r.isCluster("2") }, otherCluster},
+		"a cluster that it was":   {on, (*rig).tellsNoCluster, otherCluster},
+		"other columns":           {on, func(r *rig) { r.SetColumns(`[{"name":"Other","type":"string"}]`) }, otherForm},
+		"a backup":                {on, func(r *rig) { r.Restore(2) }, otherPast},
+		"a backup that has moved": {on, func(r *rig) { r.Restore(2); r.Put("ns/d", "1") }, otherPast},
 		"another past": {on, func(r *rig) {
 			r.Rewrite(func(text string) string {
 				return strings.Replace(text, `"resourceVersion":"4"`, `"resourceVersion":"1"`, 1)
@@ -124,6 +123,16 @@ func TestGapIsNotBridged(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A version that is not told is no other one: the bytes of what has not changed tell.
+func TestGapOfAnUnknownVersion(t *testing.T) {
+	unknown := func(r *rig) { r.Script(versionPath, nil) }
+	inGap(t, Config{BridgeGaps: true}, unknown, func(t *testing.T, r *rig, _ *Reflector, w *cache.Watcher) {
+		if said := told(w); len(said) != 3 || w.Err() != nil || *r.gaps.Load() != bridged {
+			t.Errorf("told %v, %v; the outcome is %s", said, w.Err(), *r.gaps.Load())
+		}
+	})
 }
 
 // Who may not read the cluster's UID does without.

@@ -1,12 +1,14 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
 	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -46,18 +48,68 @@ func hasSnapshots(told string) bool {
 	return false
 }
 
-// compare is asked when a watch was resumed, and may be so with another kube-apiserver: one of another version writes
-// objects in another way (fields that it knows, defaults, the cells of its Tables), and those that do not change would
-// stay in the lane as the last one wrote them. fresh is the moment from which on an answer counts.
+// compare is asked when a watch was resumed, and may be so with another kube-apiserver: one of another version
+// writes objects in another way (fields that it knows, defaults, the cells of its Tables), and those that do not
+// change would stay in the lane as the last one wrote them. fresh is the moment from which on an answer counts.
+//
+// A version that is not known is no other one. Where that of the lane's list is not, a new list is compared with
+// what the lane has, and the watches go on if that is the same (gap.go).
 //
 // Behind a load balancer, the answer may come from another server than the watch. While servers of two versions take
-// turns, a lane may so keep objects of the older for one watch more, or be listed once too often; when the last server
-// was replaced, the next watch tells.
+// turns, a lane may so keep objects of the older for one watch more, or be listed once too often. If they go on
+// taking turns, the pauses between two such lists grow.
 func (w *writer) compare(ctx context.Context, fresh time.Time) error {
-	if now := w.versions.since(ctx, fresh); now != "" && now != w.version {
-		return fmt.Errorf("%w: %q, before it was %q", errReplaced, now, w.version)
+	now := w.versions.since(ctx, fresh)
+	switch {
+	case now == "":
+		return nil
+	case now == w.version:
+		w.replaced.agrees()
+		return nil
+	case !w.replaced.lists():
+		w.log.Info("Keeping the lane of another version of the upstream; it was listed for that not long ago",
+			zap.String("version", now), zap.String("listed", w.version))
+		return nil
+	case w.version == "":
+		return fmt.Errorf("%w: now it is %q", errUncertain, now)
 	}
-	return nil
+	return fmt.Errorf("%w: %q, before it was %q", errReplaced, now, w.version)
+}
+
+// agreed is the version of the upstream during a list, by what it said before it and after it; empty when it said
+// two, or nothing.
+func agreed(before, after string) string {
+	if before != "" && after != "" && before != after {
+		return "" // it was replaced meanwhile, or there are several
+	}
+	return cmp.Or(before, after)
+}
+
+// replacement bounds how often a lane is listed because the upstream is of another version, as the self-audit is
+// (selfaudit_brake.go).
+type replacement struct {
+	brake
+	differs time.Time // when it last was
+}
+
+func newReplacement() replacement { return replacement{brake: brake{pause: auditMend}} }
+
+// lists notes that the upstream is of another version, and reports whether the lane is listed for that.
+func (r *replacement) lists() bool {
+	r.differs = time.Now()
+	if !r.mayMend() {
+		return false
+	}
+	r.mends()
+	return true
+}
+
+// agrees notes that the upstream is of the lane's version. When it has been for as long as the pause, pauses are
+// short again.
+func (r *replacement) agrees() {
+	if time.Since(r.differs) > r.pause {
+		r.ends()
+	}
 }
 
 // origin is the version of the upstream that an epoch was listed from. It is known one question after the State is

@@ -105,6 +105,115 @@ func TestListedWhileReplaced(t *testing.T) {
 	})
 }
 
+// answersInTurn makes the fake answer each question for its version with the next of these, and the last from then on;
+// an empty one is not told.
+func (r *rig) answersInTurn(versions ...string) {
+	var asked atomic.Int64
+	r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
+		version := versions[min(int(asked.Add(1)), len(versions))-1]
+		if version == "" {
+			testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable")(w, request)
+			return
+		}
+		text(fmt.Sprintf(`{"gitVersion":%q}`, version))(w, request)
+	})
+	r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
+		<-time.After(time.Millisecond) // between two questions
+		r.Truth(w, request)
+	})
+}
+
+// A version that was not told is no other one. Where nobody knows of which version the list was, or it may be of two,
+// watches go on if a new one has the same.
+func TestUnknownVersionEndsNoWatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		versions []string
+		anew     bool  // the later one writes in another way
+		listed   int64 // again
+		ends     bool  // the watch
+	}{
+		"not told after the list":           {[]string{"v1.37.0", "", "v1.37.0"}, false, 0, false},
+		"not told before the list":          {[]string{"", "v1.37.0"}, false, 0, false},
+		"not told":                          {[]string{"", "", "v1.37.0"}, false, 1, false},
+		"two versions":                      {[]string{"v1.37.0", "v1.38.0"}, false, 1, false},
+		"two versions, that write two ways": {[]string{"v1.37.0", "v1.38.0"}, true, 1, true},
+		"replaced while not told":           {[]string{"v1.37.0", "", "v1.38.0"}, true, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, configMaps, Config{BridgeGaps: true})
+				r.Put("ns/a", "written before")
+				r.answersInTurn(c.versions...)
+				lane := r.synced(t)
+				watcher := watchAll(t, lane)
+				if c.anew {
+					r.Rewrite(func(text string) string { return strings.Replace(text, "written before", "written anew", 1) })
+				}
+				for range 3 {
+					r.DropWatches()
+					elapse(time.Minute)
+				}
+				if n := r.relisted.Load(); n != c.listed || lane.StaleFor() > 0 {
+					t.Errorf("listed again %d times, want %d; %s old", n, c.listed, lane.StaleFor())
+				}
+				if watcher.Next(); (watcher.Err() != nil) != c.ends {
+					t.Errorf("the watcher ended with %v, want an end: %t", watcher.Err(), c.ends)
+				}
+				if got := shown(t, lane, "ns/a"); strings.Contains(got, "anew") != c.anew {
+					t.Errorf("the lane shows %s", got)
+				}
+			})
+		})
+	}
+}
+
+// Servers of two versions behind one address, of which each question finds another, do not have lanes listed with each
+// watch.
+func TestVersionsThatTakeTurnsAreBraked(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		var asked atomic.Int64
+		r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
+			text(fmt.Sprintf(`{"gitVersion":"v1.%d.0"}`, 37+asked.Add(1)%2))(w, request)
+		})
+		lane := r.synced(t)
+		for range 24 { // two hours of watches that last five minutes
+			r.DropWatches()
+			elapse(5 * time.Minute)
+		}
+		if n := r.relisted.Load(); n < 1 || n > 4 || lane.StaleFor() > 0 {
+			t.Errorf("listed again %d times in two hours, %s old", n, lane.StaleFor())
+		}
+	})
+}
+
+// The pauses grow up to a day, and are short again when the versions have agreed for as long.
+func TestReplacementsAreBraked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, lists := newReplacement(), 0
+		for range 3 * 24 * 12 { // three days
+			if r.lists() {
+				lists++
+			}
+			<-time.After(5 * time.Minute)
+		}
+		if lists < 5 || lists > 10 {
+			t.Errorf("listed %d times", lists)
+		}
+		r.agrees()
+		if r.lists() {
+			t.Error("listed because the versions agreed once")
+		}
+		<-time.After(r.pause + time.Minute)
+		r.agrees()
+		for range 2 {
+			if !r.lists() {
+				t.Error("not listed for another version after a long time of one")
+			}
+			<-time.After(auditMend + time.Minute)
+		}
+	})
+}
+
 // Lanes share what they ask: those that lost their watches at once, and those whose watches end in peace.
 func TestVersionIsShared(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {

@@ -41,6 +41,7 @@ type writer struct {
 
 	past              // what the lane shows, and when it is believed
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain
+	replaced   replacement
 	discovered discovered
 	shape      wire.Shape                // of this epoch, as far as it is known
 	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
@@ -57,6 +58,7 @@ type writer struct {
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
 	w := &writer{
 		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, fenced: make(chan step), wrong: make(chan error, 1),
+		replaced: newReplacement(),
 	}
 	w.origin.Store(newOrigin())
 	return w
@@ -84,7 +86,7 @@ func (w *writer) run(ctx context.Context) {
 			w.metrics.Contradicted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 		}
 		if endsEpoch(err) {
-			w.distrusted = w.distrusted || !isLost(err)
+			w.distrusted = w.distrusted || !isLost(err) && !errors.Is(err, errUncertain)
 			if errors.Is(err, errRestored) {
 				w.meets()
 			}
@@ -152,9 +154,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.refusal = refusal{}
 	w.reflector.fail(nil)
 	w.reflector.hears()
-	if w.version = version; w.versions.since(ctx, time.Now()) != version {
-		w.version = "" // it was replaced meanwhile, or there are several: the next watch tells
-	}
+	w.version = agreed(version, w.versions.since(ctx, time.Now()))
 	w.remember(ctx)
 	listed.is(w.version)
 	synced := time.Now()
