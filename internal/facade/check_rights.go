@@ -46,7 +46,8 @@ func (c Config) needs() []need {
 	return append(all, readingNeeds()...)
 }
 
-// readingNeeds are the rights to learn what custom resources look like, and which resources other servers answer for.
+// readingNeeds are the rights to learn what custom resources look like, which resources other servers answer for, and
+// which cluster it is.
 func readingNeeds() []need {
 	definitions := func(verb string) upstream.Right {
 		return upstream.Right{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
@@ -55,7 +56,9 @@ func readingNeeds() []need {
 		return upstream.Right{Verb: verb, Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	}
 	const late = "a custom resource that is defined in another way is noticed late"
+	cluster := upstream.Right{Verb: "get", Resource: "namespaces", Name: "kube-system"}
 	return []need{
+		{right: cluster, without: "a watch may go on in another cluster, if the address leads there"},
 		{right: definitions("get"), without: "reads of the most recent state of custom resources are passed on"},
 		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
 		{right: services("list"), without: "groups whose names do not end in .k8s.io are not cached"},

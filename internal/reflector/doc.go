@@ -13,6 +13,7 @@
 //     history included; at the end each lane leaves one (restore.go, docs/adr/0024-lanes-leave-snapshots.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
+//   - one that broke off is not resumed in another cluster, where the upstream tells which it is (gap.go);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
 //     counts as one that was not heard since;
 //   - when the upstream no longer holds that resourceVersion (410), the lane is listed again, and its watches are told

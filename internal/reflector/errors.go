@@ -30,6 +30,8 @@ var (
 	errAudited = errors.New("the self-audit found other objects than the upstream has at the same resourceVersion")
 	// errReplaced says that the upstream is of another version than the one that the lane was listed from.
 	errReplaced = errors.New("the upstream is of another version than before")
+	// errElsewhere says that the upstream is another cluster than the one that the lane was listed from.
+	errElsewhere = errors.New("the upstream is another cluster than before")
 	// errUncertain says that nobody knows of which version the upstream was that the lane was listed from. It may be the
 	// one that answers now: what the lane has is compared with a new list.
 	errUncertain = errors.New("it is not known from which version of the upstream the lane was listed")
@@ -77,7 +79,7 @@ func isLost(err error) bool {
 // endsEpoch tells whether the lane has to be listed again, if it goes on at all.
 func endsEpoch(err error) bool {
 	return isLost(err) || errors.Is(err, errRedefined) || errors.Is(err, errReprinted) || errors.Is(err, errRestored) ||
-		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) || errors.Is(err, errUncertain) ||
+		errors.Is(err, errContradicted) || errors.Is(err, errAudited) || errors.Is(err, errReplaced) || errors.Is(err, errUncertain) || errors.Is(err, errElsewhere) ||
 		errors.Is(err, ErrTooLarge)
 }
 

@@ -180,6 +180,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 				return err
 			}
 			if !regular {
+				w.doubted = time.Now()
 				w.reflector.prover.Interrupted()
 			}
 			w.reflector.hearsNothing(time.Now())
@@ -196,7 +197,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			w.refusal = refusal{}
 			continue
 		}
-		regular = false
+		regular, w.doubted = false, time.Now()
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
 			return err
 		}
@@ -215,7 +216,7 @@ func (w *writer) note(err error) {
 }
 
 // resume opens a watch from where the lane is. Unless the one before ended in its time, the upstream is asked anew what
-// it is.
+// it is, and of which cluster.
 //
 // Where the lane is there may be more deletions: when a lease ends etcd deletes up to 1,000 events in one
 // transaction, at one version, and a stream may have broken off among them (semantics 4.4). Then the watch begins
@@ -242,7 +243,11 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	if regular {
 		fresh = fresh.Add(-versionAge)
 	}
-	if err := w.compare(ctx, fresh); err != nil {
+	err = w.sameCluster(ctx)
+	if err == nil {
+		err = w.compare(ctx, fresh)
+	}
+	if err != nil {
 		open.close()
 		return nil, err
 	}

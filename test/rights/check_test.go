@@ -44,7 +44,8 @@ func TestCheck(t *testing.T) {
 		"a reader alone": {
 			reader, []func(*facade.Config){alone, caching}, []string{
 				"ok    configuration: ", "note  callers: not authenticated", "ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at https://",
-				"ok    identity: \\S+, of .*system:authenticated", "ok    right to get customresourcedefinitions: yes",
+				"ok    identity: \\S+, of .*system:authenticated", "ok    right to get namespaces: yes",
+				"ok    right to get customresourcedefinitions: yes",
 				"ok    right to watch apiservices: yes", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
 				"note  certificate: a self-signed pair", "(note|ok  )  memory: ",
 			}, false,
@@ -53,7 +54,7 @@ func TestCheck(t *testing.T) {
 			nobody, []func(*facade.Config){caching}, []string{
 				"ok    identity: nobody-at-all, ", "FAIL  right to create tokenreviews: .*no token is known",
 				"FAIL  right to create subjectaccessreviews: .*nobody may read anything", "FAIL  right to get configmaps: .*no client certificate is known",
-				"FAIL  right to get customresourcedefinitions: .*most recent state of custom resources are passed on",
+				"FAIL  right to get namespaces: .*another cluster", "FAIL  right to get customresourcedefinitions: .*most recent state of custom resources are passed on",
 				"FAIL  resource namespaces: the kubeconfig's user may not list and watch all of it",
 			}, true,
 		},
