@@ -57,6 +57,7 @@ type Lanes struct {
 	definitions *definitions
 	met         atomic.Int64 // how often the upstream had another past than lanes were told
 	fills       *fills
+	tries       *tries
 	rooms       *rooms
 	memory      Memory
 	peers       *peers
@@ -70,7 +71,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
 		clusters: newClusters(client),
-		fills:    &fills{last: map[laneKey]filled{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client, config.PeerWait),
+		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client, config.PeerWait),
 	}
 	if l.memory == nil {
 		l.memory = endless{}
@@ -225,7 +226,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer.definitions = l.definitions
 	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
-	r.writer.snapshotDir = l.config.SnapshotDir
+	r.writer.snapshotDir, r.writer.tries = l.config.SnapshotDir, l.tries
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
 	r.fill.before = l.fills.of(r.key())

@@ -20,6 +20,9 @@ var errUnproven = errors.New("the snapshot is not proven")
 // errStuck says that nothing of a snapshot was read or proven for restoreWait.
 var errStuck = errors.New("to read and prove the snapshot does not get on")
 
+// errNoVersion says that the upstream does not say now of which version it is.
+var errNoVersion = errors.New("the version of the upstream is not known")
+
 const (
 	// watchGrace is how long a watch from a version that the upstream has forgotten may take to say so.
 	watchGrace = 100 * time.Millisecond
@@ -34,6 +37,9 @@ const (
 func (w *writer) restore(ctx context.Context) (*stream, error) {
 	r := w.reflector
 	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
+		return nil, nil
+	}
+	if w.tries.has(r.key()) {
 		return nil, nil
 	}
 	path := filepath.Join(w.snapshotDir, r.snapshotName())
@@ -83,6 +89,14 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 // proven reads a file, and compares it with what the upstream says; it calls moved each time that it has got on. It
 // returns what there is of the two also when it fails.
 func (w *writer) proven(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
+	err = w.look(ctx, path)
+	if err == nil || isVerdict(err) {
+		w.tries.note(w.reflector.key())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	moved()
 	s, err := snapshot.Open(ctx, path)
 	if err != nil {
 		return nil, nil, err
@@ -122,10 +136,13 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 		return fmt.Errorf("ask which cluster the upstream is: %w", err)
 	}
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
+	if version == "" {
+		return errNoVersion
+	}
 	want := w.listWatch.Load().header(uid, version, w.reflector.Encoding)
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
-	if h != want || version == "" {
+	if h != want {
 		return fmt.Errorf("%w: it is of %+v, the lane of %+v", errUnproven, h, want)
 	}
 	return nil

@@ -31,13 +31,14 @@ type writer struct {
 	memory      Memory
 	peers       *peers
 	snapshotDir string // of the snapshots of lanes; empty when there are none
-	pageBytes   int64  // of a list, at most
-	most        int64  // bytes that the lane may take; 0 is any number
-	looked      int64  // how many bytes of a list there were when it was last looked whether it fits
-	streaming   bool   // the upstream knows streaming lists; learned from its refusal
-	snapshots   bool   // the upstream answers pages of a list from memory
-	pagedFrom   int    // how many objects are filled page by page, at least
-	unpaged     bool   // the lane is filled by a streaming list all the same, because pages did not do
+	tries       *tries
+	pageBytes   int64 // of a list, at most
+	most        int64 // bytes that the lane may take; 0 is any number
+	looked      int64 // how many bytes of a list there were when it was last looked whether it fits
+	streaming   bool  // the upstream knows streaming lists; learned from its refusal
+	snapshots   bool  // the upstream answers pages of a list from memory
+	pagedFrom   int   // how many objects are filled page by page, at least
+	unpaged     bool  // the lane is filled by a streaming list all the same, because pages did not do
 
 	past              // what the lane shows, and when it is believed
 	version    string // of the upstream that this epoch was listed from; empty when that is not certain

@@ -190,6 +190,23 @@ func open(path string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // an operator has named the directory
 }
 
+// Look returns the Header of a file without a look at the rest, so that it costs nothing to refuse a snapshot by what
+// it says. Only Open finds that the file is not whole. It fails with an error of the file system's, ErrBroken or
+// ErrOpen.
+func Look(path string) (Header, error) {
+	file, err := open(path)
+	if err != nil {
+		return Header{}, err
+	}
+	defer func() { _ = file.Close() }()
+	size, err := sizeOf(file)
+	if err != nil {
+		return Header{}, err
+	}
+	h, _, err := readHeader(file, size-trailerSize)
+	return h, err
+}
+
 // Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken, ErrOpen, or
 // the context's cause when that ends before.
 func Open(ctx context.Context, path string) (*Snapshot, error) {
@@ -211,18 +228,27 @@ func (s *Snapshot) Close() error {
 	return s.file.Close()
 }
 
-func read(ctx context.Context, file *os.File) (*Snapshot, error) {
+// sizeOf returns the size of a file that is one, and this process' own.
+func sizeOf(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	switch {
 	case err != nil:
-		return nil, err
+		return 0, err
 	case !info.Mode().IsRegular():
-		return nil, ErrBroken
+		return 0, ErrBroken
 	case info.Mode().Perm()&0o077 != 0, !isOwn(info):
-		return nil, ErrOpen
+		return 0, ErrOpen
+	}
+	return info.Size(), nil
+}
+
+func read(ctx context.Context, file *os.File) (*Snapshot, error) {
+	size, err := sizeOf(file)
+	if err != nil {
+		return nil, err
 	}
 	s := &Snapshot{file: file}
-	s.Header, s.unpacking, err = decode(interruptible{ctx, file}, info.Size())
+	s.Header, s.unpacking, err = decode(interruptible{ctx, file}, size)
 	if err == nil {
 		s.Reader = s.unpacking.IOReadCloser()
 	}
@@ -251,11 +277,10 @@ func isOwn(info fs.FileInfo) bool {
 
 // decode looks at a whole file, and returns what its frames are read from.
 func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err error) {
-	begin := int64(len(magic) + 4)
-	if size < begin+trailerSize {
+	content := size - trailerSize
+	if content < begin {
 		return h, nil, fmt.Errorf("%w: it has %d bytes", ErrBroken, size)
 	}
-	content := size - trailerSize
 	sum, end := sha256.New(), make([]byte, trailerSize)
 	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, content+8)); err != nil {
 		return h, nil, err
@@ -266,18 +291,33 @@ func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err e
 	if binary.BigEndian.Uint64(end) != uint64(content) || string(sum.Sum(nil)) != string(end[8:]) { //nolint:gosec // never below 0
 		return h, nil, fmt.Errorf("%w: its length or its checksum is another", ErrBroken)
 	}
+	h, behind, err := readHeader(file, content)
+	if err != nil {
+		return h, nil, err
+	}
+	frames, err = zstd.NewReader(io.NewSectionReader(file, behind, content-behind),
+		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
+	return h, frames, err
+}
+
+// begin is where the header's JSON begins.
+const begin = int64(len(magic) + 4)
+
+// readHeader reads the header of a file with so many bytes before its trailer, and returns where the frames begin.
+func readHeader(file io.ReaderAt, content int64) (h Header, behind int64, err error) {
+	if content < begin {
+		return h, 0, fmt.Errorf("%w: it has %d bytes before its trailer", ErrBroken, content)
+	}
 	head := make([]byte, begin)
 	if _, err := file.ReadAt(head, 0); err != nil {
-		return h, nil, err
+		return h, 0, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[len(magic):]))
 	if string(head[:len(magic)]) != magic || length > headerLimit || begin+length > content {
-		return h, nil, fmt.Errorf("%w: it is of another format", ErrBroken)
+		return h, 0, fmt.Errorf("%w: it is of another format", ErrBroken)
 	}
 	if err := json.NewDecoder(io.NewSectionReader(file, begin, length)).Decode(&h); err != nil {
-		return h, nil, fmt.Errorf("%w: %w", ErrBroken, err)
+		return h, 0, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	frames, err = zstd.NewReader(io.NewSectionReader(file, begin+length, content-begin-length),
-		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
-	return h, frames, err
+	return h, begin + length, nil
 }

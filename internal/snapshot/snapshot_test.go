@@ -66,6 +66,33 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestLook: what a file says that it is is read whatever becomes of the rest, but only of a file that Open would read.
+func TestLook(t *testing.T) {
+	dir, whole := written(t)
+	path := filepath.Join(dir, "pods")
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-trailerSize-1] ^= 1
+	for name, c := range map[string]struct {
+		content []byte
+		mode    os.FileMode
+		want    error
+	}{
+		"whole": {whole, 0o600, nil}, "damaged behind": {damaged, 0o600, nil}, "others may read it": {whole, 0o644, ErrOpen},
+		"empty": {nil, 0o600, ErrBroken}, "another format": {bytes.Repeat([]byte("x"), len(whole)), 0o600, ErrBroken},
+	} {
+		if err := os.WriteFile(path, c.content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		h, err := Look(path)
+		if !errors.Is(err, c.want) || err == nil && h != header {
+			t.Errorf("%s: got %+v, %v", name, h, err)
+		}
+	}
+}
+
 // TestFailedWrite leaves what was there, and nothing else.
 func TestFailedWrite(t *testing.T) {
 	dir, before := written(t)
