@@ -103,7 +103,8 @@ func (p *peers) cluster(ctx context.Context) (string, error) {
 // What is wrong with a peer.
 var (
 	errOtherCluster = errors.New("the peer reads another cluster")
-	errOtherVersion = errors.New("the peer's kube-apiserver is of another version, or one of the two does not say which")
+	errNotTold      = errors.New("the peer does not say of which version its kube-apiserver is")
+	errOtherVersion = errors.New("the peer's kube-apiserver is of another version")
 	errOtherLists   = errors.New("the peer's lists are of another kind")
 )
 
@@ -119,8 +120,8 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	case own != uid:
 		return 0, fmt.Errorf("%w: %s, not %s", errOtherCluster, own, uid)
 	}
-	if told := p.versions.since(ctx, time.Now().Add(-versionAge)); told == "" || told != version {
-		return 0, fmt.Errorf("%w: %q, not %q", errOtherVersion, told, version)
+	if err := p.isOfVersion(ctx, version); err != nil {
+		return 0, err
 	}
 	list, err := p.client.CachedEmptyList(ctx, r)
 	switch {
@@ -130,4 +131,20 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 		return 0, errOtherLists
 	}
 	return cache.ParseRV(list.ResourceVersion)
+}
+
+// isOfVersion tells why the peer's kube-apiserver is not known to be of the upstream's version.
+func (p *peer) isOfVersion(ctx context.Context, upstreams string) error {
+	told := p.versions.since(ctx, time.Now().Add(-versionAge))
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("ask the peer for its version: %w", context.Cause(ctx))
+	case told == "":
+		return errNotTold
+	case upstreams == "":
+		return errNoVersion
+	case told != upstreams:
+		return fmt.Errorf("%w: %q, not %q", errOtherVersion, told, upstreams)
+	}
+	return nil
 }

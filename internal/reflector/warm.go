@@ -58,7 +58,7 @@ func ofPeer(err error) error {
 			return err
 		}
 	}
-	if errors.Is(err, errOtherLists) || errors.Is(err, wire.ErrUnaligned) || errors.Is(err, ErrNoRoom) || errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, errOtherLists) || errors.Is(err, errNoVersion) || errors.Is(err, wire.ErrUnaligned) || errors.Is(err, ErrNoRoom) || errors.Is(err, ErrTooLarge) {
 		return err
 	}
 	return &peerError{err: err}
