@@ -27,6 +27,7 @@ type Metrics struct {
 	access         accessMetrics
 	audit          auditMetrics
 	selfAudit      selfAuditMetrics
+	ofLanes        *laneSeries
 }
 
 // Sources are what is read at each scrape.
@@ -58,6 +59,7 @@ func NewMetrics(sources Sources) *Metrics {
 		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream, peer or snapshot.", "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
+	m.ofLanes = newLaneSeries(m.selfAudit.byLane(), []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.gaps})
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
@@ -87,13 +89,14 @@ func (m *Metrics) begin() {
 	}
 }
 
-// counted begins the counters of each lane's resource in the same way.
+// counted begins the counters of each lane's resource in the same way, and ends those of lanes that are gone.
 func (m *Metrics) counted(lanes LaneSource) LaneSource {
 	if lanes == nil {
 		return nil
 	}
 	return func() []LaneStats {
 		all := lanes()
+		m.ofLanes.end(all)
 		for _, lane := range all {
 			m.selfAudit.begin(lane)
 			for _, counter := range []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects} {
@@ -164,14 +167,19 @@ func (m *Metrics) Done(e *Event) {
 
 // Contradicted counts a lane that had other objects than the upstream at the same resourceVersion.
 func (m *Metrics) Contradicted(group, resource string) {
+	m.ofLanes.countsResource(groupResource{group, resource})
 	m.contradictions.WithLabelValues(group, resource).Inc()
 }
 
 // Relisted counts a lane that lost the upstream's window.
-func (m *Metrics) Relisted(group, resource string) { m.relists.WithLabelValues(group, resource).Inc() }
+func (m *Metrics) Relisted(group, resource string) {
+	m.ofLanes.countsResource(groupResource{group, resource})
+	m.relists.WithLabelValues(group, resource).Inc()
+}
 
 // Reconnected counts a lane's watch that was resumed.
 func (m *Metrics) Reconnected(group, resource string) {
+	m.ofLanes.countsResource(groupResource{group, resource})
 	m.reconnects.WithLabelValues(group, resource).Inc()
 }
 
@@ -180,6 +188,7 @@ func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() 
 
 // Gap counts a gap in the events of a lane.
 func (m *Metrics) Gap(group, resource, outcome string) {
+	m.ofLanes.countsResource(groupResource{group, resource})
 	m.gaps.WithLabelValues(group, resource, outcome).Inc()
 }
 

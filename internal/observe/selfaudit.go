@@ -29,6 +29,11 @@ func (m selfAuditMetrics) all() []prometheus.Collector {
 	return []prometheus.Collector{m.objects, m.passes, m.pages, m.differences, m.mends}
 }
 
+// byLane are the counters by lane.
+func (m selfAuditMetrics) byLane() []*prometheus.CounterVec {
+	return []*prometheus.CounterVec{m.objects, m.passes, m.differences, m.mends}
+}
+
 // begin begins what a lane's differences are counted by, so that the first one is a rise.
 func (m selfAuditMetrics) begin(lane LaneStats) {
 	for _, kind := range []string{"missing", "surplus", "version", "content"} {
@@ -42,22 +47,30 @@ func (m selfAuditMetrics) begin(lane LaneStats) {
 // SelfAudited counts a page that was compared.
 func (m *Metrics) SelfAudited(gvr schema.GroupVersionResource, encoding, result string, objects int) {
 	m.selfAudit.pages.WithLabelValues(result).Inc()
+	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.objects.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Add(float64(objects))
 }
 
 // SelfAuditPassed counts a lane that was compared from one end to the other.
 func (m *Metrics) SelfAuditPassed(gvr schema.GroupVersionResource, encoding string) {
+	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.passes.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
 }
 
 // SelfAuditDiffered counts an object that is not as the upstream has it.
 func (m *Metrics) SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string) {
+	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.differences.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding, kind).Inc()
 }
 
 // SelfAuditMended counts a lane that is listed again for that.
 func (m *Metrics) SelfAuditMended(gvr schema.GroupVersionResource, encoding string) {
+	m.ofLanes.countsLane(labelsOf(gvr, encoding))
 	m.selfAudit.mends.WithLabelValues(gvr.Group, gvr.Version, gvr.Resource, encoding).Inc()
+}
+
+func labelsOf(gvr schema.GroupVersionResource, encoding string) laneLabels {
+	return laneLabels{gvr.Group, gvr.Version, gvr.Resource, encoding}
 }
 
 // selfAuditCollector tells how old what is known of lanes is, and what of it is wrong.

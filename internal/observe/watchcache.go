@@ -17,6 +17,7 @@ type watchCacheCollector struct {
 	mu                                    sync.Mutex // guards what follows
 	last                                  map[laneID]laneCounts
 	totals                                map[groupResource]laneCounts
+	lifetimes                             lifetimes[groupResource] // of totals
 }
 
 type groupResource struct{ group, resource string }
@@ -36,7 +37,7 @@ func newWatchCacheCollector(lanes LaneSource) *watchCacheCollector {
 		return prometheus.NewDesc("apiserver_"+name, help, []string{"group", "resource"}, nil)
 	}
 	return &watchCacheCollector{
-		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{},
+		lanes: lanes, last: map[laneID]laneCounts{}, totals: map[groupResource]laneCounts{}, lifetimes: lifetimes[groupResource]{},
 		version: desc("watch_cache_resource_version",
 			"The resourceVersion that the cache is complete up to, of several encodings the least; its last 15 digits."),
 		objects:         desc("resource_objects", "Objects that the cache has of a resource."),
@@ -115,6 +116,10 @@ func (c *watchCacheCollector) add(lanes []LaneStats) map[groupResource]laneCount
 		sum.received += counts.received - last.received
 		sum.terminated += counts.terminated - last.terminated
 		c.totals[of], now[id] = sum, counts
+		c.lifetimes.lives(of)
+	}
+	for _, of := range c.lifetimes.over() {
+		delete(c.totals, of)
 	}
 	c.last = now
 	return maps.Clone(c.totals)
