@@ -4,9 +4,8 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net/http"
-	"os"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -37,7 +36,9 @@ const (
 type Trust struct {
 	config TrustConfig
 	now    atomic.Pointer[trusted]
-	warned string // what was logged last; only for refresh
+	// What follows is for refresh only.
+	warned                   string // what was logged last
+	clientsGone, proxiesGone absence
 }
 
 // trusted is a state of the trust; immutable.
@@ -47,6 +48,7 @@ type trusted struct {
 	// known is false until the upstream has said what its ConfigMap holds, or that there is none.
 	known bool
 	hints *x509.CertPool // both bundles; nil without
+	wrong string         // why some of what counts, or did, could not be read; empty when all could
 }
 
 // NewTrust reads the files, which have to be good, and starts nothing.
@@ -56,13 +58,21 @@ func NewTrust(c TrustConfig) (*Trust, error) {
 	}
 	t := &Trust{config: c}
 	t.now.Store(&trusted{known: !c.asksUpstream()})
-	next, err := t.load(clusterTrust{})
+	next, err := t.load(clusterTrust{unread: true})
 	if err != nil {
 		return nil, err
+	}
+	if c.ClientCAFile != "" && next.clients == nil {
+		return nil, fmt.Errorf("%w: %s", errNoCertificate, c.ClientCAFile)
+	}
+	if c.ProxyCAFile != "" && next.proxies == nil {
+		return nil, fmt.Errorf("%w: %s", errNoCertificate, c.ProxyCAFile)
 	}
 	t.now.Store(next)
 	return t, nil
 }
+
+var errNoCertificate = errors.New("a file of certificate authorities is empty, or is not there")
 
 func (c TrustConfig) asksUpstream() bool {
 	return c.Upstream != nil && (c.ClientCAFile == "" || c.ProxyCAFile == "")
@@ -73,6 +83,9 @@ func (t *Trust) current() *trusted { return t.now.Load() }
 // Hints are the authorities that clients are told in a handshake, so that they choose a certificate that is any use;
 // nil while there are none. The pool is the same one until it changes.
 func (t *Trust) Hints() *x509.CertPool { return t.current().hints }
+
+// Problem is why some of what counts, or counted until it was gone for too long, cannot be read; empty when all can.
+func (t *Trust) Problem() string { return t.current().wrong }
 
 // run reads again and again until the context ends.
 func (t *Trust) run(ctx context.Context) {
@@ -88,7 +101,7 @@ func (t *Trust) run(ctx context.Context) {
 	}
 }
 
-// refresh takes what can be read; of what cannot, the last good state stays.
+// refresh takes what can be read; of what cannot, the last good state stays, but not for long where it is gone.
 func (t *Trust) refresh(ctx context.Context) {
 	var cluster clusterTrust
 	var err error
@@ -99,8 +112,12 @@ func (t *Trust) refresh(ctx context.Context) {
 	}
 	next, loadErr := t.load(cluster)
 	next.known = known
+	all := errors.Join(err, loadErr)
+	if all != nil && (loadErr != nil || next.clients != nil || next.proxies != nil) {
+		next.wrong = all.Error()
+	}
 	t.now.Store(next)
-	t.warn(ctx, errors.Join(err, loadErr))
+	t.warn(ctx, all)
 }
 
 // warn says once what is wrong, and that it is over.
@@ -114,72 +131,12 @@ func (t *Trust) warn(ctx context.Context, err error) {
 	}
 	t.warned = text
 	if err == nil {
-		t.config.Log.Info("all of what is trusted was read")
+		t.config.Log.Info("Read all certificate authorities again")
 		return
 	}
 	now := t.current()
-	t.config.Log.Warn("what is trusted cannot be read; what was read before stays",
+	t.config.Log.Warn("Failed to read certificate authorities",
 		zap.Error(err), zap.Bool("client certificates count", now.clients != nil), zap.Bool("front proxies count", now.proxies != nil))
-}
-
-// load is the next state, of which each half is the last good one if it cannot be read.
-func (t *Trust) load(cluster clusterTrust) (*trusted, error) {
-	before := t.current()
-	clients, clientsErr := t.loadClients(before.clients, cluster)
-	proxies, proxiesErr := t.loadProxies(before.proxies, cluster)
-	next := &trusted{clients: clients, proxies: proxies, known: before.known, hints: before.hints}
-	if clients != before.clients || proxies != before.proxies {
-		next.hints = hintsOf(clients, proxies)
-	}
-	return next, errors.Join(clientsErr, proxiesErr)
-}
-
-func (t *Trust) loadClients(before *authority, cluster clusterTrust) (*authority, error) {
-	pem, err := bundle(t.config.ClientCAFile, cluster.clientCA)
-	if err != nil || len(pem) == 0 || before != nil && slices.Equal(pem, before.pem) {
-		return before, err
-	}
-	next, err := newAuthority(pem)
-	if err != nil {
-		return before, err
-	}
-	return next, nil
-}
-
-func (t *Trust) loadProxies(before *proxies, cluster clusterTrust) (*proxies, error) {
-	names, headers := cluster.proxyNames, cluster.proxyHeaders
-	if t.config.ProxyCAFile != "" {
-		names, headers = t.config.ProxyNames, t.config.ProxyHeaders
-	}
-	pem, err := bundle(t.config.ProxyCAFile, cluster.proxyCA)
-	if err != nil || len(pem) == 0 ||
-		before != nil && slices.Equal(pem, before.pem) && slices.Equal(names, before.names) && headers.equal(before.headers) {
-		return before, err
-	}
-	next, err := newProxies(pem, names, headers)
-	if err != nil {
-		return before, err
-	}
-	return next, nil
-}
-
-// bundle is the file's, if there is one.
-func bundle(file string, fromCluster []byte) ([]byte, error) {
-	if file == "" {
-		return fromCluster, nil
-	}
-	return os.ReadFile(file)
-}
-
-func hintsOf(clients *authority, proxies *proxies) *x509.CertPool {
-	pool := x509.NewCertPool()
-	if clients != nil {
-		pool.AppendCertsFromPEM(clients.pem)
-	}
-	if proxies != nil {
-		pool.AppendCertsFromPEM(proxies.pem)
-	}
-	return pool
 }
 
 var errTrustUnknown = errors.New("whose certificates count has not been read yet")

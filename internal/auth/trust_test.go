@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -145,7 +146,6 @@ func TestTrustRotates(t *testing.T) {
 		for i, step := range []struct{ what, body, old, next, proxy string }{
 			{"both", configMap(t, bundleOf(old, next), proxyCA.pem()), "cert:alice", "cert:bob", "proxy:carol"},
 			{"garbage", configMap(t, []byte("-----BEGIN CERTIFICATE-----\n?"), []byte("none")), "cert:alice", "cert:bob", "proxy:carol"},
-			{"empty", configMap(t, []byte{}, []byte{}), "cert:alice", "cert:bob", "proxy:carol"},
 			{"no JSON", "<html>", "cert:alice", "cert:bob", "proxy:carol"},
 			{"another name for proxies", strings.Replace(configMap(t, bundleOf(old, next), proxyCA.pem()), `[\"front-proxy\"]`, `[\"other\"]`, 1), "cert:alice", "cert:bob", "401"},
 			{"names that are no list", strings.Replace(configMap(t, bundleOf(old, next), proxyCA.pem()), `[\"front-proxy\"]`, `x`, 1), "cert:alice", "cert:bob", "401"},
@@ -156,7 +156,7 @@ func TestTrustRotates(t *testing.T) {
 			<-time.After(trustEvery)
 			synctest.Wait()
 			check(step.what, step.old, step.next, step.proxy)
-			if bad := slices.Contains([]int{1, 3, 5}, i); bad != (logs.FilterLevelExact(zap.WarnLevel).Len() > 0) {
+			if bad := slices.Contains([]int{1, 2, 4}, i); bad != (logs.FilterLevelExact(zap.WarnLevel).Len() > 0) {
 				t.Errorf("%s: logged %v", step.what, logs.All())
 			}
 			logs.TakeAll()
@@ -178,6 +178,110 @@ func TestTrustWithoutLists(t *testing.T) {
 			t.Error("any name is believed")
 		}
 	})
+}
+
+// A bundle that is there and empty trusts nobody, at once. One that is not there counts for ten minutes more, with a
+// warning; one that cannot be read counts on, with a warning, since that says nothing of it.
+func TestTrustIsWithdrawn(t *testing.T) {
+	const nobody = "anonymous:system:anonymous"
+	for name, c := range map[string]struct {
+		withdraw         func(t *testing.T, p *pages, file string)
+		soon, late       string // how a certificate fares after a minute, and after ten
+		warned, problems int    // how many warnings there are, and whether there is a problem in the end
+	}{
+		"empty in the ConfigMap": {func(t *testing.T, p *pages, _ string) {
+			p.set(trustConfigMap, 200, configMap(t, []byte(""), []byte(" \n")))
+		}, nobody, nobody, 0, 0},
+		"no key":        {func(t *testing.T, p *pages, _ string) { p.set(trustConfigMap, 200, configMap(t, nil, nil)) }, "counts", nobody, 2, 1},
+		"no ConfigMap":  {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 404, "") }, "counts", nobody, 2, 1},
+		"forbidden":     {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 403, "") }, "counts", "counts", 1, 1},
+		"not reached":   {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 500, "") }, "counts", "counts", 1, 1},
+		"an empty file": {func(t *testing.T, _ *pages, file string) { write(t, file, nil) }, nobody, nobody, 0, 0},
+		"no file": {func(t *testing.T, _ *pages, file string) {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}, "counts", nobody, 2, 1},
+		"garbage in a file": {func(t *testing.T, _ *pages, file string) { write(t, file, []byte("garbage")) }, "counts", "counts", 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clients, proxies := newSigner(t, "clients", nil), newSigner(t, "proxies", nil)
+				alice, proxy := clients.issue(t, certificateOf("alice")), proxies.issue(t, certificateOf("front-proxy"))
+				p := &pages{}
+				back := configMap(t, clients.pem(), proxies.pem())
+				p.set(trustConfigMap, 200, back)
+				core, logs := observer.New(zap.InfoLevel)
+				trust := TrustConfig{Upstream: p, Log: zap.New(core)}
+				if strings.Contains(name, "file") {
+					trust = files(t, clients.pem(), proxies.pem())
+					trust.Log = zap.New(core)
+				}
+				a, stop := running(t, trust, nil)
+				defer stop()
+				check := func(when, want string) {
+					t.Helper()
+					synctest.Wait()
+					for way, r := range map[string]*http.Request{"cert:alice": request(alice), "proxy:carol": withHeaders(request(proxy), "X-Remote-User", "carol")} {
+						wanted := want
+						if want == "counts" {
+							wanted = way
+						}
+						caller, err := a.Authenticate(r)
+						expect(t, when+", "+way, wanted, caller, err)
+					}
+				}
+				check("at first", "counts")
+				c.withdraw(t, p, trust.ClientCAFile)
+				if file := trust.ProxyCAFile; file != "" {
+					c.withdraw(t, p, file)
+				}
+				<-time.After(time.Minute)
+				check("a minute later", c.soon)
+				<-time.After(trustLasts)
+				check("ten minutes later", c.late)
+				if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != c.warned {
+					t.Errorf("got %d warnings, want %d: %v", n, c.warned, logs.All())
+				}
+				if problem := a.trust.Problem(); (problem != "") != (c.problems > 0) {
+					t.Errorf("got the problem %q", problem)
+				}
+				p.set(trustConfigMap, 200, back)
+				if trust.ClientCAFile != "" {
+					write(t, trust.ClientCAFile, clients.pem())
+					write(t, trust.ProxyCAFile, proxies.pem())
+				}
+				<-time.After(trustEvery)
+				check("when it is back", "counts")
+				if problem := a.trust.Problem(); problem != "" {
+					t.Errorf("got the problem %q when all is well", problem)
+				}
+			})
+		})
+	}
+}
+
+// What was never there is no problem: such clusters have no certificates.
+func TestTrustThatNeverWas(t *testing.T) {
+	for _, code := range []int{404, 403} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &pages{}
+			p.set(trustConfigMap, code, "")
+			a, stop := running(t, TrustConfig{Upstream: p}, nil)
+			defer stop()
+			<-time.After(2 * trustLasts)
+			if problem := a.trust.Problem(); problem != "" {
+				t.Errorf("%d: got the problem %q", code, problem)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, file string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Files are read again, also behind links that are swapped as those of a Secret's volume; garbage changes nothing.
@@ -233,7 +337,9 @@ func TestTrustRefusesBadFiles(t *testing.T) {
 	if err := os.WriteFile(garbage, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []TrustConfig{{ClientCAFile: garbage}, {ProxyCAFile: garbage}, {ClientCAFile: garbage + "x"}, {ProxyCAFile: garbage + "x"}} {
+	empty := filepath.Join(t.TempDir(), "empty")
+	write(t, empty, nil)
+	for _, c := range []TrustConfig{{ClientCAFile: garbage}, {ProxyCAFile: garbage}, {ClientCAFile: empty}, {ProxyCAFile: empty}, {ClientCAFile: garbage + "x"}, {ProxyCAFile: garbage + "x"}} {
 		if _, err := NewTrust(c); err == nil {
 			t.Errorf("%+v is taken", c)
 		}

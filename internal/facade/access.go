@@ -24,6 +24,7 @@ type access struct {
 	authorizer    handlers.Authorizer
 	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
 	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
+	trust         *auth.Trust           // nil where callers are not told apart
 	reviewable    *reviewable           // nil where callers are not told apart
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
@@ -108,7 +109,7 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 		Failures:  auth.FailureLimits{Source: rate.Limit(c.FailureRate), SourceBurst: burst(c.FailureRate, failureBurst)},
 		Anonymous: anonymousModes[c.Anonymous], Probe: reviewer.Nameless(), Outcomes: authenticationCounts{s.metrics}, Log: s.log.Named("authentication"),
 	})
-	a.authenticator, a.hints = authenticator, trust.Hints
+	a.authenticator, a.hints, a.trust = authenticator, trust.Hints, trust
 	a.parts = append(a.parts, authenticator.Run)
 	a.reviewable.asked = append(a.reviewable.asked, authenticator.CanReview)
 	return nil

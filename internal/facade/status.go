@@ -46,6 +46,9 @@ func (f *Facade) status(config *rest.Config) page.Source {
 		for _, c := range f.certificates(config) {
 			s.Certificates = append(s.Certificates, page.Certificate(c))
 		}
+		if f.access.trust != nil {
+			s.Untrusted = f.access.trust.Problem()
+		}
 		return s
 	}
 }

@@ -211,6 +211,7 @@ func TestProblems(t *testing.T) {
 		"refusals":          {func(s *Status) { s.Memory.Refused = map[string]int64{"watches": 2} }, Notice, "2 requests were refused for want of memory"},
 		"certificate":       {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(5 * 24 * time.Hour) }, Warning, "The serving certificate ends in 5d"},
 		"certificate, over": {func(s *Status) { s.Certificates[0].NotAfter = noon.Add(-time.Hour) }, Critical, "The serving certificate has ended, 1h ago"},
+		"authorities":       {func(s *Status) { s.Untrusted = "there is none" }, Warning, "Certificate authorities of callers cannot be read"},
 		"leaving":           {func(s *Status) { s.Process.Leaving = true }, Warning, "This replica is shutting down"},
 		"draining":          {func(s *Status) { s.Process.Draining = true }, Warning, "This replica is shutting down: watches end"},
 		"not ready":         {func(s *Status) { s.Health[1].Error = "not read" }, Critical, "Not ready: discovery"},

@@ -39,7 +39,7 @@ const (
 func judge(s *Status) []Problem {
 	var found []Problem
 	for _, look := range []func(*Status) []Problem{
-		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, auditWrong,
+		leaving, unready, upstreamWrong, endpointsWrong, lanesWrong, lanesDiffer, watchesWrong, answersWrong, memoryWrong, limitsWrong, certificatesWrong, trustWrong, auditWrong,
 	} {
 		found = append(found, look(s)...)
 	}

@@ -148,3 +148,11 @@ func certificatesWrong(s *Status) (found []Problem) {
 	}
 	return found
 }
+
+// trustWrong is of certificate authorities that cannot be read, by which callers are known.
+func trustWrong(s *Status) []Problem {
+	if s.Untrusted == "" {
+		return nil
+	}
+	return one(Warning, "Certificate authorities of callers cannot be read", s.Untrusted, operating+"certificate-authorities")
+}

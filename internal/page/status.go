@@ -26,6 +26,8 @@ type Status struct {
 	Limits       []Limit       `json:"limits"`
 	Upstream     Upstream      `json:"upstream"`
 	Certificates []Certificate `json:"certificates"`
+	// Untrusted is why certificate authorities that certificates were verified by cannot be read; empty when all can.
+	Untrusted string `json:"untrusted,omitempty"`
 	// Health are the conditions of readiness.
 	Health []Check `json:"health"`
 	// History is the last quarter of an hour in steps of ten seconds, the oldest first.
