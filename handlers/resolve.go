@@ -26,11 +26,12 @@ var paths = &request.RequestInfoFactory{
 
 // resolver is the first station: it reads a request once.
 type resolver struct {
-	catalog  *upstream.Catalog
-	uncached map[schema.GroupResource]bool
-	timeout  time.Duration
-	passAs   PassThroughAs
-	hop      upstream.Hop
+	catalog    *upstream.Catalog
+	authorizer Authorizer
+	uncached   map[schema.GroupResource]bool
+	timeout    time.Duration
+	passAs     PassThroughAs
+	hop        upstream.Hop
 }
 
 // resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
@@ -62,7 +63,7 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 }
 
 // discover adds what discovery says of what the request is about: whether the cache may be asked, and for which form.
-// It may ask the upstream what it serves, and is told no object's content.
+// It may ask the upstream what it serves, for a caller that may read it, and is told no object's content.
 func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	switch {
 	case q.subject == aboutResource && q.reason == "":
@@ -153,9 +154,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	}
 	q.GVR = schema.GroupVersionResource{Group: q.info.APIGroup, Version: q.info.APIVersion, Resource: q.info.Resource}
 	q.Namespace, q.Name, q.byPath = q.info.Namespace, q.info.Name, viaWatchPath(q.info)
-	began := q.Event.Waiting(observe.Discovering)
-	resource, known, err := v.catalog.Lookup(ctx, q.GVR)
-	q.Event.Waited(observe.Discovering, began)
+	resource, known, err := v.lookUp(ctx, q)
 	q.Event.Discovered = known
 	switch {
 	case err != nil || !known:
@@ -184,6 +183,24 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		return
 	}
 	q.Options, q.malformed = readOptions(q.info.Verb, q.query)
+}
+
+// lookUp finds a resource in discovery. One that is not known is looked for in the upstream's discovery only for a
+// caller that may read it: else anybody could have it read again each second.
+func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Resource, known bool, err error) {
+	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig && !v.mayRead(ctx, q) {
+		return upstream.Resource{}, false, nil
+	}
+	defer q.Event.Waited(observe.Discovering, q.Event.Waiting(observe.Discovering))
+	return v.catalog.Lookup(ctx, q.GVR)
+}
+
+// mayRead asks the authorizer before it is known whether the upstream authorizes the request itself.
+func (v *resolver) mayRead(ctx context.Context, q *Request) bool {
+	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
+	asked := attributesOf(q)
+	grant, err := v.authorizer.Authorize(ctx, asked)
+	return err == nil && grant.Covers(asked)
 }
 
 // isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it,

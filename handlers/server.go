@@ -121,7 +121,7 @@ type times struct {
 // New makes the handler of everything that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
-		resolver:      resolver{catalog: c.Catalog, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
+		resolver:      resolver{catalog: c.Catalog, authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
 		limiter:   newLimiter(c.Draining, c.RequestTimeout),
 		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},

@@ -1,0 +1,57 @@
+package handlers
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/observe"
+)
+
+// waysIn is an authenticator that believes what it is told, of callers who come in each way.
+type waysIn struct{}
+
+// Authenticate implements Authenticator.
+func (waysIn) Authenticate(r *http.Request) (*auth.Caller, error) {
+	switch name := r.Header.Get(userHeader); name {
+	case "anonymous":
+		return auth.Anonymous(), nil
+	case "certified":
+		return auth.NewCaller(&user.DefaultInfo{Name: name}, auth.ByCertificate, time.Time{}), nil
+	default:
+		return auth.NewCaller(&user.DefaultInfo{Name: name}, auth.ByToken, time.Time{}), nil
+	}
+}
+
+// Discovery is read again for what is not known only if the caller may read it. All others are answered as before: by
+// the upstream, or with a refusal.
+func TestUnknownResourcesAreDiscoveredForThoseWhoMayReadThem(t *testing.T) {
+	const unknown = "/apis/unknown.example/v1/things"
+	inBubble(t, func(t *testing.T, f *facade) {
+		f.allow = func(a auth.Attributes) bool { return a.Group == "" || a.Caller.Name() == "admin" }
+		f.Script(unknown, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) })
+		_ = f.as(t, "admin", reads[0])
+		for name, code := range map[string]int{"anonymous": http.StatusTeapot, "alice": http.StatusTeapot, "certified": http.StatusForbidden} {
+			before := f.Asked("/apis")
+			for range 20 {
+				<-time.After(2 * time.Second)
+				if response := f.as(t, name, unknown); response.StatusCode != code {
+					t.Errorf("%s: got %d, want %d", name, response.StatusCode, code)
+				}
+			}
+			if n := f.Asked("/apis") - before; n != 0 {
+				t.Errorf("%s: discovery was read %d times, want none", name, n)
+			}
+		}
+		before := f.Asked("/apis")
+		if response := f.as(t, "admin", unknown); response.StatusCode != http.StatusTeapot || f.events.last().Reason != observe.Undiscovered {
+			t.Errorf("admin: got %d, want the upstream's answer", response.StatusCode)
+		}
+		if n := f.Asked("/apis") - before; n != 1 {
+			t.Errorf("admin: discovery was read %d times, want once", n)
+		}
+	}, func(c *Config) { c.Authenticator = waysIn{} })
+}
