@@ -3,11 +3,13 @@ package fresh
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/listfacade/listfacade/cache"
+	"github.com/listfacade/listfacade/internal/wire"
 )
 
 // page is the first page of a large list: small, and dear.
@@ -157,6 +159,37 @@ func TestMissed(t *testing.T) {
 		}
 		if !provers.WantedSince(time.Now().Add(-time.Second)) || provers.WantedSince(time.Now()) {
 			t.Error("it is not known when something dear was wanted")
+		}
+	})
+}
+
+// A large lane joins the shared store before anybody reads it; a small one does when it is read.
+func TestLargeLanesJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := newUpstream(t, "first", "large", "small")
+		u.lanes["first"].read(t, page) // whom others are compared with
+		objects := make([]*cache.Object, rollCallObjects+1)
+		for i := range objects {
+			objects[i] = cache.NewObject(things.Attributes("ns", fmt.Sprint(i), nil, nil), 1, wire.Item{})
+		}
+		u.lanes["large"].lane.Replace(u.now(), nil, objects)
+		for range 4 {
+			for _, l := range u.lanes {
+				l.prover.Join()
+			}
+			<-time.After(2 * compareEvery)
+			u.elsewhere()
+		}
+		for name, want := range map[string]bool{"first": true, "large": true, "small": false} {
+			if got := u.lanes[name].prover.membership.joined.Load() != nil; got != want {
+				t.Errorf("%s has joined: %t", name, got)
+			}
+		}
+		asked := u.asked()
+		u.lanes["large"].prover.Join()
+		synctest.Wait()
+		if n := u.asked() - asked; n != 0 {
+			t.Errorf("%d questions for a lane that has joined", n)
 		}
 	})
 }

@@ -108,7 +108,8 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 		l.background.Go(func() { newAccounts(l).run(ctx) })
 	}
 	l.background.Go(func() { l.definitions.run(ctx) })
-	janitor, outage, packing := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery)
+	janitor, outage, packing, joining := time.NewTicker(janitorEvery), time.NewTicker(outageEvery), time.NewTicker(packEvery), time.NewTicker(joinEvery)
+	defer joining.Stop()
 	defer packing.Stop()
 	defer janitor.Stop()
 	defer outage.Stop()
@@ -120,6 +121,10 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 			l.trim()
 		case <-packing.C:
 			l.pack()
+		case <-joining.C:
+			for _, r := range l.All() {
+				r.prover.Join()
+			}
 		case <-outage.C:
 			l.seekEnd(ctx)
 		case <-ctx.Done():
@@ -132,6 +137,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 const (
 	janitorEvery = 10 * time.Second
 	packEvery    = time.Second
+	joinEvery    = 2 * time.Second // between two comparisons of a large lane's etcd with that of the others
 	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one
 	// question that found no answer while nobody asks another.
 	outageEvery = 2 * time.Second
