@@ -47,11 +47,11 @@ func TestSeriesOfGoneLanesEnd(t *testing.T) {
 		m.countAll(schema.GroupVersionResource{Version: "v1", Resource: "pods"})
 		before := len(m.scrape(`"pods"`))
 		lanes = []LaneStats{pods}
-		time.Sleep(seriesKept / 2)
+		pass(seriesKept / 2)
 		if n := len(m.scrape(`"widgets"`)); n < 11 {
 			t.Errorf("got %d series of a lane that has just ended, want its counters", n)
 		}
-		time.Sleep(seriesKept)
+		pass(seriesKept)
 		m.scrape("")
 		for _, resource := range []string{`"widgets"`, `"gadgets"`} {
 			if series := m.scrape(resource); len(series) > 0 {
