@@ -26,7 +26,7 @@ import (
 func alone(t *testing.T, set func(*Config)) *Facade {
 	t.Helper()
 	c := Defaults()
-	c.CertDir, c.Port, c.ShutdownDelay = t.TempDir(), 0, 0
+	c.CertDir, c.Port, c.ShutdownDelay, c.WatchTermination = t.TempDir(), 0, 0, 0
 	set(&c)
 	f, err := New(t.Context(), c, &rest.Config{Host: "https://127.0.0.1:1"}, zaptest.NewLogger(t))
 	if err != nil {

@@ -14,7 +14,11 @@ import (
 // group versions, "true" those of CustomResourceDefinitions. What somebody else made has no such label.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-const apiServicesPath = "/apis/apiregistration.k8s.io/v1/apiservices"
+// aggregationGroup is that of APIServices themselves. The aggregation layer answers for it before it looks at any, and
+// has none of it.
+const aggregationGroup = "apiregistration.k8s.io"
+
+const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 
 // apiServicesLimit bounds the list of APIServices in bytes: each takes a few KB, and there is one for each group
 // version.
@@ -84,7 +88,7 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
 	}
 	service, there := a[gv]
-	return !there || service.foreign
+	return gv.Group != aggregationGroup && (!there || service.foreign)
 }
 
 // same reports whether both say the same of a group version.

@@ -172,14 +172,14 @@ func TestCatalogOfAggregatedAPIs(t *testing.T) {
 		answer    http.HandlerFunc
 		cacheable map[string]bool
 	}{
-		"readable":  {jsonText(services), map[string]bool{"metrics.example.com": false, "ex.io": true, "apps": true, "storage.k8s.io": false}},
-		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
-		"unknown":   {testkit.Refuse(http.StatusNotFound, "NotFound"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true}},
+		"readable":  {jsonText(services), map[string]bool{"metrics.example.com": false, "ex.io": true, "apps": true, "storage.k8s.io": false, aggregationGroup: true}},
+		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true, aggregationGroup: true}},
+		"unknown":   {testkit.Refuse(http.StatusNotFound, "NotFound"), map[string]bool{"metrics.example.com": false, "ex.io": false, "apps": true, "storage.k8s.io": true, aggregationGroup: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				catalog := newCatalog(t, r)
-				serve(r, "metrics.example.com", "ex.io", "apps", "storage.k8s.io")
+				serve(r, "metrics.example.com", "ex.io", "apps", "storage.k8s.io", aggregationGroup)
 				r.Script(askServices, c.answer)
 				for group, want := range c.cacheable {
 					if got, ok := lookup(t, catalog, things(group)); !ok || got.Cacheable != want {

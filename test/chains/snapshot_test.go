@@ -171,7 +171,8 @@ func TestSnapshotsLeftAside(t *testing.T) {
 		mode       os.FileMode
 	}{
 		{name: "a byte less", content: whole[name][:len(whole[name])-1], want: "no whole snapshot"},
-		{name: "a byte changed", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "no whole snapshot"},
+		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])-60), want: "no whole snapshot"},
+		{name: "of another resource", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "not proven"},
 		{name: "nothing", content: []byte{}, want: "no whole snapshot"},
 		{name: "of another lane", content: whole["configmaps..v1.protobuf.snapshot"], want: "not proven"},
 		{name: "others may write it", content: whole[name], mode: 0o666, want: "others than its owner"},
@@ -199,4 +200,11 @@ func TestSnapshotsLeftAside(t *testing.T) {
 			answersAll(t, s, f)
 		})
 	}
+}
+
+// changedAt returns a copy with another byte at a place.
+func changedAt(content []byte, at int) []byte {
+	changed := bytes.Clone(content)
+	changed[at] ^= 1
+	return changed
 }
