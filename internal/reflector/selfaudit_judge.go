@@ -8,7 +8,9 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/cache"
 	"github.com/listfacade/listfacade/internal/divergence"
+	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire"
 )
@@ -29,7 +31,11 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 	case errors.As(err, &oversize) && c.limit > 1:
 		c.limit, c.due = max(c.size(r)/8, 1), time.Now()
 		return
-	case isLost(err), upstream.HasCode(err, http.StatusGatewayTimeout):
+	case isLost(err):
+		a.tell(r, pageUnsure, 0)
+		a.renew(ctx, r, c, p.state.RV())
+		return
+	case upstream.HasCode(err, http.StatusGatewayTimeout):
 		a.tell(r, pageUnsure, 0) // it is late, or another server than that of the lane's watch
 		return
 	}
@@ -39,6 +45,17 @@ func (a *auditor) fails(ctx context.Context, r *Reflector, c *course, p *auditPa
 	}
 	a.tell(r, pageFailed, 0)
 	r.writer.log.Info("the self-audit cannot compare the lane now", zap.Error(err))
+}
+
+// renew proves a lane fresh whose version the upstream has forgotten, and has the page looked at again at the version
+// of the proof. An idle lane of a resource without bookmarks, as events, would stay at the forgotten version.
+func (a *auditor) renew(ctx context.Context, r *Reflector, c *course, forgotten cache.RV) {
+	ctx, cancel := context.WithTimeout(ctx, auditSlow)
+	defer cancel()
+	state, _, err := r.Recent(ctx, time.Now(), fresh.Endless())
+	if err == nil && state.RV() > forgotten {
+		c.due = time.Now()
+	}
 }
 
 // reprints says what follows when the upstream prints the resource with other columns than the lane has, which the

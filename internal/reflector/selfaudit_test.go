@@ -241,3 +241,28 @@ func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 		}
 	})
 }
+
+// TestAuditPassesIdleEvents: nothing tells a lane of events of later versions while none comes, and the upstream
+// forgets the lane's own. The lane is compared at a later version all the same.
+func TestAuditPassesIdleEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, events, Config{SelfAudit: time.Hour})
+		r.Put("ns/a", "value")
+		lane := r.synced(t)
+		compacted := r.Elsewhere()
+		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
+			if at := q.URL.Query().Get("resourceVersion"); at != "" && at < fmt.Sprint(compacted) {
+				testkit.Refuse(http.StatusGone, "Expired")(w, q)
+				return
+			}
+			r.Truth(w, q)
+		})
+		elapse(3 * time.Hour)
+		if n := r.audits.passes.Load(); n < 2 {
+			t.Errorf("got %d passes in three intervals, want at least 2: %v", n, r.results())
+		}
+		if lane.Unaudited() > time.Hour+time.Minute || r.results()[pageDifferent] > 0 {
+			t.Errorf("got a lane that was compared %s ago, of whose pages are %v", lane.Unaudited(), r.results())
+		}
+	})
+}
