@@ -60,6 +60,7 @@ func apart() []scenario {
 		one("self-audit", "all pods are compared with kube-apiserver", 12*time.Minute, measureSelfAudit),
 		one("snapshots", "all pods left to the next process", 60*time.Second, measureSnapshots),
 		one("soak", "everything at once, for as long as -for says", 15*time.Minute, measureSoak),
+		one("stalled", "GETs beside stalled answers of others", 40*time.Second, measureStalled),
 		one("flood", "informers beside a flood", 80*time.Second, measureFlood),
 	}
 }

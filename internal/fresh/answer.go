@@ -39,6 +39,10 @@ const (
 	// dearPrice is that of ten probes: before the upstream is asked for what costs it more, it is probed, whatever the
 	// chances are that this proves the lane.
 	dearPrice = 10 * requestPrice
+	// definedPrice is that of each byte of a definition when its metadata is read: kube-apiserver decodes all of it.
+	definedPrice = 45 * time.Nanosecond
+	// fencePrice is that of a fence, with the probe that goes with it.
+	fencePrice = 4 * requestPrice
 	// worthPrice is how much a roll call has to save: the answer from the cache is not for nothing either.
 	worthPrice = 20 * time.Microsecond
 )

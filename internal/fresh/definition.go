@@ -42,5 +42,5 @@ func (d *defined) price() time.Duration {
 	if d.definition == nil {
 		return 0
 	}
-	return requestPrice
+	return requestPrice + time.Duration(d.definition.Bytes())*definedPrice
 }

@@ -31,6 +31,7 @@ func (p *Prover) wants(answer Answer) {
 	now := time.Now()
 	p.wanted.Store(&now)
 	p.demand.wanted.Store(&now)
+	p.credit.Store(min(p.credit.Load()+int64(answer.price()), int64(mostCredit)))
 }
 
 // misses notes that a probe proved nothing. Of a store that no other lane shares nobody else could have heard.
@@ -53,8 +54,12 @@ func (p *Prover) Join() {
 	}
 }
 
-// keptUpFor is how long a lane is kept up after a dear answer was to be proven.
-const keptUpFor = time.Minute
+// keptUpFor is how long a lane is kept up after a dear answer was to be proven. What that may take the upstream is what
+// the answers since then would have taken it, and mostCredit at most.
+const (
+	keptUpFor  = time.Minute
+	mostCredit = 60 * fencePrice
+)
 
 // KeepUp brings the lane forward in the background when it was read lately, and the store has moved past a version that
 // nobody has heard of: kube-apiserver writes some that no resource shows. Without that, the next reader could not be
@@ -72,7 +77,8 @@ func (p *Prover) KeepUp() {
 		return
 	}
 	p.unheard = shared.account.firstUnheard(state.RV())
-	if p.unheard != 0 && p.unheard == before {
+	if p.unheard != 0 && p.unheard == before && p.credit.Load() >= int64(fencePrice) {
+		p.credit.Add(-int64(fencePrice))
 		p.catchUp()
 	}
 }

@@ -228,6 +228,78 @@ func TestKeepUp(t *testing.T) {
 	})
 }
 
+// late is a Filler whose fence returns when the writer has taken its step, a moment before it has applied it.
+type late struct{ *testLane }
+
+// Fence implements Filler.
+func (l late) Fence(context.Context) {
+	l.mu.Lock()
+	l.fences++
+	l.mu.Unlock()
+	<-time.After(time.Second)
+	l.start(func(context.Context) {
+		<-time.After(50 * time.Microsecond)
+		l.upstream.mu.Lock()
+		defer l.upstream.mu.Unlock()
+		l.lane.Progress(l.upstream.rv)
+	})
+}
+
+// A fence that is applied a moment later has brought the lane forward.
+func TestFenceThatIsAppliedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		pods.prover.filler = late{pods}
+		for want := range 3 {
+			if n := pods.opened(); n != want {
+				t.Fatalf("%d fences, want %d", n, want)
+			}
+			u.elsewhere()
+			pods.read(t, page)
+			<-time.After(2 * time.Second)
+		}
+	})
+}
+
+// Keeping a lane up takes no more than what was read of it would have taken, whatever others write.
+func TestKeepUpHasAPrice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods", "other")
+		u.join(t)
+		pods.lane.Progress(u.now())
+		pods.prover.credit.Store(0)
+		answer := Answer{Objects: 500, Bytes: 200 << 10, Page: 500}
+		pods.read(t, answer)
+		opened := pods.opened()
+		for range 5 * int(keptUpFor/time.Second) {
+			u.elsewhere()
+			u.lanes["other"].write(t, "a")
+			pods.prover.KeepUp()
+			<-time.After(200 * time.Millisecond)
+		}
+		if n, most := pods.opened()-opened, int(answer.price()/fencePrice); n > most || n == 0 {
+			t.Errorf("%d fences for a read that is worth %d", n, most)
+		}
+	})
+}
+
+// An ear that has heard nothing takes nothing from the account when it is interrupted.
+func TestEarThatHeardNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods", "other")
+		u.join(t)
+		pods.lane.Progress(u.now())
+		ear := u.ear(pods, "leases")
+		for range 10 {
+			u.lanes["other"].write(t, "a")
+			ear.Interrupted()
+			if pods.read(t, page) == 0 {
+				t.Fatal("not proven")
+			}
+		}
+	})
+}
+
 // A fence that brings a lane nowhere is not followed by another at once.
 func TestFenceThatBringsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

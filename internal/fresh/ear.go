@@ -12,6 +12,7 @@ type Ear struct {
 	resource   string
 	membership *membership
 	start      func(work func(context.Context)) bool
+	heard      bool // something, since the last interruption
 }
 
 // Ear makes the ear for a resource, by the plural name under which the upstream stores it.
@@ -23,13 +24,18 @@ func (p *Provers) Ear(resource string, source Source, start func(work func(conte
 // Heard says that the resource changed at a version. It counts once the resource is known to share the lanes' etcd,
 // which is asked in the background.
 func (e *Ear) Heard(rv cache.RV) {
+	e.heard = true
 	e.membership.seek(e.start)
 	e.membership.store().account.note(e.resource, rv)
 }
 
 // Interrupted says that nothing is heard any more, for a moment or for good: what was heard may be of another history
-// by the time when something is heard again, as with Prover.Interrupted.
+// by the time when something is heard again, as with Prover.Interrupted. An ear that has heard nothing since the last
+// time takes nothing from the others.
 func (e *Ear) Interrupted() {
 	e.membership.leave()
-	e.membership.stores.interrupted()
+	if e.heard {
+		e.membership.stores.interrupted()
+	}
+	e.heard = false
 }

@@ -26,6 +26,7 @@ const (
 type fences struct {
 	notBefore  atomic.Pointer[time.Time] // until when no fence is opened, because one brought nothing
 	catchingUp atomic.Bool               // a fence that nobody waits for is open
+	catchUpAt  atomic.Pointer[time.Time] // until when no such fence is opened, because one brought nothing
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
@@ -98,7 +99,8 @@ func (p *Prover) bring(ctx context.Context, rv cache.RV) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	p.pauseFences()
+	until := time.Now().Add(fencePause)
+	p.fences.notBefore.Store(&until)
 	return ErrUnproven
 }
 
@@ -120,7 +122,7 @@ func (p *Prover) fence(ctx context.Context) (cache.RV, error) {
 // catchUp brings the lane, by one fence in the background, to what the upstream has now. It is for a lane whose next
 // reader is to be proven by a probe, when this one could not be.
 func (p *Prover) catchUp() {
-	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) || !p.fences.catchingUp.CompareAndSwap(false, true) {
+	if p.readFromEtcd || !isPast(p.fences.notBefore.Load()) || !isPast(p.fences.catchUpAt.Load()) || !p.fences.catchingUp.CompareAndSwap(false, true) {
 		return
 	}
 	if !p.filler.Start(p.openOneFence) {
@@ -128,8 +130,8 @@ func (p *Prover) catchUp() {
 	}
 }
 
-// openOneFence opens a fence, and probes the resource as bring does. A fence that brings the lane nowhere is not
-// followed by another for a while.
+// openOneFence opens a fence, and probes the resource as bring does. One that brings the lane nowhere is not followed
+// by another for a while; readers may still open theirs.
 func (p *Prover) openOneFence(ctx context.Context) {
 	defer p.fences.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, fenceWait)
@@ -141,15 +143,13 @@ func (p *Prover) openOneFence(ctx context.Context) {
 	})
 	now, err := p.membership.own.current(ctx, p.membership.source)
 	fence.Wait()
-	if err == nil && !p.at(now.rv) {
-		p.pauseFences()
+	if err != nil {
+		return
 	}
-}
-
-// pauseFences keeps fences from being opened for a while.
-func (p *Prover) pauseFences() {
-	until := time.Now().Add(fencePause)
-	p.fences.notBefore.Store(&until)
+	if _, err := p.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may be about to apply what it has taken
+		until := time.Now().Add(fencePause)
+		p.fences.catchUpAt.Store(&until)
+	}
 }
 
 // Advance lets the lane itself be brought, by a fence, to what the upstream has now, and returns that version. It does

@@ -69,6 +69,7 @@ type Prover struct {
 	whole      atomic.Pointer[time.Time] // when the lane was last known to hold everything
 	demand     *demand                   // of the lanes of one upstream
 	wanted     atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
+	credit     atomic.Int64              // nanoseconds of the upstream's that KeepUp may take
 	unheard    cache.RV                  // what KeepUp found the last time
 }
 

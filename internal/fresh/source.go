@@ -47,6 +47,8 @@ type Filler interface {
 type Definition interface {
 	// Readable reports whether the definition may be read at all.
 	Readable() bool
+	// Bytes is how large the definition is, as JSON; 0 before it was read.
+	Bytes() int
 	// Confirm asks the upstream whether the resource is defined as it was when the lane was filled; nil means that
 	// it is, at some moment after the call began.
 	Confirm(ctx context.Context) error

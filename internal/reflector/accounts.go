@@ -51,7 +51,7 @@ func (a *accounts) hear(ctx context.Context) {
 	defer watches.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	open := map[string]context.CancelFunc{}
+	open := map[string]openAccount{}
 	look, keep := time.NewTicker(accountsEvery), time.NewTicker(keepUpEvery)
 	defer look.Stop()
 	defer keep.Stop()
@@ -74,22 +74,43 @@ func (a *accounts) hear(ctx context.Context) {
 	}
 }
 
-// adjust opens the watches that are missing, and ends those of resources that have a lane now.
-func (a *accounts) adjust(ctx context.Context, open map[string]context.CancelFunc, watches *sync.WaitGroup) {
-	heard := a.lanes.heard()
-	for _, resource := range a.resources() {
-		stored := resource.GVR.Resource
-		end, isOpen := open[stored]
-		switch {
-		case heard[stored] && isOpen:
-			end()
+// adjust opens the watches that are missing, and ends those of resources that have a lane now, or are not to be watched
+// any more.
+func (a *accounts) adjust(ctx context.Context, open map[string]openAccount, watches *sync.WaitGroup) {
+	wanted := a.wanted()
+	for stored, one := range open {
+		if wanted[stored] != one.resource {
+			one.end()
 			delete(open, stored)
-		case !heard[stored] && !isOpen: // of a resource that is served in several versions, and groups, one is enough
-			one, end := context.WithCancel(ctx)
-			open[stored] = end
-			watches.Go(func() { a.newWatch(resource).run(one) })
 		}
 	}
+	for stored, resource := range wanted {
+		if _, isOpen := open[stored]; isOpen {
+			continue
+		}
+		one, end := context.WithCancel(ctx)
+		open[stored] = openAccount{resource: resource, end: end}
+		watches.Go(func() { a.newWatch(resource).run(one) })
+	}
+}
+
+// openAccount is a watch that runs.
+type openAccount struct {
+	resource upstream.Resource
+	end      context.CancelFunc
+}
+
+// wanted are the resources without a lane, by their plural name: of one that is served in several versions, and groups,
+// the first is enough.
+func (a *accounts) wanted() map[string]upstream.Resource {
+	heard, wanted := a.lanes.heard(), map[string]upstream.Resource{}
+	for _, resource := range a.resources() {
+		stored := resource.GVR.Resource
+		if _, known := wanted[stored]; !known && !heard[stored] {
+			wanted[stored] = resource
+		}
+	}
+	return wanted
 }
 
 func (a *accounts) newWatch(resource upstream.Resource) *accountWatch {
@@ -104,7 +125,11 @@ func (a *accounts) newWatch(resource upstream.Resource) *accountWatch {
 func (l *Lanes) heard() map[string]bool {
 	heard := map[string]bool{}
 	for _, r := range l.All() {
-		if r.writer.synced.Load() != nil && !r.Resource.Custom {
+		ended := false
+		if failure := r.Failure(); failure != nil {
+			ended = failure.Refused
+		}
+		if r.writer.synced.Load() != nil && !ended && !r.Resource.Custom {
 			heard[r.Resource.GVR.Resource] = true
 		}
 	}

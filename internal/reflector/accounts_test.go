@@ -3,8 +3,10 @@ package reflector
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,6 +35,7 @@ const (
 type accountRig struct {
 	*rig
 	frames chan []byte // of the watch of leases; nil ends it
+	left   atomic.Bool // leases are not to be watched any more
 }
 
 // accountFrame is an event of a lease with an object's metadata, as protobuf.
@@ -66,9 +69,11 @@ func newAccountRig(t *testing.T) *accountRig {
 	}
 	a := &accountRig{frames: make(chan []byte, 10)}
 	a.rig = newRig(t, configMaps, Config{AccountFor: func() []upstream.Resource {
-		return []upstream.Resource{
-			of("", "v1", "configmaps", true), of("coordination.k8s.io", "v1", "leases", true), of("rbac.authorization.k8s.io", "v1", "clusterroles", false),
+		all := []upstream.Resource{of("", "v1", "configmaps", true), of("rbac.authorization.k8s.io", "v1", "clusterroles", false)}
+		if !a.left.Load() {
+			all = append(all, of("coordination.k8s.io", "v1", "leases", true))
 		}
+		return all
 	}})
 	a.noRollCalls()
 	a.Script("/version", text(`{"major":"1","minor":"33"}`))
@@ -183,6 +188,37 @@ func TestAccountWatches(t *testing.T) {
 	})
 }
 
+// A resource that is not to be watched any more, because another server answers for it by now, is not.
+func TestAccountWatchOfWhatLeft(t *testing.T) {
+	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
+		a.settle(t, lane)
+		a.left.Store(true)
+		elapse(2 * accountsEvery)
+		rv := a.Elsewhere()
+		a.frames <- leaseFrame(t, wire.TypeModified, rv)
+		elapse(time.Second)
+		if n := len(a.frames); n != 1 {
+			t.Error("somebody hears of it")
+		}
+	})
+}
+
+// A lane that has ended hears of nothing, so that its resource is watched.
+func TestLaneThatEndedHearsNothing(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Put("ns/a", "1")
+		lane := r.synced(t)
+		if !r.lanes.heard()["configmaps"] {
+			t.Error("a lane does not count as one that hears")
+		}
+		lane.writer.wrong <- fmt.Errorf("%w: 1 MiB", ErrTooLarge)
+		elapse(time.Minute)
+		if f := lane.Failure(); f == nil || !f.TooLarge() || r.lanes.heard()["configmaps"] {
+			t.Errorf("it ended, and counts as one that hears: %+v", f)
+		}
+	})
+}
+
 // What was heard before a watch broke off does not count after that: it may be another history that goes on.
 func TestAccountWatchBreaksOff(t *testing.T) {
 	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
@@ -209,6 +245,7 @@ func TestAccountFramesThatAreNone(t *testing.T) {
 		"no resourceVersion":    accountFrame(t, wire.TypeModified, lease),
 		"a Status":              accountFrame(t, wire.TypeError, &metav1.Status{Code: http.StatusGone, Message: "too old"}),
 		"from before the watch": leaseFrame(t, wire.TypeModified, 1),
+		"an unknown event":      leaseFrame(t, "RENAMED", 1<<40),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {

@@ -51,7 +51,7 @@ func (a *accountWatch) run(ctx context.Context) {
 		a.last = 0
 		pause.lived(time.Since(began))
 		atLeast := retryAfter(err)
-		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusNotAcceptable) {
+		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable) {
 			atLeast = accountRefused
 		}
 		pause.sleep(ctx, atLeast)
@@ -60,11 +60,17 @@ func (a *accountWatch) run(ctx context.Context) {
 
 // watch reads one watch to its end, which is no error when its time is over.
 func (a *accountWatch) watch(ctx context.Context) error {
+	select {
+	case a.opening <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	seconds := 300 + rand.IntN(300) // as long as those of lanes
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	ctx, cancel := context.WithDeadline(ctx, until.Add(lateEnd))
 	defer cancel()
 	body, err := a.open(ctx, seconds)
+	<-a.opening
 	if err != nil {
 		return err
 	}
@@ -80,12 +86,6 @@ func (a *accountWatch) watch(ctx context.Context) error {
 
 // open opens a watch from where the last one was, or from now.
 func (a *accountWatch) open(ctx context.Context, seconds int) (io.ReadCloser, error) {
-	select {
-	case a.opening <- struct{}{}:
-		defer func() { <-a.opening }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	if a.last == 0 {
 		now, err := a.source.ResourceVersion(ctx)
 		if err != nil {
@@ -116,8 +116,12 @@ func (a *accountWatch) next(frames wire.FrameReader) error {
 		return fmt.Errorf("read an account watch's frame: its resourceVersion went back from %d to %d", a.last, rv)
 	}
 	a.last = rv
-	if event != wire.TypeBookmark {
+	switch event {
+	case wire.TypeBookmark:
+	case wire.TypeAdded, wire.TypeModified, wire.TypeDeleted:
 		a.ear.Heard(rv)
+	default:
+		return fmt.Errorf("read an account watch's frame: unknown event type %q", event)
 	}
 	return nil
 }

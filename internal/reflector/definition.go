@@ -18,6 +18,7 @@ type definition struct {
 	version    string            // its resourceVersion, when it was read
 	listKind   string            // as it is accepted, which is not a part of the spec
 	generation int64             // rises with every change of the CRD's spec
+	bytes      int               // of all of it, as JSON
 	selectable []string          // JSONPaths of selectable fields, without the leading dot
 	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath as it is written
 }
@@ -63,7 +64,7 @@ func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (defin
 	}
 	d := definition{
 		uid: crd.Metadata.UID, version: crd.Metadata.ResourceVersion, listKind: crd.Status.AcceptedNames.ListKind,
-		generation: crd.Metadata.Generation, datePaths: map[string]string{},
+		generation: crd.Metadata.Generation, bytes: len(body), datePaths: map[string]string{},
 	}
 	for _, version := range crd.Spec.Versions {
 		if version.Name != r.GVR.Version {

@@ -13,6 +13,14 @@ import (
 // Readable implements fresh.Definition.
 func (r *Reflector) Readable() bool { return !r.Undefined() }
 
+// Bytes implements fresh.Definition.
+func (r *Reflector) Bytes() int {
+	if was := r.definition.Load(); was != nil {
+		return was.bytes
+	}
+	return 0
+}
+
 // Confirm implements fresh.Definition. It reads the definition's metadata, and the rest when something has changed:
 // what is accepted of the names is not a part of the spec. A lane whose resource is defined in another way ends.
 func (r *Reflector) Confirm(ctx context.Context) error {
