@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"k8s.io/client-go/rest"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+const (
+	stallers       = 10
+	stalledStreams = 50 // of each
+	stalledReads   = 1000             // one after the other, or as many as there is time for
+	stalledFor     = 30 * time.Second
+	stalledWait    = 15 * time.Second // for one of them
+	stalledFrom    = 3 * time.Second // after the last stream was opened: what they hold, they hold by then
+)
+
+// measureStalled adds how long GETs of a caller take, and how many are refused, while others without any rights ask for
+// documents and take nothing of them: first before that, then while it goes on.
+func measureStalled(ctx context.Context, s *stage, t *table) error {
+	admin, err := administrator(s.cluster)
+	if err != nil {
+		return err
+	}
+	if err := admit(ctx, admin); err != nil {
+		return err
+	}
+	running, err := s.usual(ctx, "--preload", "pods")
+	if err != nil {
+		return err
+	}
+	defer running.stop()
+	rows := map[bool][2]string{}
+	for i, server := range []*server{s.direct, running.server} {
+		for _, stalled := range []bool{false, true} {
+			text, err := s.besideStalled(ctx, server, stalled)
+			if err != nil {
+				return err
+			}
+			row := rows[stalled]
+			row[i] = text
+			rows[stalled] = row
+		}
+	}
+	const what = "GET a pod by another caller: p50 / p90 / p99 / maximum; answers"
+	t.add(what, rows[false][0], rows[false][1], "")
+	t.add(fmt.Sprintf("the same while %d callers without rights hold %d stalled streams", stallers, stallers*stalledStreams), rows[true][0], rows[true][1], "")
+	return nil
+}
+
+// besideStalled reads, beside stalled streams or not.
+func (s *stage) besideStalled(ctx context.Context, server *server, stalled bool) (string, error) {
+	if stalled {
+		for i := range stallers {
+			conn, err := s.stall(ctx, server, fmt.Sprintf("bench-staller-%d", i))
+			if err != nil {
+				return "", err
+			}
+			defer conn.Close()
+		}
+		select {
+		case <-time.After(stalledFrom):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	user, err := certificate(s.cluster, testkit.ClientCA, "bench-beside-stalled", readers)
+	if err != nil {
+		return "", err
+	}
+	other, err := server.as(rest.Config{TLSClientConfig: user})
+	if err != nil {
+		return "", err
+	}
+	client, err := other.visitor(http2)
+	if err != nil {
+		return "", err
+	}
+	defer client.CloseIdleConnections()
+	var answers codes
+	var taken []time.Duration
+	url, late := server.base+podPath(s.options.pods), 0
+	for until := time.Now().Add(stalledFor); len(taken) < stalledReads && time.Now().Before(until); {
+		began := time.Now()
+		status, err := readWithin(ctx, client, url)
+		switch {
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			late++
+		case err != nil:
+			return "", err
+		default:
+			answers.add(status)
+		}
+		taken = append(taken, time.Since(began))
+	}
+	said := []string{percentiles(taken)}
+	if text := answers.String(); text != "" {
+		said = append(said, text)
+	}
+	if late > 0 {
+		said = append(said, fmt.Sprintf("%d without an answer in %s", late, stalledWait))
+	}
+	return strings.Join(said, "; "), nil
+}
+
+// readWithin reads an answer to its end, unless that takes too long.
+func readWithin(ctx context.Context, client *http.Client, url string) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stalledWait)
+	defer cancel()
+	response, err := code(ctx, client, url, http.Header{})
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, err
+}
+
+// stall opens a connection as a user, asks for a document on many streams, and takes nothing of the answers.
+func (s *stage) stall(ctx context.Context, server *server, user string) (net.Conn, error) {
+	who, err := certificate(s.cluster, testkit.ClientCA, user)
+	if err != nil {
+		return nil, err
+	}
+	as, err := server.as(rest.Config{TLSClientConfig: who})
+	if err != nil {
+		return nil, err
+	}
+	config, err := rest.TLSConfigFor(as.config)
+	if err != nil {
+		return nil, err
+	}
+	address, err := url.Parse(server.base)
+	if err != nil {
+		return nil, err
+	}
+	config.NextProtos = []string{"h2"}
+	conn, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address.Host)
+	if err != nil {
+		return nil, fmt.Errorf("stall: %w", err)
+	}
+	if err := askAndTakeNothing(conn, address.Host); err != nil {
+		return nil, errors.Join(fmt.Errorf("stall: %w", err), conn.Close())
+	}
+	return conn, nil
+}
+
+// askAndTakeNothing asks on many streams, without a window for the answers. What the server sends besides is read until
+// the connection is closed.
+func askAndTakeNothing(conn net.Conn, host string) error {
+	if _, err := io.WriteString(conn, h2.ClientPreface); err != nil {
+		return err
+	}
+	framer := h2.NewFramer(conn, conn)
+	if err := framer.WriteSettings(h2.Setting{ID: h2.SettingInitialWindowSize, Val: 0}); err != nil {
+		return err
+	}
+	var text strings.Builder
+	fields := hpack.NewEncoder(&text)
+	for i := range uint32(stalledStreams) {
+		text.Reset()
+		for _, field := range []hpack.HeaderField{
+			{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: host}, {Name: ":path", Value: "/openapi/v2"},
+			{Name: "user-agent", Value: userAgent},
+		} {
+			if err := fields.WriteField(field); err != nil {
+				return err
+			}
+		}
+		if err := framer.WriteHeaders(h2.HeadersFrameParam{StreamID: 2*i + 1, BlockFragment: []byte(text.String()), EndHeaders: true, EndStream: true}); err != nil {
+			return err
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, conn) }() // which ends with the connection
+	return nil
+}
