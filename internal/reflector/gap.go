@@ -23,20 +23,17 @@ type past struct {
 	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
 }
 
-// remember keeps what the next list has to agree with, and lets be known what the lane's snapshot has to say: at the
-// end of the process there is little time to ask.
-func (w *writer) remember(ctx context.Context) {
-	if w.snapshotDir != "" {
-		waiting, cancel := context.WithTimeout(ctx, versionWait)
-		_, _ = w.peers.cluster(waiting) // with an error it is asked again
-		cancel()
-	}
+// remember keeps what the next list has to agree with. It returns the UID of the cluster that the lane was listed from,
+// which is empty when the upstream does not tell it.
+func (w *writer) remember(ctx context.Context) string {
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
 	w.doubted = time.Time{}
-	if uid := w.clusters.since(ctx, time.Now().Add(-versionAge)); uid != "" {
+	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
+	if uid != "" {
 		w.cluster = uid // what it was remains, where it is not told for once
 	}
+	return uid
 }
 
 // meets tells all lanes that the upstream has another past than was told: what one of them finds, which has an object

@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -28,6 +29,22 @@ func newClusters(client *upstream.Client) *identity {
 		uid, _ := client.ClusterUID(ctx) // empty with an error: who may not read it does without
 		return uid
 	})
+}
+
+// errNotSaid is returned when the upstream does not answer what it is asked about itself.
+var errNotSaid = errors.New("the upstream does not say it")
+
+// now returns the upstream's answer to a question that is asked from now on, which may be another's. It fails with the
+// context's cause when that ends before, and with errNotSaid.
+func (i *identity) now(ctx context.Context) (string, error) {
+	answer := i.since(ctx, time.Now())
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case answer == "":
+		return "", errNotSaid
+	}
+	return answer, nil
 }
 
 // since is what the upstream told when it was asked at this moment or later; empty when it did not tell.

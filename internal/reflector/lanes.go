@@ -71,7 +71,7 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
 		clusters: newClusters(client),
-		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, client, config.PeerWait),
+		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
 	}
 	if l.memory == nil {
 		l.memory = endless{}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -39,15 +38,11 @@ type peer struct {
 
 // peers are tried one after the other. Safe for concurrent use.
 type peers struct {
-	all      []*peer
-	upstream *upstream.Client
-
-	turn chan struct{}          // holds one while somebody asks the upstream for its cluster, which all would
-	uid  atomic.Pointer[string] // of the upstream's cluster; nil until it was asked
+	all []*peer
 }
 
-func newPeers(clients []*upstream.Client, of *upstream.Client, wait time.Duration) *peers {
-	p := &peers{upstream: of, turn: make(chan struct{}, 1)}
+func newPeers(clients []*upstream.Client, wait time.Duration) *peers {
+	p := &peers{}
 	for _, client := range clients {
 		p.all = append(p.all, &peer{client: client, versions: newVersions(client), wait: cmp.Or(wait, peerWait)})
 	}
@@ -77,27 +72,6 @@ func (p *peer) fails(log *zap.Logger, err error) {
 	p.until = time.Now().Add(peerPause)
 	log.Warn("lanes are not filled from this peer for now, but from the upstream", zap.String("peer", p.client.Host()),
 		zap.Duration("for", peerPause), zap.Error(err))
-}
-
-// cluster is the UID of the upstream's cluster. The error is not kept.
-func (p *peers) cluster(ctx context.Context) (string, error) {
-	if known := p.uid.Load(); known != nil {
-		return *known, nil
-	}
-	select {
-	case p.turn <- struct{}{}:
-		defer func() { <-p.turn }()
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
-	if known := p.uid.Load(); known != nil {
-		return *known, nil // by who had the turn before
-	}
-	uid, err := p.upstream.ClusterUID(ctx)
-	if err == nil {
-		p.uid.Store(&uid)
-	}
-	return uid, err
 }
 
 // What is wrong with a peer.

@@ -4,27 +4,65 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/listfacade/listfacade/internal/testkit"
 	"github.com/listfacade/listfacade/internal/upstream"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// TestClusterThatSomebodyAsksFor: who waits for another's question waits no longer than it may.
-func TestClusterThatSomebodyAsksFor(t *testing.T) {
-	p := newPeers(nil, nil, 0)
-	p.turn <- struct{}{}
+// A caller that waits for another's question waits no longer than its context.
+func TestClusterThatAnotherCallerAsksFor(t *testing.T) {
+	clusters := newClusters(nil)
+	clusters.turn <- struct{}{}
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errNoTime)
-	if uid, err := p.cluster(over); !errors.Is(err, errNoTime) {
-		t.Errorf("%q, %v", uid, err)
+	if uid, err := clusters.now(over); !errors.Is(err, errNoTime) {
+		t.Errorf("got %q, %v, want %v", uid, err, errNoTime)
 	}
-	known := "1"
-	p.uid.Store(&known)
-	if uid, err := p.cluster(over); err != nil || uid != known {
-		t.Errorf("%q, %v", uid, err)
+}
+
+// newPeer makes another facade that reads cluster 1, as a second fake upstream.
+func newPeer(t *testing.T, kind testkit.FakeKind) (*rig, *upstream.Client) {
+	t.Helper()
+	peer := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
+	client, err := upstream.NewClient(peer.Config(), upstream.Hop{})
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(client.CloseIdle)
+	peer.isCluster("1")
+	peer.isVersion("v1.37.0")
+	return peer, client
+}
+
+// A peer may still read the cluster that the facade read before its address led elsewhere.
+func TestPeerInTheClusterBeforeFillsNoLane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peer, client := newPeer(t, configMaps)
+		peer.Put("ns/a", "old")
+		r := newRig(t, configMaps, Config{Peers: []*upstream.Client{client}})
+		r.isCluster("1")
+		r.isVersion("v1.37.0")
+		r.Put("ns/a", "old")
+		r.synced(t)
+		elapse(time.Minute)
+		r.isCluster("2")
+		r.Rewrite(func(text string) string { return strings.Replace(text, "old", "new", 1) })
+		r.DropWatches()
+		elapse(time.Minute)
+		lane, err := r.lanes.Get(r.resource(), namedEncoding{name: "other"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lane.AwaitSync(t.Context(), time.Hour)
+		if got := shown(t, lane, "ns/a"); !strings.Contains(got, "new") || !r.logged(errOtherCluster.Error()) {
+			t.Errorf("got %s, want the object of cluster 2", got)
+		}
+	})
 }
 
 // TestPeerOfUnknownVersion: a peer that does not answer, one that does not say its version and one of another version
@@ -45,7 +83,7 @@ func TestPeerOfUnknownVersion(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				r.isCluster("1")
 				r.Script(versionPath, c.answer)
-				p := newPeers([]*upstream.Client{r.client}, r.client, 0).all[0]
+				p := newPeers([]*upstream.Client{r.client}, 0).all[0]
 				_, err := p.agrees(t.Context(), r.resource(), "1", c.upstream, jsonwire.Style{})
 				if !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)

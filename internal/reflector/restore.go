@@ -131,7 +131,7 @@ func (w *writer) proven(ctx context.Context, path string, moved func()) (open *s
 
 // agrees tells why a snapshot is not one of this lane.
 func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
-	uid, err := w.peers.cluster(ctx)
+	uid, err := w.clusters.now(ctx)
 	if err != nil {
 		return fmt.Errorf("ask which cluster the upstream is: %w", err)
 	}

@@ -17,13 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-const (
-	// snapshotWait bounds the question that snapshots take; its answer is known by then unless this is the first process
-	// that leaves some.
-	snapshotWait = versionWait
-	// snapshotAge is after what time what was left of a lane that there is no more is removed.
-	snapshotAge = 24 * time.Hour
-)
+// snapshotAge is after what time what was left of a lane that there is no more is removed.
+const snapshotAge = 24 * time.Hour
 
 // errNoTime says that a lane's snapshot was not written in Config.SnapshotPeriod.
 var errNoTime = errors.New("the time for snapshots is over")
@@ -49,14 +44,9 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	if err := snapshot.CleanUnfinished(l.config.SnapshotDir); err != nil {
 		l.log.Warn("what a process was writing that was killed is left over", zap.Error(err))
 	}
-	cluster, err := l.askCluster(ctx)
-	if err != nil {
-		l.log.Warn("no snapshots are left", zap.Error(fmt.Errorf("ask which cluster the upstream is: %w", err)))
-		return
-	}
 	written, without := 0, []string{}
 	for _, r := range bySize(all) {
-		switch err := r.writer.leaveLogged(ctx, l.config.SnapshotDir, cluster); {
+		switch err := r.writer.leaveLogged(ctx, l.config.SnapshotDir); {
 		case errors.Is(err, errNoSnapshot):
 		case err != nil:
 			without = append(without, r.snapshotName())
@@ -77,12 +67,6 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return names[name] }); err != nil {
 		l.log.Warn("snapshots of before are left over", zap.Error(err))
 	}
-}
-
-func (l *Lanes) askCluster(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, snapshotWait)
-	defer cancel()
-	return l.peers.cluster(ctx)
 }
 
 // bySize puts small lanes first, so that one that is too large for the time costs no other its snapshot.
@@ -113,9 +97,9 @@ func (r *Reflector) snapshotName() string {
 }
 
 // leaveLogged leaves the lane's snapshot, and logs how that went.
-func (w *writer) leaveLogged(ctx context.Context, dir, cluster string) error {
+func (w *writer) leaveLogged(ctx context.Context, dir string) error {
 	began := time.Now()
-	size, err := w.leave(ctx, dir, cluster)
+	size, err := w.leave(ctx, dir)
 	switch {
 	case errors.Is(err, errNoSnapshot):
 	case err != nil:
@@ -129,24 +113,26 @@ func (w *writer) leaveLogged(ctx context.Context, dir, cluster string) error {
 // leave writes the lane's snapshot, and returns of how many objects. Of a resource that is read from etcd nothing tells
 // how far its content is complete; of a custom one whose definition may not be read, whether that is the same later;
 // secrets are not written to a disk, should they be cached.
-func (w *writer) leave(ctx context.Context, dir, cluster string) (int, error) {
+func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	r, origin := w.reflector, w.origin.Load()
 	by := w.synced.Load() // which is later than its origin
 	if by == nil || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
 		return 0, errNoSnapshot
 	}
-	listed, err := origin.await(ctx)
-	if err != nil {
+	if err := origin.await(ctx); err != nil {
 		return 0, err
 	}
-	if listed == "" {
+	switch {
+	case origin.version == "":
 		return 0, errNoSnapshot
+	case origin.cluster == "":
+		return 0, fmt.Errorf("ask which cluster the upstream is: %w", errNotSaid)
 	}
 	past, err := r.Cache.Past()
 	if err != nil {
 		return 0, errNoSnapshot
 	}
-	h := by.header(cluster, listed, r.Encoding)
+	h := by.header(origin.cluster, origin.version, r.Encoding)
 	h.Marked = r.Marked()
 	h.Base, h.RV, h.Objects, h.Events, h.Taken = uint64(past.Base.RV()), uint64(past.RV), past.Base.Len(), past.Len, time.Now()
 	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })

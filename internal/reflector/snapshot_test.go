@@ -49,7 +49,7 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			synctest.Wait() // the cluster has been asked for
 			name, w := lane.snapshotName(), lane.writer
 			ctx := &looks{t.Context(), most}
-			if _, err := w.leave(ctx, dir, "1"); (err == nil) != (want == 1) {
+			if _, err := w.leave(ctx, dir); (err == nil) != (want == 1) {
 				t.Errorf("after %d looks: %v", most, err)
 			}
 			files, err := os.ReadDir(dir)
@@ -97,6 +97,7 @@ func TestSnapshotOfALaneJustFilled(t *testing.T) {
 			}
 			text(`{"gitVersion":"v1.37.1"}`)(w, request)
 		})
+		r.isCluster("1")
 		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
 			<-time.After(time.Millisecond) // between the two questions for the version
 			r.Truth(w, request)
@@ -106,8 +107,61 @@ func TestSnapshotOfALaneJustFilled(t *testing.T) {
 		if version, known := lane.writer.origin.Load().now(); known {
 			t.Fatalf("the lane knows already that it was listed from %q", version)
 		}
-		if n, err := lane.writer.leave(t.Context(), dir, "1"); n != 1 || err != nil {
+		if n, err := lane.writer.leave(t.Context(), dir); n != 1 || err != nil {
 			t.Errorf("%d objects, %v", n, err)
+		}
+	})
+}
+
+// A snapshot is of the cluster that its lane was listed from, not of the one that the process met first, nor of the
+// one that answers when the process ends.
+func TestSnapshotIsOfItsLanesCluster(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed, last func(*rig)
+		goesOn       bool
+	}{
+		"listed again elsewhere": {
+			func(r *rig) { r.isCluster("2"); r.DropWatches(); elapse(time.Minute) }, func(*rig) {}, true,
+		},
+		"unnoticed": {func(*rig) {}, func(r *rig) { r.isCluster("2") }, false},
+		"not told at the end": {
+			func(*rig) {}, func(r *rig) { r.tellsNoCluster(); r.stop(); r.isCluster("1") }, true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				config := Config{SnapshotDir: t.TempDir()}
+				r := newRig(t, configMaps, config)
+				r.isVersion("v1.37.1")
+				r.isCluster("1")
+				r.Put("ns/a", "1")
+				r.synced(t)
+				elapse(time.Minute)
+				c.listed(r)
+				c.last(r)
+				r.stop()
+				r.start(t, config)
+				r.synced(t)
+				if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); (n > 0) != c.goesOn {
+					t.Errorf("got %d lanes that go on from a snapshot, want any: %t; %q", n, c.goesOn, r.leftAside())
+				}
+			})
+		})
+	}
+}
+
+// A lane whose cluster is not known leaves no snapshot, and the log says why.
+func TestSnapshotOfAnUnknownCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, Config{SnapshotDir: t.TempDir()})
+		r.isVersion("v1.37.1")
+		r.tellsNoCluster()
+		r.Put("ns/a", "1")
+		r.synced(t)
+		elapse(time.Minute)
+		r.stop()
+		if !r.logged(errNotSaid.Error()) {
+			t.Errorf("got the log %v, want %v", r.logs.All(), errNotSaid)
 		}
 	})
 }

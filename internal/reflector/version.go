@@ -112,22 +112,22 @@ func (r *replacement) agrees() {
 	}
 }
 
-// origin is the version of the upstream that an epoch was listed from. It is known one question after the State is
-// shown.
+// origin is the upstream that an epoch was listed from. It is known two questions after the State is shown.
 type origin struct {
 	known   chan struct{} // closed when it is
 	version string        // empty when that is not certain
+	cluster string        // the cluster's UID; empty when the upstream did not tell it
 }
 
 func newOrigin() *origin { return &origin{known: make(chan struct{})} }
 
 // is makes it known; only the writer calls it, once.
-func (o *origin) is(version string) {
-	o.version = version
+func (o *origin) is(version, cluster string) {
+	o.version, o.cluster = version, cluster
 	close(o.known)
 }
 
-// now returns it, and whether it is known.
+// now returns the version, and whether it is known.
 func (o *origin) now() (version string, known bool) {
 	select {
 	case <-o.known:
@@ -137,15 +137,15 @@ func (o *origin) now() (version string, known bool) {
 	}
 }
 
-// await returns it when it is known. It fails with the context's cause when that ends before.
-func (o *origin) await(ctx context.Context) (string, error) {
-	if version, known := o.now(); known {
-		return version, nil
+// await waits until it is known. It fails with the context's cause when that ends before.
+func (o *origin) await(ctx context.Context) error {
+	if _, known := o.now(); known {
+		return nil
 	}
 	select {
 	case <-o.known:
-		return o.version, nil
+		return nil
 	case <-ctx.Done():
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 }

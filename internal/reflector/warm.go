@@ -98,7 +98,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 // readPeer reads the peer's lane.
 func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*cache.Object, error) {
 	r := w.reflector
-	uid, err := w.peers.cluster(ctx)
+	uid, err := w.clusters.now(ctx)
 	if err != nil {
 		return 0, nil, fmt.Errorf("ask which cluster the upstream is: %w", err)
 	}
