@@ -7,8 +7,9 @@
 //   - each lane costs the upstream one list and one watch, however many clients read from it; the list comes page by
 //     page, the objects as they cost the upstream least, two pages in memory at most
 //     (docs/adr/0017-lanes-are-filled-by-pages.md);
-//   - where there are peers, the first list of a lane is one of theirs, if the upstream confirms that it has been at
-//     its version, and the watch is the upstream's all the same (warm.go, docs/adr/0020-facades-read-facades.md);
+//   - where there are peers, the first list of a lane of built-in resources is one of theirs, if the upstream confirms
+//     that it has been at its version, and the watch is the upstream's all the same (warm.go,
+//     docs/adr/0020-facades-read-facades.md);
 //   - where the process before has left a snapshot of the lane that the upstream confirms, the lane goes on from that,
 //     history included; at the end each lane leaves one (restore.go, docs/adr/0024-lanes-leave-snapshots.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,

@@ -65,6 +65,26 @@ func TestPeerInTheClusterBeforeFillsNoLane(t *testing.T) {
 	})
 }
 
+// A peer may not have received the change of a definition yet, or may not follow definitions at all.
+func TestCustomResourcesAreNotFilledFromAPeer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		peer, client := newPeer(t, widgets)
+		peer.Put("ns/a", "old")
+		r := newRig(t, widgets, Config{Peers: []*upstream.Client{client}})
+		r.isCluster("1")
+		r.isVersion("v1.37.0")
+		r.Script(crdPath, definedAs("u1", 2, "102", "WidgetList"))
+		r.Put("ns/a", "new")
+		lane := r.synced(t)
+		if got := shown(t, lane, "ns/a"); !strings.Contains(got, "new") || peer.Asked(testkit.AskList) > 0 {
+			t.Errorf("got %s and %d lists of the peer, want the upstream's object and none", got, peer.Asked(testkit.AskList))
+		}
+		if err := r.recent(t, lane); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestPeerOfUnknownVersion: a peer that does not answer, one that does not say its version and one of another version
 // have different errors: an operator looks for each in another place.
 func TestPeerOfUnknownVersion(t *testing.T) {

@@ -20,6 +20,9 @@ import (
 // always the upstream's: those that one of its transactions deletes have one version, and nobody tells whether the peer
 // was told of all of them. It fails when the upstream need not be asked for a list either.
 func (w *writer) warm(ctx context.Context) (*stream, error) {
+	if w.reflector.Resource.Custom {
+		return nil, nil // the peer's list does not tell which definition its objects were written by
+	}
 	if _, err := w.reflector.Cache.State(); err == nil || w.reflector.Resource.ReadFromEtcd() {
 		return nil, nil // what was shown and is not trusted any more may have come to the peer in the same way
 	}
