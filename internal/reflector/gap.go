@@ -16,7 +16,7 @@ type past struct {
 	bridges    bool       // gaps are bridged, if they can be
 	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
 	cluster    string     // the UID of the upstream's, when it was told last; empty when it may not be read
-	doubted    time.Time  // when a watch broke off after that; zero when the cluster was told since
+	doubted    bool       // a watch broke off since the cluster was told
 	pasts      int64      // how many other pasts of the upstream the lanes had met before the list was read
 	known      int64      // the same of the list on its way; those that this lane meets in it come to it
 	listed     *listWatch // how the list was asked for
@@ -28,7 +28,7 @@ type past struct {
 func (w *writer) remember(ctx context.Context) string {
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
-	w.doubted = time.Time{}
+	w.doubted = false
 	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
 	if uid != "" {
 		w.cluster = uid // what it was remains, where it is not told for once
@@ -109,30 +109,23 @@ func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
 	return w.version == "" || now == "" || now == w.version
 }
 
-// clusterAge is how old an answer may be, if it is from after the watch broke off: lanes resume within a moment of each
-// other.
-const clusterAge = time.Second
-
 // sameCluster fails when the upstream is another cluster than the one that the lane was listed from. It asks after a
 // watch that broke off: an address may lead elsewhere since, as to a standby whose resourceVersions are higher, where
-// the lane's version means something else. Lanes whose watches broke off together share the question. Where the
-// upstream does not tell, the lane goes on, and asks again when the next watch is opened.
-func (w *writer) sameCluster(ctx context.Context) error {
-	if w.doubted.IsZero() {
+// the lane's version means something else. An answer from before the new watch was opened does not count: the address
+// may have changed after it. Lanes that open their watches during one question share the next. Where the upstream does
+// not tell, the lane goes on, and asks again when the next watch is opened.
+func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
+	if !w.doubted {
 		return nil
 	}
-	moment := time.Now().Add(-clusterAge)
-	if moment.Before(w.doubted) {
-		moment = w.doubted
-	}
-	uid := w.clusters.since(ctx, moment)
+	uid := w.clusters.since(ctx, opened)
 	switch {
 	case uid == "":
 		return nil
 	case w.isOtherCluster(uid):
 		return fmt.Errorf("%w: %s, before it was %s", errElsewhere, uid, w.cluster)
 	}
-	w.cluster, w.doubted = uid, time.Time{}
+	w.cluster, w.doubted = uid, false
 	return nil
 }
 

@@ -180,7 +180,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 				return err
 			}
 			if !regular {
-				w.doubted = time.Now()
+				w.doubted = true
 				w.reflector.prover.Interrupted()
 			}
 			w.reflector.hearsNothing(time.Now())
@@ -197,7 +197,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			w.refusal = refusal{}
 			continue
 		}
-		regular, w.doubted = false, time.Now()
+		regular, w.doubted = false, true
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
 			return err
 		}
@@ -239,11 +239,12 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 		return nil, err
 	}
 	open.resumed = w.reflector.Resource.ReadFromEtcd()
-	fresh := time.Now()
+	opened := time.Now()
+	fresh := opened
 	if regular {
 		fresh = fresh.Add(-versionAge)
 	}
-	err = w.sameCluster(ctx)
+	err = w.sameCluster(ctx, opened)
 	if err == nil {
 		err = w.compare(ctx, fresh)
 	}
