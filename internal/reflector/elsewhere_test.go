@@ -130,3 +130,23 @@ func TestClusterIsAskedForWhenTheWatchIsOpen(t *testing.T) {
 		}
 	})
 }
+
+// A lane that was listed while the upstream did not tell its cluster asks when its next watches are opened.
+func TestClusterThatWasNotToldIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, configMaps, Config{BridgeGaps: true})
+		r.isVersion("v1.37.0")
+		r.tellsNoCluster()
+		r.Put("ns/a", "here")
+		lane := r.synced(t)
+		r.isCluster("1")
+		elapse(20 * time.Minute) // two watches end in their time
+		r.isCluster("2")
+		r.Rewrite(func(text string) string { return strings.Replace(text, "here", "elsewhere", 1) })
+		r.DropWatches()
+		elapse(time.Minute)
+		if got := shown(t, lane, "ns/a"); !strings.Contains(got, "elsewhere") {
+			t.Errorf("got %s in cluster 2, want its object", got)
+		}
+	})
+}

@@ -16,7 +16,7 @@ type past struct {
 	bridges    bool       // gaps are bridged, if they can be
 	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
 	cluster    string     // the UID of the upstream's, when it was told last; empty when it may not be read
-	doubted    bool       // a watch broke off since the cluster was told
+	doubted    bool       // the cluster was not told when the lane was listed, or a watch broke off since it was told
 	pasts      int64      // how many other pasts of the upstream the lanes had met before the list was read
 	known      int64      // the same of the list on its way; those that this lane meets in it come to it
 	listed     *listWatch // how the list was asked for
@@ -28,9 +28,8 @@ type past struct {
 func (w *writer) remember(ctx context.Context) string {
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
-	w.doubted = false
 	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
-	if uid != "" {
+	if w.doubted = uid == ""; !w.doubted {
 		w.cluster = uid // what it was remains, where it is not told for once
 	}
 	return uid
