@@ -27,10 +27,13 @@ type definitions struct {
 
 // known is what was last heard of a definition.
 type known struct {
-	uid        string
+	uid        string // empty when it is deleted
 	generation int64
 	since      time.Time // when that was new; zero for what was there when it was first heard of
 }
+
+// forgettable reports whether a definition was deleted so long ago that one of the same name need not settle.
+func (k known) forgettable() bool { return k.uid == "" && time.Since(k.since) > definitionSettles }
 
 func newDefinitions(client *upstream.Client, changed func(name, version string), log *zap.Logger) *definitions {
 	return &definitions{client: client, changed: changed, log: log, known: map[string]known{}}
@@ -68,7 +71,7 @@ func (d *definitions) run(ctx context.Context) {
 	})
 }
 
-// listed takes down all definitions, and forgets those that are gone.
+// listed takes down all definitions, and those that are gone.
 func (d *definitions) listed(objects []json.RawMessage) {
 	there := map[string]bool{}
 	for _, object := range objects {
@@ -83,17 +86,29 @@ func (d *definitions) listed(objects []json.RawMessage) {
 	}
 }
 
-// without forgets the definitions that are not there, and returns their names.
+// without takes down the definitions that are not there any more, and returns their names. It forgets those that were
+// deleted before.
 func (d *definitions) without(there map[string]bool) (gone []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for name := range d.known {
-		if !there[name] {
+	for name, was := range d.known {
+		switch {
+		case was.forgettable():
 			delete(d.known, name)
+		case !there[name] && was.uid != "":
+			d.known[name] = known{since: time.Now()}
 			gone = append(gone, name)
 		}
 	}
 	return gone
+}
+
+// deleted takes down that a definition is gone: another of the same name has to settle, for a kube-apiserver may serve
+// the old form until it has received both changes.
+func (d *definitions) deleted(name string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.known[name] = known{since: time.Now()}
 }
 
 // hears takes down one change.
@@ -102,9 +117,7 @@ func (d *definitions) hears(event string, object json.RawMessage) {
 	switch {
 	case !ok:
 	case event == "DELETED":
-		d.mu.Lock()
-		delete(d.known, m.Name)
-		d.mu.Unlock()
+		d.deleted(m.Name)
 		d.changed(m.Name, "")
 	default:
 		d.note(m.Name, m.UID, m.Generation)

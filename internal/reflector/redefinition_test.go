@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
 
 	"github.com/listfacade/listfacade/internal/fresh"
 	"github.com/listfacade/listfacade/internal/testkit"
@@ -236,3 +238,59 @@ func TestDefinitionsAreListedAgain(t *testing.T) {
 
 // followSilent is after how long a watch that brings nothing has been replaced.
 const followSilent = 4 * time.Minute
+
+// A definition that is deleted and made again settles as one that changes, whether the watch tells or a list.
+func TestDefinitionMadeAgainSettles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, widgets, Config{})
+		r.Script(crdPath, definedAs("u1", 1, "101", "WidgetList"))
+		definitions := r.follow(func() (string, int) { return "u1", 1 })
+		r.Put("ns/a", "old")
+		r.synced(t)
+		elapse(time.Minute)
+		r.Script(crdPath, testkit.Refuse(http.StatusNotFound, "NotFound"))
+		definitions.tells("DELETED", "u1", 1)
+		synctest.Wait()
+		r.Script(crdPath, definedAs("u2", 1, "102", "WidgetList"))
+		definitions.tells("ADDED", "u2", 1)
+		synctest.Wait()
+		lane := r.lane(t)
+		synctest.Wait()
+		if !lane.Settling() {
+			t.Error("got a lane that is listed at once, want one that waits")
+		}
+		elapse(definitionSettles / 2)
+		r.Rewrite(func(text string) string { return strings.Replace(text, "old", "new", 1) })
+		if got := shown(t, r.synced(t), "ns/a"); !strings.Contains(got, "new") {
+			t.Errorf("got %s, want the new form", got)
+		}
+	})
+}
+
+// Names of deleted definitions are forgotten with the next list.
+func TestDeletedDefinitionsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var gone []string
+		d := newDefinitions(nil, func(name, version string) {
+			if version == "" {
+				gone = append(gone, name)
+			}
+		}, zap.NewNop())
+		there := []json.RawMessage{json.RawMessage("{" + meta("u1", 1) + "}")}
+		d.listed(there)
+		if left := d.unsettled("widgets.ex.io"); left > 0 {
+			t.Errorf("got %s for a definition that was there at first, want none", left)
+		}
+		d.listed(nil)
+		d.note("widgets.ex.io", "u2", 1)
+		if left := d.unsettled("widgets.ex.io"); left != definitionSettles {
+			t.Errorf("got %s for a definition that was made again between two lists, want %s", left, definitionSettles)
+		}
+		d.hears("DELETED", there[0])
+		elapse(definitionSettles + time.Millisecond)
+		d.listed(nil)
+		if len(d.known) > 0 || len(gone) != 2 {
+			t.Errorf("got %v and the deletions %q, want nothing and two", d.known, gone)
+		}
+	})
+}
