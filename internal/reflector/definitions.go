@@ -72,7 +72,7 @@ func (d *definitions) run(ctx context.Context) {
 }
 
 // listed takes down all definitions, and those that are gone.
-func (d *definitions) listed(objects []json.RawMessage) {
+func (d *definitions) listed(objects []json.RawMessage) error {
 	there := map[string]bool{}
 	for _, object := range objects {
 		if m, ok := metaOf(object); ok {
@@ -84,6 +84,7 @@ func (d *definitions) listed(objects []json.RawMessage) {
 	for _, name := range d.without(there) {
 		d.changed(name, "")
 	}
+	return nil
 }
 
 // without takes down the definitions that are not there any more, and returns their names. It forgets those that were

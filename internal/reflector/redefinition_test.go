@@ -277,18 +277,18 @@ func TestDeletedDefinitionsAreForgotten(t *testing.T) {
 			}
 		}, zap.NewNop())
 		there := []json.RawMessage{json.RawMessage("{" + meta("u1", 1) + "}")}
-		d.listed(there)
+		_ = d.listed(there)
 		if left := d.unsettled("widgets.ex.io"); left > 0 {
 			t.Errorf("got %s for a definition that was there at first, want none", left)
 		}
-		d.listed(nil)
+		_ = d.listed(nil)
 		d.note("widgets.ex.io", "u2", 1)
 		if left := d.unsettled("widgets.ex.io"); left != definitionSettles {
 			t.Errorf("got %s for a definition that was made again between two lists, want %s", left, definitionSettles)
 		}
 		d.hears("DELETED", there[0])
 		elapse(definitionSettles + time.Millisecond)
-		d.listed(nil)
+		_ = d.listed(nil)
 		if len(d.known) > 0 || len(gone) != 2 {
 			t.Errorf("got %v and the deletions %q, want nothing and two", d.known, gone)
 		}

@@ -27,12 +27,12 @@ func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.G
 	})
 }
 
-func (a *aggregation) listed(objects []json.RawMessage) {
-	if services, err := readServices(objects); err != nil {
-		a.fails(err)
-	} else {
+func (a *aggregation) listed(objects []json.RawMessage) error {
+	services, err := readServices(objects)
+	if err == nil {
 		a.becomes(services)
 	}
+	return err
 }
 
 func (a *aggregation) hears(event string, object json.RawMessage) {

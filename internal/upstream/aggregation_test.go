@@ -146,3 +146,28 @@ func TestCatalogWithoutAWatchOfAPIServices(t *testing.T) {
 		}
 	})
 }
+
+// A list with an APIService that cannot be read is not followed by a watch: it is read again, and what is wrong is told
+// until it can be read.
+func TestAPIServiceThatCannotBeRead(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		newAggregator(r, local(""), `{"spec":{"group":1}}`)
+		serve(r, "ex.io")
+		c := newCatalog(t, r)
+		var failures []error
+		go c.Follow(t.Context(), func(func(schema.GroupVersion) bool) {}, func(err error) { failures = append(failures, err) })
+		elapse(time.Minute)
+		if slices.Contains(failures, nil) || len(failures) == 0 {
+			t.Errorf("got the failures %v, want some", failures)
+		}
+		a := newAggregator(r, local(""), local("ex.io"))
+		elapse(2 * time.Minute)
+		if failures[len(failures)-1] != nil {
+			t.Errorf("got %v, want none at last", failures[len(failures)-1])
+		}
+		a.tells("DELETED", local("ex.io"))
+		if c.Own(t.Context(), things("ex.io").GroupVersion()) {
+			t.Error("got ex.io as the upstream's own, want it gone")
+		}
+	})
+}

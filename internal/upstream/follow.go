@@ -32,8 +32,8 @@ const (
 type Followed struct {
 	Path        string
 	List, Watch string // media types: of the list, and of the watch
-	// Listed receives all objects that there are.
-	Listed func(objects []json.RawMessage)
+	// Listed receives all objects that there are. With an error they are not watched, and are listed again.
+	Listed func(objects []json.RawMessage) error
 	// Changed receives an object that was added, modified or deleted.
 	Changed func(event string, object json.RawMessage)
 	// Failed receives why the objects cannot be read at the moment; nil: they can be again.
@@ -90,8 +90,7 @@ func (c *Client) followList(ctx context.Context, f Followed) (string, error) {
 	if list.Metadata.ResourceVersion == "" {
 		return "", fmt.Errorf("read %s: the %s has no resourceVersion", f.Path, list.Kind)
 	}
-	f.Listed(list.Items)
-	return list.Metadata.ResourceVersion, nil
+	return list.Metadata.ResourceVersion, f.Listed(list.Items)
 }
 
 // followWatch reads changes after a version until the watch ends, or has been silent for too long.

@@ -52,7 +52,10 @@ func TestFollow(t *testing.T) {
 			defer close(done)
 			r.client.Follow(ctx, Followed{
 				Path: path, List: MediaJSON, Watch: MediaJSON,
-				Listed:  func(objects []json.RawMessage) { said = append(said, fmt.Sprintf("%s", objects)) },
+				Listed: func(objects []json.RawMessage) error {
+					said = append(said, fmt.Sprintf("%s", objects))
+					return nil
+				},
 				Changed: func(event string, object json.RawMessage) { said = append(said, event+" "+string(object)) },
 				Failed:  func(err error) { said = append(said, fmt.Sprint("failed: ", err != nil)) },
 			})
