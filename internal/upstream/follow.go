@@ -25,6 +25,11 @@ const (
 	followSilence = 150 * time.Second
 	// followSettled is how long a watch has to last for the next failure to count as the first.
 	followSettled = 5 * time.Second
+	// followRefused is the pause after a refusal of the list or the watch, which lasts until somebody changes a right.
+	followRefused = 10 * time.Minute
+	// followLook is how often a pause looks whether an outage is over, and followSpread the time in which it then ends.
+	followLook   = time.Second
+	followSpread = 2 * time.Second
 )
 
 // Followed is a resource of which every object and every change is read. The functions are called by the goroutine
@@ -36,7 +41,7 @@ type Followed struct {
 	Listed func(objects []json.RawMessage) error
 	// Changed receives an object that was added, modified or deleted.
 	Changed func(event string, object json.RawMessage)
-	// Failed receives why the objects cannot be read at the moment; nil: they can be again.
+	// Failed receives why the objects cannot be followed at the moment; nil: the watch is open.
 	Failed func(err error)
 }
 
@@ -47,7 +52,6 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 		began := time.Now()
 		version, err := c.followList(ctx, f)
 		if err == nil {
-			f.Failed(nil)
 			err = c.followWatch(ctx, f, version)
 		}
 		if ctx.Err() != nil {
@@ -59,11 +63,32 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 		if !errors.Is(err, io.EOF) && !HasCode(err, http.StatusGone) {
 			f.Failed(err)
 		}
-		again := time.NewTimer(pause.Step())
+		if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed) {
+			_ = c.followSleep(ctx, followRefused+rand.N(time.Minute))
+		} else if c.followSleep(ctx, pause.Step()) {
+			pause = newFollowPause()
+		}
+	}
+}
+
+// followSleep waits for the next attempt. It reports whether the wait was cut short because an outage ended.
+func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool) {
+	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
+	defer timer.Stop()
+	defer look.Stop()
+	for away := c.Unheard() > 0; ; {
 		select {
-		case <-again.C:
+		case <-timer.C:
+			return cut
 		case <-ctx.Done():
-			again.Stop()
+			return cut
+		case <-look.C:
+			heard := c.Unheard() == 0
+			if away && heard && !cut {
+				cut = true
+				timer.Reset(rand.N(followSpread))
+			}
+			away = !heard
 		}
 	}
 }
@@ -108,6 +133,7 @@ func (c *Client) followWatch(ctx context.Context, f Followed, version string) er
 		return err
 	}
 	defer response.Body.Close()
+	f.Failed(nil)
 	for frames := (wire.Lines{}).Reader(response.Body, wire.FrameLimit); ; {
 		frame, err := frames.Next()
 		if err == nil {

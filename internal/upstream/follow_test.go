@@ -23,7 +23,7 @@ func TestFollow(t *testing.T) {
 			if query.Get("watch") == "" {
 				lists++
 				if lists == 2 {
-					testkit.Refuse(http.StatusForbidden, "Forbidden")(w, request)
+					testkit.Refuse(http.StatusInternalServerError, "InternalError")(w, request)
 					return
 				}
 				jsonText(fmt.Sprintf(`{"kind":"ThingList","metadata":{"resourceVersion":"%d"},"items":["list %d"]}`, 10*lists, lists))(w, request)
@@ -72,6 +72,65 @@ func TestFollow(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, said); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// A resource that may be listed and not watched is tried at long intervals, and is never reported as followed.
+func TestFollowWithoutTheRightToWatch(t *testing.T) {
+	const path = "/apis/ex.io/v1/things"
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		lists := 0
+		r.Script(testkit.Ask(path), func(w http.ResponseWriter, request *http.Request) {
+			if request.URL.Query().Get("watch") != "" {
+				testkit.Refuse(http.StatusForbidden, "Forbidden")(w, request)
+				return
+			}
+			lists++
+			jsonText(`{"kind":"ThingList","metadata":{"resourceVersion":"1"},"items":[]}`)(w, request)
+		})
+		followed := false
+		done := make(chan struct{})
+		ctx, stop := context.WithCancel(t.Context())
+		go func() {
+			defer close(done)
+			r.client.Follow(ctx, Followed{
+				Path: path, List: MediaJSON, Watch: MediaJSON,
+				Listed:  func([]json.RawMessage) error { return nil },
+				Changed: func(string, json.RawMessage) {},
+				Failed:  func(err error) { followed = followed || err == nil },
+			})
+		}()
+		<-time.After(time.Hour)
+		stop()
+		<-done
+		if followed || lists < 5 || lists > 6 {
+			t.Errorf("got %d lists in an hour, followed: %t, want 5 or 6, and false", lists, followed)
+		}
+	})
+}
+
+// The first attempt after an outage does not wait for the rest of a pause that grew in it.
+func TestFollowAfterAnOutage(t *testing.T) {
+	const path = "/apis/ex.io/v1/things"
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		r.Script(testkit.Ask(path), jsonText(`{"kind":"ThingList","metadata":{"resourceVersion":"1"},"items":[]}`))
+		listed := make(chan struct{}, 1000)
+		go r.client.Follow(t.Context(), Followed{
+			Path: path, List: MediaJSON, Watch: MediaJSON,
+			Listed:  func([]json.RawMessage) error { listed <- struct{}{}; return nil },
+			Changed: func(string, json.RawMessage) {}, Failed: func(error) {},
+		})
+		r.SetOffline(true)
+		<-time.After(10 * time.Minute)
+		for len(listed) > 0 {
+			<-listed
+		}
+		r.SetOffline(false)
+		_, _ = r.client.ServerVersion(t.Context()) // as other callers ask
+		back := time.Now()
+		if <-listed; time.Since(back) > followLook+followSpread {
+			t.Errorf("got the next list %s after the outage, want it within %s", time.Since(back), followLook+followSpread)
 		}
 	})
 }
