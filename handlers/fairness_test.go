@@ -1,6 +1,7 @@
 package handlers
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/listfacade/listfacade/internal/auth"
+	"github.com/listfacade/listfacade/internal/testkit"
 )
 
 const (
@@ -133,7 +135,7 @@ func TestRefusedWatchesTakeNothing(t *testing.T) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
 		for range 2 {
-			_ = f.as(t, "alice", watchAlong)
+			f.holds(t, "alice", watchAlong)
 		}
 		<-time.After(10 * time.Second)
 		f.allow = func(a auth.Attributes) bool { return a.Caller.Name() != "mallory" }
@@ -150,6 +152,91 @@ func TestRefusedWatchesTakeNothing(t *testing.T) {
 			t.Errorf("got %d after %s, want 200 at once", response.StatusCode, time.Since(began))
 		}
 	})
+}
+
+// Callers without a right end no watch of others by requests that are passed through without a review.
+func TestRefusedStreamsTakeNothing(t *testing.T) {
+	const unknown, log = "/api/v1/nosuch", "/api/v1/namespaces/ns/pods/a/log"
+	for _, name := range []string{"anonymous", "mallory"} {
+		for _, target := range []string{unknown + "?watch=1", log} {
+			t.Run(name+target, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, f *facade) {
+					f.Put("ns/a", "1")
+					_ = f.as(t, "alice", reads[0])
+					for range 3 {
+						f.holds(t, "alice", watchAlong)
+					}
+					for _, path := range []testkit.Ask{unknown, log} {
+						f.Script(path, testkit.Refuse(http.StatusForbidden, "Forbidden"))
+					}
+					f.allow = func(a auth.Attributes) bool { return a.Caller.Name() == "alice" }
+					for range 10 {
+						if response := f.as(t, name, target); response.StatusCode != http.StatusForbidden {
+							t.Fatalf("got %d, want the upstream's 403", response.StatusCode)
+						}
+					}
+					if ended := f.yielded(); len(ended) != 0 {
+						t.Errorf("got %d watches that gave way to a caller without a right, want none", len(ended))
+					}
+				}, func(c *Config) { c.Authenticator, c.Limits = waysIn{}, Limits{Watches: 3} })
+			})
+		}
+	}
+}
+
+// Streams that the upstream is about to refuse have a bound for each caller, too.
+func TestRefusedStreamsAreBounded(t *testing.T) {
+	const log = "/api/v1/namespaces/ns/pods/a/log"
+	within(t, Limits{WatchesPerUser: 2}, func(t *testing.T, f *facade) {
+		f.Script(log, func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		f.allow = func(auth.Attributes) bool { return false }
+		for range 2 {
+			f.holds(t, "mallory", log)
+		}
+		assertTooMany(t, f.as(t, "mallory", log))
+		f.holds(t, "bob", log)
+	})
+}
+
+// A stream whose right cannot be looked up for the moment is refused: it would have no place.
+func TestStreamsOfUnknownRightAreRefused(t *testing.T) {
+	for code, err := range map[int]error{
+		http.StatusTooManyRequests:    &auth.BusyError{After: time.Second},
+		http.StatusServiceUnavailable: &auth.UnavailableError{Err: io.EOF},
+	} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			if response := f.as(t, "alice", "/api/v1/namespaces/ns/pods/a/log"); response.StatusCode != code {
+				t.Errorf("got %d, want %d", response.StatusCode, code)
+			}
+		}, func(c *Config) { c.Authenticator, c.Authorizer = named{}, unreviewed{err: err} })
+	}
+}
+
+// unreviewed grants what is passed through, and cannot review anything else.
+type unreviewed struct {
+	everybody
+	err error
+}
+
+// Authorize implements Authorizer.
+func (u unreviewed) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+	if !a.PassedThrough {
+		return auth.Grant{}, u.err
+	}
+	return auth.NewSelf(nil, 0).Authorize(ctx, a)
+}
+
+// holds opens a stream in a user's name, and reads it to its end.
+func (f *facade) holds(t *testing.T, name, target string) {
+	t.Helper()
+	response := f.as(t, name, target)
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("%s: got %d, want 200", target, response.StatusCode)
+	}
+	go func() { _, _ = io.Copy(io.Discard, response.Body) }()
 }
 
 // yielded are the requests that gave way to others.

@@ -57,16 +57,18 @@ const stallShare = 0.1
 type shares struct {
 	requests, bytes *limit.Places // seats of the second stand for a MiB each
 	watches         *limit.Streams
-	begins          *limit.Rates // of each caller
-	pace            *limit.Pace  // of all
+	refused         *limit.Streams // watches and logs that the upstream is about to refuse
+	begins          *limit.Rates   // of each caller
+	pace            *limit.Pace    // of all
 }
 
 func newShares(l Limits) shares {
 	seats := (l.ListBytes + bytesPerSeat - 1) / bytesPerSeat
+	streams := limit.StreamBounds{One: l.WatchesPerUser, All: l.Watches}
 	s := shares{
 		requests: newPlaces(int64(l.Requests), int64(l.RequestsPerUser)), bytes: newPlaces(seats, (seats+3)/4),
-		watches: limit.NewStreams(limit.StreamBounds{One: l.WatchesPerUser, All: l.Watches}),
-		begins:  limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
+		watches: limit.NewStreams(streams), refused: limit.NewStreams(streams),
+		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
 	if l.WatchRate > 0 {
 		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, mostWaiting, mostWaitingAll)
@@ -110,17 +112,28 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 // open takes a place for a request that runs long and is authorized, in its caller's turn. It may end the stream of
 // another.
 func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
-	if q.subject.own() || !q.runsLong() || l.shares.watches == nil {
-		return nil
-	}
 	if err := l.turn(ctx, q); err != nil {
 		return err
+	}
+	return l.occupy(out, q, l.shares.watches)
+}
+
+// openRefused takes a place for a request that runs long, and that the upstream is about to refuse. It ends the stream
+// of no caller that has a right to it, and takes nothing of the rate of all.
+func (l *limiter) openRefused(out *reply, q *Request) error {
+	return l.occupy(out, q, l.shares.refused)
+}
+
+// occupy takes the memory of a request that runs long and a place, until the end of the answer.
+func (l *limiter) occupy(out *reply, q *Request, places *limit.Streams) error {
+	if places == nil { // a limiter that was made without Limits
+		return nil
 	}
 	give, ok := l.memory.Take(budget.Watches, watchMemory)
 	if !ok {
 		return tooMany(0)
 	}
-	leave, err := l.shares.watches.Enter(callerKey(q.Caller), out.displace)
+	leave, err := places.Enter(callerKey(q.Caller), out.displace)
 	if err != nil {
 		give()
 		return tooMany(0)

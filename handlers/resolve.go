@@ -2,6 +2,7 @@ package handlers
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"regexp"
 	"strings"
@@ -188,19 +189,26 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 // lookUp finds a resource in discovery. One that is not known is looked for in the upstream's discovery only for a
 // caller that may read it: else anybody could have it read again each second.
 func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Resource, known bool, err error) {
-	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig && !v.mayRead(ctx, q) {
+	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig && v.mayRead(ctx, q) != nil {
 		return upstream.Resource{}, false, nil
 	}
 	defer q.Event.Waited(observe.Discovering, q.Event.Waiting(observe.Discovering))
 	return v.catalog.Lookup(ctx, q.GVR)
 }
 
-// mayRead asks the authorizer before it is known whether the upstream authorizes the request itself.
-func (v *resolver) mayRead(ctx context.Context, q *Request) bool {
+// mayRead asks the authorizer whether the caller has the right to what it asks for, also where the upstream authorizes
+// the request itself. A lack of the right is an *auth.DeniedError. Any other error does not say whether there is one.
+func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	asked := attributesOf(q)
 	grant, err := v.authorizer.Authorize(ctx, asked)
-	return err == nil && grant.Covers(asked)
+	switch {
+	case err == nil && !grant.Covers(asked):
+		return &auth.DeniedError{}
+	case errors.Is(err, auth.ErrStale):
+		return staleError{}
+	}
+	return err
 }
 
 // isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it,

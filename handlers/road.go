@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"github.com/listfacade/listfacade/internal/auth"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 )
@@ -109,13 +110,34 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.
 	if err := s.resolver.straighten(ctx, q); err != nil {
 		return nil, err
 	}
-	if err := s.limiter.open(ctx, out, q); err != nil {
+	if err := s.takePlace(ctx, out, q, refused); err != nil {
 		return nil, err
 	}
 	if refused != nil {
 		return nil, refused
 	}
 	return s.gate.open(ctx, q)
+}
+
+// takePlace takes a place for a request that runs long. Requests that are passed through need no review, but a place
+// may end the watch of another caller, so it is given only to callers whose right is known. The upstream is about to
+// refuse the others: they take places among themselves. Any other error of the authorizer refuses the request, because
+// it could run without a place else.
+func (s *Server) takePlace(ctx context.Context, out *reply, q *Request, refused error) error {
+	if q.subject.own() || !q.runsLong() {
+		return nil
+	}
+	if refused == nil && q.Attributes.PassedThrough {
+		refused = s.resolver.mayRead(ctx, q)
+	}
+	var forward *forwardError
+	switch {
+	case refused == nil:
+		return s.limiter.open(ctx, out, q)
+	case auth.IsDenied(refused), errors.As(refused, &forward):
+		return s.limiter.openRefused(out, q)
+	}
+	return refused
 }
 
 // recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already;
