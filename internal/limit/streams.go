@@ -3,6 +3,7 @@ package limit
 import (
 	"container/list"
 	"sync"
+	"time"
 )
 
 // StreamBounds are how many streams may be open at a time; 0 is any number.
@@ -13,13 +14,18 @@ type StreamBounds struct {
 // Streams gives places to requests that stay open for minutes, by key. Nobody waits for a place. When all are taken, a
 // newcomer displaces a stream of the group with the most, as long as that group keeps at least as many as the
 // newcomer's has then; in the newcomer's own group the same goes for keys. So no group is without a place while another
-// has two. Safe for concurrent use.
+// has two. A place that was won so and then left counts for the newcomer until it is forgotten, one each second:
+// whoever opens streams and leaves ends no more streams of others than by staying, and from then on one a second. Safe
+// for concurrent use.
 type Streams struct {
 	bounds StreamBounds
 
 	mu     sync.Mutex // guards what follows; held for operations on lists and maps only
 	groups map[string]*streamGroup
 	counts census[string] // by group
+	// Of places that were won from others and left.
+	groupDebts debts[string]
+	keyDebts   debts[Key]
 }
 
 // streamGroup is the streams of one group.
@@ -32,6 +38,7 @@ type stream struct {
 	key Key
 	end func()
 	at  *list.Element // nil when it has left
+	won bool          // it displaced another
 }
 
 // NewStreams returns places of which none is taken.
@@ -53,7 +60,7 @@ func (s *Streams) Enter(key Key, end func()) (leave func(), err error) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.remove(one)
+		s.leave(one)
 	}, nil
 }
 
@@ -67,6 +74,7 @@ func (s *Streams) enter(one *stream) (displaced *stream, err error) {
 		if displaced = s.giving(one.key); displaced == nil {
 			return nil, ErrBusy
 		}
+		one.won = true
 		s.remove(displaced)
 	}
 	s.add(one)
@@ -75,8 +83,9 @@ func (s *Streams) enter(one *stream) (displaced *stream, err error) {
 
 // giving is the oldest stream of those who have the most and give a place to a newcomer; nil when nobody does.
 func (s *Streams) giving(to Key) *stream {
+	now := time.Now()
 	from := s.counts.most(to.Group)
-	if s.counts.counts[from] > s.counts.counts[to.Group]+1 {
+	if s.counts.counts[from] > s.counts.counts[to.Group]+s.groupDebts.owed(to.Group, now)+1 {
 		g := s.groups[from]
 		return g.oldest(g.counts.most(to.One))
 	}
@@ -84,7 +93,7 @@ func (s *Streams) giving(to Key) *stream {
 	if g == nil {
 		return nil
 	}
-	if one := g.counts.most(to.One); g.counts.counts[one] > g.counts.counts[to.One]+1 {
+	if one := g.counts.most(to.One); g.counts.counts[one] > g.counts.counts[to.One]+s.keyDebts.owed(to, now)+1 {
 		return g.oldest(one)
 	}
 	return nil
@@ -105,6 +114,16 @@ func (s *Streams) add(one *stream) {
 	}
 	one.at = line.PushBack(one)
 	s.count(one.key, g, line.Len())
+}
+
+// leave ends a stream that was not displaced.
+func (s *Streams) leave(one *stream) {
+	if one.at != nil && one.won {
+		now := time.Now()
+		s.groupDebts.add(one.key.Group, now)
+		s.keyDebts.add(one.key, now)
+	}
+	s.remove(one)
 }
 
 // remove forgets a stream, its key with the last of it, and its group with the last of that.

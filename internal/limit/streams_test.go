@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // crowdOf enters streams, and counts those of each key that are open.
@@ -117,6 +119,80 @@ func TestStreamsDisplaceTheOldest(t *testing.T) {
 	if load := s.Load(); load.Taken != 4 {
 		t.Errorf("got %d places taken, want 4", load.Taken)
 	}
+}
+
+// A caller that opens streams and leaves ends as many streams of others as by staying, and then one each second. Those
+// come back into the places that are free again.
+func TestStreamsThatLeaveDisplaceNoMore(t *testing.T) {
+	group, sibling := Key{Group: "agents", One: "a"}, Key{Group: "agents", One: "b"}
+	for name, churner := range map[string]Key{"of another group": Alone("churner"), "of the group": sibling} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCrowdOf(StreamBounds{All: 20})
+				c.fill(t, group, 8)
+				c.fill(t, Alone("x"), 6)
+				c.fill(t, Alone("y"), 6)
+				churn := func(times int) (displaced int) {
+					for range times {
+						leave, ok := c.enter(t, churner)
+						if !ok {
+							continue
+						}
+						leave()
+						if c.open[group] < 8 {
+							displaced++
+							c.fill(t, group, 1)
+						}
+					}
+					return displaced
+				}
+				if n := churn(100); n > 7 {
+					t.Errorf("got %d streams that ended, want 7 at most, as by staying", n)
+				}
+				for range 10 {
+					<-time.After(time.Second)
+					if n := churn(50); n != 1 {
+						t.Errorf("got %d streams that ended in a second, want 1", n)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A place that is free is given to callers that have left places before, too, and debts are forgotten.
+func TestDebtsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowdOf(StreamBounds{All: 10})
+		c.fill(t, Alone("a"), 10)
+		for range 20 {
+			if leave, ok := c.enter(t, Alone("b")); ok {
+				leave()
+				c.fill(t, Alone("a"), 1)
+			}
+		}
+		if _, ok := c.enter(t, Alone("b")); ok {
+			t.Error("got a place of another, want none")
+		}
+		leave, ok := c.enter(t, Alone("c"))
+		if !ok {
+			t.Fatal("got no place for a newcomer")
+		}
+		leave()
+		if _, ok := c.enter(t, Alone("b")); !ok {
+			t.Error("got no place although one is free")
+		}
+		<-time.After(time.Minute)
+		if n := c.fill(t, Alone("b"), 10); n != 4 {
+			t.Errorf("got %d places more, want 4: half of all", n)
+		}
+		if leave, ok := c.enter(t, Alone("d")); ok {
+			leave()
+		}
+		if len(c.groupDebts.until) != 1 || len(c.keyDebts.until) != 1 {
+			t.Errorf("got debts of %d groups and %d keys, want those of the last alone", len(c.groupDebts.until), len(c.keyDebts.until))
+		}
+	})
 }
 
 func TestStreamsForgetKeys(t *testing.T) {
