@@ -58,7 +58,7 @@ type Request struct {
 	upgrade bool          // a watch over a websocket
 	token   string        // the caller's, where it was what proved the caller; it lives as long as the request
 	body    []byte        // of a review; nothing else has one
-	// undiscovered says why discovery could not be asked about the resource.
+	// undiscovered says why discovery could not be asked about the resource, in the words of the answer.
 	undiscovered error
 	// reason says why the cache is not asked; empty when it may be.
 	reason observe.Reason

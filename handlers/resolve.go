@@ -189,11 +189,20 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 // lookUp finds a resource in discovery. One that is not known is looked for in the upstream's discovery only for a
 // caller that may read it: else anybody could have it read again each second.
 func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Resource, known bool, err error) {
-	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig && v.mayRead(ctx, q) != nil {
-		return upstream.Resource{}, false, nil
+	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig {
+		switch err := v.mayRead(ctx, q); {
+		case auth.IsDenied(err):
+			return upstream.Resource{}, false, nil
+		case err != nil: // which does not say that the resource is not there
+			return upstream.Resource{}, false, err
+		}
 	}
 	defer q.Event.Waited(observe.Discovering, q.Event.Waiting(observe.Discovering))
-	return v.catalog.Lookup(ctx, q.GVR)
+	resource, known, err = v.catalog.Lookup(ctx, q.GVR)
+	if err != nil {
+		err = &upstream.UnreachableError{Err: err}
+	}
+	return resource, known, err
 }
 
 // mayRead asks the authorizer whether the caller has the right to what it asks for, also where the upstream authorizes

@@ -86,7 +86,7 @@ func (s *Server) speaker(ctx context.Context, q *Request) (upstream.Speaker, err
 func (s *Server) notServed(ctx context.Context, q *Request) error {
 	switch {
 	case q.undiscovered != nil:
-		return &upstream.UnreachableError{Err: q.undiscovered}
+		return q.undiscovered
 	case q.reason == observe.Undiscovered:
 		return s.resolver.unrouted(ctx, q)
 	case q.method == http.MethodHead && q.info.IsResourceRequest:

@@ -1,7 +1,10 @@
 package handlers
 
 import (
+	"context"
+	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -54,4 +57,39 @@ func TestUnknownResourcesAreDiscoveredForThoseWhoMayReadThem(t *testing.T) {
 			t.Errorf("admin: discovery was read %d times, want once", n)
 		}
 	}, func(c *Config) { c.Authenticator = waysIn{} })
+}
+
+// An authorizer that does not answer for a moment does not say that a resource is not there.
+func TestUndiscoveredResourcesAreNotDenied(t *testing.T) {
+	for code, err := range map[int]error{
+		http.StatusTooManyRequests:    &auth.BusyError{After: time.Second},
+		http.StatusServiceUnavailable: &auth.UnavailableError{Err: io.EOF},
+	} {
+		inBubble(t, func(t *testing.T, f *facade) {
+			f.Put("ns/a", "1")
+			if response := f.as(t, "certified", reads[0]); response.StatusCode != code {
+				t.Errorf("got %d for a resource that is there, want %d", response.StatusCode, code)
+			}
+			if response := f.as(t, "certified", reads[0]); response.StatusCode != http.StatusOK {
+				t.Errorf("got %d afterwards, want 200", response.StatusCode)
+			}
+		}, func(c *Config) {
+			c.Authenticator, c.Authorizer = waysIn{}, &unansweredOnce{Authorizer: c.Authorizer, err: err}
+		})
+	}
+}
+
+// unansweredOnce does not answer the first question.
+type unansweredOnce struct {
+	Authorizer
+	err   error
+	asked atomic.Int64
+}
+
+// Authorize implements Authorizer.
+func (u *unansweredOnce) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+	if u.asked.Add(1) == 1 {
+		return auth.Grant{}, u.err
+	}
+	return u.Authorizer.Authorize(ctx, a)
 }
