@@ -74,13 +74,16 @@ func (t *Trust) loadProxies(before *proxies, cluster clusterTrust) (*proxies, er
 	return next, nil
 }
 
-// bundle is the file's, if one is configured. It fails with errAbsent when there is none, and with errUnread when that
-// is not known.
+// bundle is the file's, if one is configured. It fails with errAbsent when there is none, with errUnread when that is
+// not known, and with errEmpty when the file is empty.
 func bundle(file string, fromCluster []byte, unread bool) ([]byte, error) {
 	if file != "" {
 		pem, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			err = fmt.Errorf("%w: %w", errAbsent, err)
+		case err == nil && isEmpty(pem):
+			err = errEmpty
 		}
 		return pem, err
 	}
