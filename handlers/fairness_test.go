@@ -129,6 +129,24 @@ func TestNewcomersHaveTurns(t *testing.T) {
 	})
 }
 
+// A watch that waits for its turn while the server begins to shut down is refused: it would end at once.
+func TestDrainingRefusesWatchesThatWait(t *testing.T) {
+	within(t, Limits{WatchRate: 1, WatchRatePerUser: 50}, func(t *testing.T, f *facade) {
+		f.Put("ns/a", "1")
+		_ = f.as(t, "alice", reads[0])
+		for range 2 {
+			_ = f.as(t, "alice", watchAtEnd)
+		}
+		code := make(chan int)
+		go func() { code <- f.as(t, "alice", watchAlong).StatusCode }()
+		synctest.Wait()
+		f.drain()
+		if got := <-code; got != http.StatusServiceUnavailable {
+			t.Errorf("got %d, want 503", got)
+		}
+	})
+}
+
 // Watches that authorization refuses take nothing that others share: neither of the rate, nor a place.
 func TestRefusedWatchesTakeNothing(t *testing.T) {
 	within(t, Limits{Watches: 2, WatchRate: 2, WatchRatePerUser: 100}, func(t *testing.T, f *facade) {

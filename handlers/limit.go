@@ -43,10 +43,15 @@ func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 // admit lets a request in, until the end of the answer. A watch that would end at once, because the server shuts down,
 // is refused: its client would list everything again.
 func (l *limiter) admit(ctx context.Context, out *reply, q *Request) error {
-	if q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil {
+	if l.refusesNew(q) {
 		return errDraining
 	}
 	return l.enter(ctx, out, q)
+}
+
+// refusesNew reports whether a request is a watch that would end at once.
+func (l *limiter) refusesNew(q *Request) bool {
+	return q.isWatch() && q.method == http.MethodGet && isRead(q.info) && l.draining.Err() != nil
 }
 
 // place takes a place among the requests that are passed through at a time; the caller leaves it. cached is how many

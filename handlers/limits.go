@@ -115,6 +115,9 @@ func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
 	if err := l.turn(ctx, q); err != nil {
 		return err
 	}
+	if l.refusesNew(q) {
+		return errDraining
+	}
 	return l.occupy(out, q, l.shares.watches)
 }
 
