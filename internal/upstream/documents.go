@@ -104,7 +104,11 @@ func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, erro
 		return kept, nil
 	}
 	if wanted.form.odd {
-		if after, ok := d.oddities.Take(r.Caller.One); !ok {
+		switch after, ok := d.oddities.Take(r.Caller.One); {
+		case ok:
+		case kept != nil:
+			return kept, nil
+		default:
 			return nil, &CrowdedError{After: after}
 		}
 	}

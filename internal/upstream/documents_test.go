@@ -165,6 +165,32 @@ func TestMadeUpHeaders(t *testing.T) {
 	}
 }
 
+// A caller that has used up its rate of odd forms has what is kept of one, however old.
+func TestOddDocumentsThatAreKept(t *testing.T) {
+	inBubble(t, configMaps, func(t *testing.T, r *rig) {
+		odd := func(i int) DocumentRequest {
+			return wants("/apis", http.Header{"Accept": {fmt.Sprint("application/cbor;x=", i)}})
+		}
+		d := NewDocuments(r.client)
+		r.Script(apis, tagged("one"))
+		if _, err := d.Get(t.Context(), odd(0)); err != nil {
+			t.Fatal(err)
+		}
+		elapse(documentFresh)
+		for i := range 40 {
+			_, _ = d.Get(t.Context(), odd(1+i))
+		}
+		asked := r.Asked(apis)
+		document, err := d.Get(t.Context(), odd(0))
+		if err != nil || string(document.Body) != "one" {
+			t.Errorf("got %v, want the document that is kept", err)
+		}
+		if n := r.Asked(apis) - asked; n != 0 {
+			t.Errorf("got %d questions to the upstream, want none", n)
+		}
+	})
+}
+
 func TestDocumentsOfAnUpstreamThatIsDown(t *testing.T) {
 	for name, down := range map[string]func(*rig){
 		"refuses connections": func(r *rig) { r.SetOffline(true) },
