@@ -21,11 +21,11 @@ import (
 
 const (
 	stallers       = 10
-	stalledStreams = 50 // of each
-	stalledReads   = 1000             // one after the other, or as many as there is time for
+	stalledStreams = 50   // of each
+	stalledReads   = 1000 // one after the other, or as many as there is time for
 	stalledFor     = 30 * time.Second
 	stalledWait    = 15 * time.Second // for one of them
-	stalledFrom    = 3 * time.Second // after the last stream was opened: what they hold, they hold by then
+	stalledFrom    = 3 * time.Second  // after the last stream was opened: what they hold, they hold by then
 )
 
 // measureStalled adds how long GETs of a caller take, and how many are refused, while others without any rights ask for
