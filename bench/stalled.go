@@ -69,7 +69,7 @@ func (s *stage) besideStalled(ctx context.Context, server *server, stalled bool)
 			if err != nil {
 				return "", err
 			}
-			defer conn.Close()
+			defer func() { _ = conn.Close() }() // nothing of it is of use afterwards
 		}
 		select {
 		case <-time.After(stalledFrom):
