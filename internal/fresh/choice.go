@@ -34,13 +34,11 @@ func (p Proof) String() string {
 //   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
 //     means.
 func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
-	definition := p.defined.price()
-	shared := answer.price() > 2*requestPrice+definition || p.company.Load() > 1
-	calling := p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > rollCallPrice(s.Len())+worthPrice+definition)
+	shared := answer.price() > 2*requestPrice+p.defined.price() || p.company.Load() > 1
 	switch {
-	case tried < byProbe && shared && (p.speaks(s) || isDear(s, answer, calling)):
+	case tried < byProbe && shared && (p.speaks(s) || p.isDear(s, answer)):
 		return byProbe
-	case tried < byRollCall && calling:
+	case tried < byRollCall && p.wouldCallRoll(s, answer):
 		return byRollCall
 	}
 	if tried == byFence || answer.Small() {
@@ -49,9 +47,15 @@ func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
 	return byFence
 }
 
+// wouldCallRoll tells whether a roll call is to be a read's proof.
+func (p *Prover) wouldCallRoll(s *cache.State, answer Answer) bool {
+	worth := rollCallPrice(s.Len()) + worthPrice + p.defined.price()
+	return p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > worth)
+}
+
 // isDear tells whether a read is worth a probe with little chance: a roll call counts if that is to be its proof.
-func isDear(s *cache.State, answer Answer, calling bool) bool {
-	return answer.isDear() && (!calling || rollCallPrice(s.Len()) > dearPrice)
+func (p *Prover) isDear(s *cache.State, answer Answer) bool {
+	return answer.isDear() && (!p.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > dearPrice)
 }
 
 // speaks tells whether a probe is likely to be a proof.

@@ -23,11 +23,8 @@ func (p *Provers) WantedSince(moment time.Time) bool {
 	return wanted != nil && wanted.After(moment)
 }
 
-// wants notes that an answer is to be proven, if it is dear.
+// wants notes that a dear answer is to be proven.
 func (p *Prover) wants(answer Answer) {
-	if !answer.isDear() {
-		return
-	}
 	now := time.Now()
 	p.wanted.Store(&now)
 	p.demand.wanted.Store(&now)

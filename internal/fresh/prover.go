@@ -167,7 +167,10 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 	if p.distrusted.Load() || p.defined.unreadable() {
 		return nil, byUpstream, ErrUnproven
 	}
-	p.wants(answer)
+	dear := p.isDear(before, answer)
+	if dear {
+		p.wants(answer)
+	}
 	now := reading{}
 	for tried := byUpstream; ; {
 		switch tried = p.choose(before, answer, tried); tried {
@@ -177,7 +180,9 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 				return state, byProbe, err
 			}
 			now = at
-			p.misses(at)
+			if dear {
+				p.misses(at)
+			}
 		case byRollCall:
 			if state, err := p.proveByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
 				return state, byRollCall, err
@@ -186,7 +191,7 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 			state, err := p.proveByFence(ctx, now)
 			return state, byFence, err
 		default:
-			if answer.isDear() {
+			if dear {
 				p.catchUp()
 			}
 			return nil, byUpstream, ErrUnproven
@@ -215,17 +220,22 @@ func (p *Prover) Reach(ctx context.Context, want cache.RV, answer Answer) error 
 	case err == nil:
 		return nil
 	}
-	if state, err := p.lane.State(); err == nil && p.mayCallRoll(state) {
-		if _, err := p.proveByRollCall(ctx, 0, answer); err == nil && p.at(want) {
-			return nil
+	dear := false
+	if state, err := p.lane.State(); err == nil {
+		if dear = p.isDear(state, answer); dear {
+			p.wants(answer)
+			p.misses(now)
+		}
+		if p.mayCallRoll(state) {
+			if _, err := p.proveByRollCall(ctx, 0, answer); err == nil && p.at(want) {
+				return nil
+			}
 		}
 	}
-	p.wants(answer)
-	p.misses(now)
 	if !answer.Small() {
 		return p.bring(ctx, want)
 	}
-	if answer.isDear() {
+	if dear {
 		p.catchUp()
 	}
 	return ErrUnproven
