@@ -9,7 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/listfacade/listfacade/internal/limit"
 	"github.com/listfacade/listfacade/internal/observe"
 	"github.com/listfacade/listfacade/internal/reflector"
 	"github.com/listfacade/listfacade/internal/upstream"
@@ -53,7 +52,7 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	}
 	began := q.Event.Waiting(observe.Asking)
 	document, err := s.documents.Get(ctx, upstream.DocumentRequest{
-		Caller: limit.Key{Group: q.Caller.Group(), One: q.Caller.Share()}, Path: q.url.Path, Query: q.query, Header: q.header,
+		Caller: callerKey(q.Caller), Path: q.url.Path, Query: q.query, Header: q.header,
 	})
 	q.Event.Waited(observe.Asking, began)
 	var oversize *upstream.OversizeError

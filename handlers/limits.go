@@ -153,9 +153,10 @@ func (l *limiter) turn(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	err := l.shares.pace.Take(waiting, callerKey(q.Caller))
+	settle, err := l.shares.pace.Take(waiting, callerKey(q.Caller))
 	switch {
 	case err == nil:
+		settle(true)
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()

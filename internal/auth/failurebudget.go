@@ -2,8 +2,6 @@ package auth
 
 import (
 	"context"
-	"math"
-	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -22,47 +20,15 @@ const (
 // A token that proves somebody gives the seat back at once, one that proves nobody gives it back at the budget's rate.
 // Networks take turns for seats that are short, and the sources of a network do, and one network has half of the seats
 // at most. Safe for concurrent use.
-type failureBudget struct {
-	seats *limit.Places
-	every time.Duration // between two seats that failures give back
-
-	mu   sync.Mutex // guards next
-	next time.Time  // when the last of them is given back
-}
+type failureBudget struct{ pace *limit.Pace }
 
 func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {
-	half := max(1, int64(burst)/2)
-	return &failureBudget{
-		seats: limit.NewPlaces(limit.Bounds{One: half, Group: half, All: int64(burst), Queue: maxWaiting, QueueAll: maxWaiting}),
-		every: time.Duration(min(float64(time.Second)/float64(perSecond), math.MaxInt64/2)),
-	}
+	return &failureBudget{pace: limit.NewPace(limit.Rate{PerSecond: float64(perSecond), Burst: burst}, maxWaiting, maxWaiting)}
 }
 
 // take waits for a seat. settled is to be called once.
 func (b *failureBudget) take(ctx context.Context, key limit.Key) (settled func(failed bool), err error) {
 	ctx, cancel := context.WithTimeout(ctx, turnWait)
 	defer cancel()
-	leave, err := b.seats.Take(ctx, key, 1)
-	if err != nil {
-		return nil, err
-	}
-	return func(failed bool) {
-		if failed {
-			time.AfterFunc(b.untilGivenBack(), leave)
-			return
-		}
-		leave()
-	}, nil
-}
-
-// untilGivenBack is how long a seat is held after a failure: until after those of earlier failures are given back.
-func (b *failureBudget) untilGivenBack() time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	now := time.Now()
-	if b.next.Before(now) {
-		b.next = now
-	}
-	b.next = b.next.Add(b.every)
-	return b.next.Sub(now)
+	return b.pace.Take(ctx, key)
 }

@@ -26,14 +26,20 @@ func NewPace(rate Rate, queue, queueAll int) *Pace {
 	}
 }
 
-// Take waits until something of a key may begin, or the context ends. It fails with ErrBusy when it may not.
-func (p *Pace) Take(ctx context.Context, key Key) error {
+// Take waits until something of a key may begin, or the context ends. It fails with ErrBusy when it may not. settle is
+// to be called once, with whether it counts: what does not gives its seat back at once, what does at the rate.
+func (p *Pace) Take(ctx context.Context, key Key) (settle func(counts bool), err error) {
 	leave, err := p.places.Take(ctx, key, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	time.AfterFunc(p.comesBack(time.Now()), leave)
-	return nil
+	return func(counts bool) {
+		if counts {
+			time.AfterFunc(p.comesBack(time.Now()), leave)
+			return
+		}
+		leave()
+	}, nil
 }
 
 // comesBack is after how long a seat that is taken now comes back: one at a time, at the rate.
@@ -46,6 +52,3 @@ func (p *Pace) comesBack(now time.Time) time.Duration {
 	p.next = p.next.Add(p.every)
 	return p.next.Sub(now)
 }
-
-// Load is how much of the burst is taken, and how many wait for their turn.
-func (p *Pace) Load() Load { return p.places.Load() }

@@ -10,12 +10,21 @@ import (
 	"time"
 )
 
+// begin lets something of a key begin, and count.
+func begin(ctx context.Context, p *Pace, key Key) error {
+	settle, err := p.Take(ctx, key)
+	if err == nil {
+		settle(true)
+	}
+	return err
+}
+
 func TestPaceIsARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
 		began := time.Now()
 		for i := range 200 {
-			if err := p.Take(t.Context(), Alone(fmt.Sprint(i%4))); err != nil {
+			if err := begin(t.Context(), p, Alone(fmt.Sprint(i%4))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -32,7 +41,7 @@ func TestPaceGoesByTurns(t *testing.T) {
 		var flood sync.WaitGroup
 		for i := range 300 {
 			flood.Go(func() {
-				if err := p.Take(t.Context(), Key{Group: "ns", One: fmt.Sprint(i)}); err != nil {
+				if err := begin(t.Context(), p, Key{Group: "ns", One: fmt.Sprint(i)}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -40,7 +49,7 @@ func TestPaceGoesByTurns(t *testing.T) {
 		synctest.Wait()
 		for range 10 {
 			began := time.Now()
-			if err := p.Take(t.Context(), Alone("newcomer")); err != nil || time.Since(began) > 200*time.Millisecond {
+			if err := begin(t.Context(), p, Alone("newcomer")); err != nil || time.Since(began) > 200*time.Millisecond {
 				t.Errorf("got %v after %s, want a turn within 200ms", err, time.Since(began))
 			}
 		}
@@ -51,13 +60,28 @@ func TestPaceGoesByTurns(t *testing.T) {
 func TestPaceIsNotWaitedForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
-		if err := p.Take(t.Context(), Alone("a")); err != nil {
+		if err := begin(t.Context(), p, Alone("a")); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := p.Take(ctx, Alone("a")); !errors.Is(err, ErrBusy) {
+		if err := begin(ctx, p, Alone("a")); !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v, want ErrBusy", err)
+		}
+	})
+}
+
+// What does not count gives its seat back at once.
+func TestPaceOfWhatDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
+		for _, counts := range []bool{false, false, true} {
+			began := time.Now()
+			settle, err := p.Take(t.Context(), Alone("a"))
+			if err != nil || time.Since(began) > 0 {
+				t.Fatalf("got %v after %s, want a seat at once", err, time.Since(began))
+			}
+			settle(counts)
 		}
 	})
 }
