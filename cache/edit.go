@@ -46,7 +46,7 @@ func (t tree) without(o *Object) tree {
 // them still are read by few. The count is the caller's.
 func (t tree) withPages(ci, from, to int, with []*Page) tree {
 	for _, page := range t.chunks[ci].pages[from:to] {
-		page.forms.Drop()
+		page.dropForms()
 	}
 	pages := spliced(t.chunks[ci].pages, from, to, with...)
 	chunks := t.chunks

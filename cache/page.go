@@ -12,6 +12,8 @@ type Page struct {
 	objects []*Object
 	bytes   atomic.Int64 // of its items; 0 until somebody asked, so that writers need not look at every object
 	forms   wire.PageForms
+	segment atomic.Pointer[joint] // that begins on this page and ends on another; nil while no answer had one
+	kept    *wire.PageForms       // in place of forms, on a page that was joined for one answer; nil on those of a tree
 }
 
 // Len returns how many objects the page has: 1 to 128, about 64.
@@ -25,7 +27,20 @@ func (p *Page) Item(at int) *wire.Item {
 }
 
 // Forms returns what is kept of what the page looks like in bodies.
-func (p *Page) Forms() *wire.PageForms { return &p.forms }
+func (p *Page) Forms() *wire.PageForms {
+	if p.kept != nil {
+		return p.kept
+	}
+	return &p.forms
+}
+
+// dropForms drops what is kept of a page that is no longer part of the newest State.
+func (p *Page) dropForms() {
+	p.forms.Drop()
+	if joint := p.segment.Load(); joint != nil {
+		joint.forms.Drop()
+	}
+}
 
 // Bytes returns how many bytes the page's items have together. Only the first call looks at the objects.
 func (p *Page) Bytes() int64 {

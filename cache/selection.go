@@ -26,7 +26,12 @@ type Selection struct {
 // object that p can match and as few others as an index or p's key range allows; the predicate decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	t, in, by := s.narrow(p, from)
-	return &Selection{state: s, predicate: p, from: from, candidates: t.runs(in), by: by, indexed: t != &s.objects}
+	indexed := t != &s.objects
+	walk := t.runs
+	if indexed || p.Namespace() != "" {
+		walk = t.segments
+	}
+	return &Selection{state: s, predicate: p, from: from, candidates: walk(in), by: by, indexed: indexed}
 }
 
 // Candidates yields what could be selected of the State, for an estimate of what a walk will find: it counts as none.
@@ -35,8 +40,8 @@ func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[Run] {
 	return t.runs(in)
 }
 
-// Runs yields the selected objects in runs as long as can be. It allocates nothing per object or page. Each walk over
-// them is a new one, and counts anew.
+// Runs yields the selected objects in runs as long as can be: of a namespace, or of one value of an index, in segments.
+// Each walk over them is a new one, and counts anew.
 func (s *Selection) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		s.Looked, s.Selected, s.more = 0, 0, false

@@ -116,7 +116,7 @@ func (c *cursor) next() *Object {
 
 // nextRun returns the rest of the cursor's page, as far as the interval goes, and moves on; only when not done.
 func (c *cursor) nextRun() Run {
-	page := c.tree.chunks[c.at.chunk].pages[c.at.page]
+	page := c.tree.page(c.at)
 	run := Run{Page: page, From: c.at.object, To: page.Len()}
 	if c.at.chunk == c.to.chunk && c.at.page == c.to.page {
 		run.To = c.to.object
@@ -128,12 +128,15 @@ func (c *cursor) nextRun() Run {
 
 // settle moves a cursor that stands behind a page's last object to the next page's first, so that spots compare.
 func (c *cursor) settle() {
-	pages := c.tree.chunks[c.at.chunk].pages
-	if c.at.object < pages[c.at.page].Len() {
-		return
+	if c.at.object == c.tree.page(c.at).Len() {
+		c.at = c.tree.following(c.at)
 	}
-	c.at = spot{c.at.chunk, c.at.page + 1, 0}
-	if c.at.page == len(pages) {
-		c.at = spot{chunk: c.at.chunk + 1}
+}
+
+// following returns the spot of the first object behind a spot's page.
+func (t *tree) following(at spot) spot {
+	if at.page+1 < len(t.chunks[at.chunk].pages) {
+		return spot{at.chunk, at.page + 1, 0}
 	}
+	return spot{chunk: at.chunk + 1}
 }

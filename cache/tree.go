@@ -120,8 +120,13 @@ func (t *tree) find(p place) (at spot, found bool) {
 	return at, at != t.end() && t.placeOf(t.object(at)) == p
 }
 
+// page returns the page at a spot, which is not the end.
+func (t *tree) page(at spot) *Page {
+	return t.chunks[at.chunk].pages[at.page]
+}
+
 func (t *tree) object(at spot) *Object {
-	return t.chunks[at.chunk].pages[at.page].objects[at.object]
+	return t.page(at).objects[at.object]
 }
 
 // rank returns how many objects stand before at.

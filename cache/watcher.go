@@ -120,6 +120,9 @@ func (w *Watcher) NextInitial() (Run, bool) {
 	if over || w.snapshot == nil || w.initial.done() || !w.predicate.Everything() {
 		return Run{}, false
 	}
+	if w.predicate.Namespace() != "" {
+		return w.initial.nextSegment(), true
+	}
 	return w.initial.nextRun(), true
 }
 

@@ -50,10 +50,10 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers tells whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
-// selector was asked for before. Then a list is to be written from runs that have it.
-func (b *Body) Remembers(name string) bool {
-	return b.forms != nil && b.forms.hears(name)
+// Remembers reports whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
+// user has asked before. Then a list is to be written from runs that have the selector.
+func (b *Body) Remembers(asked Asked) bool {
+	return b.forms != nil && b.forms.hears(asked)
 }
 
 // Items is how many items the lists had that were written.

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 	"unique"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // Forms keeps forms of pages, for all lanes together: what a page's items look like in one kind of body, compressed
@@ -114,12 +116,20 @@ const selectorsHeard = 1 << 12
 // longestSelector is how long a selector's name may be for what it selects to be remembered.
 const longestSelector = 4 << 10
 
-// hears tells whether a selector was asked for before: what is asked for once is not worth to be kept.
-func (f *Forms) hears(name string) bool {
-	if len(name) > longestSelector {
+// Asked is a selector that a user lists a resource by.
+type Asked struct {
+	User     string
+	Resource schema.GroupVersionResource
+	Selector string
+}
+
+// hears reports whether a user has listed a resource by a selector before: what is asked for once is not worth keeping.
+// Of what other users ask, an answer shows nothing.
+func (f *Forms) hears(asked Asked) bool {
+	if len(asked.Selector) > longestSelector {
 		return false
 	}
-	hash := maphash.String(f.seed, name)
+	hash := maphash.Comparable(f.seed, asked)
 	return f.heard[hash%selectorsHeard].Swap(hash) == hash
 }
 

@@ -14,6 +14,8 @@ import (
 	"time"
 	"unique"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/listfacade/listfacade/internal/wire"
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
@@ -378,16 +380,29 @@ func TestFormsOfSelections(t *testing.T) {
 
 // A selector that was asked for once is not remembered.
 func TestSelectorsThatAreAskedForOnce(t *testing.T) {
-	forms, name := wire.NewForms(1<<20), "a"
+	forms, asked := wire.NewForms(1<<20), wire.Asked{User: "alice", Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Selector: "a"}
 	body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms})
-	if body.Remembers(name) {
+	if body.Remembers(asked) {
 		t.Error("remembered before it was asked for")
 	}
 	runtime.GC()
-	if !body.Remembers(strings.Clone(name)) || body.Remembers("b") {
-		t.Error("what was asked for before is forgotten, or what was not is remembered")
+	again := asked
+	if again.Selector = strings.Clone(asked.Selector); !body.Remembers(again) {
+		t.Error("what was asked for before is forgotten")
 	}
-	if plain := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "identity", Forms: forms}); plain.Remembers(name) {
+	for what, change := range map[string]func(*wire.Asked){
+		"another selector":         func(a *wire.Asked) { a.Selector = "b" },
+		"another resource":         func(a *wire.Asked) { a.Resource.Resource = "nodes" },
+		"what another user has":    func(a *wire.Asked) { a.User = "bob" },
+		"a very long selector":     func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
+		"the same long one, again": func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
+	} {
+		other := asked
+		if change(&other); body.Remembers(other) {
+			t.Errorf("%s: remembered, and was not asked for", what)
+		}
+	}
+	if plain := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "identity", Forms: forms}); plain.Remembers(asked) {
 		t.Error("remembered for a body that is not compressed")
 	}
 }

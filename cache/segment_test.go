@@ -1,0 +1,196 @@
+package cache
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/listfacade/listfacade/internal/testkit/settings"
+	"github.com/listfacade/listfacade/internal/wire"
+)
+
+// neighbourhood returns a tree with objects of a namespace and a node between those of other namespaces and nodes, of
+// which there are up to so many on each side. Some of all of them have come and gone.
+func neighbourhood(random *rand.Rand, value func(*Object) string, own []*Object, others int) *tree {
+	all := slices.Clone(own)
+	for _, namespace := range []string{"a", "z"} {
+		for n := range random.IntN(others) {
+			all = append(all, pod(fmt.Sprintf("%s/p%d", namespace, n), 1, []string{"n4", "n6"}[random.IntN(2)], ""))
+		}
+	}
+	tree := newTree(value, all)
+	for n := range random.IntN(others) {
+		tree = tree.put(pod(fmt.Sprintf("%s/q%d", []string{"a", "z"}[n%2], n), 1, []string{"n4", "n6"}[n%3/2], ""))
+	}
+	// Its own objects are written again in any order, which moves where pages are split.
+	for _, o := range own {
+		if random.IntN(3) == 0 {
+			tree = tree.without(o)
+		}
+	}
+	for _, at := range random.Perm(len(own)) {
+		tree = tree.put(own[at])
+	}
+	return &tree
+}
+
+// namesOf returns the keys of each run.
+func namesOf(runs iter.Seq[Run]) (names []string) {
+	for run := range runs {
+		var of []string
+		for _, o := range run.Objects() {
+			of = append(of, o.Key())
+		}
+		names = append(names, strings.Join(of, " "))
+	}
+	return names
+}
+
+// Where the segments of a namespace or of a node begin does not depend on what others have, or on what has come and
+// gone.
+func TestSegmentsShowNothingOfOthers(t *testing.T) {
+	random := settings.Random(t)
+	byNode := func(o *Object) string { return o.Field(nodeField) }
+	for name, of := range map[string]struct {
+		value func(*Object) string
+		in    interval
+	}{"namespace": {nil, Span{Prefix: "m/"}.keys()}, "node": {byNode, Span{}.of("n5")}} {
+		t.Run(name, func(t *testing.T) {
+			var own []*Object
+			for n := range 1000 {
+				own = append(own, pod(fmt.Sprintf("m/p%d", n), 1, "n5", ""))
+			}
+			var want []string
+			for range 20 {
+				tree := neighbourhood(random, of.value, own, 300)
+				segments := namesOf(tree.segments(of.in))
+				if want == nil {
+					want = segments
+					if n := len(want); n < 1000/longestSegment || n > 1000/shortestSegment+1 {
+						t.Errorf("1000 objects are %d segments", n)
+					}
+				}
+				if !slices.Equal(segments, want) {
+					t.Fatal("the segments depend on other objects")
+				}
+				if runs := namesOf(tree.runs(of.in)); strings.Join(runs, " ") != strings.Join(segments, " ") {
+					t.Fatal("the segments are not all objects")
+				}
+			}
+		})
+	}
+}
+
+// Initial events of a namespace come in segments.
+func TestInitialEventsShowNothingOfOthers(t *testing.T) {
+	var own []*Object
+	for n := range 300 {
+		own = append(own, pod(fmt.Sprintf("m/p%d", n), 1, "n5", ""))
+	}
+	var want []string
+	for others := range 3 {
+		all := slices.Clone(own)
+		for n := range 17 * others {
+			all = append(all, pod(fmt.Sprintf("a/p%d", n), 1, "n4", ""))
+		}
+		l := newTestLane(t, podOptions, 1, all...)
+		w := watch(t, l, selecting(t, "m", "", ""), InitialEvents(current(t, l)))
+		runs := namesOf(func(yield func(Run) bool) {
+			for run, ok := w.NextInitial(); ok && yield(run); run, ok = w.NextInitial() {
+			}
+		})
+		if want == nil {
+			want = runs
+		}
+		if len(runs) < 2 || !slices.Equal(runs, want) {
+			t.Errorf("%d runs beside %d objects of others, %d beside none", len(runs), 17*others, len(want))
+		}
+	}
+}
+
+// A segment keeps what it looks like as long as none of its objects changes, wherever pages begin.
+func TestSegmentsKeepForms(t *testing.T) {
+	tree := newTree(nil, numbered(64*8))
+	in := Span{Prefix: "ns/"}.keys()
+	forms := func() map[string]*wire.PageForms {
+		kept := map[string]*wire.PageForms{}
+		for run := range tree.segments(in) {
+			kept[fmt.Sprint(run.Objects()[0].Key(), len(run.Objects()))] = run.Page.Forms()
+		}
+		return kept
+	}
+	before := forms()
+	if again := forms(); !sameForms(before, again, len(before)) {
+		t.Error("forms are not found again although nothing has changed")
+	}
+	changed := tree.object(spot{0, 3, 10})
+	tree = tree.put(pod(changed.Key(), 9, "n", ""))
+	after := forms()
+	if differ := len(before) - common(before, after); differ < 1 || differ > 4 {
+		t.Errorf("the forms of %d of %d segments are others; one object has changed", differ, len(before))
+	}
+}
+
+func common(a, b map[string]*wire.PageForms) (n int) {
+	for segment, forms := range a {
+		if b[segment] == forms {
+			n++
+		}
+	}
+	return n
+}
+
+func sameForms(a, b map[string]*wire.PageForms, n int) bool {
+	return len(b) == n && common(a, b) == n
+}
+
+// The bytes of a compressed list of a namespace are the same, whatever others have, and whether or not somebody has
+// listed before.
+func TestCompressedListsShowNothingOfOthers(t *testing.T) {
+	random := settings.Random(t)
+	var own []*Object
+	for n := range 400 {
+		own = append(own, pod(fmt.Sprintf("m/p%d", n), 1, "n", strings.Repeat(fmt.Sprint("text", random.Uint64()), 60)))
+	}
+	var want []byte
+	for range 5 {
+		tree := neighbourhood(random, nil, own, 200)
+		forms := wire.NewForms(1 << 30)
+		for range 3 {
+			got := compressed(t, forms, (&State{objects: *tree, epoch: new(epoch)}).Selection(selecting(t, "m", "", ""), "").Runs())
+			if want == nil {
+				want = got
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%d bytes, and %d where others have other objects", len(got), len(want))
+			}
+		}
+		if stats := forms.Stats(); stats.Found == 0 || stats.Made > stats.Found {
+			t.Errorf("forms are not used again: %+v", stats)
+		}
+	}
+}
+
+func compressed(t *testing.T, forms *wire.Forms, runs iter.Seq[Run]) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	body := wire.NewBody(&out, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms, Announce: func() {}})
+	list := wire.List{Shape: shape, Form: wire.Form{Kind: wire.Listed}, Meta: wire.ListMeta{ResourceVersion: "5"}, Runs: func(yield func(wire.Run) bool) {
+		for run := range runs {
+			if !yield(wire.Run{Page: run.Page, From: run.From, To: run.To}) {
+				return
+			}
+		}
+	}}
+	if err := body.WriteList(list); err != nil {
+		t.Fatal(err)
+	}
+	if err := body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
