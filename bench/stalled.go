@@ -19,13 +19,25 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
+// stalling is callers without rights, each with as many streams.
+type stalling struct {
+	callers int
+	streams uint32
+}
+
+func (s stalling) String() string {
+	return fmt.Sprintf("%d callers without rights hold %d stalled streams", s.callers, s.callers*int(s.streams))
+}
+
+// nobodyStalls is before that. Few are asked of both servers, many of the facade: kube-apiserver answers nobody beside
+// few.
+var nobodyStalls, fewStall, manyStall = stalling{}, stalling{callers: 10, streams: 50}, stalling{callers: 100, streams: 250}
+
 const (
-	stallers       = 10
-	stalledStreams = 50   // of each
-	stalledReads   = 1000 // one after the other, or as many as there is time for
-	stalledFor     = 30 * time.Second
-	stalledWait    = 15 * time.Second // for one of them
-	stalledFrom    = 3 * time.Second  // after the last stream was opened: what they hold, they hold by then
+	stalledReads = 1000 // one after the other, or as many as there is time for
+	stalledFor   = 30 * time.Second
+	stalledWait  = 15 * time.Second // for one of them
+	stalledFrom  = 3 * time.Second  // after the last stream was opened: what they hold, they hold by then
 )
 
 // measureStalled adds how long GETs of a caller take, and how many are refused, while others without any rights ask for
@@ -43,29 +55,34 @@ func measureStalled(ctx context.Context, s *stage, t *table) error {
 		return err
 	}
 	defer running.stop()
-	rows := map[bool][2]string{}
+	rows := map[stalling][2]string{}
 	for i, server := range []*server{s.direct, running.server} {
-		for _, stalled := range []bool{false, true} {
-			text, err := s.besideStalled(ctx, server, stalled)
+		for _, crowd := range []stalling{nobodyStalls, fewStall, manyStall} {
+			if crowd == manyStall && server == s.direct {
+				continue
+			}
+			text, err := s.besideStalled(ctx, server, crowd)
 			if err != nil {
 				return err
 			}
-			row := rows[stalled]
+			row := rows[crowd]
 			row[i] = text
-			rows[stalled] = row
+			rows[crowd] = row
 		}
 	}
 	const what = "GET a pod by another caller: p50 / p90 / p99 / maximum; answers"
-	t.add(what, rows[false][0], rows[false][1], "")
-	t.add(fmt.Sprintf("the same while %d callers without rights hold %d stalled streams", stallers, stallers*stalledStreams), rows[true][0], rows[true][1], "")
+	t.add(what, rows[nobodyStalls][0], rows[nobodyStalls][1], "")
+	for _, crowd := range []stalling{fewStall, manyStall} {
+		t.add("the same while "+crowd.String(), rows[crowd][0], rows[crowd][1], "")
+	}
 	return nil
 }
 
-// besideStalled reads, beside stalled streams or not.
-func (s *stage) besideStalled(ctx context.Context, server *server, stalled bool) (string, error) {
-	if stalled {
-		for i := range stallers {
-			conn, err := s.stall(ctx, server, fmt.Sprintf("bench-staller-%d", i))
+// besideStalled reads beside stalled streams.
+func (s *stage) besideStalled(ctx context.Context, server *server, crowd stalling) (string, error) {
+	if crowd.callers > 0 {
+		for i := range crowd.callers {
+			conn, err := s.stall(ctx, server, fmt.Sprintf("bench-staller-%d", i), crowd.streams)
 			if err != nil {
 				return "", err
 			}
@@ -130,7 +147,7 @@ func readWithin(ctx context.Context, client *http.Client, url string) (status in
 }
 
 // stall opens a connection as a user, asks for a document on many streams, and takes nothing of the answers.
-func (s *stage) stall(ctx context.Context, server *server, user string) (net.Conn, error) {
+func (s *stage) stall(ctx context.Context, server *server, user string, streams uint32) (net.Conn, error) {
 	who, err := certificate(s.cluster, testkit.ClientCA, user)
 	if err != nil {
 		return nil, err
@@ -152,7 +169,7 @@ func (s *stage) stall(ctx context.Context, server *server, user string) (net.Con
 	if err != nil {
 		return nil, fmt.Errorf("stall: %w", err)
 	}
-	if err := askAndTakeNothing(conn, address.Host); err != nil {
+	if err := askAndTakeNothing(conn, address.Host, streams); err != nil {
 		return nil, errors.Join(fmt.Errorf("stall: %w", err), conn.Close())
 	}
 	return conn, nil
@@ -160,7 +177,7 @@ func (s *stage) stall(ctx context.Context, server *server, user string) (net.Con
 
 // askAndTakeNothing asks on many streams, without a window for the answers. What the server sends besides is read until
 // the connection is closed.
-func askAndTakeNothing(conn net.Conn, host string) error {
+func askAndTakeNothing(conn net.Conn, host string, streams uint32) error {
 	if _, err := io.WriteString(conn, h2.ClientPreface); err != nil {
 		return err
 	}
@@ -170,7 +187,7 @@ func askAndTakeNothing(conn net.Conn, host string) error {
 	}
 	var text strings.Builder
 	fields := hpack.NewEncoder(&text)
-	for i := range uint32(stalledStreams) {
+	for i := range streams {
 		text.Reset()
 		for _, field := range []hpack.HeaderField{
 			{Name: ":method", Value: "GET"}, {Name: ":scheme", Value: "https"}, {Name: ":authority", Value: host}, {Name: ":path", Value: "/openapi/v2"},
