@@ -101,14 +101,13 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 	}
 	namespace := "/api/v1/namespaces/" + pods.Namespace(7) + "/pods?resourceVersion=0"
 	label := "/api/v1/pods?resourceVersion=0&labelSelector=" + dataset.RareLabel + "%3D" + dataset.RareValue
-	const page = "/api/v1/pods?limit=500"
-	const exact = page + "&resourceVersion=" + currentVersion
-	walk := list("walk-gzip", "All in pages of 500, gzip", 15, 30, question{path: page, encoding: "gzip"})
+	const exact = firstPage + "&resourceVersion=" + currentVersion
+	walk := list("walk-gzip", "All in pages of 500, gzip", 15, 30, question{path: firstPage, encoding: "gzip"})
 	walk.load.shape, walk.load.rounds, walk.about = walked, 1, 40*time.Second
 	const writing = ", while others write"
-	busy := list("page-first-busy-gzip", "The first page of 500, consistent, JSON gzip"+writing, 20, 60, question{path: page, encoding: "gzip"})
+	busy := list("page-first-busy-gzip", "The first page of 500, consistent, JSON gzip"+writing, 20, 60, question{path: firstPage, encoding: "gzip"})
 	busyTable := list("page-first-busy-table-gzip", "The first page of 500, consistent, Table gzip"+writing, 20, 60,
-		question{path: page, accept: tableType, encoding: "gzip"})
+		question{path: firstPage, accept: tableType, encoding: "gzip"})
 	busy.load.beside, busyTable.load.beside = true, true
 	return []scenario{
 		list("namespace-gzip", "LIST a namespace (400 pods), JSON gzip", 20, 40, question{path: namespace, encoding: "gzip"}),
@@ -119,12 +118,15 @@ func parts(pods dataset.Spec, node, pod string) []scenario {
 		list("label-gzip", "LIST a label (0.5 % of the pods), JSON gzip", 15, 30, question{path: label, encoding: "gzip"}),
 		list("page-gzip", "A page of 500, JSON gzip", 20, 40, question{path: exact, encoding: "gzip"}),
 		list("page-table-gzip", "A page of 500, Table gzip", 0, 0, question{path: exact, accept: tableType, encoding: "gzip"}),
-		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 20, 80, question{path: page, encoding: "gzip"}),
-		list("page-first-table-gzip", "The first page of 500, consistent, Table gzip", 20, 60, question{path: page, accept: tableType, encoding: "gzip"}),
+		list("page-first-gzip", "The first page of 500, consistent, JSON gzip", 20, 80, question{path: firstPage, encoding: "gzip"}),
+		list("page-first-table-gzip", "The first page of 500, consistent, Table gzip", 20, 60, question{path: firstPage, accept: tableType, encoding: "gzip"}),
 		walk, busy, busyTable,
 		list("get", "GET a pod", 0, 0, question{path: pod, encoding: "identity"}),
 	}
 }
+
+// firstPage is a consistent list's.
+const firstPage = "/api/v1/pods?limit=500"
 
 func nodePath(pods dataset.Spec) string {
 	return "/api/v1/pods?resourceVersion=0&fieldSelector=spec.nodeName%3D" + pods.Node(42)
@@ -142,12 +144,15 @@ func podPath(pods dataset.Spec) string {
 func crowds(node, pod string) []scenario {
 	var all []scenario
 	for _, clients := range []int{8, 64} {
-		of := func(name, title, path string) scenario {
+		of := func(name, title string, asked question) scenario {
+			asked.protocol = http2
 			return scenario{name: fmt.Sprintf("%s-%d", name, clients), title: fmt.Sprintf("%s, %d clients at once", title, clients),
 				about: 10 * time.Second, by: report.CPU,
-				load: &load{question: question{path: path, encoding: "identity", protocol: http2}, clients: clients, rounds: 2}}
+				load: &load{question: asked, clients: clients, rounds: 2}}
 		}
-		all = append(all, of("node-json", "LIST a node (40 pods), JSON", node), of("get", "GET a pod", pod))
+		all = append(all, of("node-json", "LIST a node (40 pods), JSON", question{path: node, encoding: "identity"}),
+			of("get", "GET a pod", question{path: pod, encoding: "identity"}),
+			of("page-first-gzip", "The first page of 500, consistent, JSON gzip", question{path: firstPage, encoding: "gzip"}))
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package fresh
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 )
@@ -29,6 +30,24 @@ func (p *Prover) wants(answer Answer) {
 	p.wanted.Store(&now)
 	p.demand.wanted.Store(&now)
 	p.credit.Store(min(p.credit.Load()+int64(answer.price()), int64(mostCredit)))
+}
+
+// mostPassedOn is how much dear answers of one lane may take the upstream at a time that were not proven. Two
+// processors are busy with it for a quarter of a second. Beyond it a fence is faster, which takes one to two seconds.
+const mostPassedOn = 500 * time.Millisecond
+
+// passOn notes that the upstream gives a dear answer, until the request's context ends, and has the lane brought
+// forward for the next reader. It returns false when the upstream has enough of them to give: then a fence is to be
+// waited for.
+func (p *Prover) passOn(ctx context.Context, answer Answer) bool {
+	price := int64(answer.price())
+	if p.passedOn.Add(price) > int64(mostPassedOn) {
+		p.passedOn.Add(-price)
+		return false
+	}
+	context.AfterFunc(ctx, func() { p.passedOn.Add(-price) })
+	p.catchUp()
+	return true
 }
 
 // misses notes that a probe proved nothing. Of a store that no other lane shares nobody else could have heard.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +97,42 @@ func TestNextReaderIsProven(t *testing.T) {
 		<-time.After(2 * time.Second)
 		if pods.opened() != 1 {
 			t.Error("a fence for what costs less than ten probes")
+		}
+	})
+}
+
+// Of many dear reads that come at once and cannot be proven by a probe, the upstream gives a few answers; the others
+// wait for a fence.
+func TestManyDearReadsWaitForAFence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		for round := range 2 {
+			u.elsewhere()
+			var readers sync.WaitGroup
+			var passedOn, fenced atomic.Int64
+			began := time.Now()
+			for range 100 {
+				readers.Go(func() {
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					switch state, proof, err := pods.prover.Recent(ctx, began, page); {
+					case errors.Is(err, ErrUnproven):
+						passedOn.Add(1)
+						<-time.After(3 * time.Second) // the upstream answers
+					case err != nil:
+						t.Error(err)
+					default:
+						fenced.Add(1)
+						if proof != byFence || state.RV() < u.now() || time.Since(began) > 3*time.Second {
+							t.Errorf("proven by a %v at %d after %v", proof, state.RV(), time.Since(began))
+						}
+					}
+				})
+			}
+			readers.Wait()
+			if want := int64(mostPassedOn / page.price()); passedOn.Load() != want || fenced.Load() != 100-want {
+				t.Errorf("round %d: %d of 100 were passed on and %d fenced, want %d passed on", round, passedOn.Load(), fenced.Load(), want)
+			}
 		}
 	})
 }

@@ -70,6 +70,7 @@ type Prover struct {
 	demand     *demand                   // of the lanes of one upstream
 	wanted     atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
 	credit     atomic.Int64              // nanoseconds of the upstream's that KeepUp may take
+	passedOn   atomic.Int64              // nanoseconds that dear answers take the upstream which it was asked for
 	unheard    cache.RV                  // what KeepUp found the last time
 }
 
@@ -190,9 +191,10 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 		case byFence:
 			state, err := p.proveByFence(ctx, now)
 			return state, byFence, err
-		default:
-			if dear {
-				p.catchUp()
+		case byUpstream:
+			if dear && !p.passOn(ctx, answer) {
+				state, err := p.proveByFence(ctx, now)
+				return state, byFence, err
 			}
 			return nil, byUpstream, ErrUnproven
 		}
@@ -232,11 +234,8 @@ func (p *Prover) Reach(ctx context.Context, want cache.RV, answer Answer) error 
 			}
 		}
 	}
-	if !answer.Small() {
+	if !answer.Small() || dear && !p.passOn(ctx, answer) {
 		return p.bring(ctx, want)
-	}
-	if dear {
-		p.catchUp()
 	}
 	return ErrUnproven
 }
