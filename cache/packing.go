@@ -51,7 +51,7 @@ type Filling struct {
 	bytes int64     // of them
 	tries int       // to make one, in vain
 	by    *wire.Packer
-	taken int64    // of memory, by all objects
+	taken int64    // of memory
 	made  *learned // the dictionary that was made of the list
 }
 
@@ -71,8 +71,14 @@ func (f *Filling) Drop() {
 	}
 }
 
-// Memory returns how many bytes of memory the objects take.
+// Memory returns how many bytes of memory the objects take, with the history and the indexes of a Restoration.
 func (f *Filling) Memory() int64 { return f.taken }
+
+// count counts so many bytes more.
+func (f *Filling) count(bytes int64) {
+	f.taken += bytes
+	f.lane.counters.filling.Store(f.taken)
+}
 
 // Add packs an object that nobody else reads yet, if the lane packs and the list is large enough, and counts what it
 // takes.

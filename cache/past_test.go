@@ -46,7 +46,7 @@ func rebuilt(t *testing.T, l *Lane) *Lane {
 	}
 	other := NewLane(podOptions)
 	other.verifying = true
-	r := other.Restore(past.Base.RV(), shape, slices.Collect(past.Base.Objects(Span{})))
+	r := other.Fill().Restore(past.Base.RV(), shape, slices.Collect(past.Base.Objects(Span{})))
 	for c := range past.Events {
 		if err := r.Apply(c); err != nil {
 			t.Fatal(err)

@@ -22,7 +22,7 @@ func TestRestorationIsShownAtOnce(t *testing.T) {
 			t.Fatalf("%s: %v", when, err)
 		}
 	}
-	r := l.Restore(10, shape, []*Object{pod("a/a", 5, "n1", "x"), pod("a/b", 6, "n1", "x")})
+	r := l.Fill().Restore(10, shape, []*Object{pod("a/a", 5, "n1", "x"), pod("a/b", 6, "n1", "x")})
 	unread("with content")
 	for _, c := range []Change{
 		{Kind: Upsert, Object: pod("a/a", 11, "n1", "x")}, {Kind: Delete, Object: pod("a/b", 13, "n1", "x")}, {Kind: Delete, Object: pod("a/none", 14, "n1", "x")},
@@ -65,10 +65,53 @@ func TestRestorationIsShownAtOnce(t *testing.T) {
 	}()
 	equal(t, "version after it was shown twice", current(t, l).RV(), RV(21))
 	equal(t, "content after it was shown twice", current(t, l).Len(), 2)
-	late := l.Restore(10, shape, nil)
+	late := l.Fill().Restore(10, shape, nil)
 	l.Close()
 	if err := late.Show(20); !errors.Is(err, ErrClosed) {
 		t.Errorf("shown after Close: %v", err)
+	}
+}
+
+// TestRestorationIsCounted: what a restoration takes before it is shown is what the lane takes of it then: the objects,
+// the indexes and the history, as much of that as is kept.
+func TestRestorationIsCounted(t *testing.T) {
+	for name, most := range map[string]int64{"all of history": 0, "history that is cut": 64 << 10} {
+		t.Run(name, func(t *testing.T) {
+			o := podOptions
+			o.HistoryBytes = most
+			l := NewLane(o)
+			defer l.Close()
+			l.floor = floor{}
+			f := l.Fill()
+			var objects []*Object
+			for i := range 100 {
+				objects = append(objects, podNumber(i, 1))
+				f.Add(objects[i])
+			}
+			r := f.Restore(10, shape, objects)
+			for i := range 1000 {
+				c := Change{Kind: Upsert, Object: podNumber(i%150, RV(11+i))}
+				if i%5 == 0 {
+					c.Kind = Delete // of some that are there, and of some that are not
+				}
+				if err := r.Apply(c); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := memoryOf(l)
+			equal(t, "memory that the filling is said to take", f.Memory(), before)
+			if err := r.Show(2000); err != nil {
+				t.Fatal(err)
+			}
+			if l.Stats().HistoryBytes == 0 {
+				t.Fatal("got no history, want some")
+			}
+			equal(t, "memory before it is shown", before, memoryOf(l))
+			f = l.Fill()
+			f.Restore(10, shape, []*Object{podNumber(1, 1)})
+			f.Drop()
+			equal(t, "memory after another is dropped", memoryOf(l), before)
+		})
 	}
 }
 

@@ -12,7 +12,7 @@ type Stats struct {
 	OwnIndexes   int   // those of them that the lane has built by itself
 	IndexBytes   int64 // of all, beside the objects
 	HistoryBytes int64 // kept alive by history only
-	FillBytes    int64 // of memory that the objects of a list take that is on its way
+	FillBytes    int64 // of memory that a list takes that is on its way, or a Restoration with its history
 	Oldest       RV    // the smallest RV that can be watched from or read
 	Feeds        int64
 	Watchers     int64
@@ -55,8 +55,8 @@ func (l *Lane) Stats() Stats {
 		stats.ObjectBytes = s.size
 		stats.ObjectMemory = s.size - l.counters.saved.Load()
 		stats.Indexes = len(s.indexes)
+		stats.IndexBytes = s.indexBytes()
 		for i := range s.indexes {
-			stats.IndexBytes += s.indexes[i].bytes()
 			if s.indexes[i].demand != nil {
 				stats.OwnIndexes++
 			}
@@ -66,4 +66,12 @@ func (l *Lane) Stats() Stats {
 		stats.Lag = s.epoch.feeds.lag(s.seq)
 	}
 	return stats
+}
+
+// indexBytes returns how many bytes all indexes take.
+func (s *State) indexBytes() (bytes int64) {
+	for i := range s.indexes {
+		bytes += s.indexes[i].bytes()
+	}
+	return bytes
 }

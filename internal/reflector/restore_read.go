@@ -18,7 +18,6 @@ import (
 // it when its filling is dropped instead.
 type recorded struct {
 	by       *listWatch
-	lane     *cache.Lane
 	filling  *cache.Filling
 	shape    wire.Shape // with the columns
 	columns  []byte
@@ -33,7 +32,7 @@ type recorded struct {
 
 func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
 	return &recorded{
-		by: by, shape: shape, lane: lane, filling: lane.Fill(), objects: map[string]*cache.Object{}, versions: map[string]string{},
+		by: by, shape: shape, filling: lane.Fill(), objects: map[string]*cache.Object{}, versions: map[string]string{},
 	}
 }
 
@@ -85,8 +84,8 @@ func (c *recorded) take(st *step, from *snapshot.Snapshot) error {
 		c.rv = st.rv
 		return nil
 	}
-	c.filling.Add(st.change.Object)
 	if c.past == nil {
+		c.filling.Add(st.change.Object)
 		return c.takeObject(st.change, from)
 	}
 	return c.takeEvent(st.change, from)
@@ -119,7 +118,7 @@ func (c *recorded) endBase(st *step, from *snapshot.Snapshot) (err error) {
 		return err
 	}
 	c.rv = st.rv
-	c.past = c.lane.Restore(st.rv, c.shape, slices.Collect(maps.Values(c.objects)))
+	c.past = c.filling.Restore(st.rv, c.shape, slices.Collect(maps.Values(c.objects)))
 	c.objects = nil
 	return nil
 }
