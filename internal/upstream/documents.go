@@ -44,7 +44,7 @@ type Document struct {
 
 // Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
 // steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
-// asked for, they take a bounded memory, and no more than 32 are asked for at a time, 4 of them for one caller. Odd
+// asked for, they take a bounded memory, and no more than 32 are asked for at a time, 16 of them for one caller. Odd
 // forms (documentForm) push out no others, and each caller has one a second asked for.
 type Documents struct {
 	client    *Client

@@ -8,8 +8,10 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 )
 
-// documentPlaces bounds the documents that are asked for at a time. A client needs a handful to discover all.
-var documentPlaces = limit.Bounds{One: 4, Group: 16, All: 32, Queue: 512, QueueAll: 2048}
+// documentPlaces bounds the documents that are asked for at a time. A client that reads every group version asks for
+// dozens at once, and one caller can be all clients (--anonymous-acts-as-kubeconfig); documents that are never answered
+// still leave places to others, and those of a namespace to other namespaces.
+var documentPlaces = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
 
 // documentQueue is how long a document may wait until there is a place to ask for it.
 const documentQueue = 10 * time.Second
