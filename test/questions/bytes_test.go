@@ -154,7 +154,11 @@ func TestDocuments(t *testing.T) {
 		if path == "/openapi/v2" {
 			accepts = accepts[:1] // 2 MB of it
 		}
-		for _, accept := range accepts {
+		for i, accept := range accepts {
+			if testing.Short() && i > 1 {
+				o.Compare(t, testkit.Question{Path: path, Header: http.Header{"Accept": {accept}}})
+				continue
+			}
 			compareDocument(t, o, path, accept)
 		}
 		o.Compare(t, testkit.Question{Path: path, Header: http.Header{"Accept-Encoding": {"gzip"}}})

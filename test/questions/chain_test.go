@@ -8,9 +8,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// chainQuestions are fewer than those of a single facade: what three could do wrong together is not in the answers'
-// form.
-const chainQuestions = 100
+// chainQuestions returns fewer questions than those of a single facade: what three could do wrong together is not in
+// the answers' form.
+func chainQuestions() int { return settings.Amount(40, 100) }
 
 // TestChain asks questions made at random of the last of three facades in a row.
 func TestChain(t *testing.T) {
@@ -19,7 +19,7 @@ func TestChain(t *testing.T) {
 	c := conformanceOf(suite.OracleOf(t, chain[2]), seed)
 	stir(t)
 	grammar := testkit.NewGrammar(seed, subjectsOf(t))
-	for i := 0; i < chainQuestions && !c.enough(); i++ {
+	for i := 0; i < chainQuestions() && !c.enough(); i++ {
 		c.ask(t, i, grammar.Question())
 	}
 	c.streams.Wait()

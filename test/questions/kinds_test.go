@@ -139,27 +139,6 @@ func (s served) paths() []string {
 	return all
 }
 
-// share is what a kind is asked, of what all kinds are: all of it, and in a short run a third, by turns. Each question
-// is asked about some fifteen kinds then.
-func share[T any](kind int, all []T) []T {
-	if !testing.Short() {
-		return all
-	}
-	var third []T
-	for i := kind % 3; i < len(all); i += 3 {
-		third = append(third, all[i])
-	}
-	return third
-}
-
-// turn is what a kind is asked in a short run, of what there are a few of: one, by turns.
-func turn[T any](kind int, all []T) []T {
-	if !testing.Short() {
-		return all
-	}
-	return all[kind/3%len(all):][:1]
-}
-
 func askCollection(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	t.Helper()
 	for _, form := range share(kind, listForms) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -19,7 +20,7 @@ func TestReadYourWrites(t *testing.T) {
 	facade := s.Oracle(t, suite.StartFacade(t, suite.Cluster(t))).Facade
 	kinds := testkit.FreshKinds()
 	keepBusy(t, s, kinds[:2])
-	for readers, writes := range map[int]int{1: 20, 8: 20} {
+	for readers, writes := range map[int]int{1: settings.Amount(12, 20), 8: settings.Amount(10, 20)} {
 		t.Run(fmt.Sprintf("%d at a time", readers), func(t *testing.T) {
 			var wait sync.WaitGroup
 			defer wait.Wait()

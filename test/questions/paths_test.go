@@ -22,10 +22,10 @@ var crookedBases = []string{
 func TestCrookedPaths(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
-	for _, base := range crookedBases {
+	for i, base := range crookedBases {
 		segments := strings.Split(base, "/")[1:]
 		for at := range len(segments) + 1 {
-			for _, between := range []string{"", ".", "..", "%2e%2E", "x/..", "%2f"} {
+			for _, between := range everyNth(2, i+at, []string{"", ".", "..", "%2e%2E", "x/..", "%2f"}) {
 				parts := append(append(append([]string{}, segments[:at]...), between), segments[at:]...)
 				o.Compare(t, testkit.Question{Path: "/" + strings.Join(parts, "/") + "?resourceVersion=0"})
 			}
@@ -40,7 +40,7 @@ func TestCrookedPaths(t *testing.T) {
 func TestCrookedNames(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
-	for _, path := range []string{
+	for i, path := range []string{
 		"/api/v1/namespaces/-/configmaps", "/api/v1/namespaces/-/configmaps/alpha", "/api/v1/namespaces/oracle/configmaps/-",
 		"/api/v1/namespaces/-/configmaps/-", "/api/v1/nodes/-", "/api/v1/namespaces/-", "/api/v1/namespaces/-/status", "/api/v1/nodes/-/status",
 		"/api/v1/namespaces/oracle/pods/-/status", "/api/v1/namespaces/oracle/pods/-/log", "/api/v1/watch/namespaces/-/configmaps",
@@ -53,8 +53,8 @@ func TestCrookedNames(t *testing.T) {
 		"/apis/networking.k8s.io/v1/namespaces/-/ingresses", "/api/-/pods", "/apis/-/v1/pods",
 		"/apis/apps/-/deployments", "/openapi/v3/apis/-/v1",
 	} {
-		for _, name := range []string{".", "..", "", "%2e%2e"} {
-			for _, query := range []string{"resourceVersion=0", "resourceVersion=x", "limit=x&labelSelector=a%20b"} {
+		for j, name := range []string{".", "..", "", "%2e%2e"} {
+			for _, query := range everyNth(3, i+j, []string{"resourceVersion=0", "resourceVersion=x", "limit=x&labelSelector=a%20b"}) {
 				q := testkit.Question{Path: strings.ReplaceAll(path, "/-", "/"+name) + "?" + query}
 				if strings.Contains(path, "/watch/") {
 					q.Path += "&timeoutSeconds=1"

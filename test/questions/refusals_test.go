@@ -42,15 +42,15 @@ var badQueries = []string{
 func TestRefusedQueries(t *testing.T) {
 	t.Parallel()
 	o := newOracle(t)
-	for _, path := range collectionsOfEverySort {
+	for i, path := range collectionsOfEverySort {
 		t.Run(strings.ReplaceAll(strings.TrimPrefix(path, "/"), "/", "."), func(t *testing.T) {
-			for _, query := range badQueries {
+			for _, query := range everyNth(2, i/2, badQueries) { // of two collections of one sort, each is asked the same
 				o.Compare(t, testkit.Question{Path: path + "?" + query})
 				if strings.Contains(query, "abc") || strings.Contains(query, "Selector") {
 					o.Compare(t, testkit.Question{Path: path + "?" + query, Header: http.Header{"Accept": {tableV1}}})
 				}
 			}
-			for _, token := range badTokens {
+			for _, token := range everyNth(2, i/2, badTokens) {
 				o.Compare(t, testkit.Question{Path: path + "?limit=1&continue=" + encodedToken(token)})
 			}
 			// More are refused here (docs/divergences.md).

@@ -25,7 +25,7 @@ func TestStormOfForwards(t *testing.T) {
 	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 	text := strings.Repeat("eHh4", 900<<8)
 	version := ""
-	for i := range settings.Amount(6, 9) {
+	for i := range settings.Amount(3, 9) {
 		object := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": fmt.Sprint("large", i)}, "data": map[string]any{"text": text},
 		}}
