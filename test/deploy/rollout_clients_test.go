@@ -36,15 +36,15 @@ func (c *rolloutClients) sum() (lists int, failures []error) {
 	return c.lists, c.failures
 }
 
-// watch starts informers, each with one watch, and returns when all of them are synced.
-func (c *rolloutClients) watch(t *testing.T, s *suite.Fixture, config *rest.Config) (all []toolscache.SharedIndexInformer) {
+// watch starts as many informers as there are watches, and returns when all of them are synced.
+func (c *rolloutClients) watch(t *testing.T, s *suite.Fixture, config *rest.Config, watches int) (all []toolscache.SharedIndexInformer) {
 	t.Helper()
 	for range rolloutConnections {
 		own := rest.CopyConfig(config)
 		own.Dial = new(net.Dialer).DialContext // with it no connection is shared
 		own.Wrap(func(next http.RoundTripper) http.RoundTripper { return &countingTransport{next: next, clients: c} })
 		client := suite.NewClients(t, own).Dynamic
-		for range rolloutWatches / rolloutConnections {
+		for range watches / rolloutConnections {
 			informer := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, s.Namespace, nil).ForResource(suite.ConfigMaps).Informer()
 			suite.RunInformer(t, informer)
 			all = append(all, informer)
