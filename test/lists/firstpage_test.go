@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -31,8 +32,8 @@ type firstPages struct {
 // give although another resource has changed a moment ago. The facade hears of that by itself, once it was asked.
 func TestFirstPageBesideOtherWriters(t *testing.T) {
 	f := newFirstPages(t)
-	const inARow = 10
-	testkit.Eventually(t, "ten first pages in a row from the cache", func() error {
+	inARow := settings.Amount(5, 10)
+	testkit.Eventually(t, fmt.Sprint(inARow, " first pages in a row from the cache"), func() error {
 		for i := range inARow {
 			if f.forwarded(t) {
 				return fmt.Errorf("passed on after %d in a row that were not", i)

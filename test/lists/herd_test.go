@@ -20,8 +20,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// herdClients is how many clients there are: 32 MB are read under the race detector in a short run, and 100 MB else.
-func herdClients() int { return settings.Amount(32, 100) }
+// herdClients is how many clients there are: two of each sort in a short run.
+func herdClients() int { return settings.Amount(16, 100) }
 
 const (
 	herdObjects = 1000                        // more than the upstream answers for little

@@ -35,8 +35,15 @@ var inflaters = []struct {
 	// curl refuses what follows the first member.
 	{"curl", []string{"curl", "-sS", "--fail", "--compressed", "-A", "compressed", "--cacert"}, false},
 	// GZIPInputStream takes a stream for ended when a member is, and the next has not arrived.
-	{"Java", []string{"java", source("Inflate.java"), "stream"}, false},
-	{"Java, of the whole body", []string{"java", source("Inflate.java"), "whole"}, true},
+	{"Java", java("stream"), false},
+	{wholeBody, java("whole"), true},
+}
+
+const wholeBody = "Java, of the whole body"
+
+// java reads a body in a way. The compiler that makes faster code of it would take longer than that saves.
+func java(way string) []string {
+	return []string{"java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", source("Inflate.java"), way}
 }
 
 func source(file string) string { return filepath.Join("..", "clients", "inflate", file) }
@@ -106,6 +113,9 @@ func TestCompressedBodies(t *testing.T) {
 		for _, program := range inflaters {
 			if query == asStream && !program.streams {
 				continue
+			}
+			if query == asList && program.name == wholeBody && testing.Short() {
+				continue // Java reads it in the other way
 			}
 			t.Run(name+"/"+program.name, func(t *testing.T) {
 				t.Parallel()

@@ -144,8 +144,8 @@ func compareRows(t *testing.T, asker *testkit.Asker, kind rowed) (int, error) {
 	if _, err := encoding.Reader(description, ask, nil).List(whole, printed(&want)); err != nil {
 		return 0, err
 	}
-	if diff := cmp.Diff(want, got); diff != "" || pages.Reader.Rest() > 0 {
-		return 0, fmt.Errorf("%d rows are left over (-of the Table with objects +of both):\n%s", pages.Reader.Rest(), diff)
+	if !slices.Equal(want, got) || pages.Reader.Rest() > 0 {
+		return 0, fmt.Errorf("%d rows are left over (-of the Table with objects +of both):\n%s", pages.Reader.Rest(), cmp.Diff(want, got))
 	}
 	return len(got), nil
 }
