@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -70,6 +71,8 @@ func send(then error, frames ...[]byte) func(http.ResponseWriter) error {
 	}
 }
 
+const endlessObject = "with an object of 100 MB"
+
 // spoils are what is done to a frame: it is the last of those that it gets.
 var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 	"cut in the middle": func(w http.ResponseWriter, frames [][]byte) error {
@@ -89,7 +92,7 @@ var spoils = map[string]func(w http.ResponseWriter, frames [][]byte) error{
 	"of another kind": func(w http.ResponseWriter, frames [][]byte) error {
 		return send(nil, bytes.Replace(frames[spoiltFrame], []byte(`"kind":"Table"`), []byte(`"kind":"PodList"`), 1))(w)
 	},
-	"with an object of 100 MB": func(w http.ResponseWriter, _ [][]byte) error {
+	endlessObject: func(w http.ResponseWriter, _ [][]byte) error {
 		const begin, piece = `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","data":{"x":"`, 1 << 20
 		if err := send(nil, []byte(begin))(w); err != nil {
 			return err
@@ -109,6 +112,9 @@ func Test40SpoiltStreams(t *testing.T) {
 	forward := suite.Forward(t, suite.FacadeConfig(t, suite.Furnished(t)))
 	for name, spoil := range spoils {
 		t.Run(name, func(t *testing.T) {
+			if name == endlessObject {
+				settings.Long(t) // the limit of frames has a unit test
+			}
 			t.Parallel() // most of it is waiting
 			s := suite.NewFixture(t, suite.Cluster(t))
 			const objects = 5

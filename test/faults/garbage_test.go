@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -92,6 +93,9 @@ var garbage = map[string]http.HandlerFunc{
 func TestUpstreamOfGarbage(t *testing.T) {
 	for name, answer := range garbage {
 		t.Run(name, func(t *testing.T) {
+			if name == "an endless body" {
+				settings.Long(t) // a short run has it of one resource
+			}
 			t.Parallel() // most of it is waiting
 			g := newSpoilingProxy(t)
 			all := func(w http.ResponseWriter, r *http.Request) bool { answer(w, r); return true }

@@ -150,7 +150,7 @@ func (s *survivors) survived(t *testing.T) {
 }
 
 func testKilled(t *testing.T, s *survivors) {
-	for range 2 {
+	for range settings.Amount(1, 2) {
 		s.do(t, "kill")
 		s.do(t, "start")
 		s.write(t)
@@ -197,14 +197,15 @@ func testCompacted(t *testing.T, s *survivors) {
 // testCompactedBridged is the same with a facade that bridges the gap: its clients notice nothing.
 func testCompactedBridged(t *testing.T, s *survivors) {
 	_, opened, listed := s.client.look()
-	for range 2 {
+	rounds := settings.Amount(1, 2)
+	for range rounds {
 		s.compact(t)
 		s.survived(t)
 	}
 	if _, o, l := s.client.look(); o != opened || l != listed {
 		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
 	}
-	if gaps, others := s.run.Gaps(suite.ConfigMaps); len(gaps["json"]) != 2 || len(others) > 0 {
+	if gaps, others := s.run.Gaps(suite.ConfigMaps); len(gaps["json"]) != rounds || len(others) > 0 {
 		t.Errorf("the gaps are %v, and not bridged: %v", gaps, others)
 	}
 	s.forgotten(t)
