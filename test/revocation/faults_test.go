@@ -224,7 +224,7 @@ func (w *ward) during(t *testing.T, ask func(*testing.T) error) {
 			t.Error(err)
 			return
 		}
-		<-time.After(100 * time.Millisecond) //pace: answers of the whole fault
+		<-time.After(time.Duration(settings.Amount(250, 100)) * time.Millisecond) //pace: answers of the whole fault
 	}
 }
 

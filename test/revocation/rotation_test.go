@@ -18,6 +18,7 @@ import (
 
 	"github.com/listfacade/listfacade/internal/facade"
 	"github.com/listfacade/listfacade/internal/testkit"
+	"github.com/listfacade/listfacade/internal/testkit/settings"
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
@@ -156,7 +157,7 @@ func (r *rotating) keepVisiting(t *testing.T, url string, pair testkit.KeyPair) 
 			select {
 			case <-over:
 				return
-			case <-time.After(50 * time.Millisecond): //pace: visits are apart
+			case <-time.After(time.Duration(settings.Amount(200, 50)) * time.Millisecond): //pace: visits are apart
 			}
 		}
 	}()
