@@ -96,7 +96,7 @@ func TestBadTokensKeepNobodyOut(t *testing.T) {
 					r.RemoteAddr = fmt.Sprintf("192.0.2.%d:1", source)
 					return a.Authenticate(r)
 				}
-				for second := range settings.Amount(40, 120) {
+				for second := range settings.Amount(20, 120) {
 					for i := range c.sources * c.each {
 						_, _ = from(1+i%c.sources, fmt.Sprint("bad", second, "-", i))
 					}
