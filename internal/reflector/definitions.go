@@ -18,7 +18,7 @@ const definitionSettles = 2 * time.Second
 // definitions follows all CustomResourceDefinitions by one watch, of their metadata alone. Safe for concurrent use.
 type definitions struct {
 	client  *upstream.Client
-	changed func(name, version string) // is called with what the watch brings; version is empty when it is gone
+	changed func(definitionMeta) // is called with what the watch brings; of what is gone there is the name alone
 	log     *zap.Logger
 
 	mu    sync.Mutex // guards known
@@ -35,7 +35,7 @@ type known struct {
 // forgettable reports whether a definition was deleted so long ago that one of the same name need not settle.
 func (k known) forgettable() bool { return k.uid == "" && time.Since(k.since) > definitionSettles }
 
-func newDefinitions(client *upstream.Client, changed func(name, version string), log *zap.Logger) *definitions {
+func newDefinitions(client *upstream.Client, changed func(definitionMeta), log *zap.Logger) *definitions {
 	return &definitions{client: client, changed: changed, log: log, known: map[string]known{}}
 }
 
@@ -78,11 +78,11 @@ func (d *definitions) listed(objects []json.RawMessage) error {
 		if m, ok := metaOf(object); ok {
 			there[m.Name] = true
 			d.note(m.Name, m.UID, m.Generation)
-			d.changed(m.Name, m.ResourceVersion)
+			d.changed(m)
 		}
 	}
 	for _, name := range d.without(there) {
-		d.changed(name, "")
+		d.changed(definitionMeta{Name: name})
 	}
 	return nil
 }
@@ -119,10 +119,10 @@ func (d *definitions) hears(event string, object json.RawMessage) {
 	case !ok:
 	case event == "DELETED":
 		d.deleted(m.Name)
-		d.changed(m.Name, "")
+		d.changed(definitionMeta{Name: m.Name})
 	default:
 		d.note(m.Name, m.UID, m.Generation)
-		d.changed(m.Name, m.ResourceVersion)
+		d.changed(m)
 	}
 }
 

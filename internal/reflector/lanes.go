@@ -242,13 +242,24 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 
 // redefined has the lanes of a custom resource compare their definition with the upstream's, unless they have the
 // version that was heard of.
-func (l *Lanes) redefined(name, version string) {
+func (l *Lanes) redefined(now definitionMeta) {
 	for _, r := range l.All() {
-		if was := r.definition.Load(); was != nil && r.Resource.GVR.GroupResource().String() == name && was.version != version {
-			r.Start(func(ctx context.Context) { _ = r.Confirm(ctx) }) // with an error proofs and the next watch ask
+		was := r.definition.Load()
+		if was == nil || r.Resource.GVR.GroupResource().String() != now.Name || was.version == now.ResourceVersion {
+			continue
 		}
+		r.Start(func(ctx context.Context) {
+			if was.uid != now.UID && sleep(ctx, lastDeletions) != nil {
+				return
+			}
+			_ = r.Confirm(ctx) // with an error proofs and the next watch ask
+		})
 	}
 }
+
+// lastDeletions is how long a lane goes on whose definition was deleted. kube-apiserver deletes all objects first, and
+// its watches tell of each before they end. Those events may be on their way, on another connection.
+const lastDeletions = 250 * time.Millisecond
 
 // All lists the running lanes in the order of their names.
 func (l *Lanes) All() []*Reflector {
