@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -275,11 +276,14 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	if wantsTable(r) {
 		columns = f.store.columns
 	}
+	// What is to be sent is written when the lock is free: a client may ask something before it reads on, and the answer
+	// takes the lock, too.
+	var frames bytes.Buffer
 	send := func(e fakeEvent) {
 		if e.kind == "BOOKMARK" && f.ways.NoBookmarks {
 			return
 		}
-		_, _ = io.WriteString(w, f.FrameText(e.kind, e.text, e.rv, columns))
+		frames.WriteString(f.FrameText(e.kind, e.text, e.rv, columns))
 		at = e.rv
 		if columns != "" {
 			columns = "null"
@@ -310,6 +314,7 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 		}
 		changed := f.store.changed
 		f.mu.Unlock()
+		_, _ = frames.WriteTo(w)
 		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-changed:
