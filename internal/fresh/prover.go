@@ -191,7 +191,7 @@ func (p *Prover) prove(ctx context.Context, answer Answer) (*cache.State, Proof,
 		case byFence:
 			state, err := p.proveByFence(ctx, now)
 			return state, byFence, err
-		case byUpstream:
+		case byUpstream, byFill: // of which choose returns the first
 			if dear && !p.passOn(ctx, answer) {
 				state, err := p.proveByFence(ctx, now)
 				return state, byFence, err
