@@ -36,16 +36,20 @@ func (p *Prover) wants(answer Answer) {
 // processors are busy with it for a quarter of a second. Beyond it a fence is faster, which takes one to two seconds.
 const mostPassedOn = 500 * time.Millisecond
 
-// passOn notes that the upstream gives a dear answer, until the request's context ends, and has the lane brought
-// forward for the next reader. It returns false when the upstream has enough of them to give: then a fence is to be
-// waited for.
+// answeredWithin is for how long an answer counts that was passed on: the upstream has made it by then. A client that
+// does not read it holds up no other reader.
+const answeredWithin = 2 * time.Second
+
+// passOn notes that the upstream gives a dear answer, and has the lane brought forward for the next reader. It returns
+// false when the upstream has enough of them to give: then a fence is to be waited for. ctx is the request's.
 func (p *Prover) passOn(ctx context.Context, answer Answer) bool {
 	price := int64(answer.price())
 	if p.passedOn.Add(price) > int64(mostPassedOn) {
 		p.passedOn.Add(-price)
 		return false
 	}
-	context.AfterFunc(ctx, func() { p.passedOn.Add(-price) })
+	answering, over := context.WithTimeout(ctx, answeredWithin)
+	context.AfterFunc(answering, func() { over(); p.passedOn.Add(-price) })
 	p.catchUp()
 	return true
 }

@@ -131,8 +131,30 @@ func TestManyDearReadsWaitForAFence(t *testing.T) {
 			}
 			readers.Wait()
 			if want := int64(mostPassedOn / page.price()); passedOn.Load() != want || fenced.Load() != 100-want {
-				t.Errorf("round %d: %d of 100 were passed on and %d fenced, want %d passed on", round, passedOn.Load(), fenced.Load(), want)
+				t.Errorf("round %d: %d were passed on and %d fenced, want %d of 100 passed on",
+					round, passedOn.Load(), fenced.Load(), want)
 			}
+		}
+	})
+}
+
+// Clients that do not read what was passed on to them hold up no reader for longer than the upstream takes to answer.
+func TestStalledAnswersHoldUpNoReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u, pods := large(t, "pods")
+		u.elsewhere()
+		stalled, end := context.WithCancel(t.Context())
+		defer end()
+		for range mostPassedOn / page.price() {
+			if _, _, err := pods.prover.Recent(stalled, time.Now(), page); !errors.Is(err, ErrUnproven) {
+				t.Fatalf("got %v, want that it is passed on", err)
+			}
+		}
+		<-time.After(answeredWithin)
+		u.elsewhere()
+		began := time.Now()
+		if pods.read(t, page) != 0 || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("waited %v for a fence", time.Since(began))
 		}
 	})
 }
