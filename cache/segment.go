@@ -82,24 +82,23 @@ type joint struct {
 	forms     wire.PageForms
 }
 
-func (j *joint) is(other *joint) bool {
-	return j.from == other.from && j.to == other.to && slices.Equal(j.following, other.following)
+func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
+	return j != nil && j.from == from && j.to == to && slices.Equal(j.following, following)
 }
 
 // joint returns what is kept of the segment that begins at an object of the page and ends on another one. Of several
 // that begin on a page, which only lists with a limit have, the last is kept.
 func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PageForms {
-	joint := &joint{from: from, to: to, following: following}
-	for {
-		kept := p.segment.Load()
-		if kept != nil && kept.is(joint) {
-			return &kept.forms
-		}
-		if p.segment.CompareAndSwap(kept, joint) {
-			if kept != nil {
-				kept.forms.Drop()
-			}
-			return &joint.forms
-		}
+	kept := p.segment.Load()
+	if kept.is(from, to, following) {
+		return &kept.forms
 	}
+	joint := &joint{from: from, to: to, following: following}
+	if p.segment.CompareAndSwap(kept, joint) {
+		if kept != nil {
+			kept.forms.Drop()
+		}
+		return &joint.forms
+	}
+	return p.joint(from, to, following)
 }
