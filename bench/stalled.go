@@ -29,9 +29,12 @@ func (s stalling) String() string {
 	return fmt.Sprintf("%d callers without rights hold %d stalled streams", s.callers, s.callers*int(s.streams))
 }
 
-// nobodyStalls is before that. Few are asked of both servers, many of the facade: kube-apiserver answers nobody beside
-// few.
-var nobodyStalls, fewStall, manyStall = stalling{}, stalling{callers: 10, streams: 50}, stalling{callers: 100, streams: 250}
+// kube-apiserver is measured without stalled streams and beside a few: it answers no caller even then.
+var (
+	nobodyStalls = stalling{}
+	fewStall     = stalling{callers: 10, streams: 50}
+	manyStall    = stalling{callers: 100, streams: 250}
+)
 
 const (
 	stalledReads = 1000 // one after the other, or as many as there is time for

@@ -259,6 +259,19 @@ func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 
 func wantsTable(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "as=Table") }
 
+// initial sends the initial events of a watch, with f.mu held.
+func (f *FakeUpstream) initial(q Ask, send func(fakeEvent)) {
+	now := f.store.rv
+	if q == AskStreaming {
+		for _, key := range slices.Sorted(maps.Keys(f.store.objects)) {
+			send(fakeEvent{kind: "ADDED", text: f.store.objects[key], rv: now})
+		}
+	}
+	if f.ways.Streaming == StreamingKnown {
+		send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, true), rv: now})
+	}
+}
+
 // watch answers a watch until it is dropped, its time is over or the client leaves.
 func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 	query := r.URL.Query()
@@ -290,16 +303,8 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 		}
 	}
 	if q == AskStreaming || q == AskMarks {
-		now := f.store.rv
-		for _, key := range slices.Sorted(maps.Keys(f.store.objects)) {
-			if q == AskMarks {
-				break
-			}
-			send(fakeEvent{kind: "ADDED", text: f.store.objects[key], rv: now})
-		}
-		if at = now; f.ways.Streaming == StreamingKnown {
-			send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, true), rv: now})
-		}
+		f.initial(q, send)
+		at = f.store.rv
 	}
 	f.mu.Unlock()
 	for {
