@@ -127,7 +127,7 @@ func measureClients(ctx context.Context, client dynamic.Interface, servers pair,
 	}
 	rate := func(n float64) string { return report.Number(n/seconds) + " /s" }
 	t.add(name+": reads", "", rate(float64(reads)), "")
-	for _, kind := range []string{"probe", "rollcall", "fence"} {
+	for _, kind := range []string{"probe", "roll-call", "progress-watch"} {
 		t.add(name+": questions to kube-apiserver, "+kind, "", rate(after[kind]-before[kind]), "")
 	}
 	t.add(name+": reads that kube-apiserver answered", "", rate(after[forwarded]-before[forwarded]), "")

@@ -69,10 +69,10 @@ func every(ctx context.Context, pause time.Duration, write func(i int) error) er
 
 func createLeases(ctx context.Context, held dynamic.ResourceInterface) error {
 	for i := range leases {
-		lease := &unstructured.Unstructured{Object: map[string]any{
+		authorization := &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": leaseName(i)},
 		}}
-		if _, err := held.Apply(ctx, leaseName(i), lease, metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
+		if _, err := held.Apply(ctx, leaseName(i), authorization, metav1.ApplyOptions{FieldManager: "bench"}); err != nil {
 			return fmt.Errorf("create a lease: %w", err)
 		}
 	}

@@ -60,7 +60,7 @@ func measureRestarts(ctx context.Context, s *stage, t *table) error {
 	if err != nil {
 		return err
 	}
-	ended, err := s.throughFacade(ctx, "--bridge-gaps=false")
+	ended, err := s.throughFacade(ctx, "--replay-lost-windows=false")
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (s *stage) bringBack(ctx context.Context) error {
 }
 
 func (t *table) addRestarts(alone, direct, ended, bridged returned) {
-	const off = ", --bridge-gaps=false"
+	const off = ", --replay-lost-windows=false"
 	count := func(n int64) string { return fmt.Sprint(n) }
 	t.add(fmt.Sprintf("lists of %d informers after it", restartInformers), count(direct.lists), count(bridged.lists), "")
 	t.add(fmt.Sprintf("lists of %d informers after it%s", restartInformers, off), "", count(ended.lists), "")

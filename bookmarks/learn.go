@@ -36,7 +36,7 @@ func Learn(object []byte) (*Template, error) {
 	end := metadata.offset + len(metadata.value)
 	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between, extra: seen.extra}
 	t := p.template()
-	if string(t.Append(nil, seen.rv, seen.form)) != raw {
+	if string(t.Append(nil, seen.rv, seen.kind)) != raw {
 		return nil, malformed("metadata is written in another order or style than its kind's")
 	}
 	return t, nil
@@ -63,7 +63,7 @@ func styleOf(top []member) (Style, error) {
 // learned is what a bookmark's metadata says.
 type learned struct {
 	rv      uint64
-	form    Form
+	kind    Kind
 	between string   // the member that old servers add
 	extra   []string // annotations but that of InitialEventsEnd
 }
@@ -110,7 +110,7 @@ func (l *learned) annotated(value string) error {
 		text := quote(m.key) + ":" + m.value
 		switch {
 		case text == endAnnotation:
-			l.form = InitialEventsEnd
+			l.kind = InitialEventsEnd
 		case m.key == endKey:
 			return malformed("annotation %s is not true", m.key)
 		case strings.HasPrefix(m.value, `"`):

@@ -85,7 +85,7 @@ func (s *Schedule) Next() (due time.Time, ok bool) {
 //
 // While the initial-events-end bookmark is owed, Take must not be called before the initial events were written; they
 // may be none. It is sent whatever rv and however near the deadline (semantics 10.3).
-func (s *Schedule) Take(now time.Time, rv uint64) (form Form, send bool) {
+func (s *Schedule) Take(now time.Time, rv uint64) (form Kind, send bool) {
 	if s.next.IsZero() || now.Before(s.next) {
 		return Plain, false
 	}

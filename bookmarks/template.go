@@ -26,7 +26,7 @@ const (
 // Template renders the bookmarks of one kind in one version. Immutable; safe for concurrent use. The zero value is
 // unusable; Learn and Minimal make templates.
 type Template struct {
-	forms [2]ends // by Form
+	kinds [2]ends // by Kind
 }
 
 // ends are a bookmark's text before and after its resourceVersion's digits.
@@ -48,8 +48,8 @@ func Minimal(style Style, apiVersion, kind string) *Template {
 
 // Append appends the bookmark of the given form at a resourceVersion, as one JSON object without a newline, and returns
 // the extended slice. It does not allocate when dst has room.
-func (t *Template) Append(dst []byte, rv uint64, form Form) []byte {
-	f := &t.forms[form]
+func (t *Template) Append(dst []byte, rv uint64, form Kind) []byte {
+	f := &t.kinds[form]
 	dst = append(dst, f.head...)
 	dst = strconv.AppendUint(dst, rv, 10)
 	return append(dst, f.tail...)
@@ -66,7 +66,7 @@ type parts struct {
 }
 
 func (p *parts) template() *Template {
-	return &Template{forms: [2]ends{
+	return &Template{kinds: [2]ends{
 		Plain: p.ends(annotations(p.extra)), InitialEventsEnd: p.ends(annotations(append([]string{endAnnotation}, p.extra...))),
 	}}
 }

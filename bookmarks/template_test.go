@@ -155,7 +155,7 @@ func FuzzLearn(f *testing.F) {
 			}
 			return
 		}
-		for _, form := range []bookmarks.Form{bookmarks.Plain, bookmarks.InitialEventsEnd} {
+		for _, form := range []bookmarks.Kind{bookmarks.Plain, bookmarks.InitialEventsEnd} {
 			rendered := template.Append(nil, 7, form)
 			if diff := cmp.Diff(withoutMetadata(t, object), withoutMetadata(t, rendered)); diff != "" {
 				t.Errorf("form %d changed the object (-learned +rendered):\n%s", form, diff)

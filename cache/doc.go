@@ -8,7 +8,7 @@
 //	          for a while (Lane.Fill, Lane.Pack). Nothing but their encoding looks at the bytes
 //	block     a piece of memory in which the packed bytes of a list's objects stand side by side
 //	Page      a run of about 64 neighbouring objects, the unit of reuse: what it looks like in compressed lists is kept
-//	          with it (wire.Forms), and goes when a writer replaces it
+//	          with it (wire.Precompressed), and goes when a writer replaces it
 //	Selection a walk over what a predicate selects of a State, page by page
 //	State     every object of a lane at one RV, immutable
 //	index     the objects of a State that have a property (a label, a selectable field), by its value: those that a lane
@@ -24,7 +24,7 @@
 //	Lane      one resource in one encoding: the current State, its history, its feeds
 //	epoch     the life of a lane between two upstream lists, unless the second goes on with what the first began
 //	gap       a part of an epoch of which no events came, bridged by what a comparison of the State before it with the
-//	          list behind it finds (Lane.Bridge)
+//	          list behind it finds (Lane.Replay)
 //	complete  a lane is complete up to n when it holds the effect of every event at or before n
 //	partial   a written State that may lack deletions at its own RV, of which the upstream may have several
 //	          (Options.ReadFromEtcd); readers see what was before the first of them, under the RV before
@@ -79,7 +79,7 @@
 // last to miss it. Lane.Close waits for both. Nothing else is started: Lane.Pack works on the goroutine that calls it,
 // and ends soon after the lane was closed.
 //
-// Writers (Lane.Replace, Bridge, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a
+// Writers (Lane.Replace, Replay, Apply, Progress, Vouch, Trim, Close, and who adds an index) exclude each other with a
 // mutex that a reader takes only to have a proof shown (Vouch): so what is made of a whole list is made before.
 //
 // Reading a State takes no lock; having read one tries that of the indexer, and waits for nobody. A writer and readers

@@ -7,7 +7,7 @@ func (t tree) put(o *Object) tree {
 	if len(t.chunks) == 0 {
 		return newTree(t.value, []*Object{o})
 	}
-	at, found := t.find(t.placeOf(o))
+	at, found := t.find(t.positionOf(o))
 	replaced := 0
 	if found {
 		replaced = 1
@@ -31,7 +31,7 @@ func (t tree) behindLast() spot {
 
 // without returns a tree that lacks the object at o's place.
 func (t tree) without(o *Object) tree {
-	at, found := t.find(t.placeOf(o))
+	at, found := t.find(t.positionOf(o))
 	if !found {
 		return t
 	}
@@ -46,7 +46,7 @@ func (t tree) without(o *Object) tree {
 // them still are read by few. The count is the caller's.
 func (t tree) withPages(ci, from, to int, with []*Page) tree {
 	for _, page := range t.chunks[ci].pages[from:to] {
-		page.dropForms()
+		page.dropPrecompressed()
 	}
 	pages := spliced(t.chunks[ci].pages, from, to, with...)
 	chunks := t.chunks

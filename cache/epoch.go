@@ -18,7 +18,7 @@ type epoch struct {
 	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
 
 	newest      atomic.Pointer[State] // as written: what feeds are to be brought up to
-	gaps        atomic.Int64          // how many were bridged; counted before the first event of a gap is told
+	lostWindows atomic.Int64          // how many were bridged; counted before the first event of a gap is told
 	vouched     vouchedFor            // guarded by Lane.writing
 	dispatching atomic.Bool           // dispatch runs
 	running     *sync.WaitGroup       // the lane's, of all that runs

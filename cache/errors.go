@@ -16,9 +16,9 @@ var (
 	// second upstream stream, to be dropped.
 	ErrOutOfOrder = errors.New("cache: change is not newer than the lane")
 
-	// ErrUntold says that something is deleted at an RV up to which everything was told: what sends the changes has
-	// bridged a gap (Bridge), and the lane holds what it held before.
-	ErrUntold = errors.New("cache: a deletion at the lane's own version")
+	// ErrLateDeletion says that something is deleted at an RV up to which everything was told: what sends the changes has
+	// bridged a gap (Replay), and the lane holds what it held before.
+	ErrLateDeletion = errors.New("cache: a deletion at the lane's own version")
 )
 
 // ExpiredError says that history no longer holds what happened after an RV (I6). It is also how watchers learn of a

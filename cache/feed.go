@@ -43,7 +43,7 @@ type feedChunk struct {
 func (f *feed) offer(seq int64, e *entry) bool {
 	t, ok := e.meaning(f.predicate)
 	if ok {
-		e.told.Add(int32(f.watchers)) //nolint:gosec // there are not as many connections
+		e.notified.Add(int32(f.watchers)) //nolint:gosec // there are not as many connections
 		f.append(occurrence(seq)<<2 | occurrence(t))
 	}
 	return ok

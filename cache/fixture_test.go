@@ -19,7 +19,7 @@ import (
 var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 
 // nodeField is where a pod's Attributes have spec.nodeName.
-var nodeField = pods.Place("spec.nodeName")
+var nodeField = pods.Location("spec.nodeName")
 
 // pod returns an object at rv on a node, with a label app when app is not empty. Its bytes follow the shape of the
 // upstream's.
@@ -54,7 +54,7 @@ func labelled(o *Object, labels ...selectors.Label) *Object {
 	}
 	values := make([]string, len(pods.Fields()))
 	for i, field := range pods.Fields() {
-		values[i] = o.Field(pods.Place(field.Label))
+		values[i] = o.Field(pods.Location(field.Label))
 	}
 	return NewObject(pods.Attributes(o.Namespace(), o.Name(), all, values), o.RV, *o.Item())
 }
@@ -66,7 +66,7 @@ var scanner = jsonwire.NewExtractor(nil)
 
 // textOf returns an object's text.
 func textOf(it *wire.Item) string {
-	return string(shape.AppendObject(nil, wire.Form{}, it, time.Time{}))
+	return string(shape.AppendObject(nil, wire.Representation{}, it, time.Time{}))
 }
 
 func itemOf(key string, rv RV, node, app string) wire.Item {

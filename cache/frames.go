@@ -15,33 +15,33 @@ type Frame struct{ Bytes []byte }
 // frames are those of an epoch's last events, for who comes next. They are held weakly: what no watcher is about to
 // send is garbage, so the memory is never more than one frame for each of the places that somebody sends from.
 type frames struct {
-	places [framePlaces]atomic.Pointer[framePlace]
+	slots [frameSlots]atomic.Pointer[frameSlot]
 }
 
-// framePlaces is how far watchers may be from each other and share: half as many events, in two forms each.
-const framePlaces = 64
+// frameSlots is how far watchers may be from each other and share: half as many events, in two forms each.
+const frameSlots = 64
 
-// framePlace is a frame and what it is about. Immutable, as all frames are: the event has one object for all who are
+// frameSlot is a frame and what it is about. Immutable, as all frames are: the event has one object for all who are
 // told of it in the same type (history.deleted), and an epoch one Shape.
-type framePlace struct {
-	seq   int64
-	kind  EventType
-	form  wire.Form
-	frame weak.Pointer[Frame]
+type frameSlot struct {
+	seq            int64
+	kind           EventType
+	representation wire.Representation
+	frame          weak.Pointer[Frame]
 }
 
 // Frame returns the event that Next has just returned as a frame, which is written by the first of the watchers that
 // send it, whatever they select. It returns nil when there is nothing to share: to a watcher that is the only one to be
 // told, for initial events, and for rows of a Table, which are as old as they are when they are sent. All framers of a
 // form write the same.
-func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame {
-	if w.snapshot != nil || event.Object == nil || form.Kind == wire.Row || !w.inCompany() {
+func (w *Watcher) Frame(event Event, representation wire.Representation, framer wire.Framer) *Frame {
+	if w.snapshot != nil || event.Object == nil || representation.Kind == wire.Row || !w.inCompany() {
 		return nil
 	}
 	seq := w.seq - 1
-	at := &w.epoch.frames.places[placeOf(seq, event.Type, form)]
+	at := &w.epoch.frames.slots[positionOf(seq, event.Type, representation)]
 	place := at.Load()
-	if place != nil && place.seq == seq && place.kind == event.Type && place.form == form {
+	if place != nil && place.seq == seq && place.kind == event.Type && place.representation == representation {
 		if f := place.frame.Value(); f != nil {
 			verifyFrame(f, event, framer)
 			return f
@@ -50,7 +50,7 @@ func (w *Watcher) Frame(event Event, form wire.Form, framer wire.Framer) *Frame 
 	buffer := make([]byte, 0, event.Object.Size()+frameMargin)
 	f := &Frame{Bytes: framer.AppendEvent(buffer, event.Type.String(), event.Object.Item())}
 	if place == nil || place.seq <= seq { // who lags behind shares with nobody, and takes no place from who does
-		at.Store(&framePlace{seq: seq, kind: event.Type, form: form, frame: weak.Make(f)})
+		at.Store(&frameSlot{seq: seq, kind: event.Type, representation: representation, frame: weak.Make(f)})
 	}
 	return f
 }
@@ -66,16 +66,16 @@ func (w *Watcher) inCompany() bool {
 	}
 	seq := w.seq - 1
 	e := w.epoch.history.at(seq)
-	return e != nil && seq >= w.joined && e.told.Load() > 1
+	return e != nil && seq >= w.joined && e.notified.Load() > 1
 }
 
-// placeOf keeps the whole object and its metadata apart, and what one event is to those who select differently.
-func placeOf(seq int64, kind EventType, form wire.Form) int64 {
+// positionOf keeps the whole object and its metadata apart, and what one event is to those who select differently.
+func positionOf(seq int64, kind EventType, representation wire.Representation) int64 {
 	place := seq*2 + int64(kind)*kindsApart
-	if form.Kind == wire.Partial {
+	if representation.Kind == wire.Partial {
 		place++
 	}
-	return place % framePlaces
+	return place % frameSlots
 }
 
 // kindsApart is a third of the places, or so: most events are the same to all.

@@ -10,28 +10,28 @@ import (
 )
 
 var (
-	wholeForm   = wire.Form{Kind: wire.Whole}
-	partialForm = wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
+	wholeForm   = wire.Representation{Kind: wire.Whole}
+	partialForm = wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 )
 
 // frameOf is the next event of a watcher and its frame.
-func frameOf(t *testing.T, w *Watcher, form wire.Form) (Event, *Frame) {
+func frameOf(t *testing.T, w *Watcher, representation wire.Representation) (Event, *Frame) {
 	t.Helper()
 	w.epoch.running.Wait()
 	e, ok := w.Next()
 	if !ok {
 		t.Fatal("no event")
 	}
-	return e, w.Frame(e, form, shape.Framer(form))
+	return e, w.Frame(e, representation, shape.Framer(representation))
 }
 
 // wants fails the test unless a frame is what its watcher's own framer would write.
-func wants(t *testing.T, e Event, f *Frame, form wire.Form) {
+func wants(t *testing.T, e Event, f *Frame, representation wire.Representation) {
 	t.Helper()
 	if f == nil {
 		t.Fatalf("%s is not shared", describe(e))
 	}
-	equal(t, describe(e), string(f.Bytes), string(shape.Framer(form).AppendEvent(nil, e.Type.String(), e.Object.Item())))
+	equal(t, describe(e), string(f.Bytes), string(shape.Framer(representation).AppendEvent(nil, e.Type.String(), e.Object.Item())))
 }
 
 // TestFramesAreShared: watchers of a feed share a frame for each form, and each gets its own event's.
@@ -109,7 +109,7 @@ func TestFramesThatAreNotShared(t *testing.T) {
 		t.Errorf("%s is shared", describe(e))
 	}
 	apply(t, l, Upsert, pod("x/o", 4, "n1", "a"))
-	if _, f := frameOf(t, initial, wire.Form{Kind: wire.Row, Meta: wire.MetaV1}); f != nil {
+	if _, f := frameOf(t, initial, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}); f != nil {
 		t.Error("a row is shared")
 	}
 }
@@ -119,12 +119,12 @@ func TestFramesOfLaggards(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all := selecting(t, "", "", "")
 	slow, one, two := watch(t, l, all, FromNow()), watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
-	for rv := RV(2); rv < 2+framePlaces/2; rv++ {
+	for rv := RV(2); rv < 2+frameSlots/2; rv++ {
 		apply(t, l, Upsert, pod("x/o", rv, "n1", "a"))
 		frameOf(t, one, wholeForm)
 		frameOf(t, two, wholeForm)
 	}
-	apply(t, l, Upsert, pod("x/o", 2+framePlaces/2, "n1", "a")) // in the place of slow's first
+	apply(t, l, Upsert, pod("x/o", 2+frameSlots/2, "n1", "a")) // in the place of slow's first
 	_, f1 := frameOf(t, one, wholeForm)
 	e, f := frameOf(t, slow, wholeForm)
 	wants(t, e, f, wholeForm)
@@ -143,8 +143,8 @@ func TestFramesAreNotPinned(t *testing.T) {
 	frameOf(t, one, wholeForm)
 	frameOf(t, two, wholeForm)
 	runtime.GC()
-	for i := range one.epoch.frames.places {
-		if p := one.epoch.frames.places[i].Load(); p != nil && p.frame.Value() != nil {
+	for i := range one.epoch.frames.slots {
+		if p := one.epoch.frames.slots[i].Load(); p != nil && p.frame.Value() != nil {
 			t.Error("a frame outlives those who send it")
 		}
 	}
@@ -200,7 +200,7 @@ func BenchmarkFramesOfTwo(b *testing.B) {
 		for range b.N {
 			buffer := make([]byte, 0, object.Size()+frameMargin)
 			f := &Frame{Bytes: framer.AppendEvent(buffer, "ADDED", object.Item())}
-			_ = &framePlace{frame: weak.Make(f)}
+			_ = &frameSlot{frame: weak.Make(f)}
 		}
 	})
 	b.Run("twice, into buffers", func(b *testing.B) {

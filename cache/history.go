@@ -20,10 +20,11 @@ type history struct {
 
 // window is what history holds at a time. Immutable, except that the last segment fills up.
 type window struct {
-	base     *State // the State just before the first event held, or behind the gap that it is in: the oldest to be served
-	first    int64  // position of the first event held, a multiple of segmentSize
-	segments []*segment
-	gaps     []gap // that were bridged and end above base, in order
+	// The State just before the first event held, or behind the gap that it is in: the oldest to be served
+	base        *State
+	first       int64 // position of the first event held, a multiple of segmentSize
+	segments    []*segment
+	lostWindows []lostWindow // that were bridged and end above base, in order
 }
 
 // segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot what is to be
@@ -41,11 +42,11 @@ type entry struct {
 	rv          RV // in whose order events are; what is told is told at its version
 	before, now *Object
 	state       *State                 // the State that the event led to, or that the gap did which it is in
-	gap         RV                     // behind which the gap begins that it is in, as a comparison found it; 0 in none
+	lostAfter   RV                     // behind which the gap begins that it is in, as a comparison found it; 0 in none
 	tells       audience               // whom, of those whom a change from before to now concerns
 	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
 	charged     atomic.Int64           // what it was charged for
-	told        atomic.Int32           // how many watchers the feeds told of it, while they do
+	notified    atomic.Int32           // how many watchers the feeds told of it, while they do
 }
 
 // object is what the event is about: as it is, or as it was before it went.
@@ -75,8 +76,8 @@ const (
 // version returns the RV at which the event is told. That of a DELETED inside a gap is where the gap begins: nobody
 // knows its own, and who has been told of some of them goes on from there without missing the others.
 func (e *entry) version() RV {
-	if e.gap > 0 && (e.now == nil || e.tells == toThoseItLeaves) {
-		return e.gap
+	if e.lostAfter > 0 && (e.now == nil || e.tells == toThoseItLeaves) {
+		return e.lostAfter
 	}
 	return e.rv
 }
@@ -87,7 +88,7 @@ type change struct {
 	rv                    RV
 	before, now, deletion *Object
 	state                 *State
-	gap                   RV
+	lostAfter             RV
 	tells                 audience
 	at                    time.Time
 }
@@ -103,12 +104,12 @@ func (h *history) put(c change) {
 	end := h.end.Load()
 	w := h.held.Load()
 	if end%segmentSize == 0 {
-		w = &window{w.base, w.first, spliced(w.segments, len(w.segments), len(w.segments), new(segment)), w.gaps}
+		w = &window{w.base, w.first, spliced(w.segments, len(w.segments), len(w.segments), new(segment)), w.lostWindows}
 		h.held.Store(w)
 	}
 	seg := w.segments[len(w.segments)-1]
 	e := &seg.entries[end%segmentSize]
-	e.rv, e.before, e.now, e.state, e.gap, e.tells = c.rv, c.before, c.now, c.state, c.gap, c.tells
+	e.rv, e.before, e.now, e.state, e.lostAfter, e.tells = c.rv, c.before, c.now, c.state, c.lostAfter, c.tells
 	e.deleted.Store(c.deletion)
 	seg.newest = c.at
 	e.charged.Store(e.cost())
@@ -119,7 +120,7 @@ func (h *history) put(c change) {
 // cost is what only history keeps alive of an event, as much as it is now.
 func (e *entry) cost() int64 {
 	cost := int64(0)
-	if e.gap == 0 { // all events of a gap lead to one State
+	if e.lostAfter == 0 { // all events of a gap lead to one State
 		cost = e.state.pathBytes()
 	}
 	for o := range e.own {
@@ -175,7 +176,7 @@ func (h *history) trimTo(keep retention, now time.Time) {
 	}
 	base := w.segments[drop-1].entries[segmentSize-1].state
 	rest := spliced(w.segments, 0, drop)
-	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest, gapsAbove(w.gaps, base.rv)})
+	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest, lostWindowsAbove(w.lostWindows, base.rv)})
 }
 
 // clear drops everything but the last State, at the end of an epoch. A reader that is still here finds itself expired
@@ -233,7 +234,7 @@ func (h *history) before(rv RV) (*State, error) {
 	if rv < w.base.rv {
 		return nil, &ExpiredError{Requested: rv, Oldest: w.base.rv}
 	}
-	if g, in := gapAt(w.gaps, rv); in {
+	if g, in := lostWindowAt(w.lostWindows, rv); in {
 		return nil, &ExpiredError{Requested: rv, Oldest: g.upTo}
 	}
 	above := sort.Search(int(max(0, end-w.first)), func(i int) bool { return w.at(w.first+int64(i)).rv > rv })

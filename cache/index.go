@@ -12,7 +12,7 @@ import (
 type Index struct{ property selectors.Property }
 
 // FieldIndex indexes a selectable field by its place (Kind.Place).
-func FieldIndex(at selectors.Place) Index { return Index{selectors.FieldProperty(at)} }
+func FieldIndex(at selectors.Location) Index { return Index{selectors.FieldProperty(at)} }
 
 // LabelIndex indexes the values of one label key.
 func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }

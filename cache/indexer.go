@@ -75,7 +75,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if newest = x.lane.state.Load(); newest == nil || newest.has(property) {
 		return // it was built meanwhile
 	}
-	if drop, ok := x.room(newest, d, now); ok {
+	if drop, ok := x.admits(newest, d, now); ok {
 		x.building = true
 		x.running.Go(func() { x.build(d, drop) })
 	}
@@ -123,7 +123,7 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 const maxEvents = 1e9
 
 // room tells whether an index more may be built, and which goes for it: one that is asked for less than half as much.
-func (x *indexer) room(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
+func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1
 	for i := range s.indexes {

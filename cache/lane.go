@@ -42,7 +42,7 @@ const (
 // enough; Watch opens a cursor.
 //
 // To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark,
-// until the upstream's window is lost and a relist calls Bridge or, where that fails, Replace again. Several streams
+// until the upstream's window is lost and a relist calls Replay or, where that fails, Replace again. Several streams
 // may write, as a fence does beside the main watch, provided that each started at or below the lane's RV: what both
 // bring is dropped by RV.
 type Lane struct {
@@ -111,9 +111,9 @@ func (l *Lane) begin(s *State) bool {
 	return true
 }
 
-// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with ErrUntold the
-// Delete of a key that is present at the lane's own RV, of which the lane was said to hold everything. A Delete of a
-// key that is not present only moves the RV.
+// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with
+// ErrLateDeletion the Delete of a key that is present at the lane's own RV, of which the lane was said to hold
+// everything. A Delete of a key that is not present only moves the RV.
 //
 // A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys that are still present: when a lease ends
 // the upstream deletes several objects in one transaction (semantics 4.4). Watchers see each as it comes, but nothing
@@ -131,7 +131,7 @@ func (l *Lane) Apply(c Change) error {
 	together := l.options.ReadFromEtcd && c.Kind == Delete
 	switch {
 	case rv == s.rv && present && c.Kind == Delete && !together:
-		return ErrUntold
+		return ErrLateDeletion
 	case rv < s.rv || rv == s.rv && (!together || !present):
 		return ErrOutOfOrder
 	}

@@ -18,9 +18,9 @@ import (
 type model struct {
 	began    RV // of the epoch
 	rv       RV
-	deleted  RV        // of the last deletion, unless it is known that no other is at it
-	versions []version // the first is the list, then one per event
-	gaps     []gap     // that were bridged
+	deleted  RV           // of the last deletion, unless it is known that no other is at it
+	versions []version    // the first is the list, then one per event
+	gaps     []lostWindow // that were bridged
 }
 
 // version is everything at one RV, and the event that led to it.
@@ -405,7 +405,7 @@ func (r *modelRun) bridge() {
 		last.rv, last.tells = e.rv, e.tells
 	}
 	r.model.rv, r.model.deleted = rv, 0
-	r.model.gaps = append(r.model.gaps, gapsBetween(before, rv)...)
+	r.model.gaps = append(r.model.gaps, lostWindowsBetween(before, rv)...)
 	for i := len(r.watchers) - 1; i >= 0; i-- {
 		if w := r.watchers[i]; w.from > before && w.from < rv {
 			if _, told := w.Next(); told || w.Err() == nil {
@@ -423,7 +423,7 @@ func (r *modelRun) list() {
 		rv = r.model.rv
 	}
 	s, err := r.lane.At(r.Context(), rv, 0)
-	if _, in := gapAt(r.model.gaps, rv); in {
+	if _, in := lostWindowAt(r.model.gaps, rv); in {
 		if expired := (*ExpiredError)(nil); !errors.As(err, &expired) {
 			r.Fatalf("list at %d, inside a gap: %v", rv, err)
 		}
@@ -488,7 +488,7 @@ func (r *modelRun) watch() {
 	if errors.As(err, &expired) && w.from < expired.Oldest {
 		return
 	}
-	if _, in := gapAt(r.model.gaps, w.from); in && start.after {
+	if _, in := lostWindowAt(r.model.gaps, w.from); in && start.after {
 		r.Fatalf("watch from %d, inside a gap: %v", w.from, err)
 	}
 	if err != nil {

@@ -298,7 +298,7 @@ func TestBridgesTakeNoBlocks(t *testing.T) {
 	list[7] = podNumber(7, 2)
 	filling.Add(list[7])
 	shared := list[7].Item()
-	if err := l.Bridge(2, list); err != nil {
+	if err := l.Replay(2, list); err != nil {
 		t.Fatal(err)
 	}
 	now, _ := current(t, l).Get(list[7].Key())

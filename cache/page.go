@@ -9,11 +9,12 @@ import (
 // Page is a run of neighbouring objects, immutable (I2). It has identity: as long as none of its objects changes, the
 // same *Page stands in every State, so what is prepared for a page once serves many answers. It is a wire.Page.
 type Page struct {
-	objects []*Object
-	bytes   atomic.Int64 // of its items; 0 until somebody asked, so that writers need not look at every object
-	forms   wire.PageForms
-	segment atomic.Pointer[joint] // that begins on this page and ends on another; nil while no answer had one
-	kept    *wire.PageForms       // in place of forms, on a page that was joined for one answer; nil on those of a tree
+	objects       []*Object
+	bytes         atomic.Int64 // of its items; 0 until somebody asked, so that writers need not look at every object
+	precompressed wire.PrecompressedPage
+	segment       atomic.Pointer[joint] // that begins on this page and ends on another; nil while no answer had one
+	// In place of forms, on a page that was joined for one answer; nil on those of a tree
+	kept *wire.PrecompressedPage
 }
 
 // Len returns how many objects the page has: 1 to 128, about 64.
@@ -26,19 +27,19 @@ func (p *Page) Item(at int) *wire.Item {
 	return p.objects[at].Item()
 }
 
-// Forms returns what is kept of what the page looks like in bodies.
-func (p *Page) Forms() *wire.PageForms {
+// Precompressed returns what is kept of what the page looks like in bodies.
+func (p *Page) Precompressed() *wire.PrecompressedPage {
 	if p.kept != nil {
 		return p.kept
 	}
-	return &p.forms
+	return &p.precompressed
 }
 
-// dropForms drops what is kept of a page that is no longer part of the newest State.
-func (p *Page) dropForms() {
-	p.forms.Drop()
+// dropPrecompressed drops what is kept of a page that is no longer part of the newest State.
+func (p *Page) dropPrecompressed() {
+	p.precompressed.Drop()
 	if joint := p.segment.Load(); joint != nil {
-		joint.forms.Drop()
+		joint.precompressed.Drop()
 	}
 }
 

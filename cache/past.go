@@ -12,7 +12,7 @@ type Past struct {
 }
 
 // Past returns what the lane holds at the moment, as events have brought it: what was vouched for above that is not
-// told, for events may be missing below. It begins behind the last gap (Bridge), in which nothing is known, and behind
+// told, for events may be missing below. It begins behind the last gap (Replay), in which nothing is known, and behind
 // events that no upstream sends, of which several are at one RV.
 func (l *Lane) Past() (Past, error) {
 	written := l.state.Load()
@@ -27,13 +27,13 @@ func (l *Lane) Past() (Past, error) {
 	base, first := w.base, w.first
 	for seq, last := w.first, w.base.rv; seq < written.seq; seq++ {
 		e := w.at(seq)
-		if e.rv <= last || e.gap > 0 || e.now != nil && e.now.RV != e.rv {
+		if e.rv <= last || e.lostAfter > 0 || e.now != nil && e.now.RV != e.rv {
 			base, first = e.state, seq+1
 		}
 		last = e.rv
 	}
-	if len(w.gaps) > 0 {
-		base, first = w.behind(w.gaps[len(w.gaps)-1], base, first, written.seq)
+	if len(w.lostWindows) > 0 {
+		base, first = w.behind(w.lostWindows[len(w.lostWindows)-1], base, first, written.seq)
 	}
 	events := func(yield func(Change) bool) {
 		for seq := first; seq < written.seq; seq++ {
@@ -51,7 +51,7 @@ func (l *Lane) Past() (Past, error) {
 }
 
 // behind moves a State, and the event that follows it, to where a gap is over.
-func (w *window) behind(g gap, base *State, first, end int64) (*State, int64) {
+func (w *window) behind(g lostWindow, base *State, first, end int64) (*State, int64) {
 	for first < end && w.at(first).rv <= g.upTo {
 		base, first = w.at(first).state, first+1
 	}

@@ -77,9 +77,9 @@ func (t *tree) join(first spot, length int) *Page {
 // joint keeps what a segment looks like that begins on one page and ends on another. It holds none of the pages: each
 // of them may be replaced, and then there is another segment.
 type joint struct {
-	from, to  int                  // of the first page, and of the last
-	following []weak.Pointer[Page] // behind the first page
-	forms     wire.PageForms
+	from, to      int                  // of the first page, and of the last
+	following     []weak.Pointer[Page] // behind the first page
+	precompressed wire.PrecompressedPage
 }
 
 func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
@@ -88,17 +88,17 @@ func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
 
 // joint returns what is kept of the segment that begins at an object of the page and ends on another one. Of several
 // that begin on a page, which only lists with a limit have, the last is kept.
-func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PageForms {
+func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PrecompressedPage {
 	kept := p.segment.Load()
 	if kept.is(from, to, following) {
-		return &kept.forms
+		return &kept.precompressed
 	}
 	joint := &joint{from: from, to: to, following: following}
 	if p.segment.CompareAndSwap(kept, joint) {
 		if kept != nil {
-			kept.forms.Drop()
+			kept.precompressed.Drop()
 		}
-		return &joint.forms
+		return &joint.precompressed
 	}
 	return p.joint(from, to, following)
 }

@@ -116,35 +116,35 @@ func TestInitialEventsShowNothingOfOthers(t *testing.T) {
 func TestSegmentsKeepForms(t *testing.T) {
 	tree := newTree(nil, numbered(64*8))
 	in := Span{Prefix: "ns/"}.keys()
-	forms := func() map[string]*wire.PageForms {
-		kept := map[string]*wire.PageForms{}
+	precompressed := func() map[string]*wire.PrecompressedPage {
+		kept := map[string]*wire.PrecompressedPage{}
 		for run := range tree.segments(in) {
-			kept[fmt.Sprint(run.Objects()[0].Key(), len(run.Objects()))] = run.Page.Forms()
+			kept[fmt.Sprint(run.Objects()[0].Key(), len(run.Objects()))] = run.Page.Precompressed()
 		}
 		return kept
 	}
-	before := forms()
-	if again := forms(); !sameForms(before, again, len(before)) {
+	before := precompressed()
+	if again := precompressed(); !sameForms(before, again, len(before)) {
 		t.Error("forms are not found again although nothing has changed")
 	}
 	changed := tree.object(spot{0, 3, 10})
 	tree = tree.put(pod(changed.Key(), 9, "n", ""))
-	after := forms()
+	after := precompressed()
 	if differ := len(before) - common(before, after); differ < 1 || differ > 4 {
 		t.Errorf("the forms of %d of %d segments are others; one object has changed", differ, len(before))
 	}
 }
 
-func common(a, b map[string]*wire.PageForms) (n int) {
-	for segment, forms := range a {
-		if b[segment] == forms {
+func common(a, b map[string]*wire.PrecompressedPage) (n int) {
+	for segment, precompressed := range a {
+		if b[segment] == precompressed {
 			n++
 		}
 	}
 	return n
 }
 
-func sameForms(a, b map[string]*wire.PageForms, n int) bool {
+func sameForms(a, b map[string]*wire.PrecompressedPage, n int) bool {
 	return len(b) == n && common(a, b) == n
 }
 
@@ -159,9 +159,9 @@ func TestCompressedListsShowNothingOfOthers(t *testing.T) {
 	var want []byte
 	for range 5 {
 		tree := neighbourhood(random, nil, own, 200)
-		forms := wire.NewForms(1 << 30)
+		precompressed := wire.NewPrecompressed(1 << 30)
 		for range 3 {
-			got := compressed(t, forms, (&State{objects: *tree, epoch: new(epoch)}).Selection(selecting(t, "m", "", ""), "").Runs())
+			got := compressed(t, precompressed, (&State{objects: *tree, epoch: new(epoch)}).Selection(selecting(t, "m", "", ""), "").Runs())
 			if want == nil {
 				want = got
 			}
@@ -169,17 +169,17 @@ func TestCompressedListsShowNothingOfOthers(t *testing.T) {
 				t.Fatalf("%d bytes, and %d where others have other objects", len(got), len(want))
 			}
 		}
-		if stats := forms.Stats(); stats.Found == 0 || stats.Made > stats.Found {
+		if stats := precompressed.Stats(); stats.Found == 0 || stats.Made > stats.Found {
 			t.Errorf("forms are not used again: %+v", stats)
 		}
 	}
 }
 
-func compressed(t *testing.T, forms *wire.Forms, runs iter.Seq[Run]) []byte {
+func compressed(t *testing.T, precompressed *wire.Precompressed, runs iter.Seq[Run]) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	body := wire.NewBody(&out, wire.BodyOptions{AcceptEncoding: "gzip", Forms: forms, Announce: func() {}})
-	list := wire.List{Shape: shape, Form: wire.Form{Kind: wire.Listed}, Meta: wire.ListMeta{ResourceVersion: "5"}, Runs: func(yield func(wire.Run) bool) {
+	body := wire.NewBody(&out, wire.BodyOptions{AcceptEncoding: "gzip", Precompressed: precompressed, Announce: func() {}})
+	list := wire.List{Shape: shape, Representation: wire.Representation{Kind: wire.Listed}, Meta: wire.ListMeta{ResourceVersion: "5"}, Runs: func(yield func(wire.Run) bool) {
 		for run := range runs {
 			if !yield(wire.Run{Page: run.Page, From: run.From, To: run.To}) {
 				return

@@ -15,32 +15,32 @@ type Span struct {
 
 // interval is a range of places of a tree: from up to but not including to, or to the end when open.
 type interval struct {
-	from, to place
+	from, to position
 	open     bool
 }
 
 // keys returns the interval of span in a tree without values.
 func (span Span) keys() interval {
-	in := interval{from: place{key: max(span.Prefix, span.From)}}
+	in := interval{from: position{key: max(span.Prefix, span.From)}}
 	in.to.key, in.open = successor(span.Prefix)
 	return in
 }
 
 // of returns the interval of span among the objects that an index lists under value.
 func (span Span) of(value string) interval {
-	in := interval{from: place{value, max(span.Prefix, span.From)}}
+	in := interval{from: position{value, max(span.Prefix, span.From)}}
 	end, open := successor(span.Prefix)
 	if open {
-		in.to = place{value: value + "\x00"} // no string sorts between value and this one
+		in.to = position{value: value + "\x00"} // no string sorts between value and this one
 	} else {
-		in.to = place{value, end}
+		in.to = position{value, end}
 	}
 	return in
 }
 
 // only returns the interval of one key in a tree without values, empty when the key stands before from.
 func only(key, from string) interval {
-	return interval{from: place{key: max(key, from)}, to: place{key: key + "\x00"}}
+	return interval{from: position{key: max(key, from)}, to: position{key: key + "\x00"}}
 }
 
 // successor returns the first string after all that begin with prefix; open when there is none.

@@ -59,7 +59,7 @@ func (s *State) Len() int { return s.objects.count }
 
 // Get returns the object with a key.
 func (s *State) Get(key string) (*Object, bool) {
-	at, found := s.objects.find(place{key: key})
+	at, found := s.objects.find(position{key: key})
 	if !found {
 		return nil, false
 	}

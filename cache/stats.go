@@ -19,7 +19,7 @@ type Stats struct {
 	Lag          int64  // events that were written and feeds have not been offered yet
 	Applied      uint64 // upstream events taken
 	Relists      uint64 // epochs begun
-	Bridged      uint64 // gaps bridged within an epoch
+	Replayed     uint64 // gaps bridged within an epoch
 	Expired      uint64 // watchers whose place history lost
 	Indexed      uint64 // indexes that the lane has built by itself so far
 }
@@ -27,7 +27,7 @@ type Stats struct {
 type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
-	bridged                   atomic.Uint64
+	replayed                  atomic.Uint64
 	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
 	sparse                    atomic.Int64 // blocks that objects have left since they were last gathered
 	filling                   atomic.Int64 // bytes of a list that is on its way
@@ -44,7 +44,7 @@ func (l *Lane) Stats() Stats {
 		Watchers:  l.counters.watchers.Load(),
 		Applied:   l.counters.applied.Load(),
 		Relists:   l.counters.relists.Load(),
-		Bridged:   l.counters.bridged.Load(),
+		Replayed:  l.counters.replayed.Load(),
 		Expired:   l.counters.expired.Load(),
 		FillBytes: l.counters.filling.Load(),
 		Indexed:   l.counters.indexed.Load(),

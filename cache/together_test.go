@@ -30,7 +30,7 @@ func TestDeletesShareAnRV(t *testing.T) {
 
 	ordinary := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""))
 	apply(t, ordinary, Delete, pod("a/a", 11, "", ""))
-	if err := ordinary.Apply(Change{Delete, pod("a/b", 11, "", "")}); !errors.Is(err, ErrUntold) {
+	if err := ordinary.Apply(Change{Delete, pod("a/b", 11, "", "")}); !errors.Is(err, ErrLateDeletion) {
 		t.Errorf("a second delete where the upstream has none: %v", err)
 	}
 }

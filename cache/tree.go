@@ -62,15 +62,15 @@ func newTree(value func(*Object) string, objects []*Object) tree {
 }
 
 // place is where an object stands, or would stand, in a tree's order.
-type place struct {
+type position struct {
 	value, key string
 }
 
-func (t *tree) placeOf(o *Object) place {
+func (t *tree) positionOf(o *Object) position {
 	if t.value == nil {
-		return place{key: o.Key()}
+		return position{key: o.Key()}
 	}
-	return place{t.value(o), o.Key()}
+	return position{t.value(o), o.Key()}
 }
 
 func (t *tree) compare(a, b *Object) int {
@@ -83,7 +83,7 @@ func (t *tree) compare(a, b *Object) int {
 }
 
 // reaches reports whether o stands at or after p.
-func (t *tree) reaches(o *Object, p place) bool {
+func (t *tree) reaches(o *Object, p position) bool {
 	if t.value != nil {
 		if v := t.value(o); v != p.value {
 			return v > p.value
@@ -98,7 +98,7 @@ type spot struct {
 }
 
 // seek returns the spot of the first object at or after p.
-func (t *tree) seek(p place) spot {
+func (t *tree) seek(p position) spot {
 	ci := sort.Search(len(t.chunks), func(i int) bool { return t.reaches(t.chunks[i].last(), p) })
 	if ci == len(t.chunks) {
 		return t.end()
@@ -115,9 +115,9 @@ func (t *tree) end() spot {
 }
 
 // find returns the spot of the object that stands exactly at p, or where it would have to be inserted.
-func (t *tree) find(p place) (at spot, found bool) {
+func (t *tree) find(p position) (at spot, found bool) {
 	at = t.seek(p)
-	return at, at != t.end() && t.placeOf(t.object(at)) == p
+	return at, at != t.end() && t.positionOf(t.object(at)) == p
 }
 
 // page returns the page at a spot, which is not the end.

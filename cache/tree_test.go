@@ -99,7 +99,7 @@ func TestEditKeepsOtherPages(t *testing.T) {
 	if differ != 1 {
 		t.Errorf("%d pages were replaced, want 1", differ)
 	}
-	at, found := before.find(place{key: changed.Key()})
+	at, found := before.find(position{key: changed.Key()})
 	if !found || before.object(at).RV != 0 {
 		t.Error("the older tree sees the change")
 	}

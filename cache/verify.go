@@ -125,7 +125,7 @@ func (i *index) sameAs(s *State) error {
 			continue
 		}
 		count++
-		at, found := i.tree.find(i.tree.placeOf(o))
+		at, found := i.tree.find(i.tree.positionOf(o))
 		if !found || i.tree.object(at) != o {
 			return fmt.Errorf("lacks %q", o.Key())
 		}
@@ -141,25 +141,25 @@ func (h *history) verify(newest *State) error {
 	if end != newest.seq {
 		return fmt.Errorf("ends at position %d, state is at %d", end, newest.seq)
 	}
-	if err := w.verifyGaps(); err != nil {
+	if err := w.verifyLostWindows(); err != nil {
 		return err
 	}
 	last, rv, seq := w.base, w.base.rv, w.first
 	for ; seq < w.base.seq; seq++ { // dropped up to the middle of a gap
-		if e := w.at(seq); e.gap == 0 || e.state != w.base {
+		if e := w.at(seq); e.lostAfter == 0 || e.state != w.base {
 			return fmt.Errorf("begins at position %d, base is at %d", w.first, w.base.seq)
 		}
 	}
 	for ; seq < end; seq++ {
 		e := w.at(seq)
-		if e.gap > 0 && e.state.seq > seq+1 { // the last of a gap is as any other
-			if e.rv < rv || e.state.rv < e.rv || e.gap > e.rv {
+		if e.lostAfter > 0 && e.state.seq > seq+1 { // the last of a gap is as any other
+			if e.rv < rv || e.state.rv < e.rv || e.lostAfter > e.rv {
 				return fmt.Errorf("event %d at RV %d of a gap to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
 			}
 			rv = e.rv
 			continue
 		}
-		if e.rv < rv || e.state.rv != e.rv && e.gap == 0 || e.state.rv < e.rv || e.state.seq != seq+1 {
+		if e.rv < rv || e.state.rv != e.rv && e.lostAfter == 0 || e.state.rv < e.rv || e.state.seq != seq+1 {
 			return fmt.Errorf("event %d at RV %d leads to state %d at RV %d, after RV %d",
 				seq, e.rv, e.state.seq, e.state.rv, rv)
 		}
@@ -172,10 +172,10 @@ func (h *history) verify(newest *State) error {
 	return nil
 }
 
-// verifyGaps checks that gaps are in order, and that none ends where history has nothing of it.
-func (w *window) verifyGaps() error {
+// verifyLostWindows checks that gaps are in order, and that none ends where history has nothing of it.
+func (w *window) verifyLostWindows() error {
 	last := RV(0)
-	for _, g := range w.gaps {
+	for _, g := range w.lostWindows {
 		if g.after < last || g.upTo <= g.after || g.upTo <= w.base.rv {
 			return fmt.Errorf("a gap between %d and %d, behind %d, base is at %d", g.after, g.upTo, last, w.base.rv)
 		}

@@ -23,7 +23,7 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	if l.expecting || shown == nil || shown.epoch != s.epoch {
 		return nil
 	}
-	if _, in := s.epoch.history.gapAt(rv); in {
+	if _, in := s.epoch.history.lostWindowAt(rv); in {
 		return nil
 	}
 	written := l.state.Load()

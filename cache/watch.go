@@ -51,7 +51,7 @@ func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 
 // watch opens a watcher in s's epoch, or returns neither watcher nor error when the epoch is over.
 func (s *State) watch(o WatchOptions) (*Watcher, error) {
-	w := &Watcher{epoch: s.epoch, predicate: o.Predicate, exact: o.Exact, gaps: s.epoch.gaps.Load()}
+	w := &Watcher{epoch: s.epoch, predicate: o.Predicate, exact: o.Exact, lostWindows: s.epoch.lostWindows.Load()}
 	if err := w.start(s, o.Start); err != nil {
 		return nil, err
 	}
@@ -59,10 +59,10 @@ func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	if !ok {
 		return nil, nil
 	}
-	w.feed, w.place, w.joined = j.feed, j.end, j.seq
-	w.passed.Store(w.place.passed())
+	w.feed, w.cursor, w.joined = j.feed, j.end, j.seq
+	w.passed.Store(w.cursor.passed())
 	w.replay.Store(max(w.joined-w.seq, 0))
-	w.told.Store(uint64(max(w.position(), w.skip)))
+	w.notified.Store(uint64(max(w.position(), w.skip)))
 	s.epoch.counters.watchers.Add(1)
 	return w, nil
 }
@@ -93,7 +93,7 @@ func (w *Watcher) start(now *State, start Start) error {
 	if from.vouched {
 		w.skip = from.rv // history may still get events up to it, which cancel each other out
 	}
-	if g, found := w.epoch.history.lastGap(max(from.rv, start.rv)); found && w.exact {
+	if g, found := w.epoch.history.lastLostWindow(max(from.rv, start.rv)); found && w.exact {
 		return &ExpiredError{Requested: max(from.rv, start.rv), Oldest: g.upTo}
 	}
 	w.seq = from.seq

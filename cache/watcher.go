@@ -24,18 +24,18 @@ type Watcher struct {
 	epoch     *epoch
 	predicate *selectors.Predicate
 
-	snapshot *State // whose objects are the initial events; nil when there are none, or none are left
-	initial  cursor
-	vain     int   // objects that were looked at and are no initial events
-	seq      int64 // the position in history of the next event to look at
-	joined   int64 // the position up to which history is read by the watcher itself; the feed has the rest
-	skip     RV    // events up to it are dropped: they were to come when the watch started behind them
-	ahead    bool  // it started at skip, and the lane was not seen to have come there
-	exact    bool  // it ends at a gap that is bridged
-	gaps     int64 // how many gaps of the epoch it knows not to be concerned by
-	landing  RV    // the end of the gap that the last event was one of; 0 when it was of none
-	feed     *feed
-	place    feedCursor
+	snapshot    *State // whose objects are the initial events; nil when there are none, or none are left
+	initial     cursor
+	vain        int   // objects that were looked at and are no initial events
+	seq         int64 // the position in history of the next event to look at
+	joined      int64 // the position up to which history is read by the watcher itself; the feed has the rest
+	skip        RV    // events up to it are dropped: they were to come when the watch started behind them
+	ahead       bool  // it started at skip, and the lane was not seen to have come there
+	exact       bool  // it ends at a gap that is bridged
+	lostWindows int64 // how many gaps of the epoch it knows not to be concerned by
+	endOfReplay RV    // the end of the gap that the last event was one of; 0 when it was of none
+	feed        *feed
+	cursor      feedCursor
 
 	seen     RV // RV of the last event returned
 	progress RV
@@ -43,9 +43,9 @@ type Watcher struct {
 	closed   atomic.Bool
 
 	// What others may ask for while the watch goes on (Position, Behind).
-	told   atomic.Uint64 // the RV that the watcher has got to
-	replay atomic.Int64  // events of history that it has still to look at by itself
-	passed atomic.Int64  // entries of its feed that it has looked at
+	notified atomic.Uint64 // the RV that the watcher has got to
+	replay   atomic.Int64  // events of history that it has still to look at by itself
+	passed   atomic.Int64  // entries of its feed that it has looked at
 }
 
 // Next returns the next event. It does not block: false says that there is none now, or that the watch has ended
@@ -64,19 +64,19 @@ func (w *Watcher) Next() (Event, bool) {
 		return w.lose()
 	case ok:
 		w.seen = event.RV
-	case w.landing > 0: // before its end nothing is complete
+	case w.endOfReplay > 0: // before its end nothing is complete
 		w.progress = max(w.progress, complete)
 	default:
 		// A feed may have an event that is not declared complete yet: what was returned counts too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
-	w.told.Store(uint64(w.position()))
+	w.notified.Store(uint64(w.position()))
 	return event, ok
 }
 
 // Position returns the RV of the last event that Next returned, or, where it had nothing left, the RV that this was
 // true at. It is safe for concurrent use.
-func (w *Watcher) Position() uint64 { return w.told.Load() }
+func (w *Watcher) Position() uint64 { return w.notified.Load() }
 
 // Behind returns about how many events Next has not returned yet that are there, initial events not counted. Those of
 // history from before the watch began count whether they are selected or not. It is safe for concurrent use.
@@ -89,10 +89,10 @@ func (w *Watcher) Behind() int64 {
 // that started at an RV inside the gap, before it was known to be one. That knows objects that came into being in the
 // gap, and nobody knows what became of them.
 func (w *Watcher) crosses(complete RV) bool {
-	if gaps := w.epoch.gaps.Load(); gaps != w.gaps {
-		w.gaps = gaps
-		_, in := w.epoch.history.gapAt(w.skip)
-		_, met := w.epoch.history.lastGap(max(w.position(), w.skip))
+	if lost := w.epoch.lostWindows.Load(); lost != w.lostWindows {
+		w.lostWindows = lost
+		_, in := w.epoch.history.lostWindowAt(w.skip)
+		_, met := w.epoch.history.lastLostWindow(max(w.position(), w.skip))
 		if w.exact && met || w.ahead && (in || w.skip < w.epoch.history.oldest()) {
 			w.err = &ExpiredError{Requested: max(w.position(), w.skip), Oldest: w.epoch.newest.Load().rv}
 			return true
@@ -102,14 +102,14 @@ func (w *Watcher) crosses(complete RV) bool {
 	return false
 }
 
-// Landing returns the RV at the end of the gap that the last event was one of, unless it was at that RV; 0 when it was
-// of none. A client that is told nothing more could not watch on from there, or would be told of the gap again, so it
-// is owed a bookmark as soon as Progress is at Landing.
-func (w *Watcher) Landing() RV {
-	if w.seen >= w.landing {
+// EndOfReplay returns the RV at the end of the gap that the last event was one of, unless it was at that RV; 0 when it
+// was of none. A client that is told nothing more could not watch on from there, or would be told of the gap again, so
+// it is owed a bookmark as soon as Progress is at EndOfReplay.
+func (w *Watcher) EndOfReplay() RV {
+	if w.seen >= w.endOfReplay {
 		return 0
 	}
-	return w.landing
+	return w.endOfReplay
 }
 
 // NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
@@ -174,11 +174,11 @@ func (w *Watcher) nextReplayed() (Event, bool) {
 
 func (w *Watcher) nextFed() (Event, bool) {
 	for {
-		next, ok := w.place.next()
+		next, ok := w.cursor.next()
 		if !ok {
 			return Event{}, false
 		}
-		w.passed.Store(w.place.passed())
+		w.passed.Store(w.cursor.passed())
 		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed, or history had it already
 			continue
 		}
@@ -194,9 +194,9 @@ func (w *Watcher) nextFed() (Event, bool) {
 }
 
 func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
-	w.landing = 0
-	if e.gap > 0 {
-		w.landing = e.state.rv
+	w.endOfReplay = 0
+	if e.lostAfter > 0 {
+		w.endOfReplay = e.state.rv
 	}
 	if t == Deleted {
 		return Event{Type: t, Object: w.epoch.history.deleted(seq, e), RV: e.version()}
@@ -207,7 +207,7 @@ func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 // Wait returns a channel that is closed when Next may have more to say or the watch has ended.
 func (w *Watcher) Wait() <-chan struct{} {
 	grown := w.feed.grown.armed()
-	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.place.pending() || w.gaps != w.epoch.gaps.Load() {
+	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.cursor.pending() || w.lostWindows != w.epoch.lostWindows.Load() {
 		return fired
 	}
 	return grown

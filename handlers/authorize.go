@@ -15,31 +15,31 @@ import (
 type Authorizer interface {
 	// Authorize returns a grant for exactly these attributes. An *auth.DeniedError and every other error mean that
 	// there is none: auth.ErrStale, an *auth.UnavailableError, an *auth.BusyError.
-	Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error)
+	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
 	// Hold follows what was granted, for a watch; whoever holds the lease releases it.
-	Hold(a auth.Attributes) *auth.Lease
+	Hold(a auth.Attributes) *auth.WatchAuthorization
 }
 
 // gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for
 // exactly what is asked.
-type gate struct {
+type authorizationCheck struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
 	lanes      *reflector.Lanes
-	crowd      *limit.Crowd    // of those who wait for lanes
-	draining   context.Context // ends when the server begins to shut down
+	waiting    *limit.ConcurrencyLimit // of those who wait for lanes
+	draining   context.Context         // ends when the server begins to shut down
 }
 
 // authorize asks whether the request is allowed. Who acts as the user of the facade's kubeconfig is denied by the
 // upstream itself, which is asked in the same name and words the refusal.
-func (g *gate) authorize(ctx context.Context, q *Request) error {
+func (g *authorizationCheck) authorize(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
-	grant, err := g.authorizer.Authorize(ctx, q.Attributes)
+	decision, err := g.authorizer.Authorize(ctx, q.Attributes)
 	var denied *auth.DeniedError
 	errors.As(err, &denied)
-	q.decided(grant, denied, err)
+	q.decided(decision, denied, err)
 	switch {
-	case err == nil && grant.Covers(q.Attributes):
+	case err == nil && decision.Covers(q.Attributes):
 		return nil
 	case errors.Is(err, auth.ErrStale):
 		return staleError{}
@@ -55,12 +55,12 @@ func (g *gate) authorize(ctx context.Context, q *Request) error {
 }
 
 // decided writes down what the authorizer said.
-func (q *Request) decided(grant auth.Grant, denied *auth.DeniedError, err error) {
+func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err error) {
 	e := q.Event
 	e.PassedThrough = q.Attributes.PassedThrough
 	switch {
 	case err == nil:
-		e.Decision, e.DecisionReason = observe.Allowed, grant.Reason()
+		e.Decision, e.DecisionReason = observe.Allowed, decision.Reason()
 	case denied != nil:
 		e.Decision, e.DecisionReason = observe.Forbidden, denied.Reason
 	default:
@@ -70,7 +70,7 @@ func (q *Request) decided(grant auth.Grant, denied *auth.DeniedError, err error)
 
 // open returns the lane that an authorized request may read; nil for what no lane answers. A *forwardError says that
 // the upstream has to answer, unless the lane that it comes with is ready by then.
-func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
+func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
 	switch {
 	case q.reason != "":
 		return nil, forwardFor(q.reason)
@@ -78,9 +78,9 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, nil
 	}
 	lane, err := g.lanes.Get(q.resource, q.media.encoding())
-	var full *reflector.NoRoomError
+	var full *reflector.NoMemoryError
 	if errors.As(err, &full) {
-		return nil, roomless(q, full.After)
+		return nil, noMemory(q, full.After)
 	}
 	if errors.Is(err, reflector.ErrForeign) {
 		return nil, forwardFor(observe.NotCached)
@@ -96,8 +96,8 @@ func (g *gate) open(ctx context.Context, q *Request) (*reflector.Reflector, erro
 		return nil, err
 	}
 	if failure := lane.Failure(); failure != nil && failure.Refused {
-		if failure.NoRoom() {
-			return nil, roomless(q, 0)
+		if failure.NoMemory() {
+			return nil, noMemory(q, 0)
 		}
 		if failure.TooLarge() {
 			return nil, forwardFor(observe.NotCached)

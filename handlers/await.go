@@ -19,11 +19,11 @@ const (
 
 // waitBounds are how many wait for lanes at a time. One that waits costs a stack of 8 KiB, its request and its timer,
 // 9 to 16 KiB in all beside the connection that it has anyway: a lane's are 32 MiB, and all together 128 MiB.
-var waitBounds = limit.CrowdBounds{Each: 2048, All: 8192}
+var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
 // await waits until a lane has something to show, has failed, or the request has waited long enough, which is for the
 // caller to look at. It fails if the request cannot wait: its time is over, too many wait, the server shuts down.
-func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector) error {
+func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflector.Reflector) error {
 	if isReady(lane) {
 		return nil // almost always
 	}
@@ -33,13 +33,13 @@ func (g *gate) await(ctx context.Context, q *Request, lane *reflector.Reflector)
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
 	crowd := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
 	if q.isCheap() {
-		if leave, err := g.crowd.Join(crowd + " cheap"); err == nil { // else the upstream answers at once
+		if leave, err := g.waiting.Join(crowd + " cheap"); err == nil { // else the upstream answers at once
 			defer leave()
 			q.awaitShortly(ctx, lane)
 		}
 		return nil
 	}
-	leave, err := g.crowd.Join(crowd)
+	leave, err := g.waiting.Join(crowd)
 	if err != nil {
 		return &notReadyError{cause: errBusy, after: lane.FilledIn()}
 	}

@@ -147,7 +147,7 @@ func TestWaitsEnd(t *testing.T) {
 func TestCrowdIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.fillsIn(5 * time.Second)
-		g := &gate{lanes: f.lanes, crowd: limit.NewCrowd(limit.CrowdBounds{Each: 2, All: 2}), draining: t.Context()}
+		g := &authorizationCheck{lanes: f.lanes, waiting: limit.NewConcurrencyLimit(limit.ConcurrencyBounds{Each: 2, All: 2}), draining: t.Context()}
 		lane, err := f.lanes.Get(configMaps, jsonwire.Encoding{})
 		if err != nil {
 			t.Fatal(err)

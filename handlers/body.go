@@ -13,7 +13,7 @@ import (
 func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 	o.progress.Answering()
 	header := o.header()
-	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Forms: o.forms, Announce: func() {
+	options := wire.BodyOptions{AcceptEncoding: o.acceptEncoding(), Precompressed: o.precompressed, Announce: func() {
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}}
@@ -23,7 +23,7 @@ func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 		options.Filter = func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }
 	case m.yaml:
 		header.Set("Content-Type", runtime.ContentTypeYAML)
-		options.Filter = func(w io.Writer) io.WriteCloser { return newYAMLWriter(w, o.turns, o.time) }
+		options.Filter = func(w io.Writer) io.WriteCloser { return newYAMLWriter(w, o.yamlSeats, o.time) }
 	}
 	return wire.NewBody(o.pieces(), options)
 }

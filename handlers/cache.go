@@ -75,11 +75,11 @@ func unready(q *Request, why error) error {
 
 // roomless answers for a resource that there is no memory for, as for a lane that has nothing to show. There may be
 // some after a time.
-func roomless(q *Request, after time.Duration) error {
+func noMemory(q *Request, after time.Duration) error {
 	if q.malformed != nil || q.verb() == verbGet || q.passesUnready() {
-		return forwardFor(observe.NoRoom)
+		return forwardFor(observe.NoMemory)
 	}
-	return &notReadyError{cause: reflector.ErrNoRoom, after: after}
+	return &notReadyError{cause: reflector.ErrNoMemory, after: after}
 }
 
 // isReady tells whether a lane has something to show.

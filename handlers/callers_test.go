@@ -107,7 +107,7 @@ func TestSpeaker(t *testing.T) {
 	var (
 		person, facade, nobody = upstream.AsKubeconfig(), upstream.AsFacade(), upstream.Anonymously()
 		token                  = upstream.WithToken("secret")
-		refused                *upstream.Speaker
+		refused                *upstream.Credentials
 	)
 	asAlice, err := upstream.Impersonating(alice(0).Info)
 	if err != nil {
@@ -122,7 +122,7 @@ func TestSpeaker(t *testing.T) {
 		way  auth.Way
 		as   PassThroughAs
 		of   func(*Request)
-		want *upstream.Speaker
+		want *upstream.Credentials
 	}{
 		"one person, anything":                     {auth.ByKubeconfig, PassAsToken, secret, &person},
 		"one person, nothing passed":               {auth.ByKubeconfig, PassNothing, secret, &person},
@@ -148,7 +148,7 @@ func TestSpeaker(t *testing.T) {
 			q := &Request{Caller: alice(c.way), method: http.MethodGet, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
 			c.of(q)
 			s := &Server{resolver: resolver{passAs: c.as}}
-			got, err := s.speaker(t.Context(), q)
+			got, err := s.credentials(t.Context(), q)
 			if (err != nil) != (c.want == nil) || c.want != nil && got.String() != c.want.String() {
 				t.Errorf("%+v, %v; want %+v", got, err, c.want)
 			}
@@ -178,7 +178,7 @@ func TestNotServed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Request{Caller: c.caller, method: http.MethodPost, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
-			_, err := (&Server{resolver: resolver{passAs: c.as}}).speaker(t.Context(), q)
+			_, err := (&Server{resolver: resolver{passAs: c.as}}).credentials(t.Context(), q)
 			status := statusOf(err)
 			if status.Code != http.StatusNotImplemented || status.Message != c.message || !isClients(err) {
 				t.Errorf("got %d %q, the client's: %t, want 501 %q", status.Code, status.Message, isClients(err), c.message)

@@ -59,7 +59,7 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	if errors.As(err, &oversize) {
 		return forwardFor(observe.Document)
 	}
-	var crowded *upstream.CrowdedError
+	var crowded *upstream.TooManyDocumentsError
 	if errors.As(err, &crowded) {
 		return &notReadyError{cause: errBusy, after: crowded.After}
 	}

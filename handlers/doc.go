@@ -17,15 +17,18 @@
 //   - nothing of the cache, not even whether an object exists, is looked at before the authorizer granted exactly what
 //     is asked: the gate of authorize.go is the only holder of the set of lanes;
 //   - what the cache cannot answer or cannot prove, the upstream answers (forward.go): a request is never guessed. What
-//     a resourceVersion means stands in plan.go, how it is waited for and proven in prove.go; in whose name it is asked
-//     in speaker.go: never in the facade's own for what the cache may not hold or the authorizer has not granted;
-//   - a watch sends no event after the right to it is known to be gone, from a lane (watch.go) or passed through
-//     (forwarded_watch.go);
-//   - only reads are served; everything else gets kube-apiserver's 405;
-//   - metav1.Status is built in errors.go and nowhere else;
-//   - each request fills one observe.Event, which the sinks are told of when it is over, and whoever counts what is
-//     under way (live.go) before; it marks in its Progress how far it is; /debug/clients, /debug/requests and
-//     /debug/watches (debug.go) look at both, and so does the operator's page (status.go).
+//     a resourceVersion means stands in plan.go, how it is waited for and proven in check_freshness.go; in whose name
+//
+// it is asked
+//
+//	  in credentials.go: never in the facade's own for what the cache may not hold or the authorizer has not granted;
+//	- a watch sends no event after the right to it is known to be gone, from a lane (watch.go) or passed through
+//	  (forwarded_watch.go);
+//	- only reads are served; everything else gets kube-apiserver's 405;
+//	- metav1.Status is built in errors.go and nowhere else;
+//	- each request fills one observe.Event, which the sinks are told of when it is over, and whoever counts what is
+//	  under way (live.go) before; it marks in its Progress how far it is; /debug/clients, /debug/requests and
+//	  /debug/watches (debug.go) look at both, and so does the operator's page (status.go).
 //
 // Goroutines: net/http's, one for each request, one that reads from a websocket, which its request waits for, and one
 // that waits for the end of the right to a watch over a websocket. A watch ends when its client goes away, its time is

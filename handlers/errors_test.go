@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 				t.Error(diff)
 			}
 			// In a watch the same Status stands in an ERROR event.
-			framer := jsonwire.Encoding{}.Shape(wire.Description{}).Framer(wire.Form{})
+			framer := jsonwire.Encoding{}.Shape(wire.Description{}).Framer(wire.Representation{})
 			if got := string(framer.AppendError(nil, statusOf(c.err))); got != `{"type":"ERROR","object":`+head+c.body+"}\n" {
 				t.Errorf("in a stream: %s", got)
 			}

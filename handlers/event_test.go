@@ -34,7 +34,7 @@ func TestEvents(t *testing.T) {
 			e.Plan, e.Looked, e.Selector = "Any", 3, "label a exists"
 		}),
 		"/api/v1/configmaps?limit=2": with(core("list"), func(e *observe.Event) {
-			e.Plan, e.Looked, e.Returned, e.Proof = "MostRecent", 2, 2, "rollcall"
+			e.Plan, e.Looked, e.Returned, e.Check = "MostRecent", 2, 2, "roll-call"
 		}),
 		"/api/v1/namespaces/ns/configmaps/a?resourceVersion=0": with(core("get"), func(e *observe.Event) {
 			e.Plan, e.Looked, e.Returned, e.Scope, e.Namespace, e.Name = "Any", 1, 1, "resource", "ns", "a"

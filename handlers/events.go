@@ -26,15 +26,15 @@ type frameSink interface {
 // events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine. A watch that has nothing
 // to send has no buffer: thousands are open at a time, and few send.
 type events struct {
-	sink   frameSink
-	shape  wire.Shape
-	form   wire.Form
-	framer wire.Framer
-	marks  *wire.Bookmark // what bookmarks look like
-	frames *bytes.Buffer  // nil when there are none
-	alone  *cache.Frame   // which is sent as it is unless others join it; nil when there is none
-	sent   int
-	meter  *observe.WatchMeter // counts them, as they are before they are compressed
+	sink           frameSink
+	shape          wire.Shape
+	representation wire.Representation
+	framer         wire.Framer
+	marks          *wire.Bookmark // what bookmarks look like
+	frames         *bytes.Buffer  // nil when there are none
+	alone          *cache.Frame   // which is sent as it is unless others join it; nil when there is none
+	sent           int
+	meter          *observe.WatchMeter // counts them, as they are before they are compressed
 
 	progress *observe.Progress // is told what was sent
 	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
@@ -43,18 +43,18 @@ type events struct {
 
 // newEvents prepares a watch's events; they need a sink to be sent.
 func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, mayGo func() error) *events {
-	form := q.media.form(wire.Whole)
+	representation := q.media.representation(wire.Whole)
 	return &events{
-		mayGo: mayGo, shape: shape, form: form, framer: shape.Framer(form), marks: lane.Bookmark(), progress: q.Event.Progress,
+		mayGo: mayGo, shape: shape, representation: representation, framer: shape.Framer(representation), marks: lane.Bookmark(), progress: q.Event.Progress,
 	}
 }
 
 // bodySink sends frames as the body of an answer.
 type bodySink struct {
-	out   *timedWriter
-	gzip  bool
-	forms *wire.Forms // of pages in streaming lists that are compressed
-	owed  bool        // something was written that was not flushed
+	out           *timedWriter
+	gzip          bool
+	precompressed *wire.Precompressed // of pages in streaming lists that are compressed
+	owed          bool                // something was written that was not flushed
 }
 
 // frames prepares a watch's answer.
@@ -67,7 +67,7 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	}
 	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
 	if q.sendsInitialEvents() && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(o.acceptEncoding()) {
-		sink.gzip, sink.forms = true, o.forms
+		sink.gzip, sink.precompressed = true, o.precompressed
 		header.Set("Content-Encoding", "gzip")
 		header.Set("Vary", "Accept-Encoding")
 	}
@@ -80,11 +80,11 @@ func (b *bodySink) begin() error {
 	return b.out.Flush()
 }
 
-// sendAhead sends what was compressed ahead, at the latest when it is settled: a list's pages leave together.
-func (b *bodySink) sendAhead(frames *wire.Deflated) error {
+// sendPrecompressed sends what was compressed ahead, at the latest when it is settled: a list's pages leave together.
+func (b *bodySink) sendPrecompressed(frames *wire.Deflated) error {
 	b.owed = true
 	b.out.reply.event.RawBytes += int64(frames.Length())
-	return wire.WriteMemberAhead(b.out, frames)
+	return wire.WritePrecompressed(b.out, frames)
 }
 
 func (b *bodySink) settle() error {
@@ -112,10 +112,10 @@ func (b *bodySink) send(frames []byte) error {
 
 // added sends a run of initial events, or adds them.
 func (e *events) added(run cache.Run) error {
-	if sink, ok := e.sink.(*bodySink); ok && sink.forms != nil {
+	if sink, ok := e.sink.(*bodySink); ok && sink.precompressed != nil {
 		of := wire.Run{Page: run.Page, From: run.From, To: run.To}
-		if ahead := wire.EventsAhead(sink.forms, e.shape, e.form, of, time.Now()); ahead != nil {
-			return e.sendAhead(sink, ahead, run.To-run.From)
+		if ahead := wire.PrecompressedEvents(sink.precompressed, e.shape, e.representation, of, time.Now()); ahead != nil {
+			return e.sendPrecompressed(sink, ahead, run.To-run.From)
 		}
 	}
 	for _, o := range run.Objects() {
@@ -128,8 +128,8 @@ func (e *events) added(run cache.Run) error {
 	return nil
 }
 
-// sendAhead sends frames that were compressed ahead, behind those that were added before.
-func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) error {
+// sendPrecompressed sends frames that were compressed ahead, behind those that were added before.
+func (e *events) sendPrecompressed(sink *bodySink, ahead *wire.Deflated, count int) error {
 	if e.buffered() > 0 {
 		if err := e.flush(); err != nil {
 			return err
@@ -140,7 +140,7 @@ func (e *events) sendAhead(sink *bodySink, ahead *wire.Deflated, count int) erro
 	}
 	e.sent += count
 	e.meter.Add(count, ahead.Length())
-	err := sink.sendAhead(ahead)
+	err := sink.sendPrecompressed(ahead)
 	e.progress.Sent(e.sent)
 	return err
 }
@@ -159,7 +159,7 @@ func (e *events) flushFull() error {
 // object adds the event about an object that a watcher has just returned.
 func (e *events) object(event cache.Event, from *cache.Watcher) {
 	e.sent++
-	frame := from.Frame(event, e.form, e.framer)
+	frame := from.Frame(event, e.representation, e.framer)
 	switch {
 	case frame == nil:
 		e.write(event.Type.String(), event.Object)
@@ -195,11 +195,11 @@ func (e *events) join() {
 }
 
 // bookmark adds a bookmark at a resourceVersion.
-func (e *events) bookmark(rv cache.RV, form bookmarks.Form) {
+func (e *events) bookmark(rv cache.RV, representation bookmarks.Kind) {
 	e.sent++
 	e.join()
 	frames := e.buffer()
-	if form == bookmarks.InitialEventsEnd {
+	if representation == bookmarks.InitialEventsEnd {
 		item := e.shape.WithResourceVersion(&e.marks.InitialEventsEnd, rv.String())
 		e.add(frames, e.framer.AppendInitialEventsEnd(frames.AvailableBuffer(), &item))
 		e.meter.InitialEnd()

@@ -240,9 +240,9 @@ type unreviewed struct {
 }
 
 // Authorize implements Authorizer.
-func (u unreviewed) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+func (u unreviewed) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	if !a.PassedThrough {
-		return auth.Grant{}, u.err
+		return auth.Decision{}, u.err
 	}
 	return auth.NewSelf(nil, 0).Authorize(ctx, a)
 }

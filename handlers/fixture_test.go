@@ -128,7 +128,7 @@ type everybody struct{}
 func (everybody) Authenticate(*http.Request) (*auth.Caller, error) { return auth.Kubeconfig(), nil }
 
 // Hold implements Authorizer.
-func (everybody) Hold(auth.Attributes) *auth.Lease { return &auth.Lease{} }
+func (everybody) Hold(auth.Attributes) *auth.WatchAuthorization { return &auth.WatchAuthorization{} }
 
 // scriptedAuthorizer gives real grants for what the test allows.
 type scriptedAuthorizer struct {
@@ -137,7 +137,7 @@ type scriptedAuthorizer struct {
 }
 
 // Authorize implements Authorizer.
-func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	if s.deny != nil {
 		return s.deny.Authorize(ctx, a)
 	}
@@ -152,7 +152,7 @@ type reviewer func() (int, []byte, error)
 func (r reviewer) Post(context.Context, string, []byte) (int, []byte, error) { return r() }
 
 // Unheard implements auth.Upstream.
-func (r reviewer) Unheard() time.Duration { return 0 }
+func (r reviewer) Silent() time.Duration { return 0 }
 
 // get sends a GET and reads the whole answer.
 func (f *facade) get(t *testing.T, target string) (*http.Response, string) {

@@ -39,13 +39,13 @@ func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflec
 // forward lets the upstream answer. lane is the one that could not; nil when there is none. A lane that was not ready
 // and is when the request's turn comes, answers instead, if it can now.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
-	if !isStraight(q.url.Path) {
+	if !isCanonical(q.url.Path) {
 		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
 	}
 	if answersReview(q) {
 		return s.review(ctx, out, q)
 	}
-	as, err := s.speaker(ctx, q)
+	as, err := s.credentials(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -53,14 +53,14 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 	if lane != nil {
 		cached = lane.Cache.Stats().ObjectBytes
 	}
-	place, err := s.limiter.place(ctx, q, cached)
+	place, err := s.limiter.forwardSeat(ctx, q, cached)
 	if err == nil && q.Event.Reason == observe.NotReady && isReady(lane) {
 		place.leave()
 		// Once: what has come about may not be what the request needs, and stay so.
 		if answered, err := s.again(ctx, out, q, lane); answered {
 			return err
 		}
-		place, err = s.limiter.place(ctx, q, cached)
+		place, err = s.limiter.forwardSeat(ctx, q, cached)
 	}
 	if err != nil {
 		q.Event.Source = observe.FromFacade

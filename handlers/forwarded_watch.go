@@ -14,12 +14,12 @@ import (
 // would outlast, with its age, and with the right to it, which kube-apiserver never looks at again. It ends as a whole:
 // a client resumes what ended, and lists again what broke off.
 type forwardedWatch struct {
-	ctx   context.Context
-	hold  func() *auth.Lease
-	lease *auth.Lease // nil until the upstream has let the watch begin
-	end   func()
-	stops []func()
-	over  chan struct{}
+	ctx           context.Context
+	hold          func() *auth.WatchAuthorization
+	authorization *auth.WatchAuthorization // nil until the upstream has let the watch begin
+	end           func()
+	stops         []func()
+	over          chan struct{}
 }
 
 // watchForwarded begins to guard a watch; end is called, from another goroutine, when it is over.
@@ -27,9 +27,9 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	held := q.Attributes
 	held.PassedThrough = false // the right itself is asked for, not whether the upstream will ask for it
 	f := &forwardedWatch{
-		ctx: ctx, hold: func() *auth.Lease { return s.gate.authorizer.Hold(held) }, end: end, over: make(chan struct{}),
+		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(held) }, end: end, over: make(chan struct{}),
 	}
-	f.stops = append(f.stops, s.parting.follow(end))
+	f.stops = append(f.stops, s.termination.follow(end))
 	if q.Caller.Way != auth.ByKubeconfig {
 		ended := time.AfterFunc(s.capped(q, maxLife), end)
 		f.stops = append(f.stops, func() { ended.Stop() })
@@ -39,8 +39,8 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 
 // begin holds the right from when the upstream has granted it.
 func (f *forwardedWatch) begin() {
-	f.lease = f.hold()
-	if ended := f.lease.Ended(); ended != nil {
+	f.authorization = f.hold()
+	if ended := f.authorization.Ended(); ended != nil {
 		go func() {
 			select {
 			case <-ended:
@@ -56,8 +56,8 @@ func (f *forwardedWatch) stop() {
 	for _, stop := range f.stops {
 		stop()
 	}
-	if f.lease != nil {
-		f.lease.Release()
+	if f.authorization != nil {
+		f.authorization.Release()
 	}
 }
 
@@ -68,20 +68,20 @@ func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 			return read(answer)
 		}
 		f.begin()
-		return &leasedBody{ReadCloser: read(answer), watch: f}
+		return &authorizedBody{ReadCloser: read(answer), watch: f}
 	}
 }
 
-// leasedBody is a body that ends with the right to it.
-type leasedBody struct {
+// authorizedBody is a body that ends with the right to it.
+type authorizedBody struct {
 	io.ReadCloser
 	watch *forwardedWatch
 }
 
 // Read implements io.Reader.
-func (b *leasedBody) Read(p []byte) (int, error) {
+func (b *authorizedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
-	if n > 0 && b.watch.lease.Check(b.watch.ctx) != nil {
+	if n > 0 && b.watch.authorization.Check(b.watch.ctx) != nil {
 		return 0, io.EOF
 	}
 	return n, err

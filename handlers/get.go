@@ -40,7 +40,7 @@ func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflecto
 	defer q.Event.Encoded(time.Now(), q.Event.Waits[observe.Writing])
 	body := out.body(q.media, lane.Encoding)
 	defer func() { q.Event.RawBytes = body.Length() }()
-	if err := body.WriteObject(state.Shape(), q.media.form(wire.Whole), object.Item()); err != nil {
+	if err := body.WriteObject(state.Shape(), q.media.representation(wire.Whole), object.Item()); err != nil {
 		return err
 	}
 	return body.Close()

@@ -37,14 +37,14 @@ func newInitialBody(body *countedBody) *initialBody {
 // end is the end of what the place was for.
 func (b *initialBody) end() {
 	b.over.Store(true)
-	b.place.leave()
+	b.seat.leave()
 }
 
 // silent is that end, too, and tells that everything was sent.
 func (b *initialBody) silent() {
 	if b.over.CompareAndSwap(false, true) {
-		b.place.noteSize(b.weight * b.bytes.Load())
-		b.place.leave()
+		b.seat.noteSize(b.weight * b.bytes.Load())
+		b.seat.leave()
 	}
 }
 

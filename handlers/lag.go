@@ -66,14 +66,14 @@ func (l *lag) look(now time.Time, writing bool) time.Duration {
 // lagging tells of a watch that is behind, while its goroutine waits for the client.
 func (s *Server) lagging(event *observe.Event, stream *watchStream, lane *reflector.Reflector, behind time.Duration) {
 	event.Lagged = max(event.Lagged, behind)
-	if s.told == nil || stream.watcher == nil { // an error is all that there is to send
+	if s.follower == nil || stream.watcher == nil { // an error is all that there is to send
 		return
 	}
 	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()), Initial: stream.watcher.Initial()}
 	if state, err := lane.Cache.State(); err == nil {
 		by.LaneRV = uint64(state.RV())
 	}
-	s.told.Lagging(event, by)
+	s.follower.Lagging(event, by)
 }
 
 // tellLag has a watch that is behind for longer than the bound told of, while it is; a bound of 0 has none.

@@ -22,10 +22,10 @@ type askedAuthorizer struct {
 }
 
 // Authorize implements Authorizer.
-func (a *askedAuthorizer) Authorize(ctx context.Context, of auth.Attributes) (auth.Grant, error) {
+func (a *askedAuthorizer) Authorize(ctx context.Context, of auth.Attributes) (auth.Decision, error) {
 	a.asked = append(a.asked, of.Verb+" "+of.Path)
 	if !a.allows {
-		return auth.Grant{}, &auth.DeniedError{}
+		return auth.Decision{}, &auth.DeniedError{}
 	}
 	return auth.NewSelf(reviewer(func() (int, []byte, error) { return 0, nil, io.ErrUnexpectedEOF }), 0).Authorize(ctx, of)
 }

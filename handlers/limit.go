@@ -23,10 +23,10 @@ var (
 // limiter is the third station: it says whether a request may go on now, later or not at all.
 type limiter struct {
 	draining context.Context // ends when the server begins to shut down
-	lists    *limit.Places   // of requests that may have an answer of any size
-	reads    *limit.Places   // of all others
+	lists    *limit.Seats    // of requests that may have an answer of any size
+	reads    *limit.Seats    // of all others
 	sizes    *sizes
-	ahead    *semaphore.Weighted // bytes of answers that were read before their clients took them
+	buffered *semaphore.Weighted // bytes of answers that were read before their clients took them
 	timeout  time.Duration       // of a request that has one
 	shares   shares              // of callers
 	stalls   *limit.Stalls       // answers that their clients do not take
@@ -35,8 +35,8 @@ type limiter struct {
 
 func newLimiter(draining context.Context, timeout time.Duration) *limiter {
 	return &limiter{
-		draining: draining, timeout: timeout, lists: limit.NewPlaces(listBounds), reads: limit.NewPlaces(readBounds), sizes: newSizes(),
-		ahead: semaphore.NewWeighted(aheadOverall),
+		draining: draining, timeout: timeout, lists: limit.NewSeats(listBounds), reads: limit.NewSeats(readBounds), sizes: newSizes(),
+		buffered: semaphore.NewWeighted(bufferedOverall),
 	}
 }
 
@@ -56,8 +56,8 @@ func (l *limiter) refusesNew(q *Request) bool {
 
 // place takes a place among the requests that are passed through at a time; the caller leaves it. cached is how many
 // bytes the cache has of the resource; 0 when it has none.
-func (l *limiter) place(ctx context.Context, q *Request, cached int64) (*place, error) {
-	p := &place{limiter: l, q: q, leave: func() {}, cost: costOf(q)}
+func (l *limiter) forwardSeat(ctx context.Context, q *Request, cached int64) (*forwardSeat, error) {
+	p := &forwardSeat{limiter: l, q: q, leave: func() {}, cost: costOf(q)}
 	places, seats := l.reads, int64(1)
 	switch p.cost {
 	case free:

@@ -164,7 +164,7 @@ func ends(response *http.Response) bool {
 // Eight clients that do not read do not keep the ninth from being answered, whether their answers are small or large.
 // This is not in a bubble: its time stands still while a client does not read.
 func TestSlowClientsRefuseNobody(t *testing.T) {
-	for _, size := range []int{100 << 10, aheadOfOne + 1<<20} {
+	for _, size := range []int{100 << 10, bufferedOfOne + 1<<20} {
 		const patience = 5 * time.Minute // of the machine's time: nobody is to be broken off
 		f := newFacade(t, func(c *Config) { c.RequestTimeout, c.WriteTimeout = patience, patience })
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
@@ -183,7 +183,7 @@ func TestSlowClientsRefuseNobody(t *testing.T) {
 // A place is left when everything was read ahead, and else when the client has held the upstream up for a second in
 // all.
 func TestPlaceIsLeft(t *testing.T) {
-	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, aheadOfOne - 300<<10: 0, aheadOfOne + 1<<20: heldUp} {
+	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, bufferedOfOne - 300<<10: 0, bufferedOfOne + 1<<20: heldUp} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			var left atomic.Int64
@@ -193,7 +193,7 @@ func TestPlaceIsLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 			q.Event, q.method = &observe.Event{}, http.MethodGet
-			p := &place{
+			p := &forwardSeat{
 				limiter: newLimiter(t.Context(), time.Minute), q: q, cost: large,
 				leave: sync.OnceFunc(func() { left.Store(int64(time.Since(began))) }),
 			}
@@ -208,7 +208,7 @@ func TestPlaceIsLeft(t *testing.T) {
 				t.Errorf("of %d bytes %d are left: %v", size, n, err)
 			}
 			_ = body.Close()
-			if !p.limiter.ahead.TryAcquire(aheadOverall) {
+			if !p.limiter.buffered.TryAcquire(bufferedOverall) {
 				t.Error("memory is counted that is free")
 			}
 		})
@@ -223,7 +223,7 @@ func TestFastClientsKeepTheirPlace(t *testing.T) {
 			crowd.enter()
 			defer crowd.leave()
 			for range 3 {
-				_, _ = w.Write(make([]byte, aheadOfOne/2))
+				_, _ = w.Write(make([]byte, bufferedOfOne/2))
 				<-time.After(time.Second)
 			}
 		})

@@ -55,7 +55,7 @@ const stallShare = 0.1
 
 // shares holds callers to the Limits. What has no limit is nil.
 type shares struct {
-	requests, bytes *limit.Places // seats of the second stand for a MiB each
+	requests, bytes *limit.Seats // seats of the second stand for a MiB each
 	watches         *limit.Streams
 	refused         *limit.Streams // watches and logs that the upstream is about to refuse
 	begins          *limit.Rates   // of each caller
@@ -66,7 +66,7 @@ func newShares(l Limits) shares {
 	seats := (l.ListBytes + bytesPerSeat - 1) / bytesPerSeat
 	streams := limit.StreamBounds{One: l.WatchesPerUser, All: l.Watches}
 	s := shares{
-		requests: newPlaces(int64(l.Requests), int64(l.RequestsPerUser)), bytes: newPlaces(seats, (seats+3)/4),
+		requests: newSeats(int64(l.Requests), int64(l.RequestsPerUser)), bytes: newSeats(seats, (seats+3)/4),
 		watches: limit.NewStreams(streams), refused: limit.NewStreams(streams),
 		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
@@ -76,9 +76,9 @@ func newShares(l Limits) shares {
 	return s
 }
 
-// newPlaces has so many seats, so many for one caller, and half of them for all callers of a group; nil is any number
+// newSeats has so many seats, so many for one caller, and half of them for all callers of a group; nil is any number
 // for any.
-func newPlaces(all, each int64) *limit.Places {
+func newSeats(all, each int64) *limit.Seats {
 	if all == 0 && each == 0 {
 		return nil
 	}
@@ -88,7 +88,7 @@ func newPlaces(all, each int64) *limit.Places {
 	if each == 0 {
 		each = all
 	}
-	return limit.NewPlaces(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
+	return limit.NewSeats(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
 }
 
 // enter takes a request in, which may have to wait for others to end. What runs long takes only of its caller's own
@@ -112,7 +112,7 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 // open takes a place for a request that runs long and is authorized, in its caller's turn. It may end the stream of
 // another.
 func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
-	if err := l.turn(ctx, q); err != nil {
+	if err := l.awaitPace(ctx, q); err != nil {
 		return err
 	}
 	if l.refusesNew(q) {
@@ -146,7 +146,7 @@ func (l *limiter) occupy(out *reply, q *Request, places *limit.Streams) error {
 }
 
 // turn waits until the rate of all callers lets one more of this one begin.
-func (l *limiter) turn(ctx context.Context, q *Request) error {
+func (l *limiter) awaitPace(ctx context.Context, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 }
 
 // seats waits for seats of the caller's, which the answer's seat has until then. leave may be called again.
-func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *limit.Places, seats int64) (leave func(), err error) {
+func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *limit.Seats, seats int64) (leave func(), err error) {
 	if places == nil {
 		return func() {}, nil
 	}

@@ -266,7 +266,7 @@ func TestForwardedWatchesHoldNoBytes(t *testing.T) {
 	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", usual)
 		_, _ = io.Copy(io.Discard, f.as(t, "alice", reads[0]).Body) // there is a lane
-		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskRoll, testkit.AskFence} {
+		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskRoll, testkit.AskProgressWatch} {
 			f.Script(ask, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 		}
 		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: what was proven is old

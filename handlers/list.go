@@ -47,7 +47,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	body := out.body(q.media, lane.Encoding)
 	defer func() { q.Event.RawBytes = body.Length() }()
 	list := wire.List{
-		Shape: state.Shape(), Form: q.media.form(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
+		Shape: state.Shape(), Representation: q.media.representation(wire.Listed), Meta: wire.ListMeta{ResourceVersion: state.RV().String()}, Now: time.Now(),
 	}
 	if p.limit > 0 {
 		err = writeChunk(body, list, q, state, p)

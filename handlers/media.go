@@ -45,14 +45,14 @@ func (m media) encoding() wire.Encoding {
 }
 
 // form is the form of the objects in an answer; what stays as it is has the plain one.
-func (m media) form(plain wire.FormKind) wire.Form {
+func (m media) representation(plain wire.RepresentationKind) wire.Representation {
 	switch m.transform {
 	case asTable:
-		return wire.Form{Kind: wire.Row, Meta: m.meta, Include: m.include}
+		return wire.Representation{Kind: wire.Row, Meta: m.meta, Include: m.include}
 	case asPartial, asPartialList:
-		return wire.Form{Kind: wire.Partial, Meta: m.meta}
+		return wire.Representation{Kind: wire.Partial, Meta: m.meta}
 	default:
-		return wire.Form{Kind: plain}
+		return wire.Representation{Kind: plain}
 	}
 }
 

@@ -102,7 +102,7 @@ func TestResourceWithoutRoom(t *testing.T) {
 		for _, target := range []string{"/api/v1/namespaces/ns/configmaps/1", allOfThem + "?limit=1"} {
 			response := f.as(t, "alice", target)
 			_, _ = io.Copy(io.Discard, response.Body)
-			if e := f.events.last(); response.StatusCode != http.StatusOK || e.Source != observe.FromUpstream || e.Reason != observe.NoRoom {
+			if e := f.events.last(); response.StatusCode != http.StatusOK || e.Source != observe.FromUpstream || e.Reason != observe.NoMemory {
 				t.Errorf("%s: %d from %s, because of %s", target, response.StatusCode, e.Source, e.Reason)
 			}
 		}

@@ -91,13 +91,13 @@ func TestStaleWithoutEnd(t *testing.T) {
 func TestNoOutageWithoutQuestions(t *testing.T) {
 	inOutage(t, time.Minute, func(t *testing.T, f *facade) {
 		f.Script("/version", func(_ http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
-		if _, err := f.asker.ServerVersion(t.Context()); err == nil || f.asker.Unheard() == 0 {
+		if _, err := f.asker.ServerVersion(t.Context()); err == nil || f.asker.Silent() == 0 {
 			t.Fatalf("no outage begins with %v", err)
 		}
 		f.Script("/version", nil)
 		<-time.After(5 * time.Second)
-		if f.asker.Unheard() != 0 || f.lanes.All()[0].StaleFor() != 0 {
-			t.Errorf("unheard for %s", f.asker.Unheard())
+		if f.asker.Silent() != 0 || f.lanes.All()[0].StaleFor() != 0 {
+			t.Errorf("unheard for %s", f.asker.Silent())
 		}
 	})
 }
@@ -110,7 +110,7 @@ func TestUpstreamRefusesTheFacade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inOutage(t, time.Minute, func(t *testing.T, f *facade) {
-				truth := []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskWatch, testkit.AskList, testkit.AskRoll, testkit.AskFence}
+				truth := []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskWatch, testkit.AskList, testkit.AskRoll, testkit.AskProgressWatch}
 				watched := make(chan string)
 				go func() {
 					_, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2&timeoutSeconds=120")

@@ -23,19 +23,19 @@ import (
 // accepted in time, and the last of them within the request's, so that a client who reads slowly holds nothing for
 // ever: no goroutine, and no State.
 type reply struct {
-	w       middleware.WrapResponseWriter
-	r       *http.Request // for the handshake of a websocket, and the form of an error
-	event   *observe.Event
-	told    observe.Follower // told of the request on its way; nil when nobody is
-	log     *zap.Logger
-	timeout time.Duration       // for each piece
-	until   time.Time           // when the whole answer must be with the client; zero for what runs long
-	turns   *semaphore.Weighted // of becoming YAML
-	forms   *wire.Forms         // of pages in compressed lists
-	entered bool                // Live was told of the request
-	out     timedWriter
-	seat    seat
-	answers bool // it was said that the answer to a request that runs long begins
+	w             middleware.WrapResponseWriter
+	r             *http.Request // for the handshake of a websocket, and the form of an error
+	event         *observe.Event
+	follower      observe.Follower // told of the request on its way; nil when nobody is
+	log           *zap.Logger
+	timeout       time.Duration       // for each piece
+	until         time.Time           // when the whole answer must be with the client; zero for what runs long
+	yamlSeats     *semaphore.Weighted // of becoming YAML
+	precompressed *wire.Precompressed // of pages in compressed lists
+	entered       bool                // Live was told of the request
+	out           timedWriter
+	seat          seat
+	answers       bool // it was said that the answer to a request that runs long begins
 
 	progress observe.Progress // of event, as others see it
 
@@ -156,8 +156,8 @@ func (o *reply) answering(code int) {
 	}
 	o.answers = true
 	o.event.Code, o.event.Started = code, time.Since(o.event.Began)
-	if o.told != nil {
-		o.told.Answering(o.event)
+	if o.follower != nil {
+		o.follower.Answering(o.event)
 	}
 }
 

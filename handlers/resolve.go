@@ -210,9 +210,9 @@ func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Re
 func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	asked := attributesOf(q)
-	grant, err := v.authorizer.Authorize(ctx, asked)
+	decision, err := v.authorizer.Authorize(ctx, asked)
 	switch {
-	case err == nil && !grant.Covers(asked):
+	case err == nil && !decision.Covers(asked):
 		return &auth.DeniedError{}
 	case errors.Is(err, auth.ErrStale):
 		return staleError{}

@@ -51,7 +51,7 @@ func FuzzRequest(f *testing.F) {
 		if a.Verb != "get" && (a.Verb != want.Verb || a.Namespace != want.Namespace || a.Name != want.Name || a.Resource != want.Resource) {
 			t.Errorf("%q is authorized as %+v, kube-apiserver reads %+v", target, a, want)
 		}
-		if !isStraight(q.url.Path) {
+		if !isCanonical(q.url.Path) {
 			return // never passed on
 		}
 		passed := httptest.NewRequest(http.MethodGet, "/", nil)

@@ -17,41 +17,41 @@ const profilesPath = "/debug/pprof"
 
 // routes is every path that the facade answers. All of them take the same road.
 func (s *Server) routes() http.Handler {
-	resource, document := s.road(aboutResource, s.cache), s.road(aboutDocument, s.document)
-	anything := s.road(aboutAnything, s.pass)
+	resource, document := s.handlerChain(aboutResource, s.cache), s.handlerChain(aboutDocument, s.document)
+	anything := s.handlerChain(aboutAnything, s.pass)
 	r := chi.NewRouter()
 	r.MethodNotAllowed(anything) // methods that chi does not know
-	r.Handle("/metrics", s.road(aboutFacade, serve(s.metrics)))
+	r.Handle("/metrics", s.handlerChain(aboutFacade, serve(s.metrics)))
 	if s.slis != nil {
-		r.Handle("/metrics/slis", s.road(aboutFacade, serve(s.slis)))
+		r.Handle("/metrics/slis", s.handlerChain(aboutFacade, serve(s.slis)))
 	}
 	for _, probe := range []string{"healthz", "livez", "readyz"} {
-		health := s.road(aboutHealth, s.health(probe))
+		health := s.handlerChain(aboutHealth, s.health(probe))
 		r.Handle("/"+probe, health)
 		r.Handle("/"+probe+"/{check}", health)
 	}
 	if s.clients != nil {
-		r.Handle("/debug/clients", s.road(aboutFacade, s.topClients))
+		r.Handle("/debug/clients", s.handlerChain(aboutFacade, s.topClients))
 	}
 	if s.inflight != nil {
-		r.Handle("/debug/requests", s.road(aboutFacade, s.openRequests))
-		r.Handle("/debug/watches", s.road(aboutFacade, s.openWatches))
+		r.Handle("/debug/requests", s.handlerChain(aboutFacade, s.openRequests))
+		r.Handle("/debug/watches", s.handlerChain(aboutFacade, s.openWatches))
 	}
 	if s.page != nil {
-		status := s.road(aboutFacade, s.status)
+		status := s.handlerChain(aboutFacade, s.status)
 		r.Handle(page.Path, status)
 		r.Handle(page.Path+"/*", status)
 	}
 	for _, page := range s.zpages {
-		r.Handle("/"+page.Name, s.road(aboutFacade, s.zpage(page)))
+		r.Handle("/"+page.Name, s.handlerChain(aboutFacade, s.zpage(page)))
 	}
 	if s.profiles != nil {
-		profiles := s.road(aboutFacade, serve(s.profiles))
+		profiles := s.handlerChain(aboutFacade, serve(s.profiles))
 		r.Handle(profilesPath, profiles) // which redirects to what is below it
 		r.Handle(profilesPath+"/*", profiles)
 	}
 	if s.level != nil {
-		level := s.road(aboutFacade, s.setLevel)
+		level := s.handlerChain(aboutFacade, s.setLevel)
 		for _, path := range []string{"/debug/flags", "/debug/flags/", observe.VerbosityPath, observe.LevelPath} {
 			r.Handle(path, level)
 		}

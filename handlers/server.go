@@ -31,9 +31,10 @@ type Config struct {
 	Authenticator Authenticator
 	Authorizer    Authorizer
 	// SelfReviewer answers reviews of oneself; nil where every caller acts as the kubeconfig's user.
-	SelfReviewer SelfReviewer
-	Forms        *wire.Forms  // keeps what pages look like in compressed lists
-	Sink         observe.Sink // is told of each request when it is over, and on its way if it is an observe.Follower
+	SelfReviewer  SelfReviewer
+	Precompressed *wire.Precompressed // keeps what pages look like in compressed lists
+	// Is told of each request when it is over, and on its way if it is an observe.Follower
+	Sink observe.Sink
 	// Inflight shows requests while they are under way; nil does not, and leaves /debug/requests and /debug/watches to the
 	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
 	Inflight *observe.Inflight
@@ -88,7 +89,7 @@ type Server struct {
 	authenticator Authenticator
 	selfReviewer  SelfReviewer
 	limiter       *limiter
-	gate          gate
+	authorization authorizationCheck
 	documents     *upstream.Documents
 	fields        *upstream.Fields
 	upstream      *upstream.PassThrough
@@ -98,13 +99,13 @@ type Server struct {
 	level         *observe.Level
 	checks        []Check
 
-	forms   *wire.Forms
-	times   times
-	turns   *semaphore.Weighted // of becoming YAML
-	parting *parting
-	door    door
-	sink    observe.Sink
-	told    observe.Follower // the sink, if it is one
+	precompressed *wire.Precompressed
+	times         times
+	yamlSeats     *semaphore.Weighted // of becoming YAML
+	termination   *watchTermination
+	drainCheck    drainCheck
+	sink          observe.Sink
+	follower      observe.Follower // the sink, if it is one
 
 	inflight *observe.Inflight
 	clients  *accounting.Clients
@@ -123,18 +124,18 @@ func New(c Config) http.Handler {
 	s := &Server{
 		resolver:      resolver{catalog: c.Catalog, authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
 		authenticator: c.Authenticator, selfReviewer: c.SelfReviewer,
-		limiter:   newLimiter(c.Draining, c.RequestTimeout),
-		gate:      gate{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, crowd: limit.NewCrowd(waitBounds), draining: c.Draining},
-		documents: c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, level: c.Level, checks: c.Checks,
+		limiter:       newLimiter(c.Draining, c.RequestTimeout),
+		authorization: authorizationCheck{authorizer: c.Authorizer, catalog: c.Catalog, lanes: c.Lanes, waiting: limit.NewConcurrencyLimit(waitBounds), draining: c.Draining},
+		documents:     c.Documents, fields: c.Fields, upstream: c.Upstream, metrics: c.Metrics, slis: c.SLIs, live: c.Live, profiles: c.Profiles, level: c.Level, checks: c.Checks,
 		times: times{
 			maxStaleness: c.MaxStaleness, minWatch: c.MinWatch, watchAge: c.WatchMaxAge, bookmarks: c.BookmarkInterval, write: c.WriteTimeout,
 			watchLag: c.SlowWatchLag,
 		},
-		forms:   c.Forms,
-		turns:   semaphore.NewWeighted(yamlAtOnce),
-		parting: newParting(c.Draining, c.WatchTermination),
-		door:    door{leaving: c.Leaving, goaway: c.GoawayChance},
-		sink:    c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages, log: observe.Few(c.Log),
+		precompressed: c.Precompressed,
+		yamlSeats:     semaphore.NewWeighted(yamlAtOnce),
+		termination:   newWatchTermination(c.Draining, c.WatchTermination),
+		drainCheck:    drainCheck{leaving: c.Leaving, goaway: c.GoawayChance},
+		sink:          c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages, log: observe.Few(c.Log),
 	}
 	if s.live == nil {
 		s.live = nobody{}
@@ -144,8 +145,8 @@ func New(c Config) http.Handler {
 	stalls := stallBounds
 	stalls.Bytes = c.Memory.Share(stallShare, stalls.Bytes)
 	s.limiter.stalls = limit.NewStalls(stalls)
-	s.limiter.ahead = semaphore.NewWeighted(c.Memory.Share(aheadShare, aheadOverall))
-	s.told, _ = c.Sink.(observe.Follower)
+	s.limiter.buffered = semaphore.NewWeighted(c.Memory.Share(bufferedShare, bufferedOverall))
+	s.follower, _ = c.Sink.(observe.Follower)
 	if s.page != nil {
 		s.page.ShowLimits(s.limits)
 	}

@@ -69,7 +69,7 @@ func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 					lanes, probes := len(f.lanes.All()), f.Asked(testkit.AskProbe)
 					f.deny = authorizer
 					for _, ask := range []testkit.Ask{
-						testkit.AskList, testkit.AskWatch, testkit.AskProbe, testkit.AskStreaming, testkit.AskFence,
+						testkit.AskList, testkit.AskWatch, testkit.AskProbe, testkit.AskStreaming, testkit.AskProgressWatch,
 						"/api/v1/namespaces/ns/configmaps/a",
 					} {
 						f.Script(ask, refusal)
@@ -100,15 +100,15 @@ type denier struct {
 }
 
 // Authorize implements Authorizer.
-func (d denier) Authorize(context.Context, auth.Attributes) (auth.Grant, error) {
-	return auth.Grant{}, d.err
+func (d denier) Authorize(context.Context, auth.Attributes) (auth.Decision, error) {
+	return auth.Decision{}, d.err
 }
 
 // allower grants whatever needs no review.
 type allower struct{ everybody }
 
 // Authorize implements Authorizer.
-func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	return auth.NewSelf(nil, 0).Authorize(ctx, a)
 }
 
@@ -116,7 +116,7 @@ func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, er
 type otherGrant struct{ everybody }
 
 // Authorize implements Authorizer.
-func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	a.Namespace += "x"
 	return auth.NewSelf(reviewer(func() (int, []byte, error) {
 		return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
@@ -162,8 +162,8 @@ func TestPanic(t *testing.T) {
 
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: nobody{}, limiter: newLimiter(t.Context(), time.Minute), gate: gate{authorizer: allower{}}}
-		client := testkit.ServeInMemory(t, s.road(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
+		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: nobody{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
+		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()
 			panic("a bug")

@@ -68,7 +68,7 @@ func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(
 // forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
 // in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
 // has something else to say.
-func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Speaker, read upstream.BodyReader) (done bool, err error) {
+func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Credentials, read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer, err := s.upstream.Open(q.outgoing(ctx), as) //nolint:bodyclose // what read makes of the body closes it

@@ -101,7 +101,7 @@ func (f *fickle) Post(context.Context, string, []byte) (int, []byte, error) {
 }
 
 // Unheard implements auth.Upstream.
-func (*fickle) Unheard() time.Duration { return 0 }
+func (*fickle) Silent() time.Duration { return 0 }
 
 // Watches whose clients send pings and read nothing keep no goroutine, no seat and no lease after their end, even while
 // an event waits behind the answer to a ping.

@@ -62,6 +62,6 @@ func (s *Server) limits() []page.Limit {
 	add("answers that clients do not take", "answers", "", l.stalls.Load())
 	add("lists passed on", "MiB", "", l.lists.Load())
 	add("other requests passed on", "requests", "", l.reads.Load())
-	add("waiting for lanes", "requests", "", s.gate.crowd.Load())
+	add("waiting for lanes", "requests", "", s.authorization.waiting.Load())
 	return shown
 }

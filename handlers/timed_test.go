@@ -154,7 +154,7 @@ func TestLongAnswersBegin(t *testing.T) {
 	} {
 		follower := &followed{}
 		o := replyTo(httptest.NewRecorder())
-		o.told, o.event.LongRunning = follower, true
+		o.follower, o.event.LongRunning = follower, true
 		o.hand(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			begin(w)
 			begin(w)

@@ -87,9 +87,9 @@ type unansweredOnce struct {
 }
 
 // Authorize implements Authorizer.
-func (u *unansweredOnce) Authorize(ctx context.Context, a auth.Attributes) (auth.Grant, error) {
+func (u *unansweredOnce) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	if u.asked.Add(1) == 1 {
-		return auth.Grant{}, u.err
+		return auth.Decision{}, u.err
 	}
 	return u.Authorizer.Authorize(ctx, a)
 }

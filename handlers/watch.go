@@ -22,13 +22,13 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 			out.leaveTo(before)
 		}
 	}()
-	lease := s.gate.authorizer.Hold(q.Attributes)
-	out.atEnd(lease.Release)
+	authorization := s.authorization.authorizer.Hold(q.Attributes)
+	out.atEnd(authorization.Release)
 	life := s.watchLife(q)
 	began := time.Now()
 	ctx, cancel := context.WithCancel(ctx)
 	out.atEnd(cancel)
-	out.atEnd(s.parting.follow(cancel))
+	out.atEnd(s.termination.follow(cancel))
 	if life < 0 {
 		return out.nothing(ctx, q, lane.Encoding) // over before it began, which is not an error
 	}
@@ -38,7 +38,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	}
 	out.atEnd(sent)
 	// It waits for a version longer than a short life, as kube-apiserver does.
-	stream, err := s.openStream(ctx, q, lane, lease, life)
+	stream, err := s.openStream(ctx, q, lane, authorization, life)
 	warnOfAge(out.header(), lane)
 	if err != nil {
 		return s.unlessParted(ctx, err)
@@ -60,20 +60,20 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 		return nil
 	}
 	sink := out.frames(q, lane.Encoding)
-	out.rest = func() error { return stream.runLeased(ctx, sink) }
+	out.rest = func() error { return stream.runAuthorized(ctx, sink) }
 	return nil
 }
 
 // unlessParted is why a watch could not begin; that the server shuts down where that ended what it waited for.
 func (s *Server) unlessParted(ctx context.Context, err error) error {
-	if ctx.Err() != nil && s.parting.has() {
+	if ctx.Err() != nil && s.termination.has() {
 		return errDraining
 	}
 	return err
 }
 
 // openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
-func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, lease *auth.Lease, life time.Duration) (*watchStream, error) {
+func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
 	if err != nil {
@@ -84,9 +84,9 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 		return nil, err
 	}
 	stream := &watchStream{
-		events: newEvents(q, lane, state.Shape(), func() error { return lease.Check(ctx) }), watcher: watcher, failed: err,
+		events: newEvents(q, lane, state.Shape(), func() error { return authorization.Check(ctx) }), watcher: watcher, failed: err,
 		bookmarking: q.Options.AllowWatchBookmarks, stale: func() bool { return lane.StaleFor() > 0 },
-		fromEtcd: q.resource.ReadFromEtcd(), revoked: lease.Ended(), parting: s.parting,
+		fromEtcd: q.resource.ReadFromEtcd(), revoked: authorization.Ended(), termination: s.termination,
 	}
 	if err != nil {
 		return stream, nil
@@ -98,7 +98,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	if q.sendsInitialEvents() {
 		initial = bookmarks.Owed
 	}
-	if stream.bookmarking && life <= fenceLife && !q.sendsInitialEvents() {
+	if stream.bookmarking && life <= progressWatchLife && !q.sendsInitialEvents() {
 		stream.awaits(ctx, lane, began.Add(life))
 	}
 	stream.schedule = bookmarks.NewSchedule(bookmarks.Options{
@@ -183,7 +183,7 @@ type watchStream struct {
 	stale       func() bool
 	revoked     <-chan struct{} // closed when the right to the watch has ended
 	initial     func()          // called when the initial events were sent, and again
-	parting     *parting
+	termination *watchTermination
 	caughtUp    func() // called when the client has accepted everything, and again
 }
 
@@ -193,9 +193,9 @@ func (s *watchStream) close() {
 	}
 }
 
-// runLeased runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why. So it
-// does when the watch is over while nobody knows whether the right is gone.
-func (s *watchStream) runLeased(ctx context.Context, sink frameSink) error {
+// runAuthorized runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why.
+// So it does when the watch is over while nobody knows whether the right is gone.
+func (s *watchStream) runAuthorized(ctx context.Context, sink frameSink) error {
 	err := s.run(ctx, sink)
 	if over := ctx.Err(); errors.Is(err, auth.ErrRevoked) || over != nil && errors.Is(err, over) {
 		return nil
@@ -267,8 +267,8 @@ func (s *watchStream) add(event cache.Event) {
 		return
 	}
 	s.bookmarking = !s.fromEtcd
-	if form, send := s.schedule.Take(time.Now(), uint64(event.RV)); send {
-		s.events.bookmark(event.RV, form)
+	if representation, send := s.schedule.Take(time.Now(), uint64(event.RV)); send {
+		s.events.bookmark(event.RV, representation)
 	}
 }
 
@@ -282,8 +282,8 @@ func (s *watchStream) bookmark() {
 		return
 	}
 	rv := s.watcher.Progress()
-	if form, send := s.schedule.Take(time.Now(), uint64(rv)); send {
-		s.events.bookmark(rv, form)
+	if representation, send := s.schedule.Take(time.Now(), uint64(rv)); send {
+		s.events.bookmark(rv, representation)
 	}
 }
 
@@ -329,7 +329,7 @@ func (s *watchStream) part() error {
 	if s.isRevoked() {
 		return s.events.flush()
 	}
-	last := s.parting.has() && s.bookmarking && !s.stale()
+	last := s.termination.has() && s.bookmarking && !s.stale()
 	if last {
 		if err := s.drain(); err != nil {
 			return err
@@ -338,7 +338,7 @@ func (s *watchStream) part() error {
 	if err := s.leave(); err != nil {
 		return err
 	}
-	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.landed && rv >= s.watcher.Landing() && s.schedule.Last(uint64(rv)) {
+	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.landed && rv >= s.watcher.EndOfReplay() && s.schedule.Last(uint64(rv)) {
 		s.events.bookmark(rv, bookmarks.Plain)
 	}
 	return s.events.flush()

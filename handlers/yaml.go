@@ -38,36 +38,36 @@ const yamlAtOnce = 4
 // slowly it reads, nobody waits for it.
 type yamlWriter struct {
 	*wire.YAMLWriter
-	turns *semaphore.Weighted
+	seats *semaphore.Weighted
 	wait  func() (context.Context, context.CancelFunc)
-	to    *afterTurn
+	to    *afterConversion
 }
 
-// afterTurn is what is written to when a turn is over.
-type afterTurn struct {
+// afterConversion is what is written to when a turn is over.
+type afterConversion struct {
 	w     io.Writer
 	leave func()
 }
 
 // Write implements io.Writer.
-func (a *afterTurn) Write(p []byte) (int, error) {
+func (a *afterConversion) Write(p []byte) (int, error) {
 	a.leave()
 	return a.w.Write(p)
 }
 
 func newYAMLWriter(w io.Writer, turns *semaphore.Weighted, wait func() (context.Context, context.CancelFunc)) *yamlWriter {
-	to := &afterTurn{w: w}
-	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), turns: turns, wait: wait, to: to}
+	to := &afterConversion{w: w}
+	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: turns, wait: wait, to: to}
 }
 
 // Close implements io.Closer. It fails with the context's error when there was no turn in time.
 func (y *yamlWriter) Close() error {
 	ctx, cancel := y.wait()
 	defer cancel()
-	if err := y.turns.Acquire(ctx, 1); err != nil {
+	if err := y.seats.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	y.to.leave = sync.OnceFunc(func() { y.turns.Release(1) })
+	y.to.leave = sync.OnceFunc(func() { y.seats.Release(1) })
 	defer y.to.leave()
 	return y.YAMLWriter.Close()
 }

@@ -120,9 +120,9 @@ func (a *Attributes) Labels() LabelSet {
 	return LabelSet{keys: t.keys.Value(), values: t.labels}
 }
 
-// Field returns the value of a field that the object's kind has at a place (Kind.Place). One that the object lacks is
-// empty.
-func (a *Attributes) Field(at Place) string {
+// Field returns the value of a field that the object's kind has at a place (Kind.Location). One that the object lacks
+// is empty.
+func (a *Attributes) Field(at Location) string {
 	switch at.part {
 	case ofName:
 		return a.Name()

@@ -9,11 +9,11 @@ import (
 
 // fieldTerm is one requirement of a field selector, compiled: place is known, no map is built per object.
 type fieldTerm struct {
-	label string
-	place Place
-	equal bool   // else not equal
-	value string // of an equal one
-	not   valueSet
+	label    string
+	location Location
+	equal    bool   // else not equal
+	value    string // of an equal one
+	not      valueSet
 }
 
 // compileFields compiles a converted selector. possible is false when it can match nothing whatever the fields. What a
@@ -27,7 +27,7 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 	asked, not := map[requirement]bool{}, map[string][]string{}
 	requirements := selector.Requirements()
 	for _, r := range requirements {
-		t := fieldTerm{label: r.Field, place: k.Place(r.Field), equal: r.Operator != selection.NotEquals}
+		t := fieldTerm{label: r.Field, location: k.Location(r.Field), equal: r.Operator != selection.NotEquals}
 		isNew := not[t.label] == nil
 		if t.equal {
 			t.value, isNew = r.Value, !asked[requirement{r.Field, r.Value}]
@@ -51,7 +51,7 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 // matches compares one field. A field that the object lacks compares as "" (semantics 5.2); so does metadata.namespace
 // of a cluster-scoped object, which has none.
 func (t *fieldTerm) matches(a *Attributes) bool {
-	value := a.Field(t.place)
+	value := a.Field(t.location)
 	if t.equal {
 		return value == t.value
 	}

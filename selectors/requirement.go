@@ -8,21 +8,21 @@ import (
 // Property is what an object has one value of, or none: a label, or a field that it is selected by. Properties compare
 // with ==.
 type Property struct {
-	label string // a label's key; empty for a field
-	field Place  // of a field
+	label string   // a label's key; empty for a field
+	field Location // of a field
 }
 
 // LabelProperty is the label with a key.
 func LabelProperty(key string) Property { return Property{label: key} }
 
-// FieldProperty is a selectable field by its place (Kind.Place).
-func FieldProperty(at Place) Property { return Property{field: at} }
+// FieldProperty is a selectable field by its place (Kind.Location).
+func FieldProperty(at Location) Property { return Property{field: at} }
 
 // NameProperty is metadata.name.
-func NameProperty() Property { return FieldProperty(Place{part: ofName}) }
+func NameProperty() Property { return FieldProperty(Location{part: ofName}) }
 
 // NamespaceProperty is metadata.namespace.
-func NamespaceProperty() Property { return FieldProperty(Place{part: ofNamespace}) }
+func NamespaceProperty() Property { return FieldProperty(Location{part: ofNamespace}) }
 
 // Label returns the key of the label that the property is; false when it is a field.
 func (p Property) Label() (key string, ok bool) { return p.label, p.label != "" }
@@ -63,7 +63,7 @@ func (p *Predicate) Requirements() iter.Seq[Requirement] {
 			return
 		}
 		for i := range p.fields {
-			if t := &p.fields[i]; t.equal && !yield(Requirement{Property: FieldProperty(t.place), Values: []string{t.value}}) {
+			if t := &p.fields[i]; t.equal && !yield(Requirement{Property: FieldProperty(t.location), Values: []string{t.value}}) {
 				return
 			}
 		}

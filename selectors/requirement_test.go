@@ -47,7 +47,7 @@ func checkRequirements(t *testing.T, p *selectors.Predicate, a *selectors.Attrib
 // not.
 func TestRequirements(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
-	node := pod.Place("spec.nodeName")
+	node := pod.Location("spec.nodeName")
 	for _, c := range []struct {
 		namespace, labels, fields string
 		want                      []string

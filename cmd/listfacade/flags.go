@@ -115,13 +115,13 @@ func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 		"`quantity` of memory that the process may take, as in 2Gi; near it lists are no longer kept compressed, then history is cut, "+
 			"then the resource goes that was read least recently, then large lists are refused; auto is GOMEMLIMIT, else nine tenths "+
 			"of the cgroup's limit and all but 32Mi of it at most; 0 is any amount")
-	f.Int64Var(&c.FormsMemory, "forms-memory", c.FormsMemory,
+	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
 		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
 		"a resource that nobody read for so long is dropped; 0 keeps everything")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
 		"how long the cache is served after the upstream was last heard; 0 means without end")
-	f.BoolVar(&c.BridgeGaps, "bridge-gaps", c.BridgeGaps,
+	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
 		"when kube-apiserver has lost what followed, as after its restart, tell watches what has changed by its next list; without "+
 			"it they end with 410, as kube-apiserver's do, and their clients list again")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,

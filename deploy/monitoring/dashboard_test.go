@@ -93,7 +93,7 @@ func TestQueriesNameMetrics(t *testing.T) {
 // registered are the metrics of a facade, and Prometheus' own.
 func registered() map[string]bool {
 	metrics := observe.NewMetrics(observe.Sources{
-		Lanes: func() []observe.LaneStats { return nil }, Forms: func() observe.FormsStats { return observe.FormsStats{} },
+		Lanes: func() []observe.LaneStats { return nil }, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats{} },
 		Memory: func() observe.MemoryStats { return observe.MemoryStats{} }, Certificates: func() []observe.Certificate { return nil },
 		Audit: func() (observe.AuditBacklog, bool) { return observe.AuditBacklog{}, false }, Endpoints: func() []observe.Endpoint { return nil },
 		SelfAudit: time.Hour,

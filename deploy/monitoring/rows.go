@@ -2,7 +2,7 @@ package main
 
 // rows are the dashboard, from what clients see to what it costs.
 func rows() []row {
-	return []row{requests(), lanes(), watches(), proofs(), selfAudit(), upstream(), callers(), memory()}
+	return []row{requests(), lanes(), watches(), checks(), selfAudit(), upstream(), callers(), memory()}
 }
 
 func requests() row {
@@ -62,7 +62,7 @@ func watches() row {
 	}}
 }
 
-func proofs() row {
+func checks() row {
 	return row{"Consistent reads", []graph{
 		{"Consistent lists", "By whether kube-apiserver had to answer.", "reqps",
 			[]query{{rate("resource, fallback", "apiserver_watch_cache_consistent_read_total", of), "{{resource}} passed on: {{fallback}}"}}},
@@ -119,8 +119,8 @@ func memory() row {
 			{rate("step", "listfacade_memory_relieved_total", pods), "{{step}} let go"}, {rate("account", "listfacade_memory_refused_total", pods), "{{account}} refused"}}},
 		{"Processor", "", "short", []query{{rate("pod", "process_cpu_seconds_total", pods), "{{pod}}"}}},
 		{"Compressed ahead", "Parts of lists that were found, made, or had to go.", "short", []query{
-			{rate("pod", "listfacade_forms_found_total", pods), "{{pod}} found"}, {rate("pod", "listfacade_forms_made_total", pods), "{{pod}} made"},
-			{rate("pod", "listfacade_forms_evicted_total", pods), "{{pod}} gone"}}},
+			{rate("pod", "listfacade_precompressed_pages_found_total", pods), "{{pod}} found"}, {rate("pod", "listfacade_precompressed_pages_made_total", pods), "{{pod}} made"},
+			{rate("pod", "listfacade_precompressed_pages_evicted_total", pods), "{{pod}} gone"}}},
 		{"Certificates are good for", "", "s", []query{
 			{"min by (certificate) (listfacade_certificate_expiration_timestamp_seconds{" + pods + "}) - time()", "{{certificate}}"}}},
 		{"Audit log", "Lines that wait to be written, and events that are lost.", "short", []query{

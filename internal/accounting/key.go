@@ -42,7 +42,7 @@ func keyOf(e *observe.Event) Key {
 		Mode: e.Plan, Source: string(e.Source),
 	}
 	if e.Scope == "" {
-		k.Resource = placeOf(e.URI)
+		k.Resource = slotOf(e.URI)
 		return k
 	}
 	k.Group, k.Version, k.Resource = cut(e.Group, mostWords), cut(e.Version, mostWords), cut(e.Resource, mostWords)
@@ -67,12 +67,12 @@ func verbOf(e *observe.Event) string {
 }
 
 // places are what paths that are no resource's may be about.
-var places = []string{
+var knownPaths = []string{
 	"/metrics", "/healthz", "/livez", "/readyz", "/debug", "/openapi", "/version", "/apis", "/api", "/.well-known", "/openid",
 }
 
-func placeOf(uri string) string {
-	for _, place := range places {
+func slotOf(uri string) string {
+	for _, place := range knownPaths {
 		if rest, ok := strings.CutPrefix(uri, place); ok && (rest == "" || rest[0] == '/' || rest[0] == '?') {
 			return place
 		}

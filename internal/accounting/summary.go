@@ -13,12 +13,12 @@ const mostKeys = 256
 type summary struct {
 	at     map[uint64]int // digest to place
 	counts []int64
-	rest   []place // of the same length
-	total  int64   // of all keys, exactly
+	rest   []slot // of the same length
+	total  int64  // of all keys, exactly
 }
 
 // place is what belongs to a count and is seldom looked at.
-type place struct {
+type slot struct {
 	digest uint64
 	key    *Key
 	err    int64
@@ -43,13 +43,13 @@ func (s *summary) admit(digest uint64, key *Key, weight int64) {
 	if len(s.counts) < mostKeys {
 		s.at[digest] = len(s.counts)
 		s.counts = append(s.counts, weight)
-		s.rest = append(s.rest, place{digest: digest, key: key})
+		s.rest = append(s.rest, slot{digest: digest, key: key})
 		return
 	}
 	i := s.smallest()
 	delete(s.at, s.rest[i].digest)
 	s.at[digest] = i
-	s.rest[i] = place{digest: digest, key: key, err: s.counts[i]}
+	s.rest[i] = slot{digest: digest, key: key, err: s.counts[i]}
 	s.counts[i] += weight
 }
 
@@ -90,5 +90,5 @@ func (s *summary) clear() {
 
 // copied is what the summary holds at the moment.
 func (s *summary) copied() summary {
-	return summary{counts: append([]int64(nil), s.counts...), rest: append([]place(nil), s.rest...), total: s.total}
+	return summary{counts: append([]int64(nil), s.counts...), rest: append([]slot(nil), s.rest...), total: s.total}
 }

@@ -17,8 +17,8 @@ type Upstream interface {
 	// Post sends a JSON body to a path of the upstream and returns the answer's code and body. An error that has a
 	// method NotSent says nothing about the upstream: more was to be sent than the facade sends.
 	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
-	// Unheard is how long the upstream has not answered anybody who asked it anything; 0 while it does.
-	Unheard() time.Duration
+	// Silent is how long the upstream has not answered anybody who asked it anything; 0 while it does.
+	Silent() time.Duration
 }
 
 // notSent is an error about a question that the facade did not send.

@@ -58,8 +58,8 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (autho
 }
 
 func (r *Reviews) upstreamFor(asker Asker) Upstream {
-	if asker == ByLease {
-		return r.config.Leases.Upstream
+	if asker == ByWatchAuthorization {
+		return r.config.Watches.Upstream
 	}
 	return r.config.Upstream
 }

@@ -49,17 +49,17 @@ func (a Attributes) appendKey(b []byte) []byte {
 	return b
 }
 
-// Grant is the authorizer's proof that one request is allowed. Only this package can make one that allows anything: the
-// zero value covers nothing.
-type Grant struct {
+// Decision is the authorizer's proof that one request is allowed. Only this package can make one that allows anything:
+// the zero value covers nothing.
+type Decision struct {
 	key    string
 	reason string
 }
 
 // Reason is why, in the authorizers' words; often empty.
-func (g Grant) Reason() string { return g.reason }
+func (g Decision) Reason() string { return g.reason }
 
 // Covers tells whether the grant was given for these attributes.
-func (g Grant) Covers(a Attributes) bool {
+func (g Decision) Covers(a Attributes) bool {
 	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, usualKey)))
 }

@@ -101,7 +101,7 @@ func (a *Authenticator) Run(ctx context.Context) {
 // could not be asked, a *BusyError that the source of the request has to come back. If a caller
 // is proven, the credentials are gone from the request's header afterwards; which one counted is the caller's Way.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
-	caller, err := a.prove(r)
+	caller, err := a.review(r)
 	if result, counts := resultOf(err); counts {
 		a.outcomes.Attempted(result)
 	}
@@ -114,7 +114,7 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 
 // prove tries one way after the other. A credential that proves nobody does not keep another from proving somebody, but
 // whoever sent one is not anonymous.
-func (a *Authenticator) prove(r *http.Request) (*Caller, error) {
+func (a *Authenticator) review(r *http.Request) (*Caller, error) {
 	var worst error
 	for _, way := range [...]func(*http.Request) (*Caller, error){a.byFrontProxy, a.byCertificate, a.byToken} {
 		caller, err := way(r)
@@ -195,7 +195,7 @@ func weight(err error) int {
 }
 
 // unproven is ErrUnauthenticated with a reason that a library gave. It is for errors that hold no token.
-func unproven(err error) error {
+func notAuthenticated(err error) error {
 	if errors.Is(err, ErrUnauthenticated) {
 		return err
 	}

@@ -75,7 +75,7 @@ func (a *authority) remember(r *http.Request, verify func() (*Caller, time.Time,
 	}
 	caller, until, err := verify()
 	if err != nil {
-		err = unproven(err)
+		err = notAuthenticated(err)
 		a.refusedBy.Add(key, err, foreignTTL)
 		return nil, err
 	}
@@ -100,7 +100,7 @@ func (a *authority) byCertificate(r *http.Request) (*Caller, error) {
 		if err != nil || !ok {
 			return nil, until, err
 		}
-		caller, err = proven(response.User, ByCertificate, until)
+		caller, err = authenticated(response.User, ByCertificate, until)
 		return caller, until, err
 	})
 }

@@ -30,12 +30,12 @@ func (r *Reviews) changed(c change) {
 	for who := range r.affected(c) {
 		for h := range who.held {
 			if c.lost && h.reviewed {
-				r.leases.doubts(h)
-				r.leases.schedule.put(h, now.Add(r.config.Leases.Debounce), urgent)
+				r.watches.doubts(h)
+				r.watches.schedule.put(h, now.Add(r.config.Watches.Debounce), urgent)
 			}
 		}
 	}
-	r.leases.looks = append(r.leases.looks, look{at: now.Add(r.config.Leases.SecondLook), change: c})
+	r.watches.looks = append(r.watches.looks, look{at: now.Add(r.config.Watches.SecondLook), change: c})
 	r.hint()
 }
 
@@ -62,16 +62,16 @@ func (r *Reviews) affected(c change) func(func(*identity) bool) {
 // lookAgain takes the second look at the changes whose time has come: the upstream's authorizer may have answered
 // before it had learned of them. Nothing is held up for it. It returns after how long the next is due, or less than 0.
 func (r *Reviews) lookAgain(now time.Time) time.Duration {
-	for len(r.leases.looks) > 0 {
-		first := r.leases.looks[0]
+	for len(r.watches.looks) > 0 {
+		first := r.watches.looks[0]
 		if first.at.After(now) {
 			return first.at.Sub(now)
 		}
-		r.leases.looks = r.leases.looks[1:]
+		r.watches.looks = r.watches.looks[1:]
 		for who := range r.affected(first.change) {
 			for h := range who.held {
 				if first.change.lost && h.reviewed {
-					r.leases.schedule.put(h, now, urgent)
+					r.watches.schedule.put(h, now, urgent)
 				}
 			}
 		}

@@ -7,12 +7,11 @@
 // than FailureLimits allow, while a token that is known, or was minutes ago, passes, and sources that fail delay no
 // source that does not (docs/adr/0030-sources-of-failed-logins-take-turns.md).
 //
-// Of what is allowed it promises that a Grant exists only after the upstream's own authorizer said yes to exactly the
-// attributes that the Grant carries, or, of a list or watch, to the same without its
-// selectors and name, and has said nothing else since; that it was
-// asked at most the cache's time to live ago, or is asked now and does not answer; that what it never allowed is not
-// granted for lack of an answer; and that many callers who ask the same question at the same time cost the upstream
-// one review.
+// Of what is allowed it promises that a Decision exists only after the upstream's own authorizer said yes to exactly
+// the attributes that the Decision carries, or, of a list or watch, to the same without its selectors and name, and has
+// said nothing else since; that it was asked at most the cache's time to live ago, or is asked now and does not answer;
+// that what it never allowed is not granted for lack of an answer; and that many callers who ask the same question at
+// the same time cost the upstream one review.
 //
 // Two authorizers keep that promise. Reviews asks for each caller, in a SubjectAccessReview with all that is known of
 // it. Self is for one person on loopback, where everybody acts as the user of the facade's own kubeconfig; its question
@@ -23,11 +22,14 @@
 //     is refused before others are when the rate is short;
 //   - what is known of somebody is forgotten when their rights have changed (Lost, Gained), and an answer to what was
 //     asked before that is not kept;
-//   - a watch's Lease ends with the right that it stands on: it is reviewed every now and then, whatever happens; from
-//     when a loss is told, no event passes its Check before the upstream has said that it may, unless that cannot be
-//     asked; and it ends with the credential, with the identity, and when the upstream has not said for too long;
-//   - reviews on behalf of leases have rates of their own, however many leases there are, and wait for no question of a
-//     request; what the facade itself does not send is no sign of an upstream that does not answer.
+//   - a watch's WatchAuthorization ends with the right that it stands on: it is reviewed every now and then, whatever
+//
+// happens; from
+//
+//	  when a loss is told, no event passes its Check before the upstream has said that it may, unless that cannot be
+//	  asked; and it ends with the credential, with the identity, and when the upstream has not said for too long;
+//	- reviews on behalf of leases have rates of their own, however many leases there are, and wait for no question of a
+//	  request; what the facade itself does not send is no sign of an upstream that does not answer.
 //
 // Authenticator.Run owns two goroutines: one reads what is trusted again (Trust), one asks how the upstream treats the
 // anonymous; both end before it returns. Constructors start nothing. The goroutine that follows leases, and those of

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// turnWait is how long a review waits for its turn.
-	turnWait = 10 * time.Second
+	// seatWait is how long a review waits for its turn.
+	seatWait = 10 * time.Second
 	// maxWaiting bounds the reviews that wait for a turn at one budget. Beyond it the longest queue loses its last.
 	maxWaiting = 2048
 )
@@ -28,7 +28,7 @@ func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {
 
 // take waits for a seat. settled is to be called once.
 func (b *failureBudget) take(ctx context.Context, key limit.Key) (settled func(failed bool), err error) {
-	ctx, cancel := context.WithTimeout(ctx, turnWait)
+	ctx, cancel := context.WithTimeout(ctx, seatWait)
 	defer cancel()
 	return b.pace.Take(ctx, key)
 }

@@ -54,7 +54,7 @@ func flood(ctx context.Context, r *Reviews, shares int) {
 func flooded(t *testing.T, j *judge, shares int, total Rate, test func(*testing.T, *Reviews)) {
 	t.Helper()
 	config := ReviewsConfig{
-		Upstream: paced{j, rate.NewLimiter(200, 400)}, TotalRate: total, Leases: LeasesConfig{Upstream: j},
+		Upstream: paced{j, rate.NewLimiter(200, 400)}, TotalRate: total, Watches: WatchAuthorizationConfig{Upstream: j},
 	}
 	following(t, config, func(t *testing.T, r *Reviews) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func TestRevocationInAFlood(t *testing.T) {
 				return !revoked.Load() || !strings.HasPrefix(s.User, "bob")
 			}
 			flooded(t, j, 16, total, func(t *testing.T, r *Reviews) {
-				var leases []*Lease
+				var leases []*WatchAuthorization
 				for i := range 100 {
 					a := podsOf(person(fmt.Sprint("bob", i)), "a")
 					allow(r, a)

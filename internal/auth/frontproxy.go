@@ -49,7 +49,7 @@ func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 		return nil, nil
 	}
 	p.headers.clear(r.Header) // by these names, whatever those of the trust that follows are
-	return proven(who, ByFrontProxy, time.Time{})
+	return authenticated(who, ByFrontProxy, time.Time{})
 }
 
 func (p *proxies) until(r *http.Request) time.Time {

@@ -4,10 +4,10 @@ package auth
 // the changes of rights that were seen; an answer that was asked for before one says nothing about what is now.
 type identity struct {
 	caller       *Caller
-	refs         int                // of decisions, of reviews on their way and of what is held
-	lost, gained uint64             // the epochs in which its rights may last have shrunk, and grown
-	held         map[*held]struct{} // what it holds
-	missed       bool               // whether it was not found when it was last looked for; Run's own
+	refs         int                          // of decisions, of reviews on their way and of what is held
+	lost, gained uint64                       // the epochs in which its rights may last have shrunk, and grown
+	held         map[*sharedDecision]struct{} // what it holds
+	missed       bool                         // whether it was not found when it was last looked for; Run's own
 }
 
 // trusts tells whether an answer that was asked for in an epoch still counts.
@@ -22,7 +22,7 @@ type identities map[string]*identity
 func (s identities) refer(caller *Caller) *identity {
 	who := s[caller.key]
 	if who == nil {
-		who = &identity{caller: caller, held: map[*held]struct{}{}}
+		who = &identity{caller: caller, held: map[*sharedDecision]struct{}{}}
 		s[caller.key] = who
 	}
 	who.refs++

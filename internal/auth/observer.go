@@ -23,8 +23,8 @@ type Asker string
 
 // The askers.
 const (
-	ByRequest Asker = "request"
-	ByLease   Asker = "lease"
+	ByRequest            Asker = "request"
+	ByWatchAuthorization Asker = "watch"
 )
 
 // Ending is why a lease ended.
@@ -43,11 +43,11 @@ type Observer interface {
 	Decided(outcome Outcome)
 	// Reviewed is one review that was sent; err is why it has no answer.
 	Reviewed(asker Asker, took time.Duration, err error)
-	LeaseEnded(why Ending)
+	WatchAuthorizationEnded(why Ending)
 }
 
 type nobody struct{}
 
 func (nobody) Decided(Outcome)                      {}
 func (nobody) Reviewed(Asker, time.Duration, error) {}
-func (nobody) LeaseEnded(Ending)                    {}
+func (nobody) WatchAuthorizationEnded(Ending)       {}

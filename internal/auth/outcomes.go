@@ -11,10 +11,10 @@ type Result string
 
 // The results.
 const (
-	Proven        Result = "success"
-	ProvenNobody  Result = "failure"     // nobody was proven
-	NotReviewable Result = "unavailable" // the upstream could not be asked
-	TooMany       Result = "busy"        // the source had too much reviewed
+	Authenticated    Result = "success"
+	NotAuthenticated Result = "failure"     // nobody was proven
+	NotReviewable    Result = "unavailable" // the upstream could not be asked
+	TooMany          Result = "busy"        // the source had too much reviewed
 )
 
 // Outcomes counts. Its methods are called from many goroutines and must not block.
@@ -36,7 +36,7 @@ func (nobodyCounts) Reviewed(Result, time.Duration) {}
 // resultOf names how an attempt ended. One whose client left before the end does not count.
 func resultOf(err error) (result Result, counts bool) {
 	if err == nil {
-		return Proven, true
+		return Authenticated, true
 	}
 	var unavailable *UnavailableError
 	var busy *BusyError
@@ -48,6 +48,6 @@ func resultOf(err error) (result Result, counts bool) {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "", false
 	default:
-		return ProvenNobody, true
+		return NotAuthenticated, true
 	}
 }

@@ -29,15 +29,15 @@ type Reviews struct {
 	epoch    uint64     // counts the changes of rights that were seen
 	people   identities
 	verdicts *verdicts
-	leases   leases
+	watches  watchAuthorizations
 }
 
-// NewReviews makes an authorizer. Leases are followed while Run runs.
+// NewReviews makes an authorizer. Watches are followed while Run runs.
 func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
 		config: config, observer: config.Observer, misses: newRates(config.ShareRate, config.TotalRate),
-		wake: make(chan struct{}, 1), people: identities{}, leases: newLeases(config.Leases),
+		wake: make(chan struct{}, 1), people: identities{}, watches: newWatchAuthorizations(config.Watches),
 	}
 	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.people.leave)
 	return r
@@ -60,25 +60,25 @@ type answer struct {
 	reason  string
 }
 
-func (a answer) grant(key string) (Grant, error) {
+func (a answer) decision(key string) (Decision, error) {
 	if !a.allowed {
-		return Grant{}, &DeniedError{Reason: a.reason}
+		return Decision{}, &DeniedError{Reason: a.reason}
 	}
-	return Grant{key: key, reason: a.reason}, nil
+	return Decision{key: key, reason: a.reason}, nil
 }
 
 // Authorize returns a grant for the attributes, a *DeniedError, a *BusyError when the caller or all together ask too
 // much that is not known, an *UnavailableError when the upstream does not say within 5 s, or the context's error. Who
 // may select only is asked for twice (unselected). What is passed through needs no review: the upstream authorizes it
 // itself, asked in the caller's name.
-func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Grant, error) {
+func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	said, outcome, err := r.decide(ctx, a, key)
 	r.observer.Decided(outcome)
 	if err != nil {
-		return Grant{}, err
+		return Decision{}, err
 	}
-	return said.grant(key)
+	return said.decision(key)
 }
 
 func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer, Outcome, error) {
@@ -119,7 +119,7 @@ func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bo
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
 	stale := func() (answer, Outcome, error) { return answer{true, known.reason.Value()}, AllowedLate, nil }
 	may := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
-	if may() && (r.trouble.isOn() || r.config.Upstream.Unheard() > 0) {
+	if may() && (r.trouble.isOn() || r.config.Upstream.Silent() > 0) {
 		if r.trouble.mayAsk() {
 			r.ask(ctx, q)
 		}
@@ -257,7 +257,7 @@ func (r *Reviews) keep(q question, who *identity, asked uint64, said answer) {
 	if !who.trusts(said.allowed, asked) {
 		return
 	}
-	if h := r.leases.held[q.hash]; h != nil && h.reviewed && !said.allowed {
+	if h := r.watches.decisions[q.hash]; h != nil && h.reviewed && !said.allowed {
 		r.end(h, EndRevoked)
 	}
 	r.verdicts.forget(q.hash) // also where this answer is not kept: what was said before it no longer counts

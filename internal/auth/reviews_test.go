@@ -69,8 +69,8 @@ func (j *judge) Post(ctx context.Context, path string, body []byte) (int, []byte
 	return http.StatusCreated, answer, err
 }
 
-// Unheard implements Upstream.
-func (j *judge) Unheard() time.Duration { return 0 }
+// Silent implements Upstream.
+func (j *judge) Silent() time.Duration { return 0 }
 
 func (j *judge) set(change func()) {
 	j.mu.Lock()
@@ -128,13 +128,13 @@ func named(name string) func(user.Info) bool {
 
 // how says in a word how a question ended.
 func how(r *Reviews, ctx context.Context, a Attributes) string { //nolint:revive // the context is an argument of what is asked
-	grant, err := r.Authorize(ctx, a)
+	decision, err := r.Authorize(ctx, a)
 	var (
 		unavailable *UnavailableError
 		busy        *BusyError
 	)
 	switch {
-	case grant.Covers(a) != (err == nil):
+	case decision.Covers(a) != (err == nil):
 		return "a grant that does not fit its error"
 	case err == nil:
 		return "granted"

@@ -26,7 +26,7 @@ type ReviewsConfig struct {
 	// their part of it. It is to be below the pace at which Upstream asks: a queue there is nobody's turn in particular.
 	ShareRate, TotalRate Rate
 
-	Leases LeasesConfig
+	Watches WatchAuthorizationConfig
 	// Exists says whether who a credential names is still there; nil is yes. It returns at once. It is asked twice a
 	// second for each identity that holds a lease, and believed the second time that it says no.
 	Exists func(user.Info) bool
@@ -34,8 +34,8 @@ type ReviewsConfig struct {
 	Observer Observer
 }
 
-// LeasesConfig is when leases are reviewed. Zero values stand for the defaults.
-type LeasesConfig struct {
+// WatchAuthorizationConfig is when leases are reviewed. Zero values stand for the defaults.
+type WatchAuthorizationConfig struct {
 	// Upstream is asked on behalf of leases: one that no question of a request holds up, since what is below bounds
 	// these reviews already. nil stands for the one that requests ask.
 	Upstream Upstream
@@ -71,14 +71,14 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 	if c.Observer == nil {
 		c.Observer = nobody{}
 	}
-	c.Leases = c.Leases.withDefaults()
-	if c.Leases.Upstream == nil {
-		c.Leases.Upstream = c.Upstream
+	c.Watches = c.Watches.withDefaults()
+	if c.Watches.Upstream == nil {
+		c.Watches.Upstream = c.Upstream
 	}
 	return c
 }
 
-func (c LeasesConfig) withDefaults() LeasesConfig {
+func (c WatchAuthorizationConfig) withDefaults() WatchAuthorizationConfig {
 	orDefault(&c.Every, 30*time.Second)
 	orDefault(&c.PerSecond, 50)
 	orDefault(&c.UrgentPerSecond, 200)

@@ -12,62 +12,62 @@ import (
 // kind at its rate. What is being reviewed is not in it. Not safe for concurrent use.
 type schedule struct {
 	later later
-	lines [turns]*list.List
-	rates [turns]*rate.Limiter
+	lines [priorities]*list.List
+	rates [priorities]*rate.Limiter
 }
 
-func newSchedule(config LeasesConfig) schedule {
+func newSchedule(config WatchAuthorizationConfig) schedule {
 	// Bursts of one: the rate is an even one.
 	hasty, steady := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1), rate.NewLimiter(rate.Limit(config.PerSecond), 1)
 	return schedule{
-		lines: [turns]*list.List{list.New(), list.New(), list.New()}, rates: [turns]*rate.Limiter{hasty, hasty, steady},
+		lines: [priorities]*list.List{list.New(), list.New(), list.New()}, rates: [priorities]*rate.Limiter{hasty, hasty, steady},
 	}
 }
 
 // put schedules a decision anew. Of two times for the same turn, the earlier counts; a turn is never put off for one
 // that is less urgent.
-func (s *schedule) put(h *held, at time.Time, when turn) {
-	if s.has(h) && (h.turn < when || h.turn == when && (h.line != nil || h.at.Before(at))) {
+func (s *schedule) put(h *sharedDecision, at time.Time, when priority) {
+	if s.has(h) && (h.priority < when || h.priority == when && (h.line != nil || h.at.Before(at))) {
 		return
 	}
 	s.remove(h)
-	h.at, h.turn = at, when
+	h.at, h.priority = at, when
 	heap.Push(&s.later, h)
 }
 
-func (s *schedule) has(h *held) bool { return h.index >= 0 || h.line != nil }
+func (s *schedule) has(h *sharedDecision) bool { return h.index >= 0 || h.line != nil }
 
 // hurry puts a decision before those that no event waits for.
-func (s *schedule) hurry(h *held) {
+func (s *schedule) hurry(h *sharedDecision) {
 	switch {
-	case h.line != nil && h.turn > awaited:
+	case h.line != nil && h.priority > awaited:
 		s.remove(h)
-		h.turn = awaited
+		h.priority = awaited
 		s.queue(h)
 	case h.index >= 0:
-		h.turn = awaited
+		h.priority = awaited
 	}
 }
 
-func (s *schedule) queue(h *held) {
-	h.line = s.lines[h.turn]
-	h.place = h.line.PushBack(h)
+func (s *schedule) queue(h *sharedDecision) {
+	h.line = s.lines[h.priority]
+	h.element = h.line.PushBack(h)
 }
 
-func (s *schedule) remove(h *held) {
+func (s *schedule) remove(h *sharedDecision) {
 	if h.index >= 0 {
 		heap.Remove(&s.later, h.index)
 	}
 	if h.line != nil {
-		h.line.Remove(h.place)
-		h.line, h.place = nil, nil
+		h.line.Remove(h.element)
+		h.line, h.element = nil, nil
 	}
 }
 
 // next takes out what is to be reviewed now; nil when nothing is, and then after how long to look again.
-func (s *schedule) next(now time.Time) (*held, time.Duration) {
+func (s *schedule) next(now time.Time) (*sharedDecision, time.Duration) {
 	for len(s.later) > 0 && !s.later[0].at.After(now) {
-		s.queue(heap.Pop(&s.later).(*held))
+		s.queue(heap.Pop(&s.later).(*sharedDecision))
 	}
 	wait := time.Duration(-1)
 	sooner := func(d time.Duration) {
@@ -86,7 +86,7 @@ func (s *schedule) next(now time.Time) (*held, time.Duration) {
 			continue
 		}
 		s.rates[i].AllowN(now, 1)
-		h := front.Value.(*held)
+		h := front.Value.(*sharedDecision)
 		s.remove(h)
 		return h, 0
 	}
@@ -97,7 +97,7 @@ func (s *schedule) next(now time.Time) (*held, time.Duration) {
 }
 
 // later is a heap of what is not due yet, the earliest first.
-type later []*held
+type later []*sharedDecision
 
 // Len implements heap.Interface.
 func (l later) Len() int { return len(l) }
@@ -113,7 +113,7 @@ func (l later) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (l *later) Push(x any) {
-	h := x.(*held)
+	h := x.(*sharedDecision)
 	h.index = len(*l)
 	*l = append(*l, h)
 }

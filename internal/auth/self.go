@@ -48,7 +48,7 @@ func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
 }
 
 // Hold implements the authorizer: what everybody has is not taken from one.
-func (s *Self) Hold(Attributes) *Lease { return &Lease{} }
+func (s *Self) Hold(Attributes) *WatchAuthorization { return &WatchAuthorization{} }
 
 // Authenticate takes everybody on this machine for the user of the kubeconfig; ErrForeign says that a request may be
 // somebody else's.
@@ -62,15 +62,15 @@ func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
 // Authorize returns a grant for the attributes, a *DeniedError, ErrStale or an *UnavailableError. Two questions need no
 // review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells
 // about itself (its health, metrics, profiles, log) is for whoever may use its kubeconfig.
-func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
+func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {
-		return Grant{key: key}, nil
+		return Decision{key: key}, nil
 	}
 	hash := sha256.Sum256([]byte(key)) // selectors can be long; the kept key is not
 	known, ok := s.lookup(hash)
 	if ok && time.Since(known.made) < decisionTTL {
-		return grantIf(known.allowed, key)
+		return decisionIf(known.allowed, key)
 	}
 	if ok && known.allowed || s.trouble.isRefusal() {
 		return s.confirm(ctx, a, hash)
@@ -78,18 +78,18 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Grant, error) {
 	select {
 	case result := <-s.ask(ctx, a, hash):
 		if result.Err != nil {
-			return Grant{}, &UnavailableError{Err: result.Err}
+			return Decision{}, &UnavailableError{Err: result.Err}
 		}
-		return grantIf(result.Val.(bool), key)
+		return decisionIf(result.Val.(bool), key)
 	case <-ctx.Done():
-		return Grant{}, ctx.Err()
+		return Decision{}, ctx.Err()
 	}
 }
 
 // confirm asks again what was allowed before; while the upstream refuses to be asked, whatever it is. Nobody waits for
 // an upstream that is known not to answer, and nobody for long to find that out.
-func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Grant, error) {
-	if s.trouble.isOn() || s.upstream.Unheard() > 0 {
+func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Decision, error) {
+	if s.trouble.isOn() || s.upstream.Silent() > 0 {
 		if s.trouble.mayAsk() {
 			s.ask(ctx, a, hash)
 		}
@@ -101,26 +101,26 @@ func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte
 	select {
 	case result := <-s.ask(ctx, a, hash):
 		if result.Err == nil {
-			return grantIf(result.Val.(bool), a.key())
+			return decisionIf(result.Val.(bool), a.key())
 		}
 	case <-patience.C:
 		s.trouble.unansweredSince(asked)
 	case <-ctx.Done():
-		return Grant{}, ctx.Err()
+		return Decision{}, ctx.Err()
 	}
 	return s.stale(a)
 }
 
 // stale grants what was allowed before, unless that has been for too long.
-func (s *Self) stale(a Attributes) (Grant, error) {
-	unheard := max(s.trouble.unansweredFor(), s.upstream.Unheard())
+func (s *Self) stale(a Attributes) (Decision, error) {
+	unheard := max(s.trouble.unansweredFor(), s.upstream.Silent())
 	switch {
 	case s.trouble.isRefusal():
-		return Grant{}, &DeniedError{}
+		return Decision{}, &DeniedError{}
 	case s.maxStaleness > 0 && unheard > s.maxStaleness:
-		return Grant{}, ErrStale
+		return Decision{}, ErrStale
 	default:
-		return Grant{key: a.key()}, nil
+		return Decision{key: a.key()}, nil
 	}
 }
 
@@ -146,11 +146,11 @@ func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-
 	})
 }
 
-func grantIf(allowed bool, key string) (Grant, error) {
+func decisionIf(allowed bool, key string) (Decision, error) {
 	if !allowed {
-		return Grant{}, &DeniedError{}
+		return Decision{}, &DeniedError{}
 	}
-	return Grant{key: key}, nil
+	return Decision{key: key}, nil
 }
 
 func (s *Self) lookup(hash [sha256.Size]byte) (decision, bool) {

@@ -30,8 +30,8 @@ type upstream struct {
 	answer func(ctx context.Context) (int, string, error)
 }
 
-// Unheard implements Upstream.
-func (u *upstream) Unheard() time.Duration {
+// Silent implements Upstream.
+func (u *upstream) Silent() time.Duration {
 	if u.lost.IsZero() {
 		return 0
 	}
@@ -96,7 +96,7 @@ func TestAuthorize(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &upstream{answer: func(context.Context) (int, string, error) { return c.code, c.body, c.err }}
-			grant, err := NewSelf(u, time.Hour).Authorize(t.Context(), pods)
+			decision, err := NewSelf(u, time.Hour).Authorize(t.Context(), pods)
 			var unavailable *UnavailableError
 			got := fmt.Sprint(err)
 			switch {
@@ -107,8 +107,8 @@ func TestAuthorize(t *testing.T) {
 			case errors.As(err, &unavailable):
 				got = "unavailable"
 			}
-			if got != c.want || grant.Covers(pods) != (c.want == "granted") {
-				t.Errorf("%s, want %s; the grant covers the question: %t", got, c.want, grant.Covers(pods))
+			if got != c.want || decision.Covers(pods) != (c.want == "granted") {
+				t.Errorf("%s, want %s; the grant covers the question: %t", got, c.want, decision.Covers(pods))
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestManyAskOnce(t *testing.T) {
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
-				if grant, err := s.Authorize(t.Context(), pods); err != nil || !grant.Covers(pods) {
+				if decision, err := s.Authorize(t.Context(), pods); err != nil || !decision.Covers(pods) {
 					t.Errorf("not granted: %v", err)
 				}
 			})
@@ -179,7 +179,7 @@ func TestManyAskOnce(t *testing.T) {
 		other := pods
 		other.Namespace = "kube-system"
 		u.says(201, no)
-		if grant, err := s.Authorize(t.Context(), other); err == nil || grant.Covers(other) || grant.Covers(pods) {
+		if decision, err := s.Authorize(t.Context(), other); err == nil || decision.Covers(other) || decision.Covers(pods) {
 			t.Errorf("another question got the same answer")
 		}
 	})
@@ -193,8 +193,8 @@ func TestDecisionsAreKept(t *testing.T) {
 			s := NewSelf(u, time.Hour)
 			u.says(201, answers[0])
 			granted := func() bool {
-				grant, err := s.Authorize(t.Context(), pods)
-				if (err == nil) != grant.Covers(pods) {
+				decision, err := s.Authorize(t.Context(), pods)
+				if (err == nil) != decision.Covers(pods) {
 					t.Errorf("a grant with the error %v", err)
 				}
 				return err == nil
@@ -248,8 +248,8 @@ func TestStaleAllowance(t *testing.T) {
 				lost := time.Now()
 				for time.Since(lost) < 3*stale {
 					began := time.Since(lost)
-					grant, err := s.Authorize(t.Context(), pods)
-					if granted := err == nil && grant.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*askEvery) {
+					decision, err := s.Authorize(t.Context(), pods)
+					if granted := err == nil && decision.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*askEvery) {
 						t.Fatalf("after %s: granted %t, %v", began, granted, err)
 					}
 					if took := time.Since(lost) - began; c.first == yes && took > 0 && (began > 0 || took > reviewPatience) {
@@ -282,7 +282,7 @@ func TestLostByOthers(t *testing.T) {
 		u.does(hang)
 		u.lost = time.Now().Add(-30 * time.Second)
 		began := time.Now()
-		if grant, err := s.Authorize(t.Context(), pods); err != nil || !grant.Covers(pods) || time.Since(began) > 0 {
+		if decision, err := s.Authorize(t.Context(), pods); err != nil || !decision.Covers(pods) || time.Since(began) > 0 {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		<-time.After(31 * time.Second)
@@ -303,7 +303,7 @@ func TestFewQuestionsInAnOutage(t *testing.T) {
 			for i := range 100 {
 				a := pods
 				a.Name = fmt.Sprint(i)
-				if grant, err := s.Authorize(t.Context(), a); err != nil || !grant.Covers(a) {
+				if decision, err := s.Authorize(t.Context(), a); err != nil || !decision.Covers(a) {
 					t.Fatalf("not granted: %v", err)
 				}
 			}
@@ -330,8 +330,8 @@ func (p poster) Post(_ context.Context, path string, body []byte) (int, []byte, 
 	return p(path, body)
 }
 
-// Unheard implements Upstream.
-func (p poster) Unheard() time.Duration { return 0 }
+// Silent implements Upstream.
+func (p poster) Silent() time.Duration { return 0 }
 
 func hang(ctx context.Context) (int, string, error) {
 	<-ctx.Done()
@@ -349,7 +349,7 @@ func TestDenialEndsTheStaleAllowance(t *testing.T) {
 			<-time.After(decisionTTL)
 		}
 		u.isDown()
-		if grant, err := s.Authorize(t.Context(), pods); err == nil || grant.Covers(pods) {
+		if decision, err := s.Authorize(t.Context(), pods); err == nil || decision.Covers(pods) {
 			t.Error("granted")
 		}
 	})
@@ -410,7 +410,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 	for i := range 10 {
 		a := pods
 		a.Name = fmt.Sprint(i)
-		if grant, err := s.Authorize(t.Context(), a); err != nil || !grant.Covers(a) {
+		if decision, err := s.Authorize(t.Context(), a); err != nil || !decision.Covers(a) {
 			t.Errorf("not granted: %v", err)
 		}
 	}

@@ -90,7 +90,7 @@ func (e *entry) wait(ctx context.Context) error {
 	if e.budget == nil {
 		return nil
 	}
-	settled, err := e.budget.take(ctx, turnOf(e.address))
+	settled, err := e.budget.take(ctx, priorityOf(e.address))
 	if err != nil {
 		e.settle(false)
 		return &BusyError{After: retryAfter}
@@ -149,8 +149,8 @@ func sourceOf(address string) netip.Prefix {
 	return prefix
 }
 
-// turnOf groups sources by the network that one party usually has at most: 24 bits of IPv4, 48 of IPv6.
-func turnOf(source netip.Prefix) limit.Key {
+// priorityOf groups sources by the network that one party usually has at most: 24 bits of IPv4, 48 of IPv6.
+func priorityOf(source netip.Prefix) limit.Key {
 	bits := 48
 	if source.Addr().Is4() {
 		bits = 24

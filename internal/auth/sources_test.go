@@ -55,7 +55,7 @@ func TestBadTokensAreBounded(t *testing.T) {
 		<-time.After(10 * time.Second)
 		caller, err = from("192.0.2.1:3", "other")
 		expect(t, "a new token from there, later", "token:bob", caller, err)
-		if counts.attempts[TooMany] != busy || counts.attempts[Proven] != 4 || counts.reviews[ProvenNobody]+counts.reviews[Proven] != int(u.asked.Load()) {
+		if counts.attempts[TooMany] != busy || counts.attempts[Authenticated] != 4 || counts.reviews[NotAuthenticated]+counts.reviews[Authenticated] != int(u.asked.Load()) {
 			t.Errorf("counted %v and %v of %d", counts.attempts, counts.reviews, u.asked.Load())
 		}
 	})
@@ -269,7 +269,7 @@ func TestManyAddressesOfOneNetwork(t *testing.T) {
 			got[result]++
 		}
 		// Half of the seats at once, and 50 a second while they wait.
-		if most := 100 + int(50*turnWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != 4000 {
+		if most := 100 + int(50*seatWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != 4000 {
 			t.Errorf("got %v, want from 100 to %d failures, and as many answers as requests", got, most)
 		}
 	})
@@ -311,7 +311,7 @@ func TestNetworks(t *testing.T) {
 		"[2001:db8:0:1::1]:1": {Group: "2001:db8::/48", One: "2001:db8:0:1::/64"},
 		"@":                   {Group: "invalid Prefix", One: "invalid Prefix"},
 	} {
-		if got := turnOf(sourceOf(address)); got != want {
+		if got := priorityOf(sourceOf(address)); got != want {
 			t.Errorf("%s is of %v, want %v", address, got, want)
 		}
 	}

@@ -58,7 +58,7 @@ func (t *tokens) judge(status authenticationv1.TokenReviewStatus, token string) 
 	if len(t.audiences) > 0 && len(authenticator.Audiences(t.audiences).Intersect(status.Audiences)) == 0 {
 		return nil, ErrUnauthenticated
 	}
-	return proven(infoOf(status.User), ByToken, expiry(token))
+	return authenticated(infoOf(status.User), ByToken, expiry(token))
 }
 
 func infoOf(u authenticationv1.UserInfo) user.Info {

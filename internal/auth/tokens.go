@@ -72,7 +72,7 @@ func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 	protocol := &attempt{tokens: t, source: source}
 	_, _, protocolErr := websocket.NewProtocolAuthenticator(protocol).AuthenticateRequest(r)
 	if protocolErr != nil && protocol.err == nil {
-		protocolErr = unproven(protocolErr) // a subprotocol that holds no token
+		protocolErr = notAuthenticated(protocolErr) // a subprotocol that holds no token
 	}
 	return protocol.caller, graver(err, protocolErr)
 }

@@ -34,12 +34,12 @@ func TestWhoMayReadAllMaySelect(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		agent := person("agent")
-		var leases []*Lease
+		var leases []*WatchAuthorization
 		for i := range 5000 {
 			a := onNode(agent, fmt.Sprint("n", i))
-			grant, err := r.Authorize(t.Context(), a)
-			if err != nil || !grant.Covers(a) || grant.Covers(onNode(agent, "another")) || grant.Covers(podsOf(agent, "")) {
-				t.Fatalf("%v; it covers %t", err, grant.Covers(a))
+			decision, err := r.Authorize(t.Context(), a)
+			if err != nil || !decision.Covers(a) || decision.Covers(onNode(agent, "another")) || decision.Covers(podsOf(agent, "")) {
+				t.Fatalf("%v; it covers %t", err, decision.Covers(a))
 			}
 			leases = append(leases, r.Hold(a))
 		}

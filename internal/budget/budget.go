@@ -20,9 +20,9 @@ type Step struct {
 	Name string
 	// Above is the share of the limit, from 0 to 1, above which the step is taken.
 	Above float64
-	// Dear steps are taken only for what stays: neither for garbage, nor for answers, which are refused instead, nor for
+	// Costly steps are taken only for what stays: neither for garbage, nor for answers, which are refused instead, nor for
 	// what was not there a second before.
-	Dear bool
+	Costly bool
 	// Free lets go of so many bytes, or of what there is, and returns how many that were.
 	Free func(bytes int64) int64
 	// Ease is called once a second while the step is not needed; nil when that means nothing to it.
@@ -50,8 +50,8 @@ type Options struct {
 	Accounts []Account
 	// Steps are taken in their order.
 	Steps []Step
-	// Room are the steps that are taken for a lane that is being filled; their Above means nothing.
-	Room []Step
+	// Admit are the steps that are taken for a lane that is being filled; their Above means nothing.
+	Admit []Step
 	// FillAbove is the share of the limit, from 0 to 1, above which no lane is filled; RefuseAbove that above which
 	// nothing is taken.
 	FillAbove, RefuseAbove float64
@@ -86,7 +86,7 @@ func New(o Options) *Budget {
 		o.Collect = runtime.GC
 	}
 	b := &Budget{options: o, above: make([]time.Time, len(o.Steps))}
-	b.tally.init(o.Steps, o.Room)
+	b.tally.init(o.Steps, o.Admit)
 	return b
 }
 
@@ -148,7 +148,7 @@ func (b *Budget) Fits(bytes int64) bool {
 	b.relieving.Lock()
 	defer b.relieving.Unlock()
 	b.collect()
-	for _, step := range b.options.Room {
+	for _, step := range b.options.Admit {
 		excess := b.excess(bytes)
 		if excess <= 0 {
 			return true
@@ -210,13 +210,13 @@ func (b *Budget) round() {
 	b.look()
 	for i, step := range b.options.Steps {
 		used := b.used()
-		if step.Dear {
+		if step.Costly {
 			used = b.lasting(i)
 		}
 		switch {
 		case used > b.share(step.Above):
 			freed := b.take(step, used-b.share(step.Above-margin))
-			if step.Dear {
+			if step.Costly {
 				b.leaving, b.leftBy = b.left()+freed, time.Now().Add(leavingFor)
 			}
 		case step.Ease != nil:

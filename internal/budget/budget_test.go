@@ -34,7 +34,7 @@ func (m *machine) budget(limit int64) *Budget {
 	}
 	o.Steps = []Step{m.step("forms", 0.7), m.step("history", 0.75), m.step("lanes", 0.8)}
 	o.Steps[0].Ease = func() { m.do(func() { m.eased++ }) }
-	o.Room = o.Steps[:2]
+	o.Admit = o.Steps[:2]
 	return New(o)
 }
 
@@ -94,7 +94,7 @@ func TestStepsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 500})
 		b := m.budget(1000)
-		b.options.Steps[2].Dear = true
+		b.options.Steps[2].Costly = true
 		run(t, b, every+every/2)
 		m.do(func() { m.garbage = 400; m.collections++ })
 		if run(t, b, 3*every); len(m.steps) > 0 {
@@ -335,7 +335,7 @@ func TestWhatLeavesIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMachine(map[string]int64{"lanes": 900})
 		b := m.budget(1000)
-		b.options.Steps[2].Dear = true
+		b.options.Steps[2].Costly = true
 		free := b.options.Steps[2].Free
 		b.options.Steps[2].Free = func(bytes int64) int64 {
 			freed := free(bytes)

@@ -16,7 +16,7 @@ import (
 func CgroupLimit(root fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	for _, group := range groupsOf(root) {
-		for _, at := range group.places {
+		for _, at := range group.mounts {
 			for dir := path.Join(at, group.path); ; dir = path.Dir(dir) {
 				if limit := limitIn(root, path.Join(dir, group.file)); limit > 0 {
 					least = min(least, limit)
@@ -39,7 +39,7 @@ const unlimited = math.MaxInt64 >> 1
 // group is a cgroup that may limit memory.
 type group struct {
 	path   string   // of the group in its hierarchy
-	places []string // where hierarchies are mounted, of which one is its
+	mounts []string // where hierarchies are mounted, of which one is its
 	file   string   // that has the limit
 }
 
@@ -55,9 +55,9 @@ func groupsOf(root fs.FS) []group {
 		}
 		switch {
 		case parts[0] == "0" && parts[1] == "":
-			groups = append(groups, group{path: path.Clean("/" + parts[2]), places: mounts(root, "cgroup2", ""), file: "memory.max"})
+			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup2", ""), file: "memory.max"})
 		case contains(parts[1], "memory"):
-			groups = append(groups, group{path: path.Clean("/" + parts[2]), places: mounts(root, "cgroup", "memory"), file: "memory.limit_in_bytes"})
+			groups = append(groups, group{path: path.Clean("/" + parts[2]), mounts: mounts(root, "cgroup", "memory"), file: "memory.limit_in_bytes"})
 		}
 	})
 	return groups

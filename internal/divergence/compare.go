@@ -14,7 +14,7 @@ var ErrOrder = errors.New("objects are not in the order of their keys")
 type Object struct {
 	Key, Version string
 	// Append appends the object's bytes in a form. It is asked only where both sides have the same version.
-	Append func(dst []byte, form string) []byte
+	Append func(dst []byte, representation string) []byte
 }
 
 // Compared is what came out of a comparison, beside the differences.
@@ -30,7 +30,7 @@ type Compared struct {
 func Compare(forms []string, ours, theirs iter.Seq[Object], whole func() bool, each func(Difference)) (Compared, error) {
 	next, stop := iter.Pull(ours)
 	defer stop()
-	c := comparison{forms: forms, next: next, each: each}
+	c := comparison{representations: forms, next: next, each: each}
 	c.ours, c.more = next()
 	for o := range theirs {
 		if c.theirs(o); c.err != nil {
@@ -45,14 +45,14 @@ func Compare(forms []string, ours, theirs iter.Seq[Object], whole func() bool, e
 
 type comparison struct {
 	Compared
-	forms    []string
-	next     func() (Object, bool)
-	each     func(Difference)
-	ours     Object // the next of ours, if there are more
-	more     bool
-	err      error
-	one, two []byte // buffers
-	begun    bool
+	representations []string
+	next            func() (Object, bool)
+	each            func(Difference)
+	ours            Object // the next of ours, if there are more
+	more            bool
+	err             error
+	one, two        []byte // buffers
+	begun           bool
 }
 
 // theirs takes the next object of theirs, and all of ours up to it.
@@ -96,12 +96,12 @@ func (c *comparison) both(o Object) {
 		c.tell(d)
 		return
 	}
-	for _, form := range c.forms {
-		c.one, c.two = c.ours.Append(c.one[:0], form), o.Append(c.two[:0], form)
+	for _, representation := range c.representations {
+		c.one, c.two = c.ours.Append(c.one[:0], representation), o.Append(c.two[:0], representation)
 		if bytes.Equal(c.one, c.two) {
 			continue
 		}
-		d.Kind, d.Form = Content, form
+		d.Kind, d.Representation = Content, representation
 		d.At, d.OurText, d.TheirText = differenceOf(c.one, c.two)
 		c.tell(d)
 		return

@@ -16,8 +16,8 @@ func side(texts ...string) []Object {
 	for _, text := range texts {
 		name, content, _ := strings.Cut(text, "=")
 		key, version, _ := strings.Cut(name, "@")
-		all = append(all, Object{Key: key, Version: version, Append: func(dst []byte, form string) []byte {
-			return append(append(dst, form...), content...)
+		all = append(all, Object{Key: key, Version: version, Append: func(dst []byte, representation string) []byte {
+			return append(append(dst, representation...), content...)
 		}})
 	}
 	return all
@@ -60,12 +60,14 @@ func TestCompare(t *testing.T) {
 // TestSecondForm: only the second form differs.
 func TestSecondForm(t *testing.T) {
 	ours, theirs := side("a@1=x"), side("a@1=x")
-	theirs[0].Append = func(dst []byte, form string) []byte { return append(append(dst, form...), "xy"[:len(form)-2]...) }
+	theirs[0].Append = func(dst []byte, representation string) []byte {
+		return append(append(dst, representation...), "xy"[:len(representation)-2]...)
+	}
 	var got []Difference
 	if _, err := Compare([]string{"one", "four"}, slices.Values(ours), slices.Values(theirs), func() bool { return true }, func(d Difference) { got = append(got, d) }); err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 1 || got[0].Kind != Content || got[0].Form != "four" || got[0].At != 5 {
+	if len(got) != 1 || got[0].Kind != Content || got[0].Representation != "four" || got[0].At != 5 {
 		t.Errorf("%+v", got)
 	}
 	got[0].Hide()

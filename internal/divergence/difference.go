@@ -25,9 +25,9 @@ type Difference struct {
 	Key  string
 	// Ours and Theirs are the resourceVersions of both sides; empty where the object is not there.
 	Ours, Theirs string
-	// Form is which of the forms differs, At the first byte of it that does, from 0, and OurText and TheirText what
-	// stands around it, quoted; of Content only.
-	Form               string
+	// Representation is which of the forms differs, At the first byte of it that does, from 0, and OurText and TheirText
+	// what stands around it, quoted; of Content only.
+	Representation     string
 	At                 int
 	OurText, TheirText string
 }
@@ -62,7 +62,7 @@ func (d Difference) String() string {
 	case Version:
 		return fmt.Sprintf("%s is at resourceVersion %q, there at %q", key, d.Ours, d.Theirs)
 	default:
-		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d on: %s, there %s", key, d.Ours, d.Form, d.At, d.OurText, d.TheirText)
+		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d on: %s, there %s", key, d.Ours, d.Representation, d.At, d.OurText, d.TheirText)
 	}
 }
 

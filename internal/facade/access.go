@@ -134,7 +134,7 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
 		AlwaysAllowPaths: c.AlwaysAllowPaths, AlwaysAllowGroups: c.AlwaysAllowGroups,
 		ShareRate: auth.Rate{PerSecond: c.MissRate, Burst: burst(c.MissRate, missBurst)},
-		Leases:    auth.LeasesConfig{Upstream: reviewer.Unpaced(), Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{s.metrics},
+		Watches:   auth.WatchAuthorizationConfig{Upstream: reviewer.Unpaced(), Every: c.WatchReauthorize}, Exists: accounts.Exists, Observer: authorizationCounts{s.metrics},
 	})
 	a.authorizer, a.selfReviewer = reviews, reviews
 	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))

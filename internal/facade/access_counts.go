@@ -54,5 +54,7 @@ func (c authorizationCounts) Reviewed(asker auth.Asker, took time.Duration, err 
 	c.metrics.Reviewed(string(asker), result, took)
 }
 
-// LeaseEnded implements auth.Observer.
-func (c authorizationCounts) LeaseEnded(why auth.Ending) { c.metrics.Terminated(string(why)) }
+// WatchAuthorizationEnded implements auth.Observer.
+func (c authorizationCounts) WatchAuthorizationEnded(why auth.Ending) {
+	c.metrics.Terminated(string(why))
+}

@@ -69,13 +69,15 @@ type Config struct {
 	MemoryBudget MemoryBudget
 	// MemoryMarks are where something is done about it. They have no flag.
 	MemoryMarks MemoryMarks
-	// FormsMemory, not below 0, bounds the bytes of what is compressed ahead, of all resources together (wire.Forms).
-	FormsMemory int64
+	// PrecompressedMemory, not below 0, bounds the bytes of what is compressed ahead, of all resources together
+	// (wire.Precompressed).
+	PrecompressedMemory int64
 	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
 	// after the upstream was last heard; 0 means without end for both.
 	LaneIdle, MaxStaleness time.Duration
-	// BridgeGaps has watches go on when kube-apiserver has lost what followed, by what the next list has in another way.
-	BridgeGaps bool
+	// ReplayLostWindows has watches go on when kube-apiserver has lost what followed, by what the next list has in another
+	// way.
+	ReplayLostWindows bool
 	// AccountWatches has the metadata of built-in resources watched that nobody reads, while consistent reads need it.
 	AccountWatches bool
 	// SnapshotDir is a directory where what is cached is left at the end, for the next process; empty for nowhere.
@@ -125,9 +127,9 @@ func Defaults() Config {
 		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
 		// Agents on every node read what is theirs; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
-		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), FormsMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
+		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),
-		SelfAuditInterval: 6 * time.Hour, BridgeGaps: true, AccountWatches: true,
+		SelfAuditInterval: 6 * time.Hour, ReplayLostWindows: true, AccountWatches: true,
 		PagedFrom: 50, BookmarkInterval: time.Minute, LogFormat: "console", LogLevel: "info",
 		Slow:  observe.SlowLimits{Request: 500 * time.Millisecond, WatchLag: 5 * time.Second},
 		Audit: audit.DefaultConfig(),

@@ -24,29 +24,29 @@ import (
 
 // Facade is the wired parts of one process.
 type Facade struct {
-	config    Config
-	started   time.Time
-	log       *zap.Logger
-	client    *upstream.Client
-	hop       upstream.Hop
-	endpoints *upstream.Endpoints // nil when the upstream has one address
-	peers     []*upstream.Client
-	catalog   *upstream.Catalog
-	forms     *wire.Forms
-	memory    *budget.Budget
-	lanes     *reflector.Lanes
-	metrics   *observe.Metrics
-	inflight  *observe.Inflight
-	clients   *accounting.Clients
-	history   *observe.History
-	slow      *observe.SlowLog
-	page      *page.Page
-	preload   *preload
-	access    *access
-	audit     *audit.Log // nil when there is none
-	pair      *servingPair
-	server    *http.Server
-	shutdown  *shutdown
+	config        Config
+	started       time.Time
+	log           *zap.Logger
+	client        *upstream.Client
+	hop           upstream.Hop
+	endpoints     *upstream.Endpoints // nil when the upstream has one address
+	peers         []*upstream.Client
+	catalog       *upstream.Catalog
+	precompressed *wire.Precompressed
+	memory        *budget.Budget
+	lanes         *reflector.Lanes
+	metrics       *observe.Metrics
+	inflight      *observe.Inflight
+	clients       *accounting.Clients
+	history       *observe.History
+	slow          *observe.SlowLog
+	page          *page.Page
+	preload       *preload
+	access        *access
+	audit         *audit.Log // nil when there is none
+	pair          *servingPair
+	server        *http.Server
+	shutdown      *shutdown
 }
 
 // New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
@@ -67,7 +67,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 		return nil, err
 	}
 	f.hop, f.client, f.catalog = hop, client, upstream.NewCatalog(client)
-	f.forms = wire.NewForms(c.FormsMemory)
+	f.precompressed = wire.NewPrecompressed(c.PrecompressedMemory)
 	f.shutdown = newShutdown(ctx)
 	f.memory = newMemory(f, c)
 	f.inflight = new(observe.Inflight)
@@ -75,7 +75,7 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	f.lanes = reflector.NewLanes(client, reflector.Config{
 		Window: c.HistoryWindow, WindowBytes: c.HistoryBytes, Packing: cache.Packing(c.Packing), Idle: c.LaneIdle, FieldIndexes: c.FieldIndexes, LabelIndexes: c.LabelIndexes,
 		PagedFrom: c.PagedFrom, Memory: f.memory, PageBytes: f.memory.Share(pageShare, mostPage), Peers: f.peers, PeerWait: c.PeerWait, Resources: c.laneResources(),
-		BridgeGaps: c.BridgeGaps, AccountFor: f.accountFor(),
+		ReplayLostWindows: c.ReplayLostWindows, AccountFor: f.accountFor(),
 		SelfAudit: c.SelfAuditInterval, SelfAuditShare: c.SelfAuditShare,
 		SnapshotDir: c.SnapshotDir, SnapshotPeriod: c.SnapshotPeriod,
 	}, laneMetrics{f.metrics, f.history}, log)
@@ -114,7 +114,7 @@ func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
 		Catalog: f.catalog, Lanes: f.lanes, Documents: upstream.NewDocuments(f.client), Fields: upstream.NewFields(f.client),
-		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Forms: f.forms, Memory: f.memory,
+		Upstream: upstream.NewPassThrough(f.client), Hop: f.hop, Precompressed: f.precompressed, Memory: f.memory,
 		Authenticator: f.access.authenticator, Authorizer: f.access.authorizer, SelfReviewer: f.access.selfReviewer,
 		Limits: f.limits(), PassAs: passAs[c.Authorization.PassThrough], WatchMaxAge: c.Authorization.WatchMaxAge, Sink: f.sinks(),
 		Inflight: f.inflight, Clients: f.clients, Page: f.page, ZPages: f.zpages(),

@@ -100,15 +100,15 @@ func boundMemory(m MemoryBudget, log *zap.Logger) MemoryBudget {
 // MemoryMarks are the shares of the memory budget above which something is done about it, from 0 to 1. Between the
 // last and the whole the collector has room to work: the nearer it is to its limit, the more of the processor it takes.
 type MemoryMarks struct {
-	Forms   float64 // above it compressed parts of lists are let go,
-	History float64 // events that only we keep,
-	Fill    float64 // above it no lane is filled
-	Lanes   float64 // above it, answers not counted, lanes are let go, the coldest first
-	Answers float64 // above it large answers and watches are refused
+	Precompressed float64 // above it compressed parts of lists are let go,
+	History       float64 // events that only we keep,
+	Fill          float64 // above it no lane is filled
+	Lanes         float64 // above it, answers not counted, lanes are let go, the coldest first
+	Answers       float64 // above it large answers and watches are refused
 }
 
 func defaultMemoryMarks() MemoryMarks {
-	return MemoryMarks{Forms: 0.65, History: 0.7, Fill: 0.7, Lanes: 0.75, Answers: 0.85}
+	return MemoryMarks{Precompressed: 0.65, History: 0.7, Fill: 0.7, Lanes: 0.75, Answers: 0.85}
 }
 
 // Two pages of a list that fills a lane are held at a time, each of them in a buffer that has grown. A page is no
@@ -121,15 +121,15 @@ const (
 // newMemory is the budget of what f has by then, and of what it is given later.
 func newMemory(f *Facade, c Config) *budget.Budget {
 	marks := c.MemoryMarks
-	forms := budget.Step{
-		Name: "forms", Above: marks.Forms, Free: func(bytes int64) int64 { return f.forms.Yield(bytes) }, Ease: func() { f.forms.Recover() },
+	precompressed := budget.Step{
+		Name: "forms", Above: marks.Precompressed, Free: func(bytes int64) int64 { return f.precompressed.Yield(bytes) }, Ease: func() { f.precompressed.Recover() },
 	}
 	history := budget.Step{Name: "history", Above: marks.History, Free: func(bytes int64) int64 { return f.lanes.Shorten(bytes) }}
-	coldest := budget.Step{Name: "coldest_lane", Above: marks.Lanes, Dear: true, Free: func(bytes int64) int64 { return f.lanes.DropColdest(bytes) }}
+	coldest := budget.Step{Name: "coldest_lane", Above: marks.Lanes, Costly: true, Free: func(bytes int64) int64 { return f.lanes.DropColdest(bytes) }}
 	unread := budget.Step{Name: "unread_lane", Free: func(bytes int64) int64 { return f.lanes.DropUnread(bytes) }}
 	return budget.New(budget.Options{
 		Limit: max(int64(c.MemoryBudget), 0), Accounts: f.accounts(), FillAbove: marks.Fill, RefuseAbove: marks.Answers,
-		Steps: []budget.Step{forms, history, coldest}, Room: []budget.Step{forms, history, unread},
+		Steps: []budget.Step{precompressed, history, coldest}, Admit: []budget.Step{precompressed, history, unread},
 	})
 }
 
@@ -146,7 +146,7 @@ func (f *Facade) accounts() []budget.Account {
 	return []budget.Account{
 		{Name: "lanes", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.ObjectMemory + s.IndexBytes + s.FillBytes })},
 		{Name: "history", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.HistoryBytes })},
-		{Name: "forms", Bytes: func() int64 { return f.forms.Stats().Bytes }},
+		{Name: "forms", Bytes: func() int64 { return f.precompressed.Stats().Bytes }},
 		{Name: "unpacked", Bytes: wire.OpenBytes},
 	}
 }

@@ -14,7 +14,7 @@ import (
 // newMetrics are the metrics of what f has by the first scrape, in front of the upstream that config names.
 func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
-		Lanes: f.Lanes, Forms: func() observe.FormsStats { return observe.FormsStats(f.forms.Stats()) }, Memory: f.memoryStats,
+		Lanes: f.Lanes, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats(f.precompressed.Stats()) }, Memory: f.memoryStats,
 		Certificates: func() []observe.Certificate { return f.certificates(config) }, Endpoints: f.endpointStates, Audit: f.auditBacklog,
 		SelfAudit: f.config.SelfAuditInterval,
 	})

@@ -88,7 +88,7 @@ func (f *Facade) health() (all []page.Check) {
 
 func (f *Facade) upstreamStatus() page.Upstream {
 	u := page.Upstream{
-		Endpoint: f.client.Host(), Endpoints: f.endpointStates(), UnheardSeconds: f.client.Unheard().Seconds(), LastFailure: f.history.LastFailure(),
+		Endpoint: f.client.Host(), Endpoints: f.endpointStates(), SilentSeconds: f.client.Silent().Seconds(), LastFailure: f.history.LastFailure(),
 		Questions: f.history.Questions(page.Window),
 	}
 	for _, one := range u.Endpoints {
@@ -155,7 +155,7 @@ func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 		why = reason(failure.Err)
 	}
 	switch {
-	case failure != nil && failure.NoRoom():
+	case failure != nil && failure.NoMemory():
 		return page.NoMemory, why
 	case failure != nil && failure.Refused:
 		return page.Refused, why

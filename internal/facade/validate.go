@@ -29,8 +29,8 @@ func (c Config) Validate() error {
 		return fmt.Errorf("--history-bytes %d must be above 0", c.HistoryBytes)
 	case c.GoawayChance < 0 || c.GoawayChance > mostGoaway:
 		return fmt.Errorf("--goaway-chance %v must be from 0 to %v", c.GoawayChance, mostGoaway)
-	case c.FormsMemory < 0:
-		return fmt.Errorf("--forms-memory %d is below 0", c.FormsMemory)
+	case c.PrecompressedMemory < 0:
+		return fmt.Errorf("--precompressed-memory %d is below 0", c.PrecompressedMemory)
 	}
 	for _, name := range c.PreloadEncodings {
 		if encodings[name] == nil {

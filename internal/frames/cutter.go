@@ -17,12 +17,12 @@ const (
 // cutter cuts the DATA frames of a stream of frames into ones that every client takes. Whatever else there is goes
 // through as it is.
 type cutter struct {
-	head  [headerLen]byte
-	have  int  // how many bytes of a header have come; the rest comes with the next write
-	left  int  // bytes to come of a frame that goes through
-	cut   int  // bytes to come of the payload of a DATA frame that is cut
-	room  int  // of these, those of the frame under way
-	flags byte // of the frame that is cut
+	head      [headerLen]byte
+	have      int  // how many bytes of a header have come; the rest comes with the next write
+	left      int  // bytes to come of a frame that goes through
+	cut       int  // bytes to come of the payload of a DATA frame that is cut
+	remaining int  // of these, those of the frame under way
+	flags     byte // of the frame that is cut
 }
 
 // next returns what is to be sent of p next, which may be empty, and the rest of p.
@@ -46,7 +46,7 @@ func (c *cutter) next(p []byte) (part, rest []byte) {
 		length := length(c.head[:])
 		switch {
 		case c.head[3] == typeData && c.head[4]&padded == 0 && length > least:
-			c.cut, c.room, c.flags = length, 0, c.head[4]
+			c.cut, c.remaining, c.flags = length, 0, c.head[4]
 			return p[:end], p[end+n:]
 		case begun:
 			c.left = length
@@ -60,17 +60,17 @@ func (c *cutter) next(p []byte) (part, rest []byte) {
 
 // payload returns the next piece of a frame that is cut: a header, or what belongs behind it.
 func (c *cutter) payload(p []byte) (part, rest []byte) {
-	if c.room == 0 {
-		c.room = min(c.cut, least)
-		putLength(c.head[:], c.room)
+	if c.remaining == 0 {
+		c.remaining = min(c.cut, least)
+		putLength(c.head[:], c.remaining)
 		c.head[4] = c.flags
-		if c.room < c.cut {
+		if c.remaining < c.cut {
 			c.head[4] &^= endStream // which only the last has
 		}
 		return c.head[:], p
 	}
-	n := min(c.room, len(p))
-	c.room, c.cut = c.room-n, c.cut-n
+	n := min(c.remaining, len(p))
+	c.remaining, c.cut = c.remaining-n, c.cut-n
 	return p[:n], p[n:]
 }
 

@@ -27,15 +27,15 @@ const (
 type account struct {
 	size cache.RV
 
-	mu      sync.Mutex // guards the rest
-	heard   []entry    // a version's is at its remainder by size; nil before the first
-	highest cache.RV   // of those that were heard of, or answered
-	owners  map[string]uint32
-	awaited map[cache.RV]*notice
+	mu       sync.Mutex // guards the rest
+	received []entry    // a version's is at its remainder by size; nil before the first
+	highest  cache.RV   // of those that were heard of, or answered
+	owners   map[string]uint32
+	awaited  map[cache.RV]*notice
 
-	marks   [2]mark // what the store answered, some time ago and then
-	known   bool    // how much is unheard
-	unheard float64 // versions a second that no lane hears of
+	marks       [2]mark // what the store answered, some time ago and then
+	known       bool    // how much is unheard
+	unaccounted float64 // versions a second that no lane hears of
 }
 
 // entry says which resource a version changed.
@@ -52,8 +52,8 @@ type mark struct {
 
 // notice is a version that readers wait for somebody to hear of.
 type notice struct {
-	heard   chan struct{}
-	readers int
+	received chan struct{}
+	readers  int
 }
 
 func newAccount(size cache.RV) *account {
@@ -64,17 +64,17 @@ func newAccount(size cache.RV) *account {
 func (a *account) note(resource string, rv cache.RV) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.heard == nil {
-		a.heard = make([]entry, a.size)
+	if a.received == nil {
+		a.received = make([]entry, a.size)
 	}
-	at := &a.heard[rv%a.size]
+	at := &a.received[rv%a.size]
 	if at.rv > rv {
 		return // of long ago
 	}
 	*at = entry{rv: rv, owner: a.owner(resource)}
 	a.highest = max(a.highest, rv)
 	if n := a.awaited[rv]; n != nil {
-		close(n.heard)
+		close(n.received)
 		delete(a.awaited, rv)
 	}
 }
@@ -90,13 +90,13 @@ func (a *account) owner(resource string) uint32 {
 }
 
 // gap is the first version after one, and up to another, that may be a change of a resource; 0 when there is none.
-func (a *account) gap(resource string, after, upTo cache.RV) cache.RV {
+func (a *account) missing(resource string, after, upTo cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.firstGap(a.owner(resource), after, upTo)
+	return a.firstMissing(a.owner(resource), after, upTo)
 }
 
-func (a *account) firstGap(owner uint32, after, upTo cache.RV) cache.RV {
+func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	if upTo > after+a.size {
 		return after + 1
 	}
@@ -108,9 +108,9 @@ func (a *account) firstGap(owner uint32, after, upTo cache.RV) cache.RV {
 	return 0
 }
 
-// firstUnheard is the first version after one that nobody has heard of, although a later one is known; 0 when there is
-// none.
-func (a *account) firstUnheard(after cache.RV) cache.RV {
+// firstUnaccounted is the first version after one that nobody has heard of, although a later one is known; 0 when there
+// is none.
+func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.highest > after+a.size {
@@ -126,10 +126,10 @@ func (a *account) firstUnheard(after cache.RV) cache.RV {
 
 // at is what is known of a version, or of another that took its place, with mu held.
 func (a *account) at(rv cache.RV) entry {
-	if a.heard == nil {
+	if a.received == nil {
 		return entry{}
 	}
-	return a.heard[rv%a.size]
+	return a.received[rv%a.size]
 }
 
 // await joins those who wait until a lane has heard of a version; nil when one has already. The caller leaves.
@@ -141,7 +141,7 @@ func (a *account) await(rv cache.RV) *notice {
 	}
 	n := a.awaited[rv]
 	if n == nil {
-		n = &notice{heard: make(chan struct{})}
+		n = &notice{received: make(chan struct{})}
 		a.awaited[rv] = n
 	}
 	n.readers++
@@ -168,7 +168,7 @@ func (a *account) answered(rv cache.RV, now time.Time) {
 	}
 	if lasted := last.at.Sub(before.at).Seconds(); before.rv != 0 && lasted > 0 && last.rv >= before.rv {
 		a.known = true
-		a.unheard = float64(a.count(before.rv, last.rv)) / lasted
+		a.unaccounted = float64(a.count(before.rv, last.rv)) / lasted
 	}
 	a.marks = [2]mark{last, {rv, now}}
 }
@@ -191,16 +191,16 @@ func (a *account) count(after, upTo cache.RV) (unheard cache.RV) {
 func (a *account) likely(resource string, whole cache.RV, since time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.known || a.unheard*since.Seconds() > likelyEnough {
+	if !a.known || a.unaccounted*since.Seconds() > likelyEnough {
 		return false
 	}
-	return a.firstGap(a.owner(resource), whole, a.marks[1].rv) == 0
+	return a.firstMissing(a.owner(resource), whole, a.marks[1].rv) == 0
 }
 
 // reset forgets which versions were heard of: the store may have been set back, and give them out once more.
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard, a.highest = nil, 0
+	a.received, a.highest = nil, 0
 	a.marks, a.known = [2]mark{}, false
 }

@@ -36,13 +36,13 @@ const (
 	bytePrice   = 8 * time.Nanosecond
 	// calledPrice is that of each object of a roll call: its metadata in protobuf.
 	calledPrice = 4 * time.Microsecond
-	// dearPrice is that of ten probes: before the upstream is asked for what costs it more, it is probed, whatever the
+	// costlyPrice is that of ten probes: before the upstream is asked for what costs it more, it is probed, whatever the
 	// chances are that this proves the lane.
-	dearPrice = 10 * requestPrice
+	costlyPrice = 10 * requestPrice
 	// definedPrice is that of each byte of a definition when its metadata is read: kube-apiserver decodes all of it.
 	definedPrice = 45 * time.Nanosecond
-	// fencePrice is that of a fence, with the probe that goes with it.
-	fencePrice = 4 * requestPrice
+	// progressWatchPrice is that of a fence, with the probe that goes with it.
+	progressWatchPrice = 4 * requestPrice
 	// worthPrice is how much a roll call has to save: the answer from the cache is not for nothing either.
 	worthPrice = 20 * time.Microsecond
 )
@@ -58,7 +58,7 @@ func (a Answer) price() time.Duration {
 	return requestPrice + time.Duration(a.Objects)*objectPrice + time.Duration(a.Bytes)*bytePrice
 }
 
-func (a Answer) isDear() bool { return a.price() > dearPrice }
+func (a Answer) isCostly() bool { return a.price() > costlyPrice }
 
 // Small tells whether the upstream answers rather than that somebody waits long for a proof.
 func (a Answer) Small() bool { return a.Objects <= smallObjects && a.Bytes <= smallBytes }

@@ -6,20 +6,20 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Proof is a way to show that a lane is fresh, or the way without: byUpstream.
-type Proof int
+// Check is a way to show that a lane is fresh, or the way without: byUpstream.
+type Check int
 
 const (
-	byUpstream Proof = iota // no proof: the upstream answers
+	byUpstream Check = iota // no proof: the upstream answers
 	byProbe
 	byRollCall
-	byFence
+	byProgressWatch
 	byFill // the lane was filled after the request had arrived
 )
 
 // String returns the proof's name in logs; empty when there was none.
-func (p Proof) String() string {
-	return [...]string{"", "probe", "rollcall", "fence", "fill"}[p]
+func (p Check) String() string {
+	return [...]string{"", "probe", "roll-call", "progress-watch", "fill"}[p]
 }
 
 // choose says how a read is proven after what was tried in vain; byUpstream at first. It weighs what a way takes the
@@ -33,33 +33,33 @@ func (p Proof) String() string {
 //   - Of a custom resource each takes one more small question, for its definition (defined.confirm).
 //   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
 //     means.
-func (p *Prover) choose(s *cache.State, answer Answer, tried Proof) Proof {
+func (p *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
 	shared := answer.price() > 2*requestPrice+p.defined.price() || p.company.Load() > 1
 	switch {
-	case tried < byProbe && shared && (p.speaks(s) || p.isDear(s, answer)):
+	case tried < byProbe && shared && (p.speaks(s) || p.isCostly(s, answer)):
 		return byProbe
 	case tried < byRollCall && p.wouldCallRoll(s, answer):
 		return byRollCall
 	}
-	if tried == byFence || answer.Small() {
+	if tried == byProgressWatch || answer.Small() {
 		return byUpstream
 	}
-	return byFence
+	return byProgressWatch
 }
 
 // wouldCallRoll tells whether a roll call is to be a read's proof.
-func (p *Prover) wouldCallRoll(s *cache.State, answer Answer) bool {
+func (p *Checker) wouldCallRoll(s *cache.State, answer Answer) bool {
 	worth := rollCallPrice(s.Len()) + worthPrice + p.defined.price()
 	return p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > worth)
 }
 
-// isDear tells whether a read is worth a probe with little chance: a roll call counts if that is to be its proof.
-func (p *Prover) isDear(s *cache.State, answer Answer) bool {
-	return answer.isDear() && (!p.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > dearPrice)
+// isCostly tells whether a read is worth a probe with little chance: a roll call counts if that is to be its proof.
+func (p *Checker) isCostly(s *cache.State, answer Answer) bool {
+	return answer.isCostly() && (!p.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > costlyPrice)
 }
 
 // speaks tells whether a probe is likely to be a proof.
-func (p *Prover) speaks(s *cache.State) bool {
+func (p *Checker) speaks(s *cache.State) bool {
 	if p.rate.busy(time.Now()) {
 		return true
 	}

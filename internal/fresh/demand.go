@@ -16,16 +16,16 @@ func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
 
 // Missed tells, on a channel, that a probe did not prove a lane because the store was at a version that no lane had
 // heard of. One message may stand for many.
-func (p *Provers) Missed() <-chan struct{} { return p.demand.missed }
+func (p *Checkers) Missed() <-chan struct{} { return p.demand.missed }
 
 // WantedSince tells whether, since a moment, an answer was to be proven that takes the upstream more than ten probes.
-func (p *Provers) WantedSince(moment time.Time) bool {
+func (p *Checkers) WantedSince(moment time.Time) bool {
 	wanted := p.demand.wanted.Load()
 	return wanted != nil && wanted.After(moment)
 }
 
 // wants notes that a dear answer is to be proven.
-func (p *Prover) wants(answer Answer) {
+func (p *Checker) wants(answer Answer) {
 	now := time.Now()
 	p.wanted.Store(&now)
 	p.demand.wanted.Store(&now)
@@ -42,7 +42,7 @@ const answeredWithin = 2 * time.Second
 
 // passOn notes that the upstream gives a dear answer, and has the lane brought forward for the next reader. It returns
 // false when the upstream has enough of them to give: then a fence is to be waited for. ctx is the request's.
-func (p *Prover) passOn(ctx context.Context, answer Answer) bool {
+func (p *Checker) passOn(ctx context.Context, answer Answer) bool {
 	price := int64(answer.price())
 	if p.passedOn.Add(price) > int64(mostPassedOn) {
 		p.passedOn.Add(-price)
@@ -55,7 +55,7 @@ func (p *Prover) passOn(ctx context.Context, answer Answer) bool {
 }
 
 // misses notes that a probe proved nothing. Of a store that no other lane shares nobody else could have heard.
-func (p *Prover) misses(now reading) {
+func (p *Checker) misses(now reading) {
 	if now.store == nil || now.store.alone {
 		return
 	}
@@ -68,7 +68,7 @@ func (p *Prover) misses(now reading) {
 // Join has a lane that is too large to be called over compared with the shared store before anybody reads it: else its
 // first readers would be passed on until two comparisons have agreed, which takes seconds in a cluster where little
 // changes. Called every so often; it asks nothing for a lane that has joined.
-func (p *Prover) Join() {
+func (p *Checker) Join() {
 	if state, err := p.lane.State(); err == nil && state.Len() > rollCallObjects {
 		p.membership.seek(p.filler.Start)
 	}
@@ -78,16 +78,16 @@ func (p *Prover) Join() {
 // the answers since then would have taken it, and mostCredit at most.
 const (
 	keptUpFor  = time.Minute
-	mostCredit = 60 * fencePrice
+	mostCredit = 60 * progressWatchPrice
 )
 
 // KeepUp brings the lane forward in the background when it was read lately, and the store has moved past a version that
 // nobody has heard of: kube-apiserver writes some that no resource shows. Without that, the next reader could not be
 // proven by a probe. A version counts when it is found twice: its event may be on its way. Called every so often, by
 // one goroutine.
-func (p *Prover) KeepUp() {
-	before := p.unheard
-	p.unheard = 0
+func (p *Checker) KeepUp() {
+	before := p.unaccounted
+	p.unaccounted = 0
 	if wanted := p.wanted.Load(); wanted == nil || time.Since(*wanted) > keptUpFor {
 		return
 	}
@@ -96,9 +96,9 @@ func (p *Prover) KeepUp() {
 	if err != nil || shared == nil || shared.isBroken() {
 		return
 	}
-	p.unheard = shared.account.firstUnheard(state.RV())
-	if p.unheard != 0 && p.unheard == before && p.credit.Load() >= int64(fencePrice) {
-		p.credit.Add(-int64(fencePrice))
+	p.unaccounted = shared.account.firstUnaccounted(state.RV())
+	if p.unaccounted != 0 && p.unaccounted == before && p.credit.Load() >= int64(progressWatchPrice) {
+		p.credit.Add(-int64(progressWatchPrice))
 		p.catchUp()
 	}
 }

@@ -39,19 +39,19 @@ func (u *theUpstream) now() cache.RV {
 }
 
 // ear is one for a resource that is in the same etcd as the lanes.
-func (u *theUpstream) ear(of *testLane, resource string) *Ear {
+func (u *theUpstream) ear(of *testLane, resource string) *Subscription {
 	u.mu.Lock()
 	u.of[resource] = &u.rv
 	u.mu.Unlock()
-	provers := &Provers{metrics: nobodyCounts{}, stores: of.prover.membership.stores}
-	return provers.Ear(resource, counter{u.counters, resource}, of.start)
+	provers := &Checkers{metrics: nobodyCounts{}, stores: of.prover.membership.stores}
+	return provers.Subscription(resource, counter{u.counters, resource}, of.start)
 }
 
 // deaf is a Filler whose fences bring nothing.
 type deaf struct{ *testLane }
 
-// Fence implements Filler.
-func (d deaf) Fence(context.Context) {
+// ProgressWatch implements Filler.
+func (d deaf) ProgressWatch(context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.fences++
@@ -115,7 +115,7 @@ func TestManyDearReadsWaitForAFence(t *testing.T) {
 				readers.Go(func() {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					switch state, proof, err := pods.prover.Recent(ctx, began, page); {
+					switch state, check, err := pods.prover.Recent(ctx, began, page); {
 					case errors.Is(err, ErrUnproven):
 						passedOn.Add(1)
 						<-time.After(3 * time.Second) // the upstream answers
@@ -123,8 +123,8 @@ func TestManyDearReadsWaitForAFence(t *testing.T) {
 						t.Error(err)
 					default:
 						fenced.Add(1)
-						if proof != byFence || state.RV() < u.now() || time.Since(began) > 3*time.Second {
-							t.Errorf("proven by a %v at %d after %v", proof, state.RV(), time.Since(began))
+						if check != byProgressWatch || state.RV() < u.now() || time.Since(began) > 3*time.Second {
+							t.Errorf("proven by a %v at %d after %v", check, state.RV(), time.Since(began))
 						}
 					}
 				})
@@ -166,14 +166,14 @@ func TestEar(t *testing.T) {
 		u.join(t)
 		ear := u.ear(pods, "leases")
 		for range 4 { // it is compared when it hears something
-			ear.Heard(u.change())
+			ear.Received(u.change())
 			<-time.After(2 * compareEvery)
 		}
 		pods.lane.Progress(u.now())
 		opened := pods.opened()
 		for range 20 {
 			rv := u.change()
-			time.AfterFunc(shortGrace/2, func() { ear.Heard(rv) }) // it is on its way
+			time.AfterFunc(shortGrace/2, func() { ear.Received(rv) }) // it is on its way
 			if pods.read(t, page) != rv {
 				t.Fatal("not proven")
 			}
@@ -182,7 +182,7 @@ func TestEar(t *testing.T) {
 		if n := pods.opened() - opened; n != 0 {
 			t.Errorf("%d fences", n)
 		}
-		ear.Heard(u.change())
+		ear.Received(u.change())
 		ear.Interrupted()
 		if at := pods.read(t, page); at != 0 {
 			t.Errorf("proven at %d by what was heard before an interruption", at)
@@ -194,7 +194,7 @@ func TestEar(t *testing.T) {
 func TestMissed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
-		provers := &Provers{demand: pods.prover.demand}
+		provers := &Checkers{demand: pods.prover.demand}
 		missed := func() (n int) {
 			for {
 				select {
@@ -291,8 +291,8 @@ func TestKeepUp(t *testing.T) {
 // late is a Filler whose fence returns when the writer has taken its step, a moment before it has applied it.
 type late struct{ *testLane }
 
-// Fence implements Filler.
-func (l late) Fence(context.Context) {
+// ProgressWatch implements Filler.
+func (l late) ProgressWatch(context.Context) {
 	l.mu.Lock()
 	l.fences++
 	l.mu.Unlock()
@@ -337,7 +337,7 @@ func TestKeepUpHasAPrice(t *testing.T) {
 			pods.prover.KeepUp()
 			<-time.After(200 * time.Millisecond)
 		}
-		if n, most := pods.opened()-opened, int(answer.price()/fencePrice); n > most || n == 0 {
+		if n, most := pods.opened()-opened, int(answer.price()/progressWatchPrice); n > most || n == 0 {
 			t.Errorf("%d fences for a read that is worth %d", n, most)
 		}
 	})
@@ -375,7 +375,7 @@ func TestFenceThatBringsNothing(t *testing.T) {
 		if n := pods.opened(); n != 1 {
 			t.Errorf("%d fences", n)
 		}
-		<-time.After(fencePause)
+		<-time.After(progressWatchPause)
 		_, _, _ = pods.prover.Recent(t.Context(), time.Now(), page)
 		synctest.Wait()
 		if n := pods.opened(); n != 2 {

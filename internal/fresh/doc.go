@@ -6,14 +6,20 @@
 //
 //   - A probe asks the upstream for its resourceVersion of now, by the cheapest consistent list. A lane that changes
 //     often has reached that version a moment later; any other has missed nothing if all versions in between are of
-//     other resources, as their lanes have heard, or ears where there is no lane (account.go, ear.go). Resources of one
-//     etcd count together, so one probe serves all their lanes (store.go); which resources those are is compared, never
-//     assumed (membership.go).
-//   - A roll call is one list of the names and versions of all objects of a small resource. If they are the lane's, the
-//     lane's content is that of the list's version, however long it heard nothing (rollcall.go).
-//   - A fence is a second, short watch from where the lane is. It brings what the lane lacks, and ends with a bookmark,
-//     which proves that nothing is missing before it (fence.go). Where the upstream is a facade, that has its own lane
-//     fenced first (Prover.Advance).
+//     other resources, as their lanes have heard, or ears where there is no lane (account.go, subscription.go).
+//
+// Resources of one
+//
+//	  etcd count together, so one probe serves all their lanes (store.go); which resources those are is compared, never
+//	  assumed (membership.go).
+//	- A roll call is one list of the names and versions of all objects of a small resource. If they are the lane's, the
+//	  lane's content is that of the list's version, however long it heard nothing (rollcall.go).
+//	- A fence is a second, short watch from where the lane is. It brings what the lane lacks, and ends with a bookmark,
+//	  which proves that nothing is missing before it (progress_watch.go). Where the upstream is a facade, that has its
+//
+// own lane
+//
+//	fenced first (Checker.Advance).
 //
 // A proof of a custom resource ends with a question for its definition: versions say nothing of the form that objects
 // are written in (definition.go, docs/adr/0032-definitions-are-confirmed.md).
@@ -25,12 +31,14 @@
 //   - a proof never takes the upstream more than the answers that it spares it, by an estimate (choice.go, answer.go);
 //   - a store whose uncached resource, or only resource, the upstream throttles is not probed before the time that it
 //     names (throttle.go);
-//   - nobody waits for a clock: a few questions are under way at a time, and who waits for one shares it (turns.go);
+//   - nobody waits for a clock: a few questions are under way at a time, and who waits for one shares it
+//
+// (question_seats.go);
 //   - what cannot be proven is ErrUnproven, and never a guess.
 //
-// Goroutines: questions and fences run where Filler.Start, or the start that Provers were made with, lets them run; who
-// implements it owns them. Nothing else is started.
+// Goroutines: questions and fences run where Filler.Start, or the start that Checkers were made with, lets them run;
+// who implements it owns them. Nothing else is started.
 //
 // The package sends no request and writes no lane: it declares what it needs of both (source.go), and is told what
-// happens to a lane by its Prover's methods Changed, Synced, Interrupted and Replaced.
+// happens to a lane by its Checker's methods Changed, Synced, Interrupted and Replaced.
 package fresh

@@ -11,12 +11,12 @@ import (
 // was written before that is in the answer.
 type groupCommit[T any] struct {
 	ask   func(ctx context.Context, party party) (T, error)
-	turns *turns                                // of questions that are about one lane; nil: none are needed
+	seats *questionSeats                        // of questions that are about one lane; nil: none are needed
 	start func(work func(context.Context)) bool // runs work in the background; false when that is over
 
 	mu   sync.Mutex
 	next *question[T] // the one that the next caller joins: not sent yet
-	turn chan struct{}
+	seat chan struct{}
 }
 
 // party is who shares a question.
@@ -33,9 +33,9 @@ type question[T any] struct {
 }
 
 func newGroupCommit[T any](
-	t *turns, start func(func(context.Context)) bool, ask func(context.Context, party) (T, error),
+	t *questionSeats, start func(func(context.Context)) bool, ask func(context.Context, party) (T, error),
 ) *groupCommit[T] {
-	return &groupCommit[T]{ask: ask, turns: t, start: start, turn: make(chan struct{}, 1)}
+	return &groupCommit[T]{ask: ask, seats: t, start: start, seat: make(chan struct{}, 1)}
 }
 
 // get returns the answer to a question that is sent after the call began. price is what it would take the upstream to
@@ -73,10 +73,10 @@ func (g *groupCommit[T]) join(price time.Duration) (*question[T], bool) {
 func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	defer close(q.done)
 	select {
-	case g.turn <- struct{}{}:
-		defer func() { <-g.turn }()
-		if g.turns != nil {
-			defer g.turns.take(ctx)()
+	case g.seat <- struct{}{}:
+		defer func() { <-g.seat }()
+		if g.seats != nil {
+			defer g.seats.take(ctx)()
 		}
 		q.err = ctx.Err()
 	case <-ctx.Done():

@@ -13,7 +13,7 @@ import (
 type layout struct {
 	upstream Upstream
 
-	turn  chan struct{} // held by who looks at the rest, or asks: whoever waits for it would ask the same
+	seat  chan struct{} // held by who looks at the rest, or asks: whoever waits for it would ask the same
 	one   bool          // the last answer
 	asked time.Time
 }
@@ -27,15 +27,15 @@ const (
 )
 
 func newLayout(upstream Upstream) *layout {
-	return &layout{upstream: upstream, turn: make(chan struct{}, 1)}
+	return &layout{upstream: upstream, seat: make(chan struct{}, 1)}
 }
 
 // forget makes the upstream be asked anew: it may have been started with other etcds.
 func (l *layout) forget() {
 	select {
-	case l.turn <- struct{}{}:
+	case l.seat <- struct{}{}:
 		l.asked = time.Time{}
-		<-l.turn
+		<-l.seat
 	default: // somebody is asking
 	}
 }
@@ -45,8 +45,8 @@ func (l *layout) forget() {
 // error is no answer.
 func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	select {
-	case l.turn <- struct{}{}:
-		defer func() { <-l.turn }()
+	case l.seat <- struct{}{}:
+		defer func() { <-l.seat }()
 	case <-ctx.Done():
 		return false, ctx.Err()
 	}

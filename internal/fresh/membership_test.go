@@ -106,7 +106,7 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
 	rig.start = func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
-	shared := NewProvers(rig.counters, nil, nobodyCounts{}, rig.start)
+	shared := NewCheckers(rig.counters, nil, nobodyCounts{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
 			source: counter{rig.counters, name}, stores: shared.stores, own: newOwnStore(nobodyCounts{}, rig.start),

@@ -46,7 +46,7 @@ type rolls struct {
 }
 
 // callRoll calls the roll for those who came together, unless their own answers are cheaper than that.
-func (p *Prover) callRoll(ctx context.Context, party party) (*RollCall, error) {
+func (p *Checker) callRoll(ctx context.Context, party party) (*RollCall, error) {
 	state, err := p.lane.State()
 	if err != nil {
 		return nil, err
@@ -55,18 +55,18 @@ func (p *Prover) callRoll(ctx context.Context, party party) (*RollCall, error) {
 		return nil, errCheaper
 	}
 	began := time.Now()
-	p.metrics.Questioned("rollcall")
+	p.metrics.Questioned("roll-call")
 	call, err := p.membership.source.CallRoll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
-	p.turns.took(time.Since(began))
+	p.seats.took(time.Since(began))
 	p.membership.store().account.answered(call.RV, time.Now())
 	return call, nil
 }
 
 // mayCallRoll tells whether the lane is small enough to be called over, and its upstream able to.
-func (p *Prover) mayCallRoll(s *cache.State) bool {
+func (p *Checker) mayCallRoll(s *cache.State) bool {
 	return s.Len() <= rollCallObjects && isPast(p.rolls.notBefore.Load())
 }
 
@@ -80,11 +80,11 @@ func (r *rolls) postpone(err error) {
 	r.notBefore.Store(&until)
 }
 
-// proveByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
+// checkByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
 // way. held is what the lane held before. The lane is looked at once more when the moment is over: deletions at its own
 // version wake nobody (semantics 4.4). A lane that has other objects at the version of the call itself is wrong: it has
 // to be listed again.
-func (p *Prover) proveByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
+func (p *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
 	call, err := p.rolls.questions.get(ctx, answer.price())
 	if err != nil {

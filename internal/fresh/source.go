@@ -28,9 +28,9 @@ type Source interface {
 
 // Filler is what writes a lane.
 type Filler interface {
-	// Fence brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns
+	// ProgressWatch brings the lane up to date by a short watch of its own, which ends with the first bookmark. It returns
 	// when that is written or the context ends; whether it succeeded, the lane shows.
-	Fence(ctx context.Context)
+	ProgressWatch(ctx context.Context)
 	// SetBack says that the upstream is behind what the lane shows: it was restored, and the lane has to be listed
 	// again.
 	SetBack()
@@ -56,6 +56,6 @@ type Definition interface {
 
 // Metrics is what proofs report; implementations must be safe for concurrent use.
 type Metrics interface {
-	// Questioned counts a question that proves lanes fresh: "probe", "rollcall", "fence" or "definition".
+	// Questioned counts a question that proves lanes fresh: "probe", "roll-call", "progress-watch" or "definition".
 	Questioned(kind string)
 }

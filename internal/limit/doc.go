@@ -8,7 +8,7 @@
 //   - of answers that clients do not take, Stalls, there are no more than their bounds allow, and one that goes on ends
 //     for nobody;
 //   - whoever waits is served in order within a key, for a bounded time and in a bounded queue;
-//   - of those who are there for one thing, a Crowd, there are no more than its bounds allow;
+//   - of those who are there for one thing, a ConcurrencyLimit, there are no more than its bounds allow;
 //   - of Streams, which last for minutes, there are no more than their bounds allow, and no group of keys is without a
 //     place while another has two;
 //   - of what begins, by its Rates, no more of a key than they allow; by its Pace, no more of all keys, in turns;

@@ -7,14 +7,14 @@ type Load struct {
 }
 
 // Load is how the places are taken.
-func (p *Places) Load() Load {
+func (p *Seats) Load() Load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Load{Taken: p.bounds.All - p.free, All: p.bounds.All, Waiting: p.waiting.all}
 }
 
 // Load is how many are there. Nobody waits.
-func (c *Crowd) Load() Load {
+func (c *ConcurrencyLimit) Load() Load {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return Load{Taken: int64(c.all), All: int64(c.bounds.All)}

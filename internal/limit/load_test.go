@@ -7,7 +7,7 @@ import (
 
 // What is taken is told while it is, and who waits.
 func TestLoad(t *testing.T) {
-	places := NewPlaces(Bounds{One: 5, Group: 5, All: 5, Queue: 1})
+	places := NewSeats(Bounds{One: 5, Group: 5, All: 5, Queue: 1})
 	leave, err := places.Take(t.Context(), Alone("a"), 3)
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestLoad(t *testing.T) {
 	if load := places.Load(); load != (Load{All: 5}) {
 		t.Errorf("%+v", load)
 	}
-	crowd := NewCrowd(CrowdBounds{All: 7})
+	crowd := NewConcurrencyLimit(ConcurrencyBounds{All: 7})
 	if leave, err = crowd.Join("a"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Pace lets things begin at a rate: a burst at once, and from then on each in its turn, as Places gives out seats. A
+// Pace lets things begin at a rate: a burst at once, and from then on each in its turn, as Seats gives out seats. A
 // seat comes back when the rate allows one more to begin. Safe for concurrent use.
 type Pace struct {
-	places *Places
-	every  time.Duration // between two beginnings
+	seats *Seats
+	every time.Duration // between two beginnings
 
 	mu   sync.Mutex // guards next
 	next time.Time  // when the last seat comes back that was taken
@@ -21,15 +21,15 @@ type Pace struct {
 func NewPace(rate Rate, queue, queueAll int) *Pace {
 	all := int64(max(rate.Burst, 1))
 	return &Pace{
-		places: NewPlaces(Bounds{One: all, Group: max(all/2, 1), All: all, Queue: queue, QueueAll: queueAll}),
-		every:  seconds(1 / rate.PerSecond),
+		seats: NewSeats(Bounds{One: all, Group: max(all/2, 1), All: all, Queue: queue, QueueAll: queueAll}),
+		every: seconds(1 / rate.PerSecond),
 	}
 }
 
 // Take waits until something of a key may begin, or the context ends. It fails with ErrBusy when it may not. settle is
 // to be called once, with whether it counts: what does not gives its seat back at once, what does at the rate.
 func (p *Pace) Take(ctx context.Context, key Key) (settle func(counts bool), err error) {
-	leave, err := p.places.Take(ctx, key, 1)
+	leave, err := p.seats.Take(ctx, key, 1)
 	if err != nil {
 		return nil, err
 	}

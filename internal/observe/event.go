@@ -73,7 +73,7 @@ type Event struct {
 
 	Encoding string // json or protobuf, of the lane that was read; empty when none was
 	LaneRV   uint64 // the resourceVersion of the lane that the answer shows, or begins at; 0 when none was read
-	Proof    string // how the lane was proven fresh: fill, probe, rollcall or fence; empty when it had not to be
+	Check    string // how the lane was proven fresh: fill, probe, rollcall or fence; empty when it had not to be
 
 	// Decision is what the authorizer said, and DecisionReason why; nothing until it was asked. PassedThrough: it is the
 	// upstream that decides.

@@ -27,7 +27,7 @@ func (m *Metrics) countAll(gvr schema.GroupVersionResource) {
 	m.Relisted(gvr.Group, gvr.Resource)
 	m.Contradicted(gvr.Group, gvr.Resource)
 	m.Reconnected(gvr.Group, gvr.Resource)
-	m.Gap(gvr.Group, gvr.Resource, "bridged")
+	m.LostWindow(gvr.Group, gvr.Resource, "bridged")
 	m.SelfAudited(gvr, "json", "same", 1)
 	m.SelfAuditPassed(gvr, "json")
 	m.SelfAuditDiffered(gvr, "json", "missing")

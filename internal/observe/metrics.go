@@ -23,7 +23,7 @@ type Metrics struct {
 	reconnects     *prometheus.CounterVec
 	questions      *prometheus.CounterVec
 	fills          *prometheus.CounterVec
-	gaps           *prometheus.CounterVec
+	lostWindows    *prometheus.CounterVec
 	access         accessMetrics
 	audit          auditMetrics
 	selfAudit      selfAuditMetrics
@@ -32,12 +32,12 @@ type Metrics struct {
 
 // Sources are what is read at each scrape.
 type Sources struct {
-	Lanes        LaneSource
-	Forms        FormsSource
-	Memory       MemorySource
-	Certificates CertificateSource
-	Endpoints    EndpointSource
-	Audit        AuditSource
+	Lanes         LaneSource
+	Precompressed PrecompressedSource
+	Memory        MemorySource
+	Certificates  CertificateSource
+	Endpoints     EndpointSource
+	Audit         AuditSource
 	// SelfAudit is within what time each lane is to be compared with the upstream; 0 where none is.
 	SelfAudit time.Duration
 }
@@ -53,19 +53,19 @@ func NewMetrics(sources Sources) *Metrics {
 	m.contradictions = counter("upstream_contradictions_total",
 		"Times that a lane had other objects than the upstream at the same resourceVersion.", "group", "resource")
 	m.reconnects = counter("upstream_reconnects_total", "Times that a lane's watch ended and was resumed.", "group", "resource")
-	m.questions = counter("upstream_questions_total", "Questions that prove the cache fresh: probe, rollcall, fence or definition.", "kind")
-	m.gaps = counter("upstream_gaps_total",
+	m.questions = counter("upstream_questions_total", "Questions of freshness checks to the upstream: probe, roll-call, progress-watch or definition.", "kind")
+	m.lostWindows = counter("lost_windows_total",
 		"Times that events of a lane were lost, by what became of its watches: bridged, or why they were ended.",
 		"group", "resource", "outcome")
 	m.fills = counter("lane_fills_total", "Times that a lane was filled, by whose list it was: upstream, peer or snapshot.", "source")
 	m.audit, m.selfAudit = newAuditMetrics(), newSelfAuditMetrics()
-	m.ofLanes = newLaneSeries(m.selfAudit.byLane(), []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.gaps})
+	m.ofLanes = newLaneSeries(m.selfAudit.byLane(), []*prometheus.CounterVec{m.relists, m.contradictions, m.reconnects, m.lostWindows})
 	for _, some := range [][]prometheus.Collector{
 		m.requests.all(), m.reads.all(), m.upstream.all(), m.access.all(), m.audit.all(), m.selfAudit.all(), {m.underway, m.underway.long, m.watches, m.watches.listed},
 	} {
 		m.registry.MustRegister(some...)
 	}
-	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.gaps,
+	m.registry.MustRegister(m.relists, m.contradictions, m.reconnects, m.questions, m.fills, m.lostWindows,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.begin()
 	sources.Lanes = m.counted(sources.Lanes)
@@ -75,7 +75,7 @@ func NewMetrics(sources Sources) *Metrics {
 
 // begin begins counters whose labels are known at 0: what comes into being with a first event has not grown by it.
 func (m *Metrics) begin() {
-	for _, kind := range []string{"probe", "rollcall", "fence", "definition"} {
+	for _, kind := range []string{"probe", "roll-call", "progress-watch", "definition"} {
 		m.questions.WithLabelValues(kind)
 	}
 	for _, result := range []string{"same", "different", "doubtful", "unsure", "failed"} {
@@ -126,8 +126,8 @@ func (s Sources) register(in *prometheus.Registry) {
 	if s.Lanes != nil && s.SelfAudit > 0 {
 		in.MustRegister(newSelfAuditCollector(s.Lanes, s.SelfAudit))
 	}
-	if s.Forms != nil {
-		in.MustRegister(newFormsCollector(s.Forms))
+	if s.Precompressed != nil {
+		in.MustRegister(newPrecompressedCollector(s.Precompressed))
 	}
 	if s.Memory != nil {
 		in.MustRegister(newMemoryCollector(s.Memory))
@@ -186,10 +186,10 @@ func (m *Metrics) Reconnected(group, resource string) {
 // Filled counts a lane that was filled.
 func (m *Metrics) Filled(source string) { m.fills.WithLabelValues(source).Inc() }
 
-// Gap counts a gap in the events of a lane.
-func (m *Metrics) Gap(group, resource, outcome string) {
+// LostWindow counts a gap in the events of a lane.
+func (m *Metrics) LostWindow(group, resource, outcome string) {
 	m.ofLanes.countsResource(groupResource{group, resource})
-	m.gaps.WithLabelValues(group, resource, outcome).Inc()
+	m.lostWindows.WithLabelValues(group, resource, outcome).Inc()
 }
 
 // Questioned counts a question that proves the cache fresh.

@@ -21,7 +21,7 @@ func filled() *Metrics {
 		Lanes: func() []LaneStats {
 			return []LaneStats{{Group: "apps", Version: "v1", Resource: "deployments", Encoding: "json", Synced: true, Applied: 7, ResourceVersion: 8}}
 		},
-		Forms: func() FormsStats { return FormsStats{Bytes: 1} },
+		Precompressed: func() PrecompressedStats { return PrecompressedStats{Bytes: 1} },
 		Memory: func() MemoryStats {
 			return MemoryStats{
 				Accounted: map[string]int64{"lanes": 1}, Relieved: map[string]int64{"forms": 1}, RelievedOf: map[string]int64{"forms": 1},
@@ -71,7 +71,7 @@ func filled() *Metrics {
 	m.Reviewed("token", "good", time.Second)
 	m.RightsChanged("lost")
 	m.Terminated("denied")
-	m.Gap("apps", "deployments", "bridged")
+	m.LostWindow("apps", "deployments", "bridged")
 	return m
 }
 
@@ -111,11 +111,11 @@ listfacade_authorization_decisions_total counter decision
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
 listfacade_displaced_answers_total counter 
 listfacade_displaced_watches_total counter 
-listfacade_forms_bytes gauge 
-listfacade_forms_evicted_total counter 
-listfacade_forms_found_total counter 
-listfacade_forms_kept gauge 
-listfacade_forms_made_total counter 
+listfacade_precompressed_pages_bytes gauge 
+listfacade_precompressed_pages_evicted_total counter 
+listfacade_precompressed_pages_found_total counter 
+listfacade_precompressed_pages_kept gauge 
+listfacade_precompressed_pages_made_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
 listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
@@ -157,7 +157,7 @@ listfacade_stalled_watches_total counter group,resource,version
 listfacade_upstream_contradictions_total counter group,resource
 listfacade_upstream_endpoint_in_use gauge endpoint
 listfacade_upstream_endpoint_ready gauge endpoint
-listfacade_upstream_gaps_total counter group,outcome,resource
+listfacade_lost_windows_total counter group,outcome,resource
 listfacade_upstream_questions_total counter kind
 listfacade_upstream_reconnects_total counter group,resource
 listfacade_upstream_relists_total counter group,resource

@@ -13,7 +13,7 @@ const (
 	Denied        Reason = "denied"         // the authorizer did not allow it; the upstream words the refusal
 	Refused       Reason = "refused"        // the upstream does not let the facade list and watch the resource
 	NotReady      Reason = "not_ready"      // the lane is not synced, and the answer is cheap for the upstream
-	NoRoom        Reason = "no_memory"      // there is no memory for the lane, and the answer is cheap for the upstream
+	NoMemory      Reason = "no_memory"      // there is no memory for the lane, and the answer is cheap for the upstream
 	Unproven      Reason = "unproven"       // the cache could not be proven fresh, or not for less than the answer costs
 	OutsideWindow Reason = "outside_window" // a version that the lane's history does not reach
 	ReadFromEtcd  Reason = "read_from_etcd" // kube-apiserver reads it from etcd, in words and forms of its own

@@ -17,7 +17,7 @@ func TestSlowRequest(t *testing.T) {
 	e := &Event{
 		AuditID: "x", User: "alice", UserAgent: strings.Repeat("u", 1<<20), Client: "10.0.0.1:4711", Verb: "list", URI: "/api/v1/pods?limit=5",
 		Group: "apps", Resource: "deployments", Scope: "cluster", Plan: "MostRecent", Source: FromCache, Looked: 7, Returned: 5,
-		RawBytes: 100, Bytes: 10, Encoding: "json", LaneRV: 9, Proof: "probe", Code: 200,
+		RawBytes: 100, Bytes: 10, Encoding: "json", LaneRV: 9, Check: "probe", Code: 200,
 	}
 	e.Waits[Proving], e.Waits[Writing] = 400*time.Millisecond, 200*time.Millisecond
 	for took, lines := range map[time.Duration]int{500 * time.Millisecond: 0, 501 * time.Millisecond: 1} {

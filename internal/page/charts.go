@@ -252,7 +252,7 @@ func figures(s *Status) []figure {
 	}
 	fs = append(fs, memory)
 	up := figure{Name: "kube-apiserver", Value: "answers", Class: "good", Note: s.Upstream.Endpoint}
-	if unheard := seconds(s.Upstream.UnheardSeconds); unheard > 0 {
+	if unheard := seconds(s.Upstream.SilentSeconds); unheard > 0 {
 		up.Value, up.Class = "silent "+duration(unheard), "bad"
 	}
 	return append(fs, up, figure{Name: "Up", Value: duration(s.At.Sub(s.Process.Started).Truncate(time.Second)), Note: "since " + s.Process.Started.UTC().Format("Jan 2 15:04")})

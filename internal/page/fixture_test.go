@@ -90,7 +90,7 @@ func wellHistory() []observe.Moment {
 // illStatus is of one whose upstream is gone, and that has other troubles.
 func illStatus() *Status {
 	s := wellStatus()
-	s.Upstream.UnheardSeconds, s.Upstream.LastError, s.Upstream.LastErrorAt = 73, `Get "https://10.96.0.1:443/api/v1/pods?watch=1": dial tcp 10.96.0.1:443: connect: connection refused`, noon.Add(-2*time.Second)
+	s.Upstream.SilentSeconds, s.Upstream.LastError, s.Upstream.LastErrorAt = 73, `Get "https://10.96.0.1:443/api/v1/pods?watch=1": dial tcp 10.96.0.1:443: connect: connection refused`, noon.Add(-2*time.Second)
 	s.Upstream.LastFailure = &observe.UpstreamFailure{At: noon.Add(-2 * time.Second), Request: "watch"}
 	for i := range s.Lanes {
 		s.Lanes[i].State, s.Lanes[i].StaleSeconds, s.Lanes[i].Why = Stale, 73, "reach the upstream: connection refused"

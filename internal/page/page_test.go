@@ -186,8 +186,8 @@ func TestProblems(t *testing.T) {
 		severity Severity
 		what     string
 	}{
-		"upstream":           {func(s *Status) { s.Upstream.UnheardSeconds = 42 }, Critical, "kube-apiserver gives no answer, for 42s"},
-		"upstream, a moment": {func(s *Status) { s.Upstream.UnheardSeconds = 3 }, Warning, "kube-apiserver gives no answer"},
+		"upstream":           {func(s *Status) { s.Upstream.SilentSeconds = 42 }, Critical, "kube-apiserver gives no answer, for 42s"},
+		"upstream, a moment": {func(s *Status) { s.Upstream.SilentSeconds = 3 }, Warning, "kube-apiserver gives no answer"},
 		"stale":              {func(s *Status) { s.Lanes[0].State, s.Lanes[0].StaleSeconds = Stale, 90 }, Critical, "1 resource is stale: not heard of for 1m30s"},
 		"syncing": {func(s *Status) {
 			s.Lanes[0].State, s.Lanes[0].Filled, s.Lanes[0].Expected = Syncing, 10, 1000

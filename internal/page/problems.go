@@ -77,15 +77,15 @@ func unready(s *Status) (found []Problem) {
 
 // How long the upstream may give no answer before that is urgent, and how many of its questions it may answer 429.
 const (
-	unheardLong  = 10 * time.Second
+	silentLong   = 10 * time.Second
 	throttledFew = 3
 )
 
 func upstreamWrong(s *Status) (found []Problem) {
 	u := &s.Upstream
-	if unheard := seconds(u.UnheardSeconds); unheard > time.Second {
+	if unheard := seconds(u.SilentSeconds); unheard > time.Second {
 		severity := Warning
-		if unheard > unheardLong {
+		if unheard > silentLong {
 			severity = Critical
 		}
 		detail := "It is " + u.Endpoint + ". Open watches stay open and hear nothing; consistent reads are refused (503)"
@@ -106,7 +106,7 @@ func upstreamWrong(s *Status) (found []Problem) {
 				Runbook: runbook + "listfacadeupstreamthrottles",
 			})
 		}
-		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count && u.UnheardSeconds == 0 {
+		if bad := q.Unanswered + q.Refused + q.Failed + q.Throttled; q.Request == "review" && bad*20 > q.Count && u.SilentSeconds == 0 {
 			found = append(found, Problem{
 				Severity: Critical, What: fmt.Sprintf("Reviews of callers fail: %s of %s in five minutes", count(bad), count(q.Count)),
 				Detail:  fmt.Sprintf("No answer %d, 401 or 403 %d, 429 %d, 5xx %d.", q.Unanswered, q.Refused, q.Throttled, q.Failed),

@@ -149,8 +149,8 @@ type Upstream struct {
 	Endpoint string `json:"endpoint"` // the one that is asked
 	// Endpoints are those of --upstream, where there are several.
 	Endpoints []observe.Endpoint `json:"endpoints,omitempty"`
-	// UnheardSeconds is for how long it has answered nothing; 0 while it answers.
-	UnheardSeconds float64 `json:"unheardSeconds"`
+	// SilentSeconds is for how long it has answered nothing; 0 while it answers.
+	SilentSeconds float64 `json:"unheardSeconds"`
 	// LastError is why the last question that had no answer had none, and LastErrorAt when.
 	LastError   string    `json:"lastError,omitempty"`
 	LastErrorAt time.Time `json:"lastErrorAt,omitzero"`

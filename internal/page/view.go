@@ -132,8 +132,8 @@ func (v *view) upstreamTable(q *query) *table {
 	u := &v.Upstream
 	t := tabled(q, upstreams, "kube-apiserver", "for", questionColumns(), u.Questions)
 	t.Note = u.Endpoint + ": answers."
-	if u.UnheardSeconds > 0 {
-		t.Note = u.Endpoint + ": no answer for " + duration(seconds(u.UnheardSeconds)) + "."
+	if u.SilentSeconds > 0 {
+		t.Note = u.Endpoint + ": no answer for " + duration(seconds(u.SilentSeconds)) + "."
 	}
 	if f := u.LastFailure; f != nil {
 		said := "no answer"

@@ -81,17 +81,17 @@ func (r *Rules) bindingChanged(before, after any) {
 	r.gained(subjectsOf(binding{namespace: now.namespace, subjects: given}))
 }
 
-func (r *Rules) roleAdded(object any) { r.told(r.rights.Gained, roleOf(object)) }
+func (r *Rules) roleAdded(object any) { r.notified(r.rights.Gained, roleOf(object)) }
 
-func (r *Rules) roleDeleted(object any) { r.told(r.rights.Lost, roleOf(object)) }
+func (r *Rules) roleDeleted(object any) { r.notified(r.rights.Lost, roleOf(object)) }
 
 func (r *Rules) roleChanged(before, after any) {
 	old, now := roleOf(before), roleOf(after)
 	switch {
 	case !contains(now.rules, old.rules):
-		r.told(r.rights.Lost, now)
+		r.notified(r.rights.Lost, now)
 	case !contains(old.rules, now.rules):
-		r.told(r.rights.Gained, now)
+		r.notified(r.rights.Gained, now)
 	}
 }
 
@@ -116,7 +116,7 @@ func (r *Rules) lost(s *subjects) {
 }
 
 // told tells of a role's change those whom it is bound to; everybody, while that is not known.
-func (r *Rules) told(tell func(func(user.Info) bool), of role) {
+func (r *Rules) notified(tell func(func(user.Info) bool), of role) {
 	if !r.bindings.informer.HasSynced() || !r.clusterBindings.informer.HasSynced() {
 		tell(everybody)
 		return

@@ -36,8 +36,8 @@ func newAccounts(l *Lanes) *accounts {
 func (a *accounts) run(ctx context.Context) {
 	for {
 		select {
-		case <-a.lanes.provers.Missed():
-			a.hear(ctx)
+		case <-a.lanes.checkers.Missed():
+			a.receive(ctx)
 		case <-ctx.Done():
 			return
 		}
@@ -46,7 +46,7 @@ func (a *accounts) run(ctx context.Context) {
 
 // hear holds account watches open, and keeps up the lanes that were read lately, until no consistent read has needed
 // that for a while. It returns when the watches have ended.
-func (a *accounts) hear(ctx context.Context) {
+func (a *accounts) receive(ctx context.Context) {
 	var watches sync.WaitGroup
 	defer watches.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -57,13 +57,13 @@ func (a *accounts) hear(ctx context.Context) {
 	defer keep.Stop()
 	a.lanes.log.Info("watching the metadata of what nobody reads here, so that consistent reads can be proven")
 	defer a.lanes.log.Info("no consistent read needs account watches any more")
-	for a.lanes.provers.WantedSince(time.Now().Add(-accountsFor)) {
+	for a.lanes.checkers.WantedSince(time.Now().Add(-accountsFor)) {
 		a.adjust(ctx, open, &watches)
 		for again := false; !again; {
 			select {
 			case <-keep.C:
 				for _, r := range a.lanes.All() {
-					r.prover.KeepUp()
+					r.checker.KeepUp()
 				}
 			case <-look.C:
 				again = true
@@ -103,7 +103,7 @@ type openAccount struct {
 // wanted are the resources without a lane, by their plural name: of one that is served in several versions, and groups,
 // the first is enough.
 func (a *accounts) wanted() map[string]upstream.Resource {
-	heard, wanted := a.lanes.heard(), map[string]upstream.Resource{}
+	heard, wanted := a.lanes.received(), map[string]upstream.Resource{}
 	for _, resource := range a.resources() {
 		stored := resource.GVR.Resource
 		if _, known := wanted[stored]; !known && !heard[stored] {
@@ -117,12 +117,12 @@ func (a *accounts) newWatch(resource upstream.Resource) *accountWatch {
 	asked := source{client: a.lanes.client, resource: resource}
 	return &accountWatch{
 		client: a.lanes.client, resource: resource, source: asked, opening: a.opening,
-		ear: a.lanes.provers.Ear(resource.GVR.Resource, asked, a.lanes.startShared),
+		ear: a.lanes.checkers.Subscription(resource.GVR.Resource, asked, a.lanes.startShared),
 	}
 }
 
 // heard are the plural names of built-in resources whose changes a lane hears of.
-func (l *Lanes) heard() map[string]bool {
+func (l *Lanes) received() map[string]bool {
 	heard := map[string]bool{}
 	for _, r := range l.All() {
 		ended := false

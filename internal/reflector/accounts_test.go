@@ -159,14 +159,14 @@ func TestAccountWatches(t *testing.T) {
 			t.Errorf("%d questions before anybody needs them", n)
 		}
 		a.settle(t, lane)
-		fences := a.Asked(testkit.AskFence)
+		fences := a.Asked(testkit.AskProgressWatch)
 		for range 50 {
 			if rv := a.change(t); a.read(t, lane) != rv {
 				t.Fatal("not proven")
 			}
 			elapse(20 * time.Millisecond)
 		}
-		if n := a.Asked(testkit.AskFence) - fences; n != 0 {
+		if n := a.Asked(testkit.AskProgressWatch) - fences; n != 0 {
 			t.Errorf("%d fences", n)
 		}
 		if watch := a.Requests(leasesPath)[0]; !strings.HasPrefix(watch.Header.Get("Accept"), mediaPartial) || watch.URL.Query().Get("resourceVersion") == "" {
@@ -208,12 +208,12 @@ func TestLaneThatEndedHearsNothing(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
-		if !r.lanes.heard()["configmaps"] {
+		if !r.lanes.received()["configmaps"] {
 			t.Error("a lane does not count as one that hears")
 		}
 		lane.writer.wrong <- fmt.Errorf("%w: 1 MiB", ErrTooLarge)
 		elapse(time.Minute)
-		if f := lane.Failure(); f == nil || !f.TooLarge() || r.lanes.heard()["configmaps"] {
+		if f := lane.Failure(); f == nil || !f.TooLarge() || r.lanes.received()["configmaps"] {
 			t.Errorf("it ended, and counts as one that hears: %+v", f)
 		}
 	})
@@ -239,10 +239,10 @@ func TestAccountWatchBreaksOff(t *testing.T) {
 
 // A watch that cannot be read is as one that broke off.
 func TestAccountFramesThatAreNone(t *testing.T) {
-	lease := &metav1.PartialObjectMetadata{}
+	authorization := &metav1.PartialObjectMetadata{}
 	for name, frame := range map[string][]byte{
 		"no event":              {0, 0, 0, 2, 0xff, 0xff},
-		"no resourceVersion":    accountFrame(t, wire.TypeModified, lease),
+		"no resourceVersion":    accountFrame(t, wire.TypeModified, authorization),
 		"a Status":              accountFrame(t, wire.TypeError, &metav1.Status{Code: http.StatusGone, Message: "too old"}),
 		"from before the watch": leaseFrame(t, wire.TypeModified, 1),
 		"an unknown event":      leaseFrame(t, "RENAMED", 1<<40),

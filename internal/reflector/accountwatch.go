@@ -31,7 +31,7 @@ type accountWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
 	source   source
-	ear      *fresh.Ear
+	ear      *fresh.Subscription
 	opening  chan struct{}
 	last     cache.RV // of what was heard; 0 when the next watch begins at the upstream's version of now
 }
@@ -40,7 +40,7 @@ type accountWatch struct {
 // known what was missed, nor whether it is the same history.
 func (a *accountWatch) run(ctx context.Context) {
 	defer a.ear.Interrupted()
-	pause := newBackoff(a.client.Unheard)
+	pause := newBackoff(a.client.Silent)
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := a.watch(ctx)
@@ -108,7 +108,7 @@ func (a *accountWatch) next(frames wire.FrameReader) error {
 	if err != nil {
 		return err
 	}
-	event, rv, err := readHeard(raw)
+	event, rv, err := readReceived(raw)
 	switch {
 	case err != nil:
 		return err
@@ -119,16 +119,16 @@ func (a *accountWatch) next(frames wire.FrameReader) error {
 	switch event {
 	case wire.TypeBookmark:
 	case wire.TypeAdded, wire.TypeModified, wire.TypeDeleted:
-		a.ear.Heard(rv)
+		a.ear.Received(rv)
 	default:
 		return fmt.Errorf("read an account watch's frame: unknown event type %q", event)
 	}
 	return nil
 }
 
-// readHeard reads the type of a frame's event, and the resourceVersion of the object in it. A frame with an error is
+// readReceived reads the type of a frame's event, and the resourceVersion of the object in it. A frame with an error is
 // that error.
-func readHeard(frame []byte) (event string, rv cache.RV, err error) {
+func readReceived(frame []byte) (event string, rv cache.RV, err error) {
 	var read metav1.WatchEvent
 	var envelope runtime.Unknown
 	var object metav1.PartialObjectMetadata

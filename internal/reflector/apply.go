@@ -36,16 +36,16 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		case st := <-steps:
 			silence.breaks(st.kind)
 			err = w.write(st)
-		case st := <-w.fenced:
+		case st := <-w.progressWatched:
 			err = w.write(st)
 		case err := <-failed:
 			return errors.Join(w.rest(steps), err)
 		case err = <-w.wrong:
 		case <-quiet.C:
-			w.reflector.hears()
+			w.reflector.receives()
 		case <-look.C:
 			if silence.isDeath() && len(steps) == 0 {
-				w.reflector.hearsNothing(silence.heard)
+				w.reflector.receivesNothing(silence.received)
 				err = errSilent
 			}
 		case <-ctx.Done():
@@ -102,11 +102,11 @@ func (w *writer) write(st step) error {
 		return fmt.Errorf("apply an event: %w", err)
 	}
 	if st.kind == stepChange {
-		w.reflector.prover.Changed(st.rv)
-		w.reflector.hearsChange()
+		w.reflector.checker.Changed(st.rv)
+		w.reflector.receivesChange()
 		return nil
 	}
-	w.reflector.hears()
+	w.reflector.receives()
 	return nil
 }
 

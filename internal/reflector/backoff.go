@@ -17,11 +17,11 @@ const healthyAfter = 5 * time.Second
 // and many facades do not come back to a restarted upstream in step.
 type backoff struct {
 	wait.Backoff
-	unheard func() time.Duration // how long the upstream has answered nobody; 0 while it does
+	silent func() time.Duration // how long the upstream has answered nobody; 0 while it does
 }
 
 func newBackoff(unheard func() time.Duration) *backoff {
-	b := &backoff{unheard: unheard}
+	b := &backoff{silent: unheard}
 	b.reset()
 	return b
 }
@@ -50,14 +50,14 @@ func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()
 	defer look.Stop()
-	for away := b.unheard() > 0; ; {
+	for away := b.silent() > 0; ; {
 		select {
 		case <-timer.C:
 			return
 		case <-ctx.Done():
 			return
 		case <-look.C:
-			heard := b.unheard() == 0
+			heard := b.silent() == 0
 			if away && heard && atLeast == 0 {
 				b.reset()
 				timer.Reset(rand.N(outageSpread))

@@ -34,7 +34,7 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 // bookmarkText is the object of a lane's bookmark at version 7.
 func bookmarkText(shape wire.Shape, r *Reflector) string {
 	bookmark := shape.WithResourceVersion(&r.Bookmark().Plain, "7")
-	return strings.TrimSuffix(string(shape.AppendObject(nil, wire.Form{}, &bookmark, time.Now())), "\n")
+	return strings.TrimSuffix(string(shape.AppendObject(nil, wire.Representation{}, &bookmark, time.Now())), "\n")
 }
 
 // A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream

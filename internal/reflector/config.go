@@ -29,9 +29,9 @@ type Config struct {
 	PagedFrom int
 	// Resources are those for which something is different.
 	Resources map[schema.GroupResource]Resource
-	// BridgeGaps has watches go on when the upstream has lost what followed a lane's version: they are told what its next
-	// list has in another way. Otherwise they end, as they do at a kube-apiserver.
-	BridgeGaps bool
+	// ReplayLostWindows has watches go on when the upstream has lost what followed a lane's version: they are told what
+	// its next list has in another way. Otherwise they end, as they do at a kube-apiserver.
+	ReplayLostWindows bool
 	// AccountFor names the built-in resources whose metadata is watched while consistent reads need it: those of them that
 	// have no lane. nil watches none. Safe for concurrent use.
 	AccountFor func() []upstream.Resource
@@ -86,7 +86,7 @@ func (c Config) options(r upstream.Resource) cache.Options {
 	kind := selectors.ForBuiltin(r.GVK, scopeOf(r))
 	for _, field := range kind.Fields() {
 		if slices.Contains(c.FieldIndexes, field.Label) {
-			o.Indexes = append(o.Indexes, cache.FieldIndex(kind.Place(field.Label)))
+			o.Indexes = append(o.Indexes, cache.FieldIndex(kind.Location(field.Label)))
 		}
 	}
 	for _, key := range c.LabelIndexes {

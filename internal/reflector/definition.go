@@ -37,8 +37,8 @@ func definitionOf(r upstream.Resource) string {
 	return definitionsPath + "/" + r.GVR.GroupResource().String()
 }
 
-// formsAs reports whether objects look the same by both definitions.
-func (d definition) formsAs(other definition) bool {
+// representsAs reports whether objects look the same by both definitions.
+func (d definition) representsAs(other definition) bool {
 	return d.uid == other.uid && d.generation == other.generation && d.listKind == other.listKind
 }
 

@@ -67,7 +67,7 @@ func (d *definitions) unsettled(name string) time.Duration {
 func (d *definitions) run(ctx context.Context) {
 	d.client.Follow(ctx, upstream.Followed{
 		Path: definitionsPath, List: upstream.MediaMetadataList, Watch: upstream.MediaMetadata,
-		Listed: d.listed, Changed: d.hears, Failed: d.failed(),
+		Listed: d.listed, Changed: d.receives, Failed: d.failed(),
 	})
 }
 
@@ -113,7 +113,7 @@ func (d *definitions) deleted(name string) {
 }
 
 // hears takes down one change.
-func (d *definitions) hears(event string, object json.RawMessage) {
+func (d *definitions) receives(event string, object json.RawMessage) {
 	m, ok := metaOf(object)
 	switch {
 	case !ok:

@@ -14,11 +14,11 @@
 //     history included; at the end each lane leaves one (restore.go, docs/adr/0024-lanes-leave-snapshots.md);
 //   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
 //     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
-//   - one that broke off is not resumed in another cluster, where the upstream tells which it is (gap.go);
+//   - one that broke off is not resumed in another cluster, where the upstream tells which it is (lost_window.go);
 //   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
 //     counts as one that was not heard since;
 //   - when the upstream no longer holds that resourceVersion (410), the lane is listed again, and its watches are told
-//     what the list has otherwise (gap.go, docs/adr/0021-gaps-are-bridged.md);
+//     what the list has otherwise (lost_window.go, docs/adr/0021-gaps-are-bridged.md);
 //   - where that cannot be told, and when the upstream has been set back before that resourceVersion, prints other
 //     columns, or is of another version, which may write objects in another way, a new epoch begins (I11); a version
 //     that is not told is no other one, and versions that take turns are listed for at growing pauses (version.go);
@@ -32,7 +32,7 @@
 //   - objects are cut out of the upstream's lists and frames as bytes and are never decoded; what is printed of an
 //     object stands beside it only if it names it;
 //   - a lane that does not fit in the memory that there is gives up while it is being filled, and is not filled again
-//     before there is as much as it needs (room.go, docs/adr/0019-memory-has-a-budget.md);
+//     before there is as much as it needs (memory_admission.go, docs/adr/0019-memory-has-a-budget.md);
 //   - while consistent reads need it, the versions of built-in resources without a lane are heard of by watches of
 //     their metadata, of which nothing else is kept (accounts.go, docs/adr/0033-versions-are-accounted-for.md);
 //   - each lane is compared with the upstream now and then, page by page at exact versions; what differs is told, and

@@ -31,7 +31,7 @@ func TestWatchIsNotResumedInAnotherCluster(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, bridges := range []bool{true, false} {
 				synctest.Test(t, func(t *testing.T) {
-					r := newRig(t, configMaps, Config{BridgeGaps: bridges})
+					r := newRig(t, configMaps, Config{ReplayLostWindows: bridges})
 					r.isVersion("v1.37.0")
 					c.before(r)
 					r.Put("ns/a", "here")
@@ -134,7 +134,7 @@ func TestClusterIsAskedForWhenTheWatchIsOpen(t *testing.T) {
 // A lane that was listed while the upstream did not tell its cluster asks when its next watches are opened.
 func TestClusterThatWasNotToldIsAskedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, configMaps, Config{BridgeGaps: true})
+		r := newRig(t, configMaps, Config{ReplayLostWindows: true})
 		r.isVersion("v1.37.0")
 		r.tellsNoCluster()
 		r.Put("ns/a", "here")

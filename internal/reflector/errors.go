@@ -64,8 +64,8 @@ func (f *Failure) Gone() bool {
 	return f.Refused && (upstream.HasCode(f.Err, http.StatusNotFound) || errors.Is(f.Err, errRedefined))
 }
 
-// NoRoom tells whether the lane ended because there is no memory for it.
-func (f *Failure) NoRoom() bool { return errors.Is(f.Err, ErrNoRoom) }
+// NoMemory tells whether the lane ended because there is no memory for it.
+func (f *Failure) NoMemory() bool { return errors.Is(f.Err, ErrNoMemory) }
 
 // TooLarge tells whether the lane ended because it needs more memory than its resource may take.
 func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
@@ -73,7 +73,7 @@ func (f *Failure) TooLarge() bool { return errors.Is(f.Err, ErrTooLarge) }
 // isLost tells whether err says that the upstream no longer holds what follows the wanted resourceVersion, or has
 // bridged a gap behind it.
 func isLost(err error) bool {
-	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrUntold) || errors.Is(err, errForgotten)
+	return upstream.HasCode(err, http.StatusGone) || errors.Is(err, cache.ErrLateDeletion) || errors.Is(err, errForgotten)
 }
 
 // endsEpoch tells whether the lane has to be listed again, if it goes on at all.

@@ -83,8 +83,8 @@ func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
 // Filled implements Metrics.
 func (r *rig) Filled(string) {}
 
-// Gap implements Metrics.
-func (r *rig) Gap(_, _, outcome string) { r.gaps.Store(&outcome) }
+// LostWindow implements Metrics.
+func (r *rig) LostWindow(_, _, outcome string) { r.gaps.Store(&outcome) }
 
 // SelfAudited implements Metrics.
 func (r *rig) SelfAudited(_ schema.GroupVersionResource, _, result string, objects int) {

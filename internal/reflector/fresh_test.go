@@ -103,7 +103,7 @@ func TestFence(t *testing.T) {
 		if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("in brief: %v", err)
 		}
-		if n := r.Asked(testkit.AskFence); n != 0 {
+		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
 			t.Errorf("in brief, and yet %d fences", n)
 		}
 		var wait sync.WaitGroup
@@ -123,7 +123,7 @@ func TestFence(t *testing.T) {
 		if stateOf(t, lane).RV() < now {
 			t.Errorf("the lane is at %d", stateOf(t, lane).RV())
 		}
-		if n := r.Asked(testkit.AskFence); n != 1 {
+		if n := r.Asked(testkit.AskProgressWatch); n != 1 {
 			t.Errorf("%d fences", n)
 		}
 		if err := lane.Reach(t.Context(), now+1, fresh.Endless()); !errors.Is(err, fresh.ErrAhead) {
@@ -187,7 +187,7 @@ func TestUnproven(t *testing.T) {
 				if answer == nil { // of an apiserver that is behind
 					answer = text(r.FrameText("BOOKMARK", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"3"}}`, 3, "null"))
 				}
-				r.Script(testkit.AskFence, answer)
+				r.Script(testkit.AskProgressWatch, answer)
 				r.Elsewhere()
 				r.Elsewhere()
 				r.Elsewhere()
@@ -269,7 +269,7 @@ func TestEventsAreNotFenced(t *testing.T) {
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
 			t.Errorf("proven: %v", err)
 		}
-		if n := r.Asked(testkit.AskFence); n != 0 {
+		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
 			t.Errorf("%d fences", n)
 		}
 	})
@@ -372,12 +372,12 @@ func TestFencesGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		elapse(fencesFor + 5*time.Second)
-		opened := r.Asked(testkit.AskFence)
+		opened := r.Asked(testkit.AskProgressWatch)
 		if rounds := int(fencesFor / fenceEvery); opened < rounds || opened > rounds+1 {
 			t.Errorf("%d fences", opened)
 		}
 		elapse(time.Hour)
-		if n := r.Asked(testkit.AskFence); n != opened {
+		if n := r.Asked(testkit.AskProgressWatch); n != opened {
 			t.Errorf("%d more fences, which nobody wants", n-opened)
 		}
 	})
@@ -408,7 +408,7 @@ func TestNoFenceBetweenEpochs(t *testing.T) {
 			proving <- err
 		}()
 		elapse(time.Second)
-		if n := r.Asked(testkit.AskFence); n != 0 {
+		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
 			t.Errorf("%d fences", n)
 		}
 		r.Script(testkit.AskWatch, nil)

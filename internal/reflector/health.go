@@ -8,11 +8,11 @@ import (
 
 // health is whether a lane is being filled. Its times keep their monotonic readings.
 type health struct {
-	failure atomic.Pointer[Failure]
-	lost    atomic.Pointer[time.Time] // since when no stream is open; nil while one is
-	began   time.Time                 // when the lane was made
-	heard   atomic.Int64              // when the stream was last heard, in nanoseconds after began
-	event   atomic.Int64              // when the stream last brought a change, in nanoseconds after began; 0: never
+	failure  atomic.Pointer[Failure]
+	lost     atomic.Pointer[time.Time] // since when no stream is open; nil while one is
+	began    time.Time                 // when the lane was made
+	received atomic.Int64              // when the stream was last heard, in nanoseconds after began
+	event    atomic.Int64              // when the stream last brought a change, in nanoseconds after began; 0: never
 
 	mu      sync.Mutex    // guards changed
 	changed chan struct{} // closed when the kind or the failure changes; nil while nobody waits
@@ -34,7 +34,7 @@ func (h *health) LastEvent() (ago time.Duration, ever bool) {
 // the watch is open and the upstream well.
 func (h *health) staleFor(unheard time.Duration) time.Duration {
 	// An open watch may be one to an upstream that hangs; what came of it counts.
-	stale := min(unheard, time.Since(h.began)-time.Duration(h.heard.Load()))
+	stale := min(unheard, time.Since(h.began)-time.Duration(h.received.Load()))
 	if lost := h.lost.Load(); lost != nil {
 		return max(time.Since(*lost), stale, 1)
 	}
@@ -66,18 +66,18 @@ func (h *health) fail(f *Failure) {
 }
 
 // hears notes that the lane's stream is open now.
-func (h *health) hears() {
-	h.heard.Store(int64(time.Since(h.began)))
+func (h *health) receives() {
+	h.received.Store(int64(time.Since(h.began)))
 	if h.lost.Load() != nil { // every event comes by
 		h.lost.Store(nil)
 	}
 }
 
-// hearsChange notes that the stream brought a change.
-func (h *health) hearsChange() {
-	h.hears()
-	h.event.Store(h.heard.Load())
+// receivesChange notes that the stream brought a change.
+func (h *health) receivesChange() {
+	h.receives()
+	h.event.Store(h.received.Load())
 }
 
-// hearsNothing notes that no stream is open, and that nothing was heard after the moment.
-func (h *health) hearsNothing(after time.Time) { h.lost.CompareAndSwap(nil, &after) }
+// receivesNothing notes that no stream is open, and that nothing was heard after the moment.
+func (h *health) receivesNothing(after time.Time) { h.lost.CompareAndSwap(nil, &after) }

@@ -14,13 +14,13 @@ const versionWait = 5 * time.Second
 // identity asks the upstream for one word about itself, on behalf of all lanes. Safe for concurrent use.
 type identity struct {
 	ask   func(context.Context) string // empty when the upstream does not tell
-	turn  chan struct{}                // holds one while somebody asks, or looks at the last answer
+	seat  chan struct{}                // holds one while somebody asks, or looks at the last answer
 	asked time.Time                    // guarded by turn, as is the answer
 	last  string
 }
 
 func newIdentity(ask func(context.Context) string) *identity {
-	return &identity{ask: ask, turn: make(chan struct{}, 1)}
+	return &identity{ask: ask, seat: make(chan struct{}, 1)}
 }
 
 // newClusters asks for the UID of the upstream's cluster.
@@ -50,8 +50,8 @@ func (i *identity) now(ctx context.Context) (string, error) {
 // since is what the upstream told when it was asked at this moment or later; empty when it did not tell.
 func (i *identity) since(ctx context.Context, moment time.Time) string {
 	select {
-	case i.turn <- struct{}{}:
-		defer func() { <-i.turn }()
+	case i.seat <- struct{}{}:
+		defer func() { <-i.seat }()
 	case <-ctx.Done():
 		return ""
 	}

@@ -25,8 +25,8 @@ type Metrics interface {
 	Relisted(group, resource string)     // a lane lost the upstream's window and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
 	Filled(source string)                // a lane was filled, by "upstream" or "peer"
-	// Gap counts a gap in a lane's events with what became of it: "bridged", or why its watches were ended.
-	Gap(group, resource, outcome string)
+	// LostWindow counts a gap in a lane's events with what became of it: "bridged", or why its watches were ended.
+	LostWindow(group, resource, outcome string)
 	selfAuditMetrics
 	fresh.Metrics
 }
@@ -51,14 +51,14 @@ type Lanes struct {
 	life       context.Context                // nil until Run and after it
 	foreign    func(schema.GroupVersion) bool // what other servers answer for; nil while that is not known
 
-	provers     *fresh.Provers
+	checkers    *fresh.Checkers
 	versions    *identity
 	clusters    *identity
 	definitions *definitions
 	met         atomic.Int64 // how often the upstream had another past than lanes were told
 	fills       *fills
 	tries       *tries
-	rooms       *rooms
+	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
 	packing     atomic.Bool    // objects are being packed
@@ -71,13 +71,13 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
 		clusters: newClusters(client),
-		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, rooms: newRooms(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
+		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, admission: newMemoryAdmission(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
 	}
 	if l.memory == nil {
 		l.memory = endless{}
 	}
 	l.definitions = newDefinitions(client, l.redefined, log)
-	l.provers = fresh.NewProvers(client, source{client: client, resource: uncached}, metrics, l.startShared)
+	l.checkers = fresh.NewCheckers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
 }
 
@@ -123,7 +123,7 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 			l.pack()
 		case <-joining.C:
 			for _, r := range l.All() {
-				r.prover.Join()
+				r.checker.Join()
 			}
 		case <-outage.C:
 			l.seekEnd(ctx)
@@ -147,7 +147,7 @@ const (
 // seekEnd asks an upstream that answers nobody what one of the lanes would ask: any answer is the outage's end.
 func (l *Lanes) seekEnd(ctx context.Context) {
 	all := l.All()
-	if len(all) == 0 || l.client.Unheard() == 0 || !l.seeking.TryLock() {
+	if len(all) == 0 || l.client.Silent() == 0 || !l.seeking.TryLock() {
 		return // without lanes there is nothing that could be old
 	}
 	l.background.Go(func() {
@@ -168,14 +168,14 @@ func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, e
 	return r, err
 }
 
-// Get returns the resource's lane in an encoding and starts it when there is none. It fails with a *NoRoomError where
+// Get returns the resource's lane in an encoding and starts it when there is none. It fails with a *NoMemoryError where
 // there is no memory for another, and with ErrForeign where another server answers for the resource.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
 		return r, nil
 	}
-	if err := l.rooms.find(key, l.memory); err != nil {
+	if err := l.admission.find(key, l.memory); err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
@@ -215,7 +215,7 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
 	r.init(l.life)
 	r.began = time.Now()
-	r.hearsNothing(r.began)
+	r.receivesNothing(r.began)
 	options := fresh.Options{
 		Lane: r.Cache, Source: source{client: l.client, resource: resource}, Filler: r,
 		Resource: resource.GVR.Resource, ReadFromEtcd: resource.ReadFromEtcd(),
@@ -224,13 +224,13 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 		options.Definition = r
 		r.settling.Store(l.definitions.unsettled(resource.GVR.GroupResource().String()) > 0)
 	}
-	r.prover = l.provers.Prover(options)
+	r.checker = l.checkers.Checker(options)
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
-	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.bridges = l.versions, l.clusters, &l.met, l.config.BridgeGaps
+	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.replays = l.versions, l.clusters, &l.met, l.config.ReplayLostWindows
 	r.writer.definitions = l.definitions
-	r.writer.fills, r.writer.rooms, r.writer.memory, r.writer.peers = l.fills, l.rooms, l.memory, l.peers
+	r.writer.fills, r.writer.admission, r.writer.memory, r.writer.peers = l.fills, l.admission, l.memory, l.peers
 	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.snapshotDir, r.writer.tries = l.config.SnapshotDir, l.tries
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)

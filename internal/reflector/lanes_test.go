@@ -79,7 +79,7 @@ func TestReflectorsStopInTheMiddle(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
 	}
-	for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskList, testkit.AskWatch, testkit.AskRoll, testkit.AskFence} {
+	for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskList, testkit.AskWatch, testkit.AskRoll, testkit.AskProgressWatch} {
 		t.Run(string(ask), func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
 				switch ask {
@@ -91,7 +91,7 @@ func TestReflectorsStopInTheMiddle(t *testing.T) {
 					lane := r.synced(t)
 					r.Script(ask, hang)
 					go func() { _, _, _ = lane.Recent(t.Context(), time.Now(), fresh.Endless()) }()
-				case testkit.AskFence:
+				case testkit.AskProgressWatch:
 					r.noRollCalls()
 					lane := r.synced(t)
 					r.Script(ask, hang)

@@ -41,7 +41,7 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 
 // sameAs tells whether what the lane was made for still holds.
 func (d discovered) sameAs(before discovered) bool {
-	return d.style == before.style && d.definition.formsAs(before.definition)
+	return d.style == before.style && d.definition.representsAs(before.definition)
 }
 
 // learn prepares an epoch. What the first one learned of the kind holds as long as the lane.

@@ -28,7 +28,7 @@ func TestOwnMemory(t *testing.T) {
 			t.Fatalf("the lane takes %d bytes", memory)
 		}
 		elapse(janitorEvery)
-		if failure := lane.Failure(); failure == nil || !failure.Refused || !failure.TooLarge() || failure.NoRoom() {
+		if failure := lane.Failure(); failure == nil || !failure.Refused || !failure.TooLarge() || failure.NoMemory() {
 			t.Fatalf("a lane that has grown goes on: %+v", failure)
 		}
 		if memory := lane.Memory(); memory != 0 {

@@ -72,7 +72,7 @@ func (w *writer) list(ctx context.Context) error {
 	if err := w.publish(ctx, rv, objects); err != nil {
 		return err
 	}
-	r.prover.Synced(w.discovered.asked)
+	r.checker.Synced(w.discovered.asked)
 	return nil
 }
 
@@ -191,7 +191,7 @@ func (w *writer) learnMarks(ctx context.Context) error {
 	for name, values := range nothing.Query {
 		query[name] = values
 	}
-	s, err := w.listWatch.Load().watchAt(ctx, nothing.Path, query, fenceSeconds)
+	s, err := w.listWatch.Load().watchAt(ctx, nothing.Path, query, progressWatchSeconds)
 	if err == nil {
 		err = w.firstMark(s)
 		s.close()

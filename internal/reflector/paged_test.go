@@ -54,7 +54,7 @@ func filledWhole(t *testing.T, r *rig, lane *Reflector) {
 		t.Errorf("the first object is %s, want %s", first, want)
 	}
 	object, _ := stateOf(t, lane).Get(key(r.FakeKind, 7))
-	row := string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, object.Item(), time.Now()))
+	row := string(stateOf(t, lane).Shape().AppendObject(nil, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}, object.Item(), time.Now()))
 	if !strings.Contains(row, `"rows":[{"cells":["0007"],`) || !stateOf(t, lane).Shape().Prints() {
 		t.Errorf("its row is %s", row)
 	}

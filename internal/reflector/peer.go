@@ -76,10 +76,10 @@ func (p *peer) fails(log *zap.Logger, err error) {
 
 // What is wrong with a peer.
 var (
-	errOtherCluster = errors.New("the peer reads another cluster")
-	errNotTold      = errors.New("the peer does not say of which version its kube-apiserver is")
-	errOtherVersion = errors.New("the peer's kube-apiserver is of another version")
-	errOtherLists   = errors.New("the peer's lists are of another kind")
+	errOtherCluster  = errors.New("the peer reads another cluster")
+	errNoPeerVersion = errors.New("the peer does not say of which version its kube-apiserver is")
+	errOtherVersion  = errors.New("the peer's kube-apiserver is of another version")
+	errOtherLists    = errors.New("the peer's lists are of another kind")
 )
 
 // agrees tells why the peer's lane of a resource is not what the upstream would fill a lane with, as far as it can be
@@ -114,7 +114,7 @@ func (p *peer) isOfVersion(ctx context.Context, upstreams string) error {
 	case ctx.Err() != nil:
 		return fmt.Errorf("ask the peer for its version: %w", context.Cause(ctx))
 	case told == "":
-		return errNotTold
+		return errNoPeerVersion
 	case upstreams == "":
 		return errNoVersion
 	case told != upstreams:

@@ -17,7 +17,7 @@ import (
 // A caller that waits for another's question waits no longer than its context.
 func TestClusterThatAnotherCallerAsksFor(t *testing.T) {
 	clusters := newClusters(nil)
-	clusters.turn <- struct{}{}
+	clusters.seat <- struct{}{}
 	over, cancel := context.WithCancelCause(t.Context())
 	cancel(errNoTime)
 	if uid, err := clusters.now(over); !errors.Is(err, errNoTime) {
@@ -95,7 +95,7 @@ func TestPeerOfUnknownVersion(t *testing.T) {
 		want     error
 	}{
 		"it takes too long":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, version, context.DeadlineExceeded},
-		"it does not say":     {testkit.Refuse(http.StatusInternalServerError, "InternalError"), version, errNotTold},
+		"it does not say":     {testkit.Refuse(http.StatusInternalServerError, "InternalError"), version, errNoPeerVersion},
 		"another one":         {text(`{"gitVersion":"v1.36.0"}`), version, errOtherVersion},
 		"not of the upstream": {text(`{"gitVersion":"v1.37.1"}`), "", errNoVersion},
 	} {

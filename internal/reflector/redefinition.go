@@ -44,7 +44,7 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	case upstream.HasCode(err, http.StatusNotFound): // it is gone
 	case err != nil:
 		return fmt.Errorf("ask whether the resource is defined as before: %w", err)
-	case is.formsAs(*was):
+	case is.representsAs(*was):
 		r.definition.CompareAndSwap(was, &is)
 		return nil
 	default:

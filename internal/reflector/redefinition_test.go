@@ -304,7 +304,7 @@ func TestDeletedDefinitionsAreForgotten(t *testing.T) {
 		if left := d.unsettled("widgets.ex.io"); left != definitionSettles {
 			t.Errorf("got %s for a definition that was made again between two lists, want %s", left, definitionSettles)
 		}
-		d.hears("DELETED", there[0])
+		d.receives("DELETED", there[0])
 		elapse(definitionSettles + time.Millisecond)
 		_ = d.listed(nil)
 		if len(d.known) > 0 || len(gone) != 2 {

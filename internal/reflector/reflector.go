@@ -23,15 +23,15 @@ type Reflector struct {
 	health
 	background
 	audited
-	fill   fill
-	writer *writer
-	prover *fresh.Prover
-	kept   atomic.Bool  // to be dropped after all others
-	used   atomic.Int64 // when the last request came, in nanoseconds after the lane was made
+	fill    fill
+	writer  *writer
+	checker *fresh.Checker
+	kept    atomic.Bool  // to be dropped after all others
+	used    atomic.Int64 // when the last request came, in nanoseconds after the lane was made
 }
 
 // StaleFor is how long the lane has not heard the upstream; 0 while its watch is open and the upstream answers.
-func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Unheard()) }
+func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Silent()) }
 
 // AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
 // at. A lane that failed is waited for once it is being listed again.
@@ -74,27 +74,27 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, came func() b
 // Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to
 // prove, and how it was. fresh.ErrUnproven means that this could not be shown, or not for less than it takes the
 // upstream to give the answer itself. ctx is the request's.
-func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Proof, error) {
-	return r.prover.Recent(ctx, arrived, answer)
+func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error) {
+	return r.checker.Recent(ctx, arrived, answer)
 }
 
 // Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
-func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.prover.Now(ctx) }
+func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
 // Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
 // when the lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown, or not
 // for less than it takes the upstream to give the answer itself.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
-	return r.prover.Reach(ctx, rv, answer)
+	return r.checker.Reach(ctx, rv, answer)
 }
 
 // Advance lets the lane be brought to what the upstream has now, which takes up to two seconds if it is quiet, and
 // returns that version. It waits for a probe, and no longer; fresh.ErrUnproven means that the lane cannot be brought
 // there. ctx is the watch's whose bookmark is to say so.
-func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.prover.Advance(ctx) }
+func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
-// Fence implements fresh.Filler.
-func (r *Reflector) Fence(ctx context.Context) { r.writer.fence(ctx) }
+// ProgressWatch implements fresh.Filler.
+func (r *Reflector) ProgressWatch(ctx context.Context) { r.writer.progressWatch(ctx) }
 
 // SetBack implements fresh.Filler.
 func (r *Reflector) SetBack() { r.writer.contradict(errRestored) }
@@ -125,5 +125,5 @@ func (r *Reflector) overdue(now upstream.Resource) bool {
 	if f.TooLarge() {
 		return r.Resource != now || time.Since(f.When) > tooLargeFor
 	}
-	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoRoom) || time.Since(f.When) > refusedFor
+	return r.Resource != now || errors.Is(f.Err, errRedefined) || errors.Is(f.Err, ErrNoMemory) || time.Since(f.When) > refusedFor
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/snapshot"
 )
 
-// errUnproven says that a snapshot is not what the upstream has, or cannot be shown to be.
-var errUnproven = errors.New("the snapshot is not proven")
+// errUnchecked says that a snapshot is not what the upstream has, or cannot be shown to be.
+var errUnchecked = errors.New("the snapshot is not proven")
 
 // errStuck says that nothing of a snapshot was read or proven for restoreWait.
 var errStuck = errors.New("to read and prove the snapshot does not get on")
@@ -61,7 +61,7 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
-	open, content, err := w.proven(ctx, path, func() { limit.Reset(restoreWait) })
+	open, content, err := w.checked(ctx, path, func() { limit.Reset(restoreWait) })
 	if !limit.Stop() {
 		err = errStuck
 	} else if cause := context.Cause(ctx); cause != nil {
@@ -88,7 +88,7 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 
 // proven reads a file, and compares it with what the upstream says; it calls moved each time that it has got on. It
 // returns what there is of the two also when it fails.
-func (w *writer) proven(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
+func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
 	err = w.look(ctx, path)
 	if err == nil || isVerdict(err) {
 		w.tries.note(w.reflector.key())
@@ -109,7 +109,7 @@ func (w *writer) proven(ctx context.Context, path string, moved func()) (open *s
 	content = newRecorded(w.listWatch.Load(), w.shape, w.reflector.Cache)
 	room := func(bytes int64) error {
 		moved()
-		return w.room(bytes)
+		return w.admit(bytes)
 	}
 	if err := content.read(ctx, s, room); err != nil {
 		return nil, content, fmt.Errorf("read it: %w", err)
@@ -123,7 +123,7 @@ func (w *writer) proven(ctx context.Context, path string, moved func()) (open *s
 		return nil, content, err
 	}
 	open.look()
-	if err = w.prove(ctx, content, moved); err == nil {
+	if err = w.checkFreshness(ctx, content, moved); err == nil {
 		err = open.lasts(watchGrace)
 	}
 	return open, content, err
@@ -143,7 +143,7 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {
-		return fmt.Errorf("%w: it is of %+v, the lane of %+v", errUnproven, h, want)
+		return fmt.Errorf("%w: it is of %+v, the lane of %+v", errUnchecked, h, want)
 	}
 	return nil
 }
@@ -157,6 +157,6 @@ func (w *writer) adopt(c *recorded) error {
 		return err
 	}
 	w.distrusted = false
-	w.reflector.prover.Replaced()
+	w.reflector.checker.Replaced()
 	return nil
 }

@@ -104,7 +104,7 @@ func FuzzRecorded(f *testing.F) {
 		defer lane.Close()
 		c := newRecorded(by, shape, lane)
 		from := &snapshot.Snapshot{Header: snapshot.Header{Base: base, RV: rv, Objects: objects, Events: events}, Reader: bytes.NewReader(frames)}
-		err := c.read(t.Context(), from, func(int64) error { return ErrNoRoom })
+		err := c.read(t.Context(), from, func(int64) error { return ErrNoMemory })
 		if state, unread := lane.State(); unread == nil {
 			t.Fatalf("readers see %d before it is proven", state.RV())
 		}

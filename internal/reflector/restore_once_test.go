@@ -102,7 +102,7 @@ func TestSnapshotIsAskedAboutFirst(t *testing.T) {
 		refuse func(*rig)
 		want   string
 	}{
-		"another cluster": {func(r *rig) { r.isCluster("2") }, errUnproven.Error()},
+		"another cluster": {func(r *rig) { r.isCluster("2") }, errUnchecked.Error()},
 		"a backup":        {func(r *rig) { r.Restore(2) }, errRestored.Error()},
 		"a watch that is expired": {func(r *rig) {
 			r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))

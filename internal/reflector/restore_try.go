@@ -32,7 +32,7 @@ func (t *tries) has(key laneKey) bool {
 
 // isVerdict tells an error that says something of a snapshot, and not of an upstream that does not answer now.
 func isVerdict(err error) bool {
-	return errors.Is(err, errUnproven) || errors.Is(err, snapshot.ErrBroken) || errors.Is(err, snapshot.ErrOpen) ||
+	return errors.Is(err, errUnchecked) || errors.Is(err, snapshot.ErrBroken) || errors.Is(err, snapshot.ErrOpen) ||
 		errors.Is(err, fs.ErrNotExist) || endsEpoch(err)
 }
 

@@ -44,7 +44,7 @@ func TestRollCall(t *testing.T) {
 		if n := r.Asked(testkit.AskRoll); n > 3 {
 			t.Errorf("%d roll calls", n)
 		}
-		if n := r.Asked(testkit.AskFence) + r.Asked(testkit.AskProbe) - before; n != 0 {
+		if n := r.Asked(testkit.AskProgressWatch) + r.Asked(testkit.AskProbe) - before; n != 0 {
 			t.Errorf("%d other questions", n)
 		}
 		if err := lane.Reach(t.Context(), now, smallAnswer); err != nil {
@@ -74,7 +74,7 @@ func TestRollCallOfOtherObjects(t *testing.T) {
 					<-release
 					r.Truth(w, request)
 				})
-				r.Script(testkit.AskFence, text(""))
+				r.Script(testkit.AskProgressWatch, text(""))
 				r.DropWatches()
 				synctest.Wait()
 				change(r)
@@ -188,7 +188,7 @@ func TestRollCallDuringARelist(t *testing.T) {
 					rv, "null")))
 		})
 		r.Script(testkit.AskWatch, testkit.Refuse(http.StatusGone, "Expired"))
-		r.Script(testkit.AskFence, text(""))
+		r.Script(testkit.AskProgressWatch, text(""))
 		r.DropWatches()
 		until(t, 10*time.Millisecond, "the lane is listed again", func() bool { return r.Asked(testkit.AskStreaming) > 1 })
 		r.Elsewhere()
@@ -243,7 +243,7 @@ func TestRollCallBehindABurst(t *testing.T) {
 		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
 			t.Errorf("recent: %v", err)
 		}
-		if n := r.Asked(testkit.AskFence); n != 0 {
+		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
 			t.Errorf("%d fences", n)
 		}
 	})
@@ -273,8 +273,8 @@ func TestRollCallFails(t *testing.T) {
 				r.Script(testkit.AskRoll, nil)
 				elapse(rollCallPause)
 				r.Elsewhere()
-				before := r.Asked(testkit.AskFence)
-				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || r.Asked(testkit.AskFence) != before {
+				before := r.Asked(testkit.AskProgressWatch)
+				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || r.Asked(testkit.AskProgressWatch) != before {
 					t.Errorf("not called over again: %v", err)
 				}
 			})

@@ -99,7 +99,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 		if c == nil {
 			// Lanes that started together do not go on together.
 			c = &course{limit: auditObjects, objects: brake{pause: auditMend}, columns: brake{pause: auditMend}}
-			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.gap(r, c))))
+			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.lostWindow(r, c))))
 		}
 		running[r] = c
 		listing = listing || r.fill.listing()
@@ -108,7 +108,7 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 		}
 	}
 	a.courses = running // those of lanes that are gone go along
-	if listing || now.Before(a.until) || a.lanes.client.Unheard() > 0 {
+	if listing || now.Before(a.until) || a.lanes.client.Silent() > 0 {
 		return nil
 	}
 	return next
@@ -126,7 +126,7 @@ func (a *auditor) wait(now time.Time) time.Duration {
 }
 
 // gap is the time between two pages of a lane.
-func (a *auditor) gap(r *Reflector, c *course) time.Duration {
+func (a *auditor) lostWindow(r *Reflector, c *course) time.Duration {
 	pages := 1 + r.Cache.Stats().Objects/c.size(r)
 	return a.interval / time.Duration(pages)
 }
@@ -153,10 +153,10 @@ func (c *course) readsNoRows(by *listWatch) bool {
 // look looks at the next page of a lane, and says when it is the next one's turn.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	by, began := r.writer.synced.Load(), time.Now()
-	c.due = began.Add(max(a.gap(r, c), time.Millisecond))
+	c.due = began.Add(max(a.lostWindow(r, c), time.Millisecond))
 	state, err := r.Cache.State()
 	if by == nil || err != nil || r.StaleFor() > 0 || !a.lanes.memory.Spares(auditMemory) {
-		c.due = began.Add(min(a.gap(r, c), time.Minute))
+		c.due = began.Add(min(a.lostWindow(r, c), time.Minute))
 		return
 	}
 	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.readsNoRows(by)}

@@ -29,8 +29,8 @@ const (
 
 // The forms in which objects are compared.
 const (
-	formObject = "object"
-	formRow    = "row"
+	asObject = "object"
+	asRow    = "row"
 )
 
 // auditPage is a page of objects as the upstream has them at the version of a State, and what differs in it.
@@ -49,10 +49,10 @@ type auditPage struct {
 
 // read asks for the page, at exactly the State's version, and compares it.
 func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
-	ask, forms := p.by.ask, []string{formObject, formRow}
+	ask, precompressed := p.by.ask, []string{asObject, asRow}
 	if p.rowless || !p.state.Shape().Prints() {
 		asks := p.reflector.Encoding.Asks()
-		ask, forms = asks[len(asks)-1], forms[:1]
+		ask, precompressed = asks[len(asks)-1], precompressed[:1]
 	}
 	pages := p.reflector.Encoding.Pages(p.by.about, ask, pathsOf(p.by.kind))
 	if pages.Rows != nil {
@@ -64,7 +64,7 @@ func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
 	if err := client.GetInto(ctx, p.target(&pages.Objects), pages.Objects.Accept, auditLimit, &body); err != nil {
 		return err
 	}
-	return p.compare(pages.Reader, body.Bytes(), forms)
+	return p.compare(pages.Reader, body.Bytes(), precompressed)
 }
 
 // rows reads what is printed of the page's objects.
@@ -101,14 +101,14 @@ func (p *auditPage) target(ask *wire.Ask) upstream.Target {
 var errLooked = errors.New("looked at")
 
 // compare compares the page with the State.
-func (p *auditPage) compare(reader wire.PageReader, body []byte, forms []string) (err error) {
+func (p *auditPage) compare(reader wire.PageReader, body []byte, precompressed []string) (err error) {
 	shape, now := p.state.Shape(), time.Now()
 	in := func(it *wire.Item) func([]byte, string) []byte {
-		return func(dst []byte, form string) []byte {
-			if form == formRow {
-				return shape.AppendObject(dst, wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}, it, now)
+		return func(dst []byte, representation string) []byte {
+			if representation == asRow {
+				return shape.AppendObject(dst, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}, it, now)
 			}
-			return shape.AppendObject(dst, wire.Form{Kind: wire.Whole}, it, now)
+			return shape.AppendObject(dst, wire.Representation{Kind: wire.Whole}, it, now)
 		}
 	}
 	ours := func(yield func(divergence.Object) bool) {
@@ -131,7 +131,7 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, forms []string)
 	whole := func() bool {
 		return readErr == nil && head.Continue == "" && head.ResourceVersion == p.state.RV().String()
 	}
-	p.compared, err = divergence.Compare(forms, ours, theirs, whole, p.note)
+	p.compared, err = divergence.Compare(precompressed, ours, theirs, whole, p.note)
 	switch {
 	case err != nil:
 		return fmt.Errorf("compare a page: %w", err)

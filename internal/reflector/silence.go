@@ -15,26 +15,26 @@ const (
 // silence tells whether a stream that gets bookmarks has become silent: the connection is dead and nobody said so, or
 // who is at its other end hangs.
 type silence struct {
-	every  time.Duration // the longest distance between bookmarks so far; 0 until there was one
-	marked time.Time     // when the last bookmark came, or the stream was opened
-	heard  time.Time     // when anything came
+	every    time.Duration // the longest distance between bookmarks so far; 0 until there was one
+	marked   time.Time     // when the last bookmark came, or the stream was opened
+	received time.Time     // when anything came
 }
 
 func newSilence() *silence {
 	now := time.Now()
-	return &silence{marked: now, heard: now}
+	return &silence{marked: now, received: now}
 }
 
 // breaks notes what came.
 func (s *silence) breaks(kind stepKind) {
-	s.heard = time.Now()
+	s.received = time.Now()
 	if kind == stepBookmark {
-		s.every = max(s.every, s.heard.Sub(s.marked), bookmarkEvery)
-		s.marked = s.heard
+		s.every = max(s.every, s.received.Sub(s.marked), bookmarkEvery)
+		s.marked = s.received
 	}
 }
 
 // isDeath tells whether nothing came for two of the distances between bookmarks.
 func (s *silence) isDeath() bool {
-	return s.every > 0 && time.Since(s.heard) > 2*s.every+bookmarkLate
+	return s.every > 0 && time.Since(s.received) > 2*s.every+bookmarkLate
 }

@@ -68,7 +68,7 @@ func TestSilenceThatIsNoDeath(t *testing.T) {
 // A clock that is set, back or forward, ends no outage and makes none: what is kept of a moment is more than its name.
 func TestOutagesAreMonotonic(t *testing.T) {
 	var h health
-	h.hearsNothing(time.Now())
+	h.receivesNothing(time.Now())
 	if lost := h.lost.Load().String(); !strings.Contains(lost, " m=") {
 		t.Errorf("kept is %s", lost)
 	}

@@ -148,11 +148,11 @@ func (l *listWatch) header(cluster, version string, e wire.Encoding) snapshot.He
 
 // record writes a lane's past as the upstream would stream it: a streaming list of the base, and the events behind it.
 func (l *listWatch) record(out io.Writer, past cache.Past, bookmark *wire.Bookmark) error {
-	shape, form := past.Base.Shape(), wire.Form{Kind: wire.Whole}
+	shape, representation := past.Base.Shape(), wire.Representation{Kind: wire.Whole}
 	if strings.Contains(l.ask.Accept, "as=Table") {
-		form = wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
+		representation = wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
 	}
-	framer, frame := shape.Framer(form), []byte(nil)
+	framer, frame := shape.Framer(representation), []byte(nil)
 	send := func(appended []byte) error {
 		_, err := out.Write(appended)
 		frame = appended[:0]

@@ -40,9 +40,9 @@ type stream struct {
 	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
 	ordered bool
 	last    cache.RV
-	resumed bool       // it goes on from where another ended, of a resource that the upstream reads from etcd
-	until   time.Time  // when its time is over
-	ahead   chan ahead // has the first step, where that is read ahead; nil when it was not, or was taken
+	resumed bool           // it goes on from where another ended, of a resource that the upstream reads from etcd
+	until   time.Time      // when its time is over
+	ahead   chan readAhead // has the first step, where that is read ahead; nil when it was not, or was taken
 }
 
 // earlyEnd is how much earlier than it was asked to a watch may end because its time is over.

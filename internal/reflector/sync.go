@@ -104,7 +104,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 	err = w.initial(ctx, s, patience)
 	patience.Stop()
 	if err == nil {
-		w.reflector.prover.Synced(asked)
+		w.reflector.checker.Synced(asked)
 		s.ordered = true
 		return s, nil
 	}
@@ -218,13 +218,13 @@ func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*c
 			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
-	if list := slices.Collect(maps.Values(objects)); !w.bridge(ctx, rv, list) {
+	if list := slices.Collect(maps.Values(objects)); !w.replay(ctx, rv, list) {
 		if ctx.Err() != nil {
 			return ctx.Err() // the lane ends, and its watches need not be told of another epoch
 		}
 		w.reflector.Cache.Replace(rv, w.shape, list)
 	}
 	w.distrusted = false
-	w.reflector.prover.Replaced()
+	w.reflector.checker.Replaced()
 	return nil
 }

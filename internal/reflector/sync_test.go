@@ -22,7 +22,7 @@ var tables = jsonwire.Encoding{}.Asks()[0].Accept
 
 // textOf is an object's body.
 func textOf(t *testing.T, lane *Reflector, object *cache.Object) string {
-	return string(stateOf(t, lane).Shape().AppendObject(nil, wire.Form{}, object.Item(), time.Now()))
+	return string(stateOf(t, lane).Shape().AppendObject(nil, wire.Representation{}, object.Item(), time.Now()))
 }
 
 func TestStreamingList(t *testing.T) {
@@ -48,8 +48,8 @@ func TestStreamingList(t *testing.T) {
 					t.Errorf("the lane is at %d, want the bookmark's 6", state.RV())
 				}
 				shape := state.Shape()
-				head := string(shape.List(wire.Form{Kind: wire.Listed}, time.Now()).AppendHead(nil, wire.ListMeta{}, wire.Empty)) +
-					string(shape.List(wire.Form{Kind: wire.Listed}, time.Now()).AppendTail(nil, wire.ListMeta{}, wire.Empty))
+				head := string(shape.List(wire.Representation{Kind: wire.Listed}, time.Now()).AppendHead(nil, wire.ListMeta{}, wire.Empty)) +
+					string(shape.List(wire.Representation{Kind: wire.Listed}, time.Now()).AppendTail(nil, wire.ListMeta{}, wire.Empty))
 				if strings.HasPrefix(head, `{"apiVersion"`) != kind.Custom || !strings.Contains(head, `"kind":"`+kind.Kind+`List"`) || !shape.Prints() {
 					t.Errorf("learned %+v", shape)
 				}

@@ -53,7 +53,7 @@ func hasSnapshots(told string) bool {
 // change would stay in the lane as the last one wrote them. fresh is the moment from which on an answer counts.
 //
 // A version that is not known is no other one. Where that of the lane's list is not, a new list is compared with
-// what the lane has, and the watches go on if that is the same (gap.go).
+// what the lane has, and the watches go on if that is the same (lost_window.go).
 //
 // Behind a load balancer, the answer may come from another server than the watch. While servers of two versions take
 // turns, a lane may so keep objects of the older for one watch more, or be listed once too often. If they go on

@@ -30,7 +30,7 @@ func shown(t *testing.T, lane *Reflector, key string) string {
 	if !ok {
 		t.Fatalf("%s is not there", key)
 	}
-	return string(state.Shape().AppendObject(nil, wire.Form{Kind: wire.Whole}, object.Item(), time.Now()))
+	return string(state.Shape().AppendObject(nil, wire.Representation{Kind: wire.Whole}, object.Item(), time.Now()))
 }
 
 // A kube-apiserver of another version writes the same objects in other words. The lane does not keep the old ones until
@@ -141,7 +141,7 @@ func TestUnknownVersionEndsNoWatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := newRig(t, configMaps, Config{BridgeGaps: true})
+				r := newRig(t, configMaps, Config{ReplayLostWindows: true})
 				r.Put("ns/a", "written before")
 				r.answersInTurn(c.versions...)
 				lane := r.synced(t)

@@ -32,7 +32,7 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		switch {
 		case err == nil:
 			return open, nil
-		case ctx.Err() != nil || errors.Is(err, ErrNoRoom), errors.Is(err, ErrTooLarge):
+		case ctx.Err() != nil || errors.Is(err, ErrNoMemory), errors.Is(err, ErrTooLarge):
 			return nil, err
 		case errors.Is(err, wire.ErrUnaligned):
 			w.unpaged = true // the upstream's rows would not do either
@@ -61,7 +61,7 @@ func ofPeer(err error) error {
 			return err
 		}
 	}
-	if errors.Is(err, errOtherLists) || errors.Is(err, errNoVersion) || errors.Is(err, wire.ErrUnaligned) || errors.Is(err, ErrNoRoom) || errors.Is(err, ErrTooLarge) {
+	if errors.Is(err, errOtherLists) || errors.Is(err, errNoVersion) || errors.Is(err, wire.ErrUnaligned) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) {
 		return err
 	}
 	return &peerError{err: err}

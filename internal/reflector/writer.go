@@ -27,7 +27,7 @@ type writer struct {
 	definitions *definitions
 	met         *atomic.Int64 // by all lanes: how often the upstream had another past than was told
 	fills       *fills
-	rooms       *rooms
+	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
 	snapshotDir string // of the snapshots of lanes; empty when there are none
@@ -52,13 +52,13 @@ type writer struct {
 	origin  atomic.Pointer[origin]    // version, for who does not write
 	refusal refusal
 
-	fenced chan step  // steps of a fence, written by its goroutine, applied by the writer
-	wrong  chan error // holds one when a proof found that the lane has to be listed again
+	progressWatched chan step  // steps of a fence, written by its goroutine, applied by the writer
+	wrong           chan error // holds one when a proof found that the lane has to be listed again
 }
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
 	w := &writer{
-		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, fenced: make(chan step), wrong: make(chan error, 1),
+		client: client, reflector: r, metrics: metrics, log: log, streaming: true, pagedFrom: pagedFrom, progressWatched: make(chan step), wrong: make(chan error, 1),
 		replaced: newReplacement(),
 	}
 	w.origin.Store(newOrigin())
@@ -69,20 +69,20 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 // lane is closed: its watchers end, and requests are the upstream's to answer.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
-	defer w.reflector.prover.Interrupted()
-	pause := newBackoff(w.client.Unheard)
+	defer w.reflector.checker.Interrupted()
+	pause := newBackoff(w.client.Silent)
 	for ctx.Err() == nil {
 		err := w.judge(ctx, w.epoch(ctx, pause), pause)
 		if ctx.Err() != nil {
 			return
 		}
-		w.reflector.hearsNothing(time.Now())
+		w.reflector.receivesNothing(time.Now())
 		if errors.Is(err, errOver) {
 			w.log.Warn(whatFollows(err), zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
-		w.reflector.prover.Interrupted()
+		w.reflector.checker.Interrupted()
 		if errors.Is(err, errContradicted) {
 			w.metrics.Contradicted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 		}
@@ -103,7 +103,7 @@ func (w *writer) run(ctx context.Context) {
 
 // whatFollows says what becomes of requests for a lane that ended with an error.
 func whatFollows(err error) string {
-	if errors.Is(err, ErrNoRoom) {
+	if errors.Is(err, ErrNoMemory) {
 		return "cheap requests are passed through and others refused until there is memory for the lane"
 	}
 	return "requests are passed through until the lane is asked for again"
@@ -154,7 +154,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.synced.Store(w.listWatch.Load())
 	w.refusal = refusal{}
 	w.reflector.fail(nil)
-	w.reflector.hears()
+	w.reflector.receives()
 	w.version = agreed(version, w.versions.since(ctx, time.Now()))
 	listed.is(w.version, w.remember(ctx))
 	synced := time.Now()
@@ -168,7 +168,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 
 // follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.
 func (w *writer) follow(ctx context.Context, open *stream) error {
-	pause := newBackoff(w.client.Unheard)
+	pause := newBackoff(w.client.Silent)
 	regular := false // the last watch ended because its time was over
 	for {
 		began := time.Now()
@@ -181,9 +181,9 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			}
 			if !regular {
 				w.doubted = true
-				w.reflector.prover.Interrupted()
+				w.reflector.checker.Interrupted()
 			}
-			w.reflector.hearsNothing(time.Now())
+			w.reflector.receivesNothing(time.Now())
 			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
 			w.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
 			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
@@ -201,7 +201,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
 			return err
 		}
-		w.reflector.prover.Interrupted()
+		w.reflector.checker.Interrupted()
 		w.note(err)
 		pause.sleep(ctx, retryAfter(err))
 	}

@@ -26,13 +26,13 @@ type Ask string
 
 // The ways to ask for a collection.
 const (
-	AskProbe     Ask = "probe"     // the current resourceVersion, of a name that no object has
-	AskStreaming Ask = "streaming" // a watch with initial events
-	AskWatch     Ask = "watch"
-	AskMarks     Ask = "marks" // a streaming list of the name that the facade knows no object to have
-	AskFence     Ask = "fence" // a watch of three seconds
-	AskList      Ask = "list"
-	AskRoll      Ask = "rollcall" // names and versions of all objects
+	AskProbe         Ask = "probe"     // the current resourceVersion, of a name that no object has
+	AskStreaming     Ask = "streaming" // a watch with initial events
+	AskWatch         Ask = "watch"
+	AskMarks         Ask = "marks"          // a streaming list of the name that the facade knows no object to have
+	AskProgressWatch Ask = "progress-watch" // a watch of three seconds
+	AskList          Ask = "list"
+	AskRoll          Ask = "roll-call" // names and versions of all objects
 )
 
 // FakeUpstream stands in for a kube-apiserver in what a real one cannot be made to do: answer as an old one, break off,
@@ -135,7 +135,7 @@ func (f *FakeUpstream) Truth(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, f.listText(nil, f.RV(), "", false))
 	case AskList, AskRoll:
 		f.list(w, r)
-	case AskStreaming, AskMarks, AskWatch, AskFence:
+	case AskStreaming, AskMarks, AskWatch, AskProgressWatch:
 		f.watch(w, r, q)
 	default:
 		if key, ok := f.objectKey(string(q)); ok {
@@ -162,7 +162,7 @@ func (f *FakeUpstream) question(r *http.Request) Ask {
 	case query.Get("sendInitialEvents") != "":
 		return AskStreaming
 	case query.Get("timeoutSeconds") == "3":
-		return AskFence
+		return AskProgressWatch
 	default:
 		return AskWatch
 	}

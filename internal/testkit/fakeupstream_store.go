@@ -213,9 +213,9 @@ func (f *FakeUpstream) listOf(objects []string, whole, remaining int, rv uint64,
 	return fmt.Sprintf(`{"kind":"%sList","apiVersion":%q,"metadata":%s,"items":%s}`+"\n", f.Kind, gv, meta, items)
 }
 
-// placeOf is how many of the sorted keys a continue token leaves behind: that number, or a token as kube-apiserver's
+// positionOf is how many of the sorted keys a continue token leaves behind: that number, or a token as kube-apiserver's
 // are, which names a key.
-func placeOf(token string, keys []string) int {
+func positionOf(token string, keys []string) int {
 	if n, err := strconv.Atoi(token); err == nil || token == "" {
 		return n
 	}
@@ -244,7 +244,7 @@ func (f *FakeUpstream) list(w http.ResponseWriter, r *http.Request) {
 	}
 	rv := f.store.rv
 	f.mu.Unlock()
-	from := placeOf(r.URL.Query().Get("continue"), keys)
+	from := positionOf(r.URL.Query().Get("continue"), keys)
 	to, next := len(objects), ""
 	if limit, _ := strconv.Atoi(r.URL.Query().Get("limit")); limit > 0 && from+limit < to {
 		to, next = from+limit, strconv.Itoa(from+limit)
@@ -314,7 +314,7 @@ func (f *FakeUpstream) watch(w http.ResponseWriter, r *http.Request, q Ask) {
 				send(e)
 			}
 		}
-		if now := f.store.rv; q == AskFence && now > at {
+		if now := f.store.rv; q == AskProgressWatch && now > at {
 			send(fakeEvent{kind: "BOOKMARK", text: f.bookmarkText(now, false), rv: now})
 		}
 		changed := f.store.changed

@@ -64,12 +64,12 @@ func (s *story) check(r *Recording, checks ...func(*story) error) error {
 // story is a recording taken apart: the initial events, then live events; bookmarks stand among both.
 type story struct {
 	*filter
-	model   *Model
-	events  []Event
-	started uint64     // the resourceVersion behind which live events begin
-	live    int        // the index of the first frame after the initial events and their bookmark
-	reached uint64     // the highest resourceVersion told
-	gaps    []crossing // that the facade has bridged, in order
+	model       *Model
+	events      []Event
+	started     uint64     // the resourceVersion behind which live events begin
+	live        int        // the index of the first frame after the initial events and their bookmark
+	reached     uint64     // the highest resourceVersion told
+	lostWindows []crossing // that the facade has bridged, in order
 }
 
 func newStory(r *Recording, m *Model) (*story, error) {
@@ -113,7 +113,7 @@ func (s *story) initialEnd() (int, uint64) {
 }
 
 func ordered(s *story) error {
-	byKey := func(before, after Event) bool { return before.Key < after.Key || s.form == cellsOnly }
+	byKey := func(before, after Event) bool { return before.Key < after.Key || s.representation == cellsOnly }
 	if err := s.inOrder(0, s.live, byKey); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func ordered(s *story) error {
 }
 
 func (s *story) inOrder(from, to int, rising func(before, after Event) bool) error {
-	events, frames := s.told(from, to)
+	events, frames := s.notified(from, to)
 	for i := 1; i < len(events); i++ {
 		if !rising(events[i-1], events[i]) {
 			return broken(Ordered, frames[i], "%s after %s", events[i], events[i-1])
@@ -137,7 +137,7 @@ func unique(s *story) error {
 		if e.Type == Bookmark {
 			continue
 		}
-		id := fmt.Sprintf("%d %s %v", e.RV, e.Key, s.ofGap(e))
+		id := fmt.Sprintf("%d %s %v", e.RV, e.Key, s.ofLostWindow(e))
 		if first, ok := seen[id]; ok {
 			return broken(Unique, i, "%s is there again, first as frame %d", e, first)
 		}
@@ -151,7 +151,7 @@ func bookmarkable(s *story) error {
 	sent, marked := uint64(0), uint64(0)
 	for i, e := range s.events {
 		if e.Type != Bookmark {
-			if i >= s.live && e.RV <= marked && !s.ofGap(e) {
+			if i >= s.live && e.RV <= marked && !s.ofLostWindow(e) {
 				return broken(Bookmarkable, i, "%s after a bookmark at %d", e, marked)
 			}
 			sent = max(sent, e.RV)
@@ -181,7 +181,7 @@ func (s *story) wanted() (initial, live []Event) {
 }
 
 // told are the events between two frames without bookmarks, with their frames' indexes.
-func (s *story) told(from, to int) (events []Event, frames []int) {
+func (s *story) notified(from, to int) (events []Event, frames []int) {
 	for i := from; i < to; i++ {
 		if s.events[i].Type != Bookmark {
 			events, frames = append(events, s.events[i]), append(frames, i)
@@ -197,7 +197,7 @@ func filtered(s *story) error {
 	for _, e := range append(initial, live...) {
 		allowed[s.identity(e)] = true
 	}
-	events, frames := s.told(0, len(s.events))
+	events, frames := s.notified(0, len(s.events))
 	for i, e := range events {
 		if !allowed[s.identity(e)] {
 			return broken(Filtered, frames[i], "%s is not to be told", e)
@@ -207,7 +207,7 @@ func filtered(s *story) error {
 }
 
 func (s *story) identity(e Event) string {
-	if s.form == cellsOnly {
+	if s.representation == cellsOnly {
 		e.Key = "" // only the cells say it
 	}
 	return e.String()
@@ -216,11 +216,11 @@ func (s *story) identity(e Event) string {
 // resumable: what is told first is what comes first after the start.
 func resumable(s *story) error {
 	_, live := s.wanted()
-	events, frames := s.told(s.live, len(s.events))
+	events, frames := s.notified(s.live, len(s.events))
 	switch {
 	case len(events) == 0 || len(live) == 0:
 		return nil // reliable has its say
-	case events[0].RV <= s.started && !s.ofGap(events[0]):
+	case events[0].RV <= s.started && !s.ofLostWindow(events[0]):
 		return broken(Resumable, frames[0], "%s in a watch that starts behind %d", events[0], s.started)
 	case events[0].RV != live[0].RV:
 		return broken(Resumable, frames[0], "%s is the first event after %d, %s was to be", events[0], s.started, live[0])
@@ -231,11 +231,11 @@ func resumable(s *story) error {
 // reliable: everything that the model tells was told, with its bytes.
 func reliable(s *story) error {
 	initial, live := s.wanted()
-	events, frames := s.told(0, s.live)
+	events, frames := s.notified(0, s.live)
 	if err := s.same(initial, events, frames); err != nil {
 		return err
 	}
-	events, frames = s.told(s.live, len(s.events))
+	events, frames = s.notified(s.live, len(s.events))
 	return s.same(live, events, frames)
 }
 

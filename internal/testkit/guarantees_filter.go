@@ -11,27 +11,27 @@ import (
 )
 
 // form is how a watch shows objects.
-type form int
+type representation int
 
 const (
-	plain        form = iota
-	metadataOnly      // PartialObjectMetadata, or a Table whose rows have it
-	cellsOnly         // a Table without objects
+	plain        representation = iota
+	metadataOnly                // PartialObjectMetadata, or a Table whose rows have it
+	cellsOnly                   // a Table without objects
 )
 
 // filter is what a watch's question asks for, read from its URL by the rules of semantics 1 and 5 and evaluated on
 // decoded objects.
 type filter struct {
-	namespace string
-	labels    labels.Selector
-	fields    fields.Selector
-	form      form
-	meta      string // the version of meta.k8s.io that shows metadata
-	bookmarks bool
-	initial   bool   // starts with everything that is there
-	marked    bool   // and tells where that ends
-	byPath    bool   // asked for by the deprecated path, not by a parameter
-	start     uint64 // else: starts behind this; 0 is a moment that the question does not tell
+	namespace      string
+	labels         labels.Selector
+	fields         fields.Selector
+	representation representation
+	meta           string // the version of meta.k8s.io that shows metadata
+	bookmarks      bool
+	initial        bool   // starts with everything that is there
+	marked         bool   // and tells where that ends
+	byPath         bool   // asked for by the deprecated path, not by a parameter
+	start          uint64 // else: starts behind this; 0 is a moment that the question does not tell
 }
 
 func newFilter(q Question) (*filter, error) {
@@ -61,7 +61,7 @@ func newFilter(q Question) (*filter, error) {
 	f.byPath = strings.Contains(info.Path, "/watch/") && !isTrue(query["watch"])
 	f.initial = isTrue(query["sendInitialEvents"]) || (!query.Has("sendInitialEvents") && f.start == 0) // semantics 1.3
 	f.marked = f.initial && f.bookmarks && (!f.byPath || query.Has("sendInitialEvents"))
-	f.form, f.meta = formOf(q.Header.Get("Accept"), query.Get("includeObject"))
+	f.representation, f.meta = representationOf(q.Header.Get("Accept"), query.Get("includeObject"))
 	return f, nil
 }
 
@@ -70,7 +70,7 @@ func isTrue(values []string) bool {
 	return len(values) > 0 && values[0] != "0" && !strings.EqualFold(values[0], "false")
 }
 
-func formOf(accept, include string) (shown form, meta string) {
+func representationOf(accept, include string) (shown representation, meta string) {
 	accept, _, _ = strings.Cut(accept, ",")
 	meta = "v1"
 	if strings.Contains(accept, "v=v1beta1") {
@@ -162,7 +162,7 @@ func (o fieldsOf) find(path string) (string, bool) {
 
 // show renders what a frame of the filter's form says of an object; nil when it says nothing.
 func (f *filter) show(object []byte) ([]byte, error) {
-	switch f.form {
+	switch f.representation {
 	case metadataOnly:
 		return partial(object, f.meta)
 	case cellsOnly:

@@ -137,8 +137,8 @@ func (r *Recording) Events() ([]Event, error) {
 	return events, nil
 }
 
-// Told is how many events are no bookmarks.
-func (r *Recording) Told() int {
+// Notified is how many events are no bookmarks.
+func (r *Recording) Notified() int {
 	n := 0
 	for _, frame := range r.Frames {
 		if e, err := frame.Event(); err == nil && e.Type != Bookmark {

@@ -23,7 +23,7 @@ type aggregation struct {
 func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool), failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}
 	c.client.Follow(ctx, Followed{
-		Path: apiServicesPath, List: MediaJSON, Watch: MediaJSON, Listed: a.listed, Changed: a.hears, Failed: a.fails,
+		Path: apiServicesPath, List: MediaJSON, Watch: MediaJSON, Listed: a.listed, Changed: a.receives, Failed: a.fails,
 	})
 }
 
@@ -35,7 +35,7 @@ func (a *aggregation) listed(objects []json.RawMessage) error {
 	return err
 }
 
-func (a *aggregation) hears(event string, object json.RawMessage) {
+func (a *aggregation) receives(event string, object json.RawMessage) {
 	gv, service, err := readService(object)
 	if err != nil {
 		a.fails(err)
@@ -52,7 +52,7 @@ func (a *aggregation) hears(event string, object json.RawMessage) {
 func (a *aggregation) becomes(services apiServices) {
 	same := a.now != nil && maps.Equal(a.now, services)
 	a.now = services
-	if a.catalog.hears(services) {
+	if a.catalog.receives(services) {
 		a.refresh() // with an error the next lookup asks
 	}
 	if !same {
@@ -63,7 +63,7 @@ func (a *aggregation) becomes(services apiServices) {
 // fails makes the catalog ask for APIServices itself, while they are not followed.
 func (a *aggregation) fails(err error) {
 	if err != nil {
-		a.catalog.hears(nil)
+		a.catalog.receives(nil)
 	}
 	a.failed(err)
 }

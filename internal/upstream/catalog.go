@@ -31,8 +31,8 @@ type Catalog struct {
 	content atomic.Pointer[catalogContent]
 	last    atomic.Pointer[attempt]
 
-	mu    sync.Mutex  // guards heard, and writes of content
-	heard apiServices // while APIServices are followed; else nil
+	mu       sync.Mutex  // guards heard, and writes of content
+	received apiServices // while APIServices are followed; else nil
 }
 
 // attempt is one reading of discovery.
@@ -181,10 +181,10 @@ func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bo
 // hears takes down what APIServices say from now on; nil when they are not followed. What is known of group versions of
 // which they say something else is forgotten, and what is being read at the moment goes by them. It reports whether
 // anything was.
-func (c *Catalog) hears(services apiServices) (forgotten bool) {
+func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heard = services
+	c.received = services
 	content := c.content.Load()
 	if services == nil || content == nil {
 		return false
@@ -207,7 +207,7 @@ func (c *Catalog) hears(services apiServices) (forgotten bool) {
 // services are those that were heard of, or else asked for.
 func (c *Catalog) services(ctx context.Context) (apiServices, error) {
 	c.mu.Lock()
-	heard := c.heard
+	heard := c.received
 	c.mu.Unlock()
 	if heard != nil {
 		return heard, nil
@@ -265,8 +265,8 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.heard != nil {
-		services = c.heard // meanwhile
+	if c.received != nil {
+		services = c.received // meanwhile
 	}
 	content := &catalogContent{
 		services: services, resources: map[schema.GroupVersionResource]discovered{},

@@ -97,9 +97,9 @@ func apart(config *rest.Config) *rest.Config {
 // Host is the upstream's address, for messages.
 func (c *Client) Host() string { return c.base.Host }
 
-// Unheard is how long the upstream has answered nothing that it was asked, by anybody who asks through this client; 0
+// Silent is how long the upstream has answered nothing that it was asked, by anybody who asks through this client; 0
 // while it answers. It says nothing of a time in which nobody asks, so whoever relies on it goes on asking.
-func (c *Client) Unheard() time.Duration { return c.outage.lasted() }
+func (c *Client) Silent() time.Duration { return c.outage.lasted() }
 
 // Trouble is why the last question that had no answer had none; nil when all had one.
 func (c *Client) Trouble() *Trouble { return c.outage.trouble.Load() }

@@ -20,10 +20,10 @@
 //   - how long the upstream has answered nobody is one clock for all who ask it through a Client (outage.go);
 //   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
 //   - no request leaves for a place other than the one upstream and its endpoints, or in another name than its
-//     Speaker's; the bearer tokens of clients and the facade's credentials share no connection;
+//     Credentials's; the bearer tokens of clients and the facade's credentials share no connection;
 //   - what the upstream refuses the facade's own user is not answered to somebody else (refusal.go);
 //   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second in each form that it
-//     has, however many clients ask, and whatever their headers say (documentform.go); callers take turns.
+//     has, however many clients ask, and whatever their headers say (document_representation.go); callers take turns.
 //
 // Goroutines: none but those that share one question among callers, which end with its answer, and those by which
 // Endpoints.Run looks at all endpoints at once, which it waits for.

@@ -154,18 +154,18 @@ func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 // negotiated is what a server chooses that has these versions of aggregated discovery; of none, one that has no other
 // form than the plain one. It is nil when the server has nothing that the client takes.
 func negotiated(header string, versions []string) *negotiation.MediaTypeOptions {
-	options, ok := negotiation.NegotiateMediaTypeOptions(header, discoveryMedia, discoveryForms(versions))
+	options, ok := negotiation.NegotiateMediaTypeOptions(header, discoveryMedia, discoveryVersions(versions))
 	if !ok {
 		return nil
 	}
 	return &options
 }
 
-// discoveryForms are the versions of aggregated discovery that a server has; nil is plain discovery.
-type discoveryForms []string
+// discoveryVersions are the versions of aggregated discovery that a server has; nil is plain discovery.
+type discoveryVersions []string
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.
-func (f discoveryForms) AllowsMediaTypeTransform(_, _ string, target *schema.GroupVersionKind) bool {
+func (f discoveryVersions) AllowsMediaTypeTransform(_, _ string, target *schema.GroupVersionKind) bool {
 	if target == nil {
 		return f == nil
 	}
@@ -173,7 +173,7 @@ func (f discoveryForms) AllowsMediaTypeTransform(_, _ string, target *schema.Gro
 }
 
 // AllowsServerVersion implements negotiation.EndpointRestrictions.
-func (discoveryForms) AllowsServerVersion(string) bool { return false }
+func (discoveryVersions) AllowsServerVersion(string) bool { return false }
 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
-func (discoveryForms) AllowsStreamSchema(s string) bool { return s == "watch" }
+func (discoveryVersions) AllowsStreamSchema(s string) bool { return s == "watch" }

@@ -10,8 +10,8 @@ import (
 const openAPIv3 = "/openapi/v3/"
 
 // hashIn is the hash that a document of OpenAPI v3 is asked for by (k8s.io/kube-openapi/pkg/handler3). kube-apiserver
-// looks at no other parameter where it describes itself, but for "pretty" (documentForm), so that whatever else is sent
-// shares one answer. The time that a request may take the facade itself bounds.
+// looks at no other parameter where it describes itself, but for "pretty" (documentRepresentation), so that whatever
+// else is sent shares one answer. The time that a request may take the facade itself bounds.
 func hashIn(path string, query url.Values) string {
 	if !strings.HasPrefix(path, openAPIv3) {
 		return ""

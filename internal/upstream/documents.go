@@ -45,7 +45,7 @@ type Document struct {
 // Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
 // steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
 // asked for, they take a bounded memory, and no more than 32 are asked for at a time, 16 of them for one caller. Odd
-// forms (documentForm) push out no others, and each caller has one a second asked for.
+// forms (documentRepresentation) push out no others, and each caller has one a second asked for.
 type Documents struct {
 	client    *Client
 	flights   *flights
@@ -57,7 +57,7 @@ type Documents struct {
 // NewDocuments keeps documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
 	return &Documents{
-		client: client, flights: newFlights(documentPlaces), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
+		client: client, flights: newFlights(documentSeats), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
 		oddities: limit.NewRates(limit.Rate{PerSecond: 1, Burst: 20}), reading: semaphore.NewWeighted(readingBudget),
 	}
 }
@@ -72,25 +72,25 @@ type DocumentRequest struct {
 
 // document is one form of a document, and where it is kept.
 type document struct {
-	target Target
-	form   documentForm
-	key    string
-	store  *documentStore
+	target         Target
+	representation documentRepresentation
+	key            string
+	store          *documentStore
 }
 
 func (d *Documents) document(r DocumentRequest) document {
-	form, hash := formOf(r.Path, r.Query, r.Header), hashIn(r.Path, r.Query)
+	representation, hash := representationOf(r.Path, r.Query, r.Header), hashIn(r.Path, r.Query)
 	store := d.kept
-	if form.odd {
+	if representation.odd {
 		store = d.odd
 	}
-	return document{target: Target{Path: r.Path, Query: form.query(hash)}, form: form, key: form.key(r.Path, hash), store: store}
+	return document{target: Target{Path: r.Path, Query: representation.query(hash)}, representation: representation, key: representation.key(r.Path, hash), store: store}
 }
 
 // Get returns the upstream's answer to a GET of the path, the query and the headers. While the upstream cannot be
 // reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It fails with
-// *OversizeError for what there is no room to keep, which is to be passed through, and with *CrowdedError when it was
-// not the caller's turn for ten seconds, or too many odd forms are asked for.
+// *OversizeError for what there is no room to keep, which is to be passed through, and with *TooManyDocumentsError when
+// it was not the caller's turn for ten seconds, or too many odd forms are asked for.
 func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
 	wanted := d.document(r)
 	kept := wanted.store.get(wanted.key)
@@ -103,13 +103,13 @@ func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, erro
 	case time.Since(kept.read) < documentFresh:
 		return kept, nil
 	}
-	if wanted.form.odd {
+	if wanted.representation.odd {
 		switch after, ok := d.oddities.Take(r.Caller.One); {
 		case ok:
 		case kept != nil:
 			return kept, nil
 		default:
-			return nil, &CrowdedError{After: after}
+			return nil, &TooManyDocumentsError{After: after}
 		}
 	}
 	return d.ask(ctx, r.Caller, wanted, kept)
@@ -158,12 +158,12 @@ func (w document) renew(kept *Document) *Document {
 }
 
 func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) (*Document, error) {
-	request, err := d.client.request(ctx, wanted.target, wanted.form.accept)
+	request, err := d.client.request(ctx, wanted.target, wanted.representation.accept)
 	if err != nil {
 		return nil, err
 	}
-	if wanted.form.encoding != "" {
-		request.Header.Set("Accept-Encoding", wanted.form.encoding)
+	if wanted.representation.encoding != "" {
+		request.Header.Set("Accept-Encoding", wanted.representation.encoding)
 	}
 	if kept != nil && kept.Header.Get("Etag") != "" {
 		request.Header.Set("If-None-Match", kept.Header.Get("Etag"))

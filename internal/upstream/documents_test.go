@@ -147,7 +147,7 @@ func TestMadeUpHeaders(t *testing.T) {
 				r.Script(apis, tagged("one"))
 				for i := range 320 {
 					_, err := d.Get(t.Context(), wants("/apis", c.header(i)))
-					var crowded *CrowdedError
+					var crowded *TooManyDocumentsError
 					if refused := errors.As(err, &crowded); err != nil && !refused || refused && (crowded.After <= 0 || i < c.asked) {
 						t.Fatalf("the %dth: %v", i, err)
 					}

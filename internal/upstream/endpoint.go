@@ -60,7 +60,7 @@ func (o *endpoint) look(ctx context.Context, cluster string) {
 		case HasCode(err, http.StatusForbidden):
 			err = nil // what it has told remains
 		case errors.As(err, &status):
-			err = fmt.Errorf("%w: %w", errUntold, err)
+			err = fmt.Errorf("%w: %w", errUnknownCluster, err)
 		}
 	}
 	if err == nil {
@@ -88,7 +88,7 @@ func isOf(uid, cluster string) error {
 	case cluster == "" || uid == cluster:
 		return nil
 	case uid == "":
-		return errUntold
+		return errUnknownCluster
 	}
 	return errOtherCluster
 }

@@ -21,10 +21,10 @@ import (
 // told; one that leads to another, or does not tell, is never asked after that
 // (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
 type Endpoints struct {
-	base *url.URL // what clients are configured with; requests to it go to the endpoint in use
-	all  []*endpoint
-	now  atomic.Pointer[endpoint]
-	told func(Move)
+	base     *url.URL // what clients are configured with; requests to it go to the endpoint in use
+	all      []*endpoint
+	now      atomic.Pointer[endpoint]
+	notified func(Move)
 
 	mu      sync.Mutex    // guards what follows, and choosing another endpoint; not held while one is asked
 	cluster string        // the UID of the cluster; empty while it is not known
@@ -55,7 +55,7 @@ type Move struct {
 // its server is none of them unless it is named, too. told is called when one is left for another, and must not ask
 // any.
 func NewEndpoints(urls []string, config *rest.Config, hop Hop, told func(Move)) (*Endpoints, error) {
-	e := &Endpoints{told: told}
+	e := &Endpoints{notified: told}
 	for _, address := range urls {
 		one, err := newEndpoint(address, config, hop)
 		if err != nil {
@@ -136,7 +136,7 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	}
 	next := e.fit(now)
 	switch times, why := now.trouble(); {
-	case why == nil, errors.Is(why, errUntold): // it answers
+	case why == nil, errors.Is(why, errUnknownCluster): // it answers
 	case next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)):
 		e.use(next, why)
 	case next == nil && errors.Is(why, errOtherCluster):
@@ -239,8 +239,8 @@ func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 }
 
 var (
-	errOtherCluster = errors.New("it leads to another cluster")
-	errUntold       = errors.New("it does not tell which cluster it leads to")
+	errOtherCluster   = errors.New("it leads to another cluster")
+	errUnknownCluster = errors.New("it does not tell which cluster it leads to")
 )
 
 // use sends what comes to another endpoint, and ends what is under way at one that hangs, and later at any. The caller
@@ -250,7 +250,7 @@ func (e *Endpoints) use(next *endpoint, why error) {
 	if e.cluster == "" {
 		e.cluster = next.cluster()
 	}
-	e.told(Move{From: from.url.Host, To: next.url.Host, Why: why})
+	e.notified(Move{From: from.url.Host, To: next.url.Host, Why: why})
 	from.leftUntil(time.Now().Add(leftFor))
 	if isHang(why) {
 		from.abandon(fmt.Errorf("%s does not answer: %w", from.url.Host, why))

@@ -25,12 +25,12 @@ func TestEndpoints(t *testing.T) {
 	}
 	ask(t, client, true)
 	e.lookAtAll(t.Context())
-	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Unheard() != 0 {
+	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Silent() != 0 {
 		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
 	}
 	two.end()
 	ask(t, client, false)
-	if client.Unheard() == 0 {
+	if client.Silent() == 0 {
 		t.Error("nothing answers, and that is not noticed")
 	}
 }

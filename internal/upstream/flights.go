@@ -8,26 +8,26 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 )
 
-// documentPlaces bounds the documents that are asked for at a time. A client that reads every group version asks for
+// documentSeats bounds the documents that are asked for at a time. A client that reads every group version asks for
 // dozens at once, and one caller can be all clients (--anonymous-acts-as-kubeconfig); documents that are never answered
 // still leave places to others, and those of a namespace to other namespaces.
-var documentPlaces = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
+var documentSeats = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
 
 // documentQueue is how long a document may wait until there is a place to ask for it.
 const documentQueue = 10 * time.Second
 
-// CrowdedError says that a document was not asked for, because too many others are.
-type CrowdedError struct {
+// TooManyDocumentsError says that a document was not asked for, because too many others are.
+type TooManyDocumentsError struct {
 	After time.Duration // when to come back; 0 when that is not known
 }
 
-func (e *CrowdedError) Error() string { return "too many documents are asked for at once" }
+func (e *TooManyDocumentsError) Error() string { return "too many documents are asked for at once" }
 
 // flights are the documents that are asked for: at most so many at a time, of one caller and of all, and each once. A
 // flight that has begun goes on when nobody waits for it any more, for the next who asks; one that waits for its place
 // does not. Safe for concurrent use.
 type flights struct {
-	places *limit.Places
+	seats *limit.Seats
 
 	mu    sync.Mutex // guards all below, and what the flights say of themselves
 	byKey map[string]*flight
@@ -51,7 +51,7 @@ type flight struct {
 type asking func(context.Context) (*Document, error)
 
 func newFlights(places limit.Bounds) *flights {
-	return &flights{places: limit.NewPlaces(places), byKey: map[string]*flight{}}
+	return &flights{seats: limit.NewSeats(places), byKey: map[string]*flight{}}
 }
 
 // join waits for the document of a key, and asks for it if nobody does yet. The caller leaves the flight in the end.
@@ -87,7 +87,7 @@ func (s *flights) leave(key string, f *flight) {
 // queue waits for a place of one caller, and asks if that is the first of the flight's.
 func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit.Key, ask asking) {
 	waiting, cancel := context.WithTimeout(f.waiting, documentQueue)
-	leave, err := s.places.Take(waiting, caller, 1)
+	leave, err := s.seats.Take(waiting, caller, 1)
 	cancel()
 	if err != nil {
 		leave = func() {}
@@ -118,7 +118,7 @@ func (s *flights) begin(key string, f *flight, placed bool) bool {
 		f.giveUp()
 		return true
 	case f.queued == 0:
-		f.err = &CrowdedError{}
+		f.err = &TooManyDocumentsError{}
 		s.land(key, f)
 	}
 	return false

@@ -51,8 +51,8 @@ func TestDocumentsOfManyWhoLeave(t *testing.T) {
 		"queries": {func(i int) DocumentRequest {
 			return DocumentRequest{Path: "/apis", Query: url.Values{"x": {fmt.Sprint(i)}}}
 		}, 1},
-		"documents": {func(i int) DocumentRequest { return of(i, wants(documentPath(i), nil)) }, int(documentPlaces.All)},
-		"of one":    {func(i int) DocumentRequest { return wants(documentPath(i), nil) }, int(documentPlaces.One)},
+		"documents": {func(i int) DocumentRequest { return of(i, wants(documentPath(i), nil)) }, int(documentSeats.All)},
+		"of one":    {func(i int) DocumentRequest { return wants(documentPath(i), nil) }, int(documentSeats.One)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -100,7 +100,7 @@ func TestDocumentsAreCrowded(t *testing.T) {
 		elapse(documentFresh)
 		scripts(r, stuck(answer))
 		var wait sync.WaitGroup
-		most := int(documentPlaces.All)
+		most := int(documentSeats.All)
 		for i := range most {
 			wait.Go(func() {
 				if _, err := d.Get(t.Context(), of(i, wants(documentPath(i), nil))); err != nil {
@@ -113,7 +113,7 @@ func TestDocumentsAreCrowded(t *testing.T) {
 			t.Errorf("what is kept is %q", got)
 		}
 		began := time.Now()
-		var crowded *CrowdedError
+		var crowded *TooManyDocumentsError
 		if _, err := d.Get(t.Context(), wants(documentPath(most), nil)); !errors.As(err, &crowded) || time.Since(began) != documentQueue {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}

@@ -76,14 +76,14 @@ func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool
 	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
 	defer timer.Stop()
 	defer look.Stop()
-	for away := c.Unheard() > 0; ; {
+	for away := c.Silent() > 0; ; {
 		select {
 		case <-timer.C:
 			return cut
 		case <-ctx.Done():
 			return cut
 		case <-look.C:
-			heard := c.Unheard() == 0
+			heard := c.Silent() == 0
 			if away && heard && !cut {
 				cut = true
 				timer.Reset(rand.N(followSpread))

@@ -46,7 +46,7 @@ func (o *outage) heard() {
 }
 
 // unheard notes that there was no answer to a question; one that was asked before the last answer says nothing.
-func (o *outage) unheard(asked time.Time) {
+func (o *outage) silent(asked time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.Load() == nil && !asked.Before(o.answered) {
@@ -70,7 +70,7 @@ func (l listeningTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		l.outage.heard()
 		l.tell(r, response.StatusCode, time.Since(asked))
 	case r.Context().Err() == nil, gaveUp(r.Context(), asked):
-		l.outage.unheard(asked)
+		l.outage.silent(asked)
 		l.outage.trouble.Store(&Trouble{Err: err, At: time.Now()})
 		l.tell(r, 0, time.Since(asked))
 	}

@@ -84,7 +84,7 @@ func TestSlowQuestion(t *testing.T) {
 		<-time.After(10 * time.Second)
 		clock.heard()
 		<-time.After(10 * time.Second)
-		if clock.unheard(asked); clock.lasted() != 0 {
+		if clock.silent(asked); clock.lasted() != 0 {
 			t.Errorf("it has lasted %s", clock.lasted())
 		}
 	})

@@ -13,7 +13,7 @@ import (
 )
 
 // forwardedHeaders are the headers of a client that the upstream's answer may depend on. Every other header stays here:
-// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because it is the Speaker who says in whose
+// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because it is the Credentials who says in whose
 // name the upstream is asked, and connection headers because an upgraded connection would no longer be a read.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
@@ -51,7 +51,7 @@ type BodyReader func(answer *http.Response) io.ReadCloser
 // It returns an *UnreachableError when there is no answer to copy, a *RefusedError when the answer is about the
 // facade's own user and none of the client's; then nothing was written. An answer that breaks off in the middle aborts
 // the client's connection, so that half a body is never taken for a whole one; only ErrEnd lets it end there.
-func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, read BodyReader) error {
+func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentials, read BodyReader) error {
 	answer, err := p.ask(r, as, r.Header.Get("Accept-Encoding"))
 	if err != nil {
 		return err
@@ -84,12 +84,12 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Speaker, 
 
 // Open sends the request on in a speaker's name and returns the upstream's answer, uncompressed, for a caller that
 // gives it another form; the caller closes its body. Its errors are those of Serve.
-func (p *PassThrough) Open(r *http.Request, as Speaker) (*http.Response, error) {
+func (p *PassThrough) Open(r *http.Request, as Credentials) (*http.Response, error) {
 	return p.ask(r, as, "")
 }
 
 // ask sends the request, built anew, and refuses what may not be answered with.
-func (p *PassThrough) ask(r *http.Request, as Speaker, acceptEncoding string) (*http.Response, error) {
+func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string) (*http.Response, error) {
 	out, err := p.rewrite(r, as)
 	if err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ const mostParameters = 10_000
 
 // rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same
 // parameters that were read here.
-func (p *PassThrough) rewrite(r *http.Request, as Speaker) (*http.Request, error) {
+func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, error) {
 	switch {
 	case as.sign == nil:
 		return nil, errNobody

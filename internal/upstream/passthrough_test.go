@@ -21,7 +21,7 @@ func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) 
 }
 
 // passAs is pass in a speaker's name.
-func passAs(t *testing.T, r *rig, as Speaker, request string) (*http.Response, string, error) {
+func passAs(t *testing.T, r *rig, as Credentials, request string) (*http.Response, string, error) {
 	t.Helper()
 	passThrough := NewPassThrough(r.client)
 	ours, theirs := net.Pipe()

@@ -8,7 +8,7 @@ import (
 
 // refused tells, before anything of it is read on, whether an answer is a refusal of the facade's own user. It names
 // that user, and means that the facade lacks a right or a credential, not that the caller does.
-func (s Speaker) refused(answer *http.Response) error {
+func (s Credentials) refused(answer *http.Response) error {
 	code := answer.StatusCode
 	switch {
 	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == everybody, s.kind == bearer, s.kind == anonymous:

@@ -22,7 +22,7 @@ const (
 // its questions up. Safe for concurrent use.
 type Reviewer struct {
 	client *Client
-	turns  *rate.Limiter
+	pace   *rate.Limiter
 }
 
 // NewReviewer makes a reviewer that asks with the credentials of config, which may be others than those that objects
@@ -32,20 +32,20 @@ func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer
 	if err != nil {
 		return nil, err
 	}
-	return &Reviewer{client: client, turns: rate.NewLimiter(reviewsPerSecond, reviewBurst)}, nil
+	return &Reviewer{client: client, pace: rate.NewLimiter(reviewsPerSecond, reviewBurst)}, nil
 }
 
 // Post asks a question in JSON, when it is its turn, and returns the answer's code and at most 1 MiB of its body. It
 // fails with a *NotSentError at once when the turn comes after the context's deadline.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
-	if err := r.turns.Wait(ctx); err != nil {
+	if err := r.pace.Wait(ctx); err != nil {
 		return 0, nil, &NotSentError{Err: err}
 	}
 	return r.client.Post(ctx, path, body)
 }
 
-// Unheard is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
-func (r *Reviewer) Unheard() time.Duration { return r.client.Unheard() }
+// Silent is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
+func (r *Reviewer) Silent() time.Duration { return r.client.Silent() }
 
 // Unpaced asks as a Reviewer does, without waiting for a turn.
 type Unpaced struct{ client *Client }
@@ -58,8 +58,8 @@ func (u Unpaced) Post(ctx context.Context, path string, body []byte) (int, []byt
 	return u.client.Post(ctx, path, body)
 }
 
-// Unheard is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
-func (u Unpaced) Unheard() time.Duration { return u.client.Unheard() }
+// Silent is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
+func (u Unpaced) Silent() time.Duration { return u.client.Silent() }
 
 // probeWait is how long the upstream may take to say how it answers to nobody.
 const probeWait = 10 * time.Second

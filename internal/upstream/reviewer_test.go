@@ -40,16 +40,16 @@ func TestReviewer(t *testing.T) {
 		if err != nil || code != http.StatusCreated || string(body) != "POSTapplication/jsonBearer reviewers{}"+long {
 			t.Errorf("%d %.80q %v", code, body, err)
 		}
-		if reviewer.Unheard() != 0 {
-			t.Errorf("unheard for %s", reviewer.Unheard())
+		if reviewer.Silent() != 0 {
+			t.Errorf("unheard for %s", reviewer.Silent())
 		}
 		r.SetOffline(true)
 		if _, _, err := reviewer.Post(t.Context(), tokenReviews, nil); err == nil {
 			t.Error("an answer of nobody")
 		}
 		elapse(time.Minute)
-		if reviewer.Unheard() != time.Minute || r.client.Unheard() != 0 {
-			t.Errorf("unheard for %s, by another for %s", reviewer.Unheard(), r.client.Unheard())
+		if reviewer.Silent() != time.Minute || r.client.Silent() != 0 {
+			t.Errorf("unheard for %s, by another for %s", reviewer.Silent(), r.client.Silent())
 		}
 	})
 }

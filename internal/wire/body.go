@@ -17,18 +17,18 @@ type BodyOptions struct {
 	Announce func()
 	// Filter is what the whole body goes through before it is compressed; nil when it goes as it is.
 	Filter Filter
-	// Forms keeps what is compressed ahead; nil when nothing is.
-	Forms *Forms
+	// Precompressed keeps what is compressed ahead; nil when nothing is.
+	Precompressed *Precompressed
 }
 
 // Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large
 // and the client takes it. What writes lists and objects into it is part of it, so that what was compressed before can
 // be put into the member as it is. Used by one goroutine.
 type Body struct {
-	member *member
-	filter io.WriteCloser // nil when there is none
-	forms  *Forms         // nil when nothing is to be compressed ahead
-	items  int            // of lists that were written
+	member        *member
+	filter        io.WriteCloser // nil when there is none
+	precompressed *Precompressed // nil when nothing is to be compressed ahead
+	items         int            // of lists that were written
 }
 
 // NewBody writes a body to w.
@@ -36,8 +36,8 @@ func NewBody(w io.Writer, o BodyOptions) *Body {
 	b := &Body{member: &member{w: w, allowed: AcceptsGzip(o.AcceptEncoding), announce: o.Announce}}
 	if o.Filter != nil {
 		b.filter = o.Filter(b.member)
-	} else if b.member.allowed && o.Forms != nil && o.Forms.keeps() {
-		b.forms = o.Forms
+	} else if b.member.allowed && o.Precompressed != nil && o.Precompressed.keeps() {
+		b.precompressed = o.Precompressed
 	}
 	return b
 }
@@ -53,14 +53,14 @@ func (b *Body) Write(p []byte) (int, error) {
 // Remembers reports whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
 // user has asked before. Then a list is to be written from runs that have the selector.
 func (b *Body) Remembers(asked Asked) bool {
-	return b.forms != nil && b.forms.hears(asked)
+	return b.precompressed != nil && b.precompressed.sees(asked)
 }
 
 // Items is how many items the lists had that were written.
 func (b *Body) Items() int { return b.items }
 
 // WriteObject writes a body of one object, and nothing else is written into it. The body is not closed.
-func (b *Body) WriteObject(shape Shape, f Form, it *Item) error {
+func (b *Body) WriteObject(shape Shape, f Representation, it *Item) error {
 	object := objects.Get().(*[]byte)
 	*object = shape.AppendObject((*object)[:0], f, it, time.Now())
 	w := io.Writer(b)

@@ -74,7 +74,7 @@ func FuzzChecksum(f *testing.F) {
 func TestMembersAhead(t *testing.T) {
 	var b bytes.Buffer
 	for _, text := range []string{"", "a\n", string(bytes.Repeat([]byte("frames\n"), 30_000))} {
-		if err := WriteMemberAhead(&b, Deflate([]byte(text))); err != nil {
+		if err := WritePrecompressed(&b, Deflate([]byte(text))); err != nil {
 			t.Fatal(err)
 		}
 		if got := gunzip(t, &b); got != text {

@@ -23,14 +23,14 @@ func (d *Deflated) Size() int { return len(d.blocks) }
 // Length is how many bytes the text has.
 func (d *Deflated) Length() int { return int(d.sum.length) }
 
-// aheadLevel is for what is sent many times: klauspost's level 5 makes pages of pods 28 times smaller, at 830 MB a
-// second; level 1 makes them 10 times smaller and is hardly faster.
-const aheadLevel = 5
+// precompressLevel is for what is sent many times: klauspost's level 5 makes pages of pods 28 times smaller, at 830 MB
+// a second; level 1 makes them 10 times smaller and is hardly faster.
+const precompressLevel = 5
 
 // flates are compressors for the levels in use. They write raw deflate blocks.
 var (
-	aheadFlates = &sync.Pool{New: func() any { return newFlate(aheadLevel) }}
-	flates      = &sync.Pool{New: func() any { return newFlate(flate.BestSpeed) }}
+	precompressors = &sync.Pool{New: func() any { return newFlate(precompressLevel) }}
+	flates         = &sync.Pool{New: func() any { return newFlate(flate.BestSpeed) }}
 )
 
 func newFlate(level int) *flate.Writer {
@@ -46,7 +46,7 @@ func Deflate(text []byte) *Deflated {
 	out := scratch.Get().(*bytes.Buffer)
 	defer scratch.Put(out)
 	out.Reset()
-	if err := appendFlate(out, aheadFlates, text); err != nil {
+	if err := appendFlate(out, precompressors, text); err != nil {
 		panic("BUG: text cannot be compressed: " + err.Error())
 	}
 	d := &Deflated{blocks: bytes.Clone(out.Bytes()), shift: shiftBy(len(text))}

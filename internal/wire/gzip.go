@@ -32,8 +32,8 @@ func WriteMember(w io.Writer, p []byte) error {
 	return endMember(w, out, &sum)
 }
 
-// WriteMemberAhead writes what was compressed ahead as one gzip member.
-func WriteMemberAhead(w io.Writer, d *Deflated) error {
+// WritePrecompressed writes what was compressed ahead as one gzip member.
+func WritePrecompressed(w io.Writer, d *Deflated) error {
 	out := scratch.Get().(*bytes.Buffer)
 	out.Reset()
 	out.Write(memberHead)

@@ -47,14 +47,14 @@ const (
 )
 
 // Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes,
-// lists are written from the same Page, so what is prepared for one in a Form serves many answers.
+// lists are written from the same Page, so what is prepared for one in a Representation serves many answers.
 type Page interface {
 	// Len is how many objects there are.
 	Len() int
 	// Item is the object at a place from 0 up to but not including Len.
 	Item(at int) *Item
-	// Forms are what is kept of what it looks like in bodies; nil when nothing is.
-	Forms() *PageForms
+	// Precompressed are what is kept of what it looks like in bodies; nil when nothing is.
+	Precompressed() *PrecompressedPage
 }
 
 // Run is the part of a page that belongs to a list: its items From up to but not including To.
@@ -102,9 +102,9 @@ func release(piece *[]byte) {
 // List is what a list is written from.
 type List struct {
 	Shape Shape
-	// Form is what its items are in: Listed, Partial or Row.
-	Form Form
-	Meta ListMeta
+	// Representation is what its items are in: Listed, Partial or Row.
+	Representation Representation
+	Meta           ListMeta
 	// Now is what ages in it are counted to.
 	Now time.Time
 	// Runs together are all its items, in order. They are read once.
@@ -113,13 +113,13 @@ type List struct {
 
 // WriteList writes a list into a body, run by run. The body is not closed.
 func (b *Body) WriteList(list List) error {
-	style := list.Shape.List(list.Form, list.Now)
+	style := list.Shape.List(list.Representation, list.Now)
 	l := listWriter{list: list, body: b, style: style, separator: style.Separator(), piece: pieces.Get().(*[]byte)}
 	if m, ok := style.(MeasuredStyle); ok {
 		return l.measured(m)
 	}
 	for run := range list.Runs {
-		if err := l.run(run, l.ahead(run, len(*l.piece))); err != nil {
+		if err := l.run(run, l.precompressed(run, len(*l.piece))); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (l *listWriter) measured(style MeasuredStyle) error {
 	total := 0
 	for run := range l.list.Runs {
 		runs = append(runs, run)
-		if text := l.ahead(run, total); text != nil {
+		if text := l.precompressed(run, total); text != nil {
 			total += text.Length()
 			continue
 		}
@@ -144,7 +144,7 @@ func (l *listWriter) measured(style MeasuredStyle) error {
 	}
 	style.SetTotal(total)
 	for _, run := range runs {
-		if err := l.run(run, l.ahead(run, total)); err != nil {
+		if err := l.run(run, l.precompressed(run, total)); err != nil {
 			return err
 		}
 	}
@@ -168,7 +168,7 @@ func (l *listWriter) run(r Run, ahead *Deflated) error {
 		if len(ahead.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+ahead.Length()) {
 			return l.splice(ahead)
 		}
-		return l.places(r.Page, ahead.items)
+		return l.positions(r.Page, ahead.items)
 	}
 	for at := r.From; at < r.To; at++ {
 		if !r.selects(at) {
@@ -182,7 +182,7 @@ func (l *listWriter) run(r Run, ahead *Deflated) error {
 }
 
 // places adds items of a page that are known to be selected.
-func (l *listWriter) places(p Page, items []uint16) error {
+func (l *listWriter) positions(p Page, items []uint16) error {
 	for _, at := range items {
 		if err := l.item(p.Item(int(at))); err != nil {
 			return err

@@ -23,7 +23,7 @@ func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return l
 
 var (
 	builtin = jsonwire.Encoding{}.Shape(wire.Description{})
-	listed  = wire.Form{Kind: wire.Listed}
+	listed  = wire.Representation{Kind: wire.Listed}
 )
 
 func itemOf(t testing.TB, text string) wire.Item {
@@ -39,9 +39,9 @@ func itemOf(t testing.TB, text string) wire.Item {
 // page is a page of items.
 type page []wire.Item
 
-func (p page) Len() int               { return len(p) }
-func (p page) Item(at int) *wire.Item { return &p[at] }
-func (p page) Forms() *wire.PageForms { return nil }
+func (p page) Len() int                               { return len(p) }
+func (p page) Item(at int) *wire.Item                 { return &p[at] }
+func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
 // runs yields the parts from..to of pages.
 func runs(parts ...wire.Run) iter.Seq[wire.Run] {
@@ -56,7 +56,7 @@ func runs(parts ...wire.Run) iter.Seq[wire.Run] {
 
 // listOf is a list of runs.
 func listOf(parts ...wire.Run) wire.List {
-	return wire.List{Shape: builtin, Form: listed, Runs: runs(parts...)}
+	return wire.List{Shape: builtin, Representation: listed, Runs: runs(parts...)}
 }
 
 func whole(p page) wire.Run { return wire.Run{Page: p, To: len(p)} }
@@ -97,7 +97,7 @@ func TestListsDoNotShowTheirPages(t *testing.T) {
 		"in between": {runs(wire.Run{Page: page{a, b, c, d}, From: 1, To: 3}), "bc"},
 	} {
 		var got bytes.Buffer
-		if err := wire.NewBody(&got, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Form: listed, Runs: test.runs}); err != nil {
+		if err := wire.NewBody(&got, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Representation: listed, Runs: test.runs}); err != nil {
 			t.Fatal(err)
 		}
 		var list struct{ Items []struct{ X string } }
@@ -135,7 +135,7 @@ func TestWritersPassErrorsOn(t *testing.T) {
 	for name, err := range map[string]error{
 		"an item":   body().WriteList(listOf(whole(big))),
 		"the end":   body().WriteList(listOf()),
-		"an object": body().WriteObject(builtin, wire.Form{}, &big[0]), "Close": held.Close(),
+		"an object": body().WriteObject(builtin, wire.Representation{}, &big[0]), "Close": held.Close(),
 		"WriteMember": wire.WriteMember(w, []byte("x")), "Indenter": indented, "Write": written,
 	} {
 		if !errors.Is(err, gone) {
@@ -153,7 +153,7 @@ func TestItemsAreWrittenWithoutAllocating(t *testing.T) {
 	one, all := runs(whole(many[:1])), runs(whole(many))
 	write := func(list iter.Seq[wire.Run]) func() {
 		return func() {
-			_ = wire.NewBody(io.Discard, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Form: listed, Runs: list})
+			_ = wire.NewBody(io.Discard, wire.BodyOptions{}).WriteList(wire.List{Shape: builtin, Representation: listed, Runs: list})
 		}
 	}
 	if one, all := testing.AllocsPerRun(100, write(one)), testing.AllocsPerRun(100, write(all)); all > one {
@@ -167,7 +167,7 @@ func TestListTextIsValidJSON(t *testing.T) {
 		var b bytes.Buffer
 		shape := jsonwire.Encoding{}.Shape(wire.Description{Custom: custom})
 		meta := wire.ListMeta{ResourceVersion: "1", Continue: "t", RemainingItemCount: &remaining}
-		if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(wire.List{Shape: shape, Form: listed, Meta: meta, Runs: runs()}); err != nil {
+		if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(wire.List{Shape: shape, Representation: listed, Meta: meta, Runs: runs()}); err != nil {
 			t.Fatal(err)
 		}
 		var got struct{ Metadata wire.ListMeta }

@@ -14,7 +14,7 @@ func TestSmallObjectsAreNotHeldBack(t *testing.T) {
 	it := itemOf(t, strings.Repeat("x", 15<<10))
 	write := func(w io.Writer, accept string) {
 		body := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: accept, Announce: func() { t.Error("compressed") }})
-		if err := body.WriteObject(builtin, wire.Form{}, &it); err != nil {
+		if err := body.WriteObject(builtin, wire.Representation{}, &it); err != nil {
 			t.Error(err)
 		}
 		if err := body.Close(); err != nil {

@@ -12,11 +12,11 @@ type Shape interface {
 	// Prints tells whether objects can be answered as rows of a Table that are exact.
 	Prints() bool
 	// List is a list in a form, Listed, Partial or Row; now is what ages in it are counted to.
-	List(f Form, now time.Time) ListStyle
+	List(f Representation, now time.Time) ListStyle
 	// AppendObject appends a body of one object in a form, Whole, Partial or Row; now is what its ages are counted to.
-	AppendObject(dst []byte, f Form, it *Item, now time.Time) []byte
+	AppendObject(dst []byte, f Representation, it *Item, now time.Time) []byte
 	// Framer writes the frames of one watch in a form, Whole, Partial or Row.
-	Framer(f Form) Framer
+	Framer(f Representation) Framer
 	// WithResourceVersion is an object with another metadata.resourceVersion: what a watcher is told of an object that
 	// left its selector is the previous content at the version of the change (semantics 4.4).
 	WithResourceVersion(it *Item, rv string) Item

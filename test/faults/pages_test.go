@@ -38,8 +38,8 @@ func (s *survivors) pasts(t *testing.T) []past {
 		path := suite.Collection(gvr, s.Namespace)
 		suite.Reach(t, s.oracle, path, now)
 		for _, asker := range []*testkit.Asker{s.oracle.Facade, s.oracle.Upstream} {
-			for _, form := range []string{suite.AcceptJSON, acceptPartialList} {
-				p := paged{path: path + "?limit=2&labelSelector=t%3Da", form: form}
+			for _, representation := range []string{suite.AcceptJSON, acceptPartialList} {
+				p := paged{path: path + "?limit=2&labelSelector=t%3Da", form: representation}
 				p.token = tokenIn(asker.MustAsk(t, p.question()))
 				all = append(all, past{paged: p})
 			}

@@ -211,7 +211,7 @@ func (r *resuming) reaches(t *testing.T, rv uint64) {
 // lostNothing holds that every write was told once, or lies in the gap that a relist jumped over, and that the client
 // holds what is there. Of a gap that the facade has bridged the last write to each object is told, which what is there
 // says.
-func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]string, bridged ...testkit.Gap) {
+func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]string, bridged ...testkit.LostWindow) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,10 +220,10 @@ func (r *resuming) lostNothing(t *testing.T, writes []uint64, there map[string]s
 	}
 	for _, rv := range writes {
 		jumped := false
-		for _, gap := range r.gaps {
-			jumped = jumped || (gap.from < rv && rv <= gap.to)
+		for _, lost := range r.gaps {
+			jumped = jumped || (lost.from < rv && rv <= lost.to)
 		}
-		if in := func(g testkit.Gap) bool { return g.From < rv && rv <= g.To }; slices.ContainsFunc(bridged, in) && r.told[rv] <= 1 {
+		if in := func(g testkit.LostWindow) bool { return g.From < rv && rv <= g.To }; slices.ContainsFunc(bridged, in) && r.told[rv] <= 1 {
 			continue
 		}
 		if want := map[bool]int{true: 0, false: 1}[jumped]; r.told[rv] != want {

@@ -65,7 +65,7 @@ func TestFaults(t *testing.T) {
 }
 
 // withoutBridges makes a facade end its watches where kube-apiserver does.
-func withoutBridges(c *facade.Config) { c.BridgeGaps = false }
+func withoutBridges(c *facade.Config) { c.ReplayLostWindows = false }
 
 // survivors are two clients of a facade that must survive what comes, and what they stand on.
 type survivors struct {
@@ -143,8 +143,8 @@ func (s *survivors) survived(t *testing.T) {
 	t.Helper()
 	s.change(t)
 	s.Converges(t, suite.ConfigMaps, s.informer)
-	gaps, _ := s.run.Gaps(suite.ConfigMaps)
-	s.client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}), gaps["json"]...)
+	lost, _ := s.run.LostWindows(suite.ConfigMaps)
+	s.client.lostNothing(t, s.writes, s.Present(t, suite.ConfigMaps, metav1.ListOptions{}), lost["json"]...)
 	_, opened, listed := s.client.look()
 	t.Logf("the client opened %d watches and listed %d times", opened, listed)
 }
@@ -205,8 +205,8 @@ func testCompactedBridged(t *testing.T, s *survivors) {
 	if _, o, l := s.client.look(); o != opened || l != listed {
 		t.Errorf("the client's watch did not stay open: %d watches and %d lists before, %d and %d after", opened, listed, o, l)
 	}
-	if gaps, others := s.run.Gaps(suite.ConfigMaps); len(gaps["json"]) != rounds || len(others) > 0 {
-		t.Errorf("the gaps are %v, and not bridged: %v", gaps, others)
+	if lost, others := s.run.LostWindows(suite.ConfigMaps); len(lost["json"]) != rounds || len(others) > 0 {
+		t.Errorf("the gaps are %v, and not bridged: %v", lost, others)
 	}
 	s.forgotten(t)
 }

@@ -122,7 +122,7 @@ func Test11WhatLeavesASelectionIsToldAsItWas(t *testing.T) {
 	pair := suite.WatchBoth(t, o, testkit.Question{Path: path + "?watch=1&labelSelector=team%3Dours&resourceVersion=0"})
 	last := s.Patch(t, suite.ConfigMaps, "moves", `{"metadata":{"labels":{"team":"theirs"},"annotations":{"note":"leak"}}}`)
 	pair.Same(t, last)
-	told := pair.Facade.Until(t, "the object is gone", func(r *testkit.Recording) bool { return r.Told() >= 2 })
+	told := pair.Facade.Until(t, "the object is gone", func(r *testkit.Recording) bool { return r.Notified() >= 2 })
 	for _, frame := range told.Frames {
 		if strings.Contains(string(frame.Line), "leak") {
 			t.Errorf("the facade tells what is no longer in the selection: %s", frame.Line)

@@ -58,7 +58,7 @@ func (f *fleet) followGap(t *testing.T) {
 		t.Errorf("a gap was bridged, and these were told 410: %v", told)
 	}
 	testkit.Eventually(t, "a gap was bridged, and the log says so", func() error {
-		if bridged, others := f.run.Gaps(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
+		if bridged, others := f.run.LostWindows(suite.ConfigMaps); len(bridged) == 0 || len(others) > 0 {
 			return fmt.Errorf("gaps were %v, and others %v, want some and none", bridged, others)
 		}
 		return nil
@@ -117,7 +117,7 @@ func (f *fleet) do(t *testing.T, command string) {
 func (f *fleet) surviveRestart(t *testing.T) {
 	f.run.Close(t)
 	f.change(t)
-	f.open(t, f.facade(t, func(c *facade.Config) { c.BridgeGaps = false }))
+	f.open(t, f.facade(t, func(c *facade.Config) { c.ReplayLostWindows = false }))
 	f.agree(t)
 }
 

@@ -67,8 +67,8 @@ func newFirstPages(t *testing.T) *firstPages {
 	if f.first, err = f.client.CoreV1().ConfigMaps(f.namespace).Get(t.Context(), nameAt(0), metav1.GetOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "held"}}
-	if f.lease, err = f.client.CoordinationV1().Leases(f.namespace).Create(t.Context(), lease, metav1.CreateOptions{}); err != nil {
+	authorization := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "held"}}
+	if f.lease, err = f.client.CoordinationV1().Leases(f.namespace).Create(t.Context(), authorization, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return f

@@ -133,8 +133,8 @@ func compareRows(t *testing.T, asker *testkit.Asker, kind rowed) (int, error) {
 	now := time.Now() // ages move on between two answers
 	printed := func(into *[]string) func(wire.Item, wire.Facts) error {
 		return func(it wire.Item, _ wire.Facts) error {
-			form := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
-			*into = append(*into, string(shape.AppendObject(nil, form, &it, now)))
+			representation := wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}
+			*into = append(*into, string(shape.AppendObject(nil, representation, &it, now)))
 			return nil
 		}
 	}

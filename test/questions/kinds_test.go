@@ -113,8 +113,8 @@ func TestEveryKindFromTheCache(t *testing.T) {
 				for _, path := range kind.paths() {
 					askCollection(t, o, i, path)
 				}
-				for _, form := range turn(i, mostRecentForms) {
-					o.Compare(t, form.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
+				for _, representation := range turn(i, mostRecentForms) {
+					o.Compare(t, representation.question(kind.collection(""), "resourceVersion=0&labelSelector=oracle%3Dnobody"))
 				}
 				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
 					askObject(t, o, i, kind.object(object), object.ResourceVersion)
@@ -141,8 +141,8 @@ func (s served) paths() []string {
 
 func askCollection(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	t.Helper()
-	for _, form := range share(kind, listForms) {
-		o.Compare(t, form.question(path, "resourceVersion=0"))
+	for _, representation := range share(kind, listForms) {
+		o.Compare(t, representation.question(path, "resourceVersion=0"))
 	}
 	for _, selection := range share(kind, selections()) {
 		o.Compare(t, testkit.Question{Path: path + "?resourceVersion=0&" + selection})
@@ -163,8 +163,8 @@ func askCollection(t *testing.T, o *testkit.Oracle, kind int, path string) {
 
 func askObject(t *testing.T, o *testkit.Oracle, kind int, path, version string) {
 	t.Helper()
-	for _, form := range share(kind, objectForms) {
-		o.Compare(t, form.question(path, "resourceVersion=0"))
+	for _, representation := range share(kind, objectForms) {
+		o.Compare(t, representation.question(path, "resourceVersion=0"))
 	}
 	o.Compare(t, testkit.Question{Path: path + "?resourceVersion=" + version + "&limit=abc&watch=1"})
 }
@@ -177,8 +177,8 @@ func TestEveryKindMostRecent(t *testing.T) {
 	for i, kind := range fixturesOf(t) {
 		t.Run(kind.String(), func(t *testing.T) {
 			for _, path := range turn(i, kind.collections()) {
-				for _, form := range share(i, slices.Concat(upstreamForms, mostRecentForms)) {
-					o.Compare(t, form.question(path, ""))
+				for _, representation := range share(i, slices.Concat(upstreamForms, mostRecentForms)) {
+					o.Compare(t, representation.question(path, ""))
 				}
 				followPages(t, o, path, "limit=2", commonForms[0])
 			}
@@ -186,8 +186,8 @@ func TestEveryKindMostRecent(t *testing.T) {
 				o.Compare(t, testkit.Question{Path: kind.collection("") + "?" + selection})
 			}
 			for _, object := range kind.objects[:1] {
-				for _, form := range share(i, slices.Concat(upstreamForms, mostRecentForms[1:])) {
-					o.Compare(t, form.question(kind.object(object), ""))
+				for _, representation := range share(i, slices.Concat(upstreamForms, mostRecentForms[1:])) {
+					o.Compare(t, representation.question(kind.object(object), ""))
 				}
 			}
 		})

@@ -91,8 +91,8 @@ func TestEveryKindInProtobuf(t *testing.T) {
 					askProtobufLists(t, o, i, path)
 				}
 				for _, object := range kind.objects[:min(settings.Amount(1, 2), len(kind.objects))] {
-					for _, form := range share(i, protobufObjectForms) {
-						o.Compare(t, form.question(kind.object(object), "resourceVersion=0"))
+					for _, representation := range share(i, protobufObjectForms) {
+						o.Compare(t, representation.question(kind.object(object), "resourceVersion=0"))
 					}
 				}
 				o.Compare(t, protobufForms[0].question(kind.collection(kind.objects[0].Namespace)+"/nobody", "resourceVersion=0"))
@@ -106,20 +106,20 @@ func TestEveryKindInProtobuf(t *testing.T) {
 
 func askProtobufLists(t *testing.T, o *testkit.Oracle, kind int, path string) {
 	t.Helper()
-	for _, form := range share(kind, protobufListForms) {
-		o.Compare(t, form.question(path, "resourceVersion=0"))
+	for _, representation := range share(kind, protobufListForms) {
+		o.Compare(t, representation.question(path, "resourceVersion=0"))
 	}
 	for _, selection := range share(kind, selections()) {
-		for _, form := range turn(kind, []form{protobufListForms[0], protobufForms[0]}) {
-			o.Compare(t, form.question(path, "resourceVersion=0&"+selection))
+		for _, representation := range turn(kind, []form{protobufListForms[0], protobufForms[0]}) {
+			o.Compare(t, representation.question(path, "resourceVersion=0&"+selection))
 		}
 	}
 	version := protobufList(t, o.Facade.MustAsk(t, protobufForms[0].question(path, "resourceVersion=0")).Body).ResourceVersion
 	exact := "resourceVersionMatch=Exact&resourceVersion=" + version
-	for _, form := range share(kind, append([]form{{accept: fmt.Sprintf(protobufPartialList, "v1beta1")}}, protobufListForms[:3]...)) {
-		o.Compare(t, form.question(path, exact))
-		o.Compare(t, form.question(path, exact+"&labelSelector=oracle%3Dnobody"))
-		followProtobufPages(t, o, path, exact+"&limit=2", form)
+	for _, representation := range share(kind, append([]form{{accept: fmt.Sprintf(protobufPartialList, "v1beta1")}}, protobufListForms[:3]...)) {
+		o.Compare(t, representation.question(path, exact))
+		o.Compare(t, representation.question(path, exact+"&labelSelector=oracle%3Dnobody"))
+		followProtobufPages(t, o, path, exact+"&limit=2", representation)
 	}
 	for _, age := range []string{"resourceVersion=" + version, "resourceVersionMatch=NotOlderThan&limit=1&resourceVersion=" + version} {
 		o.Compare(t, protobufForms[0].question(path, age))
@@ -195,8 +195,8 @@ func TestProtobufRefusals(t *testing.T) {
 	} {
 		for j, path := range []string{builtin, "/api/v1/namespaces/oracle/configmaps", custom} {
 			forms := []form{protobufForms[0], protobufForms[1], {accept: fmt.Sprintf(protobufPartialList, "v1")}}
-			for _, form := range everyNth(len(forms), i+j, forms) {
-				o.Compare(t, form.question(path, query))
+			for _, representation := range everyNth(len(forms), i+j, forms) {
+				o.Compare(t, representation.question(path, query))
 			}
 		}
 	}
@@ -205,8 +205,8 @@ func TestProtobufRefusals(t *testing.T) {
 		"/api/v1/namespaces/oracle/configmaps/alpha?resourceVersion=abc", "/api/v1/namespaces/nowhere/pods", "/api/v1/nodes/nobody?resourceVersion=0",
 		"/api/v1/namespaces/oracle/configmaps/..", "/api/v1/nothing", "/apis/nope.io/v1/x",
 	} {
-		for _, form := range protobufForms[:2] {
-			o.Compare(t, testkit.Question{Path: path, Header: form.question("", "").Header})
+		for _, representation := range protobufForms[:2] {
+			o.Compare(t, testkit.Question{Path: path, Header: representation.question("", "").Header})
 		}
 	}
 }

@@ -105,7 +105,7 @@ func unavailable(metrics *testkit.Answer) bool {
 	has := func(review string) bool {
 		return strings.Contains(string(metrics.Body), `listfacade_review_duration_seconds_count{result="unavailable",review="`+review+`"}`)
 	}
-	return has("token") && has("request") && has("lease")
+	return has("token") && has("request") && has("watch")
 }
 
 // Test37NotDelegated: a facade whose user may not ask about others is not ready before he may, and it is so from then

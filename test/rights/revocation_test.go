@@ -56,7 +56,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
-		Upstream: client, Exists: accounts.Exists, AllowedTTL: late, DeniedTTL: late, Leases: auth.LeasesConfig{Every: late},
+		Upstream: client, Exists: accounts.Exists, AllowedTTL: late, DeniedTTL: late, Watches: auth.WatchAuthorizationConfig{Every: late},
 	})
 	rules, err := rbac.NewRules(clients.RbacV1().RESTClient(), reviews, zaptest.NewLogger(t))
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *rig) give(t *testing.T, to rbacv1.Subject) {
 }
 
 // ends waits for a lease's end.
-func ends(t *testing.T, l *auth.Lease) {
+func ends(t *testing.T, l *auth.WatchAuthorization) {
 	t.Helper()
 	select {
 	case <-l.Ended():

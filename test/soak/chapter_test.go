@@ -64,8 +64,8 @@ func (s *soak) reopen(t *testing.T) {
 }
 
 // bridged are the gaps in a kind that the facade has bridged in a world. Versions of one mean nothing in another.
-func (s *soak) bridged(k *kind, world int) []testkit.Gap {
-	gaps, _ := s.facade.Gaps(k.GVR)
+func (s *soak) bridged(k *kind, world int) []testkit.LostWindow {
+	gaps, _ := s.facade.LostWindows(k.GVR)
 	all, of := gaps["json"], s.bridgedBefore[k]
 	to := len(all)
 	if world+1 < len(of) {
@@ -92,12 +92,12 @@ func (s *soak) judge(t *testing.T, world int) {
 			all = append(all, lists...)
 			for _, r := range over {
 				watches++
-				events += r.Told()
+				events += r.Notified()
 				gaps := s.bridged(k, world)
 				if passed(r.Recording) {
 					gaps = nil // it was told by kube-apiserver, which knows what was inside
 				}
-				if err := testkit.CheckBridged(r.Recording, model, gaps...); err != nil {
+				if err := testkit.CheckReplayed(r.Recording, model, gaps...); err != nil {
 					t.Errorf("%s, over the gaps %v: %v", w, gaps, err)
 				}
 			}

@@ -115,7 +115,7 @@ func restored(t *testing.T, s *soak, lasts time.Duration, draw *rand.Rand) {
 // beginWorld keeps the gaps of worlds apart. The facade has no upstream meanwhile.
 func (s *soak) beginWorld() {
 	for _, k := range s.kinds {
-		gaps, _ := s.facade.Gaps(k.GVR)
+		gaps, _ := s.facade.LostWindows(k.GVR)
 		s.bridgedBefore[k] = append(s.bridgedBefore[k], len(gaps["json"]))
 	}
 }
@@ -148,7 +148,7 @@ func (s *soak) judgeOld(t *testing.T, old int, models map[*kind]*testkit.Model) 
 	for _, w := range s.watchers {
 		over, _ := w.collect(old)
 		for _, r := range over {
-			if err := testkit.CheckBridged(r.Recording, models[w.kind], s.bridged(w.kind, old)...); err != nil {
+			if err := testkit.CheckReplayed(r.Recording, models[w.kind], s.bridged(w.kind, old)...); err != nil {
 				t.Errorf("%s, when the store was set back: %v", w, err)
 			}
 		}

@@ -54,11 +54,11 @@ func TestBookmarkShapes(t *testing.T) {
 	var group errgroup.Group
 	group.SetLimit(4)
 	for i, gvr := range watchable(t, s) {
-		for j, form := range slices.Sorted(maps.Keys(watchForms)) {
+		for j, representation := range slices.Sorted(maps.Keys(watchForms)) {
 			if testing.Short() && (i+j)%3 > 0 {
 				continue // each kind is asked in a third of the forms then
 			}
-			as := watchForms[form]
+			as := watchForms[representation]
 			q := testkit.Question{
 				Path: suite.Collection(gvr, "") + "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true" +
 					"&labelSelector=no.such%3Dlabel" + as.query,
@@ -66,7 +66,7 @@ func TestBookmarkShapes(t *testing.T) {
 			}
 			group.Go(func() error {
 				if diff := firstFrame(t, o, q); diff != "" {
-					return fmt.Errorf("%s (%s): %s\n%s", gvr.GroupResource(), form, q, diff)
+					return fmt.Errorf("%s (%s): %s\n%s", gvr.GroupResource(), representation, q, diff)
 				}
 				return nil
 			})
@@ -251,13 +251,13 @@ func TestWatchErrors(t *testing.T) {
 		"no selectable field":    "&fieldSelector=spec.color%3Dred",
 		"timeout that is no one": "&timeoutSeconds=abc",
 	} {
-		for form, as := range watchForms {
+		for representation, as := range watchForms {
 			q := testkit.Question{
 				Path: suite.Collection(suite.Gadgets, s.Namespace) + "?watch=1" + query + as.query, Header: suite.Accepting(as.accept),
 			}
 			group.Go(func() error { // most wait for three seconds
 				if diff := refused(t, o, q, strings.HasPrefix(name, "too")); diff != "" {
-					return fmt.Errorf("%s, %s: %s\n%s", name, form, q, diff)
+					return fmt.Errorf("%s, %s: %s\n%s", name, representation, q, diff)
 				}
 				return nil
 			})
@@ -323,9 +323,9 @@ func TestMetadataOfConvertedKinds(t *testing.T) {
 	})
 	for _, path := range []string{"/apis/apps/v1/%s/daemonsets", "/apis/autoscaling/v1/%s/horizontalpodautoscalers", "/apis/autoscaling/v2/%s/horizontalpodautoscalers"} {
 		path = fmt.Sprintf(path, "namespaces/"+s.Namespace)
-		for form, as := range watchForms {
+		for representation, as := range watchForms {
 			accept := strings.Replace(as.accept, "as=PartialObjectMetadata;", "as=PartialObjectMetadataList;", 1)
-			testkit.Eventually(t, form+" of "+path, func() error { // controllers may write between the two answers
+			testkit.Eventually(t, representation+" of "+path, func() error { // controllers may write between the two answers
 				q := testkit.Question{Path: path + "?" + as.query, Header: suite.Accepting(accept)}
 				want, err := o.Upstream.Ask(t.Context(), q)
 				if err != nil {

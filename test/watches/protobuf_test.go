@@ -39,7 +39,7 @@ func TestProtobufBookmarks(t *testing.T) {
 		if o.Upstream.MustAsk(t, testkit.Question{Path: suite.Collection(gvr, "") + "?limit=1", Header: suite.Accepting(acceptProtobuf)}).Code != http.StatusOK {
 			continue // a custom resource
 		}
-		for form, accept := range protobufForms {
+		for representation, accept := range protobufForms {
 			q := testkit.Question{Path: suite.Collection(gvr, "") + streamingList + "&labelSelector=no.such%3Dlabel", Header: suite.Accepting(accept)}
 			group.Go(func() error {
 				want, err := firstBookmark(t, o.Upstream, q)
@@ -48,7 +48,7 @@ func TestProtobufBookmarks(t *testing.T) {
 				}
 				got, err := firstBookmark(t, o.Facade, q)
 				if err == nil && !bytes.Equal(want, got) {
-					err = fmt.Errorf("%s, %s: upstream %q, facade %q", gvr, form, want, got)
+					err = fmt.Errorf("%s, %s: upstream %q, facade %q", gvr, representation, want, got)
 				}
 				return err
 			})
@@ -111,11 +111,11 @@ func TestProtobufWatches(t *testing.T) {
 		for selection, query := range map[string]string{
 			"all": "", "label": "&labelSelector=t%3Da", "name": "&fieldSelector=metadata.name%3Dx", "label set": "&labelSelector=t+in+(a,c)",
 		} {
-			for form, accept := range protobufForms {
+			for representation, accept := range protobufForms {
 				for gzip, encoding := range map[string]string{"": "identity", ", gzip": "gzip"} {
 					q := testkit.Question{Path: path + "?watch=1&allowWatchBookmarks=true" + query + since, Header: suite.Accepting(accept)}
 					q.Header.Set("Accept-Encoding", encoding)
-					pairs[start+", "+selection+", "+form+gzip] = suite.WatchBoth(t, o, q)
+					pairs[start+", "+selection+", "+representation+gzip] = suite.WatchBoth(t, o, q)
 				}
 			}
 		}
@@ -136,10 +136,10 @@ func TestProtobufWatchesOfPods(t *testing.T) {
 		"spec.nodeName=n1", "spec.nodeName!=n2", "status.phase=Running", "spec.nodeName=n1,status.phase!=Running", "spec.hostNetwork=false",
 		"spec.restartPolicy=Always,spec.nodeName=n1", "status.podIP=",
 	} {
-		for _, form := range []string{"plain", "metadata"} {
-			pairs[selector+", "+form] = suite.WatchBoth(t, o, testkit.Question{
+		for _, representation := range []string{"plain", "metadata"} {
+			pairs[selector+", "+representation] = suite.WatchBoth(t, o, testkit.Question{
 				Path:   suite.Collection(suite.Pods, s.Namespace) + "?watch=1&allowWatchBookmarks=true&fieldSelector=" + url.QueryEscape(selector),
-				Header: suite.Accepting(protobufForms[form]),
+				Header: suite.Accepting(protobufForms[representation]),
 			})
 		}
 	}
@@ -163,11 +163,11 @@ func TestProtobufWatchEnds(t *testing.T) {
 		"no number": "&resourceVersion=abc", "initial without match": "&sendInitialEvents=true", "no selector": "&labelSelector=a%3D%3D%3Db",
 		"no field": "&fieldSelector=spec.color%3Dred", "over": "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=0&timeoutSeconds=-1", "in time": "&resourceVersion=0&timeoutSeconds=3",
 	} {
-		for form, accept := range protobufForms {
+		for representation, accept := range protobufForms {
 			group.Go(func() error {
 				q := testkit.Question{Path: path + "?watch=1" + query, Header: suite.Accepting(accept)}
 				if diff := refused(t, o, q, name == "too large"); diff != "" {
-					return fmt.Errorf("%s, %s: %s\n%s", name, form, q, diff)
+					return fmt.Errorf("%s, %s: %s\n%s", name, representation, q, diff)
 				}
 				return nil
 			})
@@ -187,13 +187,13 @@ func TestProtobufSockets(t *testing.T) {
 	s.Create(t, secrets, secret)
 	suite.Reach(t, o, suite.Collection(suite.ConfigMaps, s.Namespace), s.Put(t, suite.ConfigMaps, "a", "", "1"))
 	for _, gvr := range []schema.GroupVersionResource{suite.ConfigMaps, secrets} {
-		for form, accept := range protobufForms {
+		for representation, accept := range protobufForms {
 			upgrading := http.Header{"Upgrade": {"websocket"}, "Accept": {accept}}
 			p := suite.WatchBoth(t, o, testkit.Question{Path: suite.Collection(gvr, s.Namespace) + "?watch=1&allowWatchBookmarks=true", Header: upgrading})
-			said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Told() >= 1 }
+			said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Notified() >= 1 }
 			want, got := p.Upstream.Until(t, "the object", said), p.Facade.Until(t, "the object", said)
 			if diff := testkit.DiffBegun(want, got); diff != "" {
-				t.Errorf("%s, %s\n%s", gvr.Resource, form, diff)
+				t.Errorf("%s, %s\n%s", gvr.Resource, representation, diff)
 			}
 		}
 	}

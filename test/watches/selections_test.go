@@ -138,9 +138,9 @@ func testWatchSelectors(t *testing.T, s *suite.Fixture, o *testkit.Oracle, gvr s
 	}
 	pairs, quietX := map[string]suite.Pair{}, map[string]bool{}
 	for name, selection := range selections {
-		for form, as := range watchForms {
+		for representation, as := range watchForms {
 			for start, rv := range map[string]string{"from the start": "", "from a version": fmt.Sprintf("&resourceVersion=%d", before)} {
-				id := name + ", " + form + ", " + start
+				id := name + ", " + representation + ", " + start
 				pairs[id] = suite.WatchBoth(t, o, testkit.Question{
 					Path:   suite.Collection(gvr, selection.namespace) + "?watch=1&allowWatchBookmarks=true" + selection.query + as.query + rv,
 					Header: suite.Accepting(as.accept),
@@ -170,8 +170,8 @@ func TestWatchPodsByNode(t *testing.T) {
 		"spec.nodeName=n1", "spec.nodeName=", "spec.nodeName!=n2", "status.phase=Running", "spec.nodeName=n1,status.phase!=Running",
 		"spec.schedulerName=nobody", "spec.restartPolicy=Always,spec.nodeName=n1",
 	} {
-		for form, as := range watchForms {
-			pairs[selector+", "+form] = suite.WatchBoth(t, o, testkit.Question{
+		for representation, as := range watchForms {
+			pairs[selector+", "+representation] = suite.WatchBoth(t, o, testkit.Question{
 				Path:   suite.Collection(suite.Pods, s.Namespace) + "?watch=1&allowWatchBookmarks=true&fieldSelector=" + url.QueryEscape(selector) + as.query,
 				Header: suite.Accepting(as.accept),
 			})

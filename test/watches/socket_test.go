@@ -29,7 +29,7 @@ func TestWatchSockets(t *testing.T) {
 	secret("b")
 	s.Put(t, suite.ConfigMaps, "b", "", "1")
 	for path, p := range pairs {
-		said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Told() >= 2 }
+		said := func(r *testkit.Recording) bool { return r.Code == http.StatusSwitchingProtocols && r.Notified() >= 2 }
 		want, got := p.Upstream.Until(t, "both objects", said), p.Facade.Until(t, "both objects", said)
 		if diff := testkit.DiffBegun(want, got); diff != "" {
 			t.Errorf("%s\n%s", path, diff)

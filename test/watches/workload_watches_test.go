@@ -171,7 +171,7 @@ func (e *phase) await(t *testing.T, w *watching, model *testkit.Model) {
 	if err != nil {
 		n = math.MaxInt // it is refused, and ends
 	}
-	enough := func(r *testkit.Recording) bool { return r.Told() >= n }
+	enough := func(r *testkit.Recording) bool { return r.Notified() >= n }
 	w.Upstream.Await(enough)
 	w.Facade.Await(enough)
 }

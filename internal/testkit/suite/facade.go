@@ -73,7 +73,7 @@ func NewFacade(t testing.TB, kubeconfig string, changes ...func(*facade.Config))
 		c.Packing = facade.Packing{From: 1}
 	}
 	if settings.Smallest() {
-		c.FormsMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
+		c.PrecompressedMemory, c.HistoryBytes, c.HistoryWindow = 1, 1, 1
 		c.MemoryBudget, c.MemoryMarks.History = 1<<40, 0 // cut every second
 	}
 	for _, change := range changes {

@@ -20,16 +20,16 @@ import (
 const facadeUser = "listfacade"
 
 // granted are the clusters whose facadeUser may read everything.
-var granted sync.Map
+var allowed sync.Map
 
 // FacadeKubeconfig is the file of the user that facades of a cluster act as. Beyond what a facade needs he may read
 // whatever there is, and no more than read: suites compare what a facade is answered with what is answered to somebody
 // who may do everything, also about what nobody would be given a right to.
 func FacadeKubeconfig(t testing.TB, c *testkit.Cluster) string {
 	t.Helper()
-	if _, done := granted.Load(c); !done {
-		grantReading(t, c)
-		granted.Store(c, true)
+	if _, done := allowed.Load(c); !done {
+		allowReading(t, c)
+		allowed.Store(c, true)
 	}
 	return c.Kubeconfigs[facadeUser]
 }
@@ -45,8 +45,8 @@ func FacadeConfig(t testing.TB, c *testkit.Cluster) *rest.Config {
 	return config
 }
 
-// grantReading may find that another test has done it.
-func grantReading(t testing.TB, c *testkit.Cluster) {
+// allowReading may find that another test has done it.
+func allowReading(t testing.TB, c *testkit.Cluster) {
 	t.Helper()
 	admin := clientsOf(t, c, "admin", c.Server)
 	const name = "suite-reads-everything"

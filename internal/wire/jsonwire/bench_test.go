@@ -96,17 +96,17 @@ func BenchmarkLists(b *testing.B) {
 	marks.Rest = 0
 	custom := item.New(item.Append(nil, &it), marks) // as if its metadata had to be put in order
 	shape := &Shape{listKind: "PodList", apiVersion: "v1", rawColumns: []byte("[]")}
-	listed, partial := wire.Form{Kind: wire.Listed}, wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
+	listed, partial := wire.Representation{Kind: wire.Listed}, wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 	pretty := wire.BodyOptions{Filter: func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }}
 	for name, c := range map[string]struct {
 		options wire.BodyOptions
-		form    wire.Form
+		form    wire.Representation
 		item    wire.Item
 	}{
 		"objects":       {form: listed, item: it},
 		"partial":       {form: partial, item: it},
 		"partialCustom": {form: partial, item: custom},
-		"table":         {form: wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, item: it},
+		"table":         {form: wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}, item: it},
 		"pretty":        {options: pretty, form: listed, item: it},
 		"gzip":          {options: wire.BodyOptions{AcceptEncoding: "gzip", Announce: func() {}}, form: listed, item: it},
 	} {
@@ -115,7 +115,7 @@ func BenchmarkLists(b *testing.B) {
 			b.SetBytes(int64(1000 * len(pod.Object)))
 			b.ReportAllocs()
 			for b.Loop() {
-				list := wire.List{Shape: shape, Form: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: runs}
+				list := wire.List{Shape: shape, Representation: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: runs}
 				if err := wire.NewBody(io.Discard, c.options).WriteList(list); err != nil {
 					b.Fatal(err)
 				}

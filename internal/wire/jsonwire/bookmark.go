@@ -35,10 +35,10 @@ func (s *Shape) plainBookmark(cells []byte) wire.Bookmark {
 // bookmarkOf scans both forms once, at some version: from then on they are items like any other.
 func bookmarkOf(template *bookmarks.Template, cells []byte) (bookmark wire.Bookmark, err error) {
 	scanner := NewExtractor(nil)
-	for form, item := range map[bookmarks.Form]*wire.Item{
+	for representation, item := range map[bookmarks.Kind]*wire.Item{
 		bookmarks.Plain: &bookmark.Plain, bookmarks.InitialEventsEnd: &bookmark.InitialEventsEnd,
 	} {
-		if *item, _, err = scanner.Scan(Row{Object: template.Append(nil, 1, form), Cells: cells}); err != nil {
+		if *item, _, err = scanner.Scan(Row{Object: template.Append(nil, 1, representation), Cells: cells}); err != nil {
 			return wire.Bookmark{}, err
 		}
 	}

@@ -172,7 +172,7 @@ func FuzzScan(f *testing.F) {
 		shape := &Shape{}
 		var b []byte
 		for _, include := range includes {
-			f := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: include}
+			f := wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: include}
 			moved := shape.WithResourceVersion(&item, "7")
 			b = shape.AppendObject(b, f, &moved, time.Now())
 		}

@@ -76,7 +76,7 @@ func TestBookmarkThatWasNeverSeenAsARow(t *testing.T) {
 		t.Fatal(err)
 	}
 	shape := &Shape{columns: make([]table.Column, 3), rawColumns: []byte(`[{},{},{}]`)}
-	framer := shape.Framer(wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone})
+	framer := shape.Framer(wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone})
 	const head = `{"type":"BOOKMARK","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"7"},"columnDefinitions":`
 	want := head + `[{},{},{}],"rows":[{"cells":["",null,null],"object":{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1",` +
 		`"metadata":{"resourceVersion":"7"}}}]}}` + "\n" + head + `null,"rows":[{"cells":["",null,null],"object":null}]}}` + "\n"

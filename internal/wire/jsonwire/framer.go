@@ -14,30 +14,30 @@ import (
 
 // framer implements wire.Framer.
 type framer struct {
-	shape   *Shape
-	form    wire.Form
-	columns []byte // of the next Table: the kind's on the first frame, null from then on
+	shape          *Shape
+	representation wire.Representation
+	columns        []byte // of the next Table: the kind's on the first frame, null from then on
 }
 
 // Framer implements wire.Shape.
-func (s *Shape) Framer(f wire.Form) wire.Framer {
-	return &framer{shape: s, form: f, columns: s.rawColumns}
+func (s *Shape) Framer(f wire.Representation) wire.Framer {
+	return &framer{shape: s, representation: f, columns: s.rawColumns}
 }
 
 // AppendEvent implements wire.Framer.
 func (f *framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
-	return f.append(dst, event, it, f.form.Include, f.shape.ages)
+	return f.append(dst, event, it, f.representation.Include, f.shape.ages)
 }
 
 // AppendBookmark implements wire.Framer. A bookmark's cells never age.
 func (f *framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
-	return f.append(dst, wire.TypeBookmark, f.printed(it), f.form.Include, nil)
+	return f.append(dst, wire.TypeBookmark, f.printed(it), f.representation.Include, nil)
 }
 
 // AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, since the annotation is what the
 // client waits for (semantics 4.8).
 func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
-	include := f.form.Include
+	include := f.representation.Include
 	if include == wire.IncludeNone {
 		include = wire.IncludeMetadata
 	}
@@ -47,7 +47,7 @@ func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 // printed gives a bookmark that was never seen as a row the cells of a custom resource's: no name and nothing else.
 func (f *framer) printed(it *wire.Item) *wire.Item {
 	marks := *item.MarksOf(it)
-	if f.form.Kind != wire.Row || marks.Cells > marks.Object {
+	if f.representation.Kind != wire.Row || marks.Cells > marks.Object {
 		return it
 	}
 	cells := `[""` + strings.Repeat(",null", max(len(f.shape.columns)-1, 0)) + `]`
@@ -59,13 +59,13 @@ func (f *framer) printed(it *wire.Item) *wire.Item {
 
 func (f *framer) append(dst []byte, event string, it *wire.Item, include wire.Include, ages *table.Ages) []byte {
 	dst = appendFrameHead(dst, event)
-	if f.form.Kind == wire.Row {
+	if f.representation.Kind == wire.Row {
 		columns := f.columns
 		f.columns = noColumns
-		o := rowOptions{meta: f.form.Meta, include: include, ages: ages, clock: &table.Clock{Now: time.Now()}}
+		o := rowOptions{meta: f.representation.Meta, include: include, ages: ages, clock: &table.Clock{Now: time.Now()}}
 		dst = f.shape.appendTable(dst, it, o, columns)
 	} else {
-		dst = f.shape.append(dst, f.form, it)
+		dst = f.shape.append(dst, f.representation, it)
 	}
 	return append(dst, "}\n"...)
 }

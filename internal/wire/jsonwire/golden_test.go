@@ -103,19 +103,19 @@ func (g *golden) written(write func(*bytes.Buffer) error) []byte {
 	return b.Bytes()
 }
 
-func (g *golden) list(f wire.Form, meta wire.ListMeta, items []wire.Item) []byte {
+func (g *golden) list(f wire.Representation, meta wire.ListMeta, items []wire.Item) []byte {
 	g.t.Helper()
 	return g.written(func(b *bytes.Buffer) error {
-		return wire.NewBody(b, wire.BodyOptions{}).WriteList(wire.List{Shape: g.shape, Form: f, Meta: meta, Now: time.Now(), Runs: onePage(items)})
+		return wire.NewBody(b, wire.BodyOptions{}).WriteList(wire.List{Shape: g.shape, Representation: f, Meta: meta, Now: time.Now(), Runs: onePage(items)})
 	})
 }
 
 // page is a page of items.
 type page []wire.Item
 
-func (p page) Len() int               { return len(p) }
-func (p page) Item(at int) *wire.Item { return &p[at] }
-func (p page) Forms() *wire.PageForms { return nil }
+func (p page) Len() int                               { return len(p) }
+func (p page) Item(at int) *wire.Item                 { return &p[at] }
+func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
 // onePage is a list of one page, or of none when there are no items.
 func onePage(items []wire.Item) iter.Seq[wire.Run] {
@@ -128,15 +128,15 @@ func onePage(items []wire.Item) iter.Seq[wire.Run] {
 
 func TestListsAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
-		plain := wire.Form{Kind: wire.Listed}
+		plain := wire.Representation{Kind: wire.Listed}
 		g.equal("list.json", g.list(plain, g.meta, g.items))
 		g.equal("list_empty.json", g.list(plain, g.meta, nil))
 		g.equal("list_limit.json", g.list(plain, g.chunk("list_limit.json"), g.items[:1]))
-		partial := wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
+		partial := wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 		g.equal("partial.json", g.list(partial, g.meta, g.items))
 		g.equal("partial_empty.json", g.list(partial, g.meta, nil))
 		g.equal("partial_limit.json", g.list(partial, g.chunk("partial_limit.json"), g.items[:1]))
-		g.equal("partial_v1beta1.json", g.list(wire.Form{Kind: wire.Partial, Meta: wire.MetaV1Beta1}, g.meta, g.items))
+		g.equal("partial_v1beta1.json", g.list(wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1Beta1}, g.meta, g.items))
 	})
 }
 
@@ -145,7 +145,7 @@ var includes = map[string]wire.Include{
 }
 
 // object is the body of the first object.
-func (g *golden) object(f wire.Form) []byte {
+func (g *golden) object(f wire.Representation) []byte {
 	g.t.Helper()
 	return g.written(func(b *bytes.Buffer) error {
 		return wire.NewBody(b, wire.BodyOptions{}).WriteObject(g.shape, f, &g.items[0])
@@ -155,13 +155,13 @@ func (g *golden) object(f wire.Form) []byte {
 func TestTablesAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
 		for name, include := range includes {
-			table := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: include}
+			table := wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: include}
 			g.equal("table_"+name+".json", g.list(table, g.meta, g.items))
 			g.equal("object_table_"+name+".json", g.object(table))
 			table.Meta = wire.MetaV1Beta1
 			g.equal("table_v1beta1_"+name+".json", g.list(table, g.meta, g.items))
 		}
-		none := wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}
+		none := wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeNone}
 		g.equal("table_empty.json", g.list(none, g.meta, nil))
 		g.equal("table_limit.json", g.list(none, g.chunk("table_limit.json"), g.items[:1]))
 	})
@@ -169,8 +169,8 @@ func TestTablesAsRecorded(t *testing.T) {
 
 func TestObjectsAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
-		g.equal("object.json", g.object(wire.Form{}))
-		g.equal("object_partial.json", g.object(wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}))
+		g.equal("object.json", g.object(wire.Representation{}))
+		g.equal("object_partial.json", g.object(wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}))
 	})
 }
 
@@ -220,7 +220,7 @@ func (g *golden) frames() []Frame {
 }
 
 // reframed reads the recorded watch and writes it in a form.
-func (g *golden) reframed(f wire.Form) []byte {
+func (g *golden) reframed(f wire.Representation) []byte {
 	g.t.Helper()
 	framer, extractor := g.shape.Framer(f), NewExtractor(nil)
 	var b []byte
@@ -243,10 +243,10 @@ func (g *golden) reframed(f wire.Form) []byte {
 
 func TestWatchesAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
-		g.equal("watch.json", g.reframed(wire.Form{}))
-		g.equal("watch_partial.json", g.reframed(wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}))
+		g.equal("watch.json", g.reframed(wire.Representation{}))
+		g.equal("watch_partial.json", g.reframed(wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}))
 		for name, include := range includes {
-			g.equal("watch_table_"+name+".json", g.reframed(wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: include}))
+			g.equal("watch_table_"+name+".json", g.reframed(wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: include}))
 		}
 	})
 }
@@ -269,7 +269,7 @@ func TestBookmarksAsRecorded(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			framer := g.shape.Framer(wire.Form{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}).(*framer)
+			framer := g.shape.Framer(wire.Representation{Kind: wire.Row, Meta: wire.MetaV1, Include: wire.IncludeObject}).(*framer)
 			framer.columns = noColumns
 			var got []byte
 			if frame.InitialEventsEnd {
@@ -323,7 +323,7 @@ func TestErrorFrameAsRecorded(t *testing.T) {
 	if err := json.Unmarshal(frame.Failure.Status, &status); err != nil || int(status.Code) != frame.Failure.Code {
 		t.Fatalf("got %+v, %v", frame.Failure, err)
 	}
-	if got := (&Shape{}).Framer(wire.Form{}).AppendError(nil, &status); !bytes.Equal(got, line) {
+	if got := (&Shape{}).Framer(wire.Representation{}).AppendError(nil, &status); !bytes.Equal(got, line) {
 		t.Errorf("got %s, recorded %s", got, line)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // List implements wire.Shape.
-func (s *Shape) List(f wire.Form, now time.Time) wire.ListStyle {
+func (s *Shape) List(f wire.Representation, now time.Time) wire.ListStyle {
 	switch f.Kind {
 	case wire.Row:
 		return &tableStyle{shape: s, options: s.rowOptions(f, now)}

@@ -42,22 +42,22 @@ func packed(t testing.TB, items []wire.Item) []wire.Item {
 func TestPackedItemsAnswerTheSame(t *testing.T) {
 	goldens(t, func(g *golden) {
 		kept, now := packed(t, g.items), time.Now()
-		for _, form := range everyForm() {
-			t.Run(fmt.Sprintf("%+v", form), func(t *testing.T) {
-				if form.Kind != wire.Whole {
-					if want, got := g.list(form, g.meta, g.items), g.list(form, g.meta, kept); !bytes.Equal(want, got) {
+		for _, representation := range everyForm() {
+			t.Run(fmt.Sprintf("%+v", representation), func(t *testing.T) {
+				if representation.Kind != wire.Whole {
+					if want, got := g.list(representation, g.meta, g.items), g.list(representation, g.meta, kept); !bytes.Equal(want, got) {
 						t.Errorf("a list is\n%s, not\n%s", got, want)
 					}
 				}
-				if form.Kind == wire.Listed {
+				if representation.Kind == wire.Listed {
 					return
 				}
 				for i := range g.items {
-					want, got := g.shape.AppendObject(nil, form, &g.items[i], now), g.shape.AppendObject(nil, form, &kept[i], now)
+					want, got := g.shape.AppendObject(nil, representation, &g.items[i], now), g.shape.AppendObject(nil, representation, &kept[i], now)
 					if !bytes.Equal(want, got) {
 						t.Errorf("an object is\n%s, not\n%s", got, want)
 					}
-					one, other := g.shape.Framer(form), g.shape.Framer(form)
+					one, other := g.shape.Framer(representation), g.shape.Framer(representation)
 					moved, movedKept := g.shape.WithResourceVersion(&g.items[i], "12345678901"), g.shape.WithResourceVersion(&kept[i], "12345678901")
 					want = one.AppendEvent(one.AppendEvent(nil, wire.TypeAdded, &g.items[i]), wire.TypeDeleted, &moved)
 					got = other.AppendEvent(other.AppendEvent(nil, wire.TypeAdded, &kept[i]), wire.TypeDeleted, &movedKept)
@@ -71,12 +71,12 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 }
 
 // everyForm is every form that there is in JSON.
-func everyForm() []wire.Form {
-	forms := []wire.Form{{Kind: wire.Whole}, {Kind: wire.Listed}}
+func everyForm() []wire.Representation {
+	forms := []wire.Representation{{Kind: wire.Whole}, {Kind: wire.Listed}}
 	for _, meta := range []wire.MetaVersion{wire.MetaV1, wire.MetaV1Beta1} {
-		forms = append(forms, wire.Form{Kind: wire.Partial, Meta: meta})
+		forms = append(forms, wire.Representation{Kind: wire.Partial, Meta: meta})
 		for _, include := range []wire.Include{wire.IncludeMetadata, wire.IncludeObject, wire.IncludeNone} {
-			forms = append(forms, wire.Form{Kind: wire.Row, Meta: meta, Include: include})
+			forms = append(forms, wire.Representation{Kind: wire.Row, Meta: meta, Include: include})
 		}
 	}
 	return forms

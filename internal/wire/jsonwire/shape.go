@@ -89,7 +89,7 @@ func (*Shape) UID(it *wire.Item) string {
 }
 
 // AppendObject implements wire.Shape.
-func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, now time.Time) []byte {
+func (s *Shape) AppendObject(dst []byte, f wire.Representation, it *wire.Item, now time.Time) []byte {
 	if f.Kind == wire.Row {
 		dst = s.appendTable(dst, it, s.rowOptions(f, now), s.rawColumns)
 	} else {
@@ -99,7 +99,7 @@ func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, now time.Ti
 }
 
 // append appends an object in a form that does not depend on the time.
-func (s *Shape) append(dst []byte, f wire.Form, it *wire.Item) []byte {
+func (s *Shape) append(dst []byte, f wire.Representation, it *wire.Item) []byte {
 	switch f.Kind {
 	case wire.Whole:
 		return appendWhole(dst, it)

@@ -37,7 +37,7 @@ func TestEmptyTables(t *testing.T) {
 			}
 			var b bytes.Buffer
 			list := wire.List{
-				Shape: shape, Form: wire.Form{Kind: wire.Row, Meta: wire.MetaV1}, Meta: wire.ListMeta{ResourceVersion: "7"}, Now: time.Now(), Runs: onePage(nil),
+				Shape: shape, Representation: wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}, Meta: wire.ListMeta{ResourceVersion: "7"}, Now: time.Now(), Runs: onePage(nil),
 			}
 			if err := wire.NewBody(&b, wire.BodyOptions{}).WriteList(list); err != nil {
 				t.Fatal(err)

@@ -16,7 +16,7 @@ type rowOptions struct {
 	clock   *table.Clock // what ages are counted to
 }
 
-func (s *Shape) rowOptions(f wire.Form, now time.Time) rowOptions {
+func (s *Shape) rowOptions(f wire.Representation, now time.Time) rowOptions {
 	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, clock: &table.Clock{Now: now}}
 }
 

@@ -90,10 +90,10 @@ func BenchmarkLists(b *testing.B) {
 		b.Fatal(err)
 	}
 	shape := Encoding{}.Shape(describe(podKind))
-	listed, partial := wire.Form{Kind: wire.Listed}, wire.Form{Kind: wire.Partial, Meta: wire.MetaV1}
+	listed, partial := wire.Representation{Kind: wire.Listed}, wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 	for name, c := range map[string]struct {
 		options wire.BodyOptions
-		form    wire.Form
+		form    wire.Representation
 	}{
 		"objects": {form: listed}, "partial": {form: partial},
 		"gzip": {options: wire.BodyOptions{AcceptEncoding: "gzip", Announce: func() {}}, form: listed},
@@ -103,7 +103,7 @@ func BenchmarkLists(b *testing.B) {
 			b.SetBytes(int64(1000 * len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				list := wire.List{Shape: shape, Form: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: pages(items)}
+				list := wire.List{Shape: shape, Representation: c.form, Meta: wire.ListMeta{ResourceVersion: "1"}, Runs: pages(items)}
 				if err := wire.NewBody(io.Discard, c.options).WriteList(list); err != nil {
 					b.Fatal(err)
 				}

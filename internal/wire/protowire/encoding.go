@@ -26,7 +26,7 @@ func (Encoding) Asks() []wire.Ask { return []wire.Ask{{Accept: runtime.ContentTy
 
 // Covers implements wire.Encoding: custom resources have no protobuf, and what a kind is selected by must be found.
 func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
-	_, ok := placesOf(d.Kind, fields)
+	_, ok := locationsOf(d.Kind, fields)
 	return ok && !d.Custom
 }
 

@@ -14,8 +14,8 @@ import (
 // concurrent use.
 type extractor struct {
 	paths []wire.Path
-	slots [][]int // for each path, the slots of its alternatives
-	wants []place // by slot
+	slots [][]int    // for each path, the slots of its alternatives
+	wants []location // by slot
 	root  branch
 	count int // of branches that are the nth of a repeated field
 }
@@ -23,13 +23,13 @@ type extractor struct {
 // branch is a place in an object that is on the way to something wanted.
 type branch struct {
 	step
-	slot   int // where to keep the value; -1 if only what is below it is wanted
-	turn   int // of the nth of a repeated field: where it is counted
-	fields []*branch
+	slot       int // where to keep the value; -1 if only what is below it is wanted
+	occurrence int // of the nth of a repeated field: where it is counted
+	fields     []*branch
 }
 
 func newExtractor(kind schema.GroupVersionKind, fields []wire.Path) *extractor {
-	places, ok := placesOf(kind, fields)
+	places, ok := locationsOf(kind, fields)
 	if !ok {
 		panic("BUG: " + kind.String() + " has a field whose number is not known")
 	}
@@ -45,7 +45,7 @@ func newExtractor(kind schema.GroupVersionKind, fields []wire.Path) *extractor {
 }
 
 // want adds a place and returns the slot of its value.
-func (e *extractor) want(p place) int {
+func (e *extractor) want(p location) int {
 	at := &e.root
 	for _, step := range p.steps {
 		at = e.below(at, step)
@@ -66,7 +66,7 @@ func (e *extractor) below(at *branch, s step) *branch {
 	}
 	b := &branch{step: s, slot: -1}
 	if s.nth > 0 {
-		b.turn = e.count
+		b.occurrence = e.count
 		e.count++
 	}
 	at.fields = append(at.fields, b)
@@ -119,7 +119,7 @@ func (e *extractor) fields(w *walk, data []byte, texts *wire.Texts) ([]string, e
 }
 
 // textOf is a scalar's text as it is in JSON; empty when the field is not there, or would not be in JSON.
-func textOf(p place, f field, data []byte, texts *wire.Texts) (string, error) {
+func textOf(p location, f field, data []byte, texts *wire.Texts) (string, error) {
 	want := protowire.VarintType
 	if p.value == text {
 		want = protowire.BytesType

@@ -26,7 +26,7 @@ type page []wire.Item
 func (p page) Len() int               { return len(p) }
 func (p page) Item(at int) *wire.Item { return &p[at] }
 
-func (p page) Forms() *wire.PageForms { return nil }
+func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
 // pages are items in pages of two.
 func pages(items []wire.Item) iter.Seq[wire.Run] {

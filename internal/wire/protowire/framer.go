@@ -11,18 +11,18 @@ import (
 
 // framer implements wire.Framer.
 type framer struct {
-	shape *Shape
-	form  wire.Form
+	shape          *Shape
+	representation wire.Representation
 }
 
 // Framer implements wire.Shape.
-func (s *Shape) Framer(f wire.Form) wire.Framer { return framer{shape: s, form: f} }
+func (s *Shape) Framer(f wire.Representation) wire.Framer { return framer{shape: s, representation: f} }
 
 // AppendEvent implements wire.Framer.
 func (f framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
 	open := item.Open(it)
 	defer open.Close()
-	return appendFrame(dst, event, f.shape.enclose(f.form, &open))
+	return appendFrame(dst, event, f.shape.enclose(f.representation, &open))
 }
 
 // AppendBookmark implements wire.Framer.

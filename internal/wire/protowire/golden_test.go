@@ -100,11 +100,11 @@ func same(t *testing.T, what string, want, got []byte) {
 	}
 }
 
-func written(t testing.TB, shape wire.Shape, form wire.Form, meta wire.ListMeta, items []wire.Item) []byte {
+func written(t testing.TB, shape wire.Shape, representation wire.Representation, meta wire.ListMeta, items []wire.Item) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	body := wire.NewBody(&b, wire.BodyOptions{})
-	if err := body.WriteList(wire.List{Shape: shape, Form: form, Meta: meta, Runs: pages(items)}); err != nil {
+	if err := body.WriteList(wire.List{Shape: shape, Representation: representation, Meta: meta, Runs: pages(items)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := body.Close(); err != nil {
@@ -122,7 +122,9 @@ func TestListsAsEncoded(t *testing.T) {
 		} {
 			for _, count := range []int{0, 1, len(g.items)} {
 				of := metav1.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue, RemainingItemCount: head.RemainingItemCount}
-				formOf := func(kind wire.FormKind, v wire.MetaVersion) wire.Form { return wire.Form{Kind: kind, Meta: v} }
+				formOf := func(kind wire.RepresentationKind, v wire.MetaVersion) wire.Representation {
+					return wire.Representation{Kind: kind, Meta: v}
+				}
 				want := encode(t, g.listOf(t, g.objects[:count], of), listOf(g.kind))
 				same(t, name, want, written(t, g.shape, formOf(wire.Listed, ""), head, g.items[:count]))
 
@@ -162,13 +164,13 @@ func (g *golden) objectIn(t *testing.T, object runtime.Object, item *wire.Item) 
 	t.Helper()
 	partial, old := partialOf(t, object), metav1beta1.PartialObjectMetadata{}
 	old = partial
-	for form, want := range map[wire.Form][]byte{
+	for representation, want := range map[wire.Representation][]byte{
 		{Kind: wire.Whole}:                           encode(t, object, g.kind),
 		{Kind: wire.Partial, Meta: wire.MetaV1}:      encode(t, &partial, metav1.SchemeGroupVersion.WithKind("PartialObjectMetadata")),
 		{Kind: wire.Partial, Meta: wire.MetaV1Beta1}: encode(t, &old, metav1beta1.SchemeGroupVersion.WithKind("PartialObjectMetadata")),
 	} {
-		same(t, "object", want, g.shape.AppendObject([]byte("before"), form, item, time.Time{})[len("before"):])
-		framer := g.shape.Framer(form)
+		same(t, "object", want, g.shape.AppendObject([]byte("before"), representation, item, time.Time{})[len("before"):])
+		framer := g.shape.Framer(representation)
 		for _, event := range []string{wire.TypeAdded, wire.TypeModified, wire.TypeDeleted} {
 			same(t, event, frame(t, event, want), framer.AppendEvent(nil, event, item))
 		}
@@ -212,8 +214,8 @@ func TestErrors(t *testing.T) {
 		Reason: metav1.StatusReasonExpired, Message: "too old resource version: 1 (2)",
 	}
 	want := frame(t, wire.TypeError, encode(t, status, schema.GroupVersionKind{Version: "v1", Kind: "Status"}))
-	for _, form := range []wire.Form{{Kind: wire.Whole}, {Kind: wire.Partial, Meta: wire.MetaV1}} {
-		got := Encoding{}.Shape(d).Framer(form).AppendError(nil, status)
+	for _, representation := range []wire.Representation{{Kind: wire.Whole}, {Kind: wire.Partial, Meta: wire.MetaV1}} {
+		got := Encoding{}.Shape(d).Framer(representation).AppendError(nil, status)
 		same(t, "error", want, got)
 	}
 	read, err := Encoding{}.Reader(d, wire.Ask{}, nil).Frame(want[4:])
@@ -262,7 +264,7 @@ func TestBookmarksAsEncoded(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				framer := g.shape.Framer(wire.Form{Kind: wire.Whole})
+				framer := g.shape.Framer(wire.Representation{Kind: wire.Whole})
 				plain, end := g.shape.WithResourceVersion(&marks.Plain, "1234567"), g.shape.WithResourceVersion(&marks.InitialEventsEnd, "5")
 				same(t, "plain", bookmark("1234567", false), framer.AppendBookmark(nil, &plain))
 				same(t, "end", bookmark("5", true), framer.AppendInitialEventsEnd(nil, &end))

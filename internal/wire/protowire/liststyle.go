@@ -11,7 +11,7 @@ import (
 )
 
 // List implements wire.Shape.
-func (s *Shape) List(f wire.Form, _ time.Time) wire.ListStyle {
+func (s *Shape) List(f wire.Representation, _ time.Time) wire.ListStyle {
 	switch f.Kind {
 	case wire.Listed:
 		return &listStyle{shape: s, envelope: s.list, metadata: listMetadata, items: listItems}

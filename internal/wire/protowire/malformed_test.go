@@ -104,7 +104,7 @@ func FuzzList(f *testing.F) {
 		}
 		// What was read can be written, and is read again.
 		shape := Encoding{}.Shape(describe(podKind))
-		again := written(t, shape, wire.Form{Kind: wire.Listed}, wire.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue}, items)
+		again := written(t, shape, wire.Representation{Kind: wire.Listed}, wire.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue}, items)
 		at := 0
 		second, err := podReader().List(again, func(item wire.Item, _ wire.Facts) error {
 			if !bytes.Equal(message(&item), message(&items[at])) {
@@ -132,7 +132,7 @@ func FuzzFrame(f *testing.F) {
 		}
 		marks, _ := reader.Bookmark(line)
 		shape := Encoding{}.Shape(describe(podKind))
-		if plain := shape.WithResourceVersion(&marks.Plain, "77"); len(shape.Framer(wire.Form{Kind: wire.Whole}).AppendBookmark(nil, &plain)) == 0 {
+		if plain := shape.WithResourceVersion(&marks.Plain, "77"); len(shape.Framer(wire.Representation{Kind: wire.Whole}).AppendBookmark(nil, &plain)) == 0 {
 			t.Error("no bookmark")
 		}
 	})

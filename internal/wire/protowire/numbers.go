@@ -24,7 +24,7 @@ const (
 )
 
 // place is where a path of JSON leads to in the messages of one kind.
-type place struct {
+type location struct {
 	value scalar
 	// omitted: JSON leaves out the zero value, so here it counts as none.
 	omitted bool
@@ -46,9 +46,9 @@ const (
 	integer
 )
 
-// placesOf finds the places of all alternatives of paths; false when there is one that has none.
-func placesOf(kind schema.GroupVersionKind, paths []wire.Path) (map[string]place, bool) {
-	known, found := numbers[kind], map[string]place{}
+// locationsOf finds the places of all alternatives of paths; false when there is one that has none.
+func locationsOf(kind schema.GroupVersionKind, paths []wire.Path) (map[string]location, bool) {
+	known, found := numbers[kind], map[string]location{}
 	for _, path := range paths {
 		for _, alternative := range path.Alternatives {
 			at, ok := known[alternative]

@@ -95,7 +95,7 @@ func pathsOf(kind schema.GroupVersionKind) []string {
 
 // locate follows a path of JSON through a type's tags.
 func locate(in reflect.Type, path string) (string, error) {
-	var at place
+	var at location
 	for rest := path; rest != ""; {
 		name, more, _ := strings.Cut(rest, ".")
 		member, number, err := memberOf(in, name)
@@ -122,7 +122,7 @@ func locate(in reflect.Type, path string) (string, error) {
 }
 
 // source is a place as it is written in Go.
-func source(at place, value reflect.Type) (string, error) {
+func source(at location, value reflect.Type) (string, error) {
 	kind, ok := map[reflect.Kind]string{
 		reflect.String: "text", reflect.Bool: "boolean", reflect.Int32: "integer", reflect.Int64: "integer",
 	}[value.Kind()]

@@ -22,16 +22,16 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 		kept := packed(t, g.items)
 		head := wire.ListMeta{ResourceVersion: "4711"}
 		for _, meta := range []wire.MetaVersion{wire.MetaV1, wire.MetaV1Beta1} {
-			form := wire.Form{Kind: wire.Partial, Meta: meta}
-			same(t, "metadata", written(t, g.shape, form, head, g.items), written(t, g.shape, form, head, kept))
+			representation := wire.Representation{Kind: wire.Partial, Meta: meta}
+			same(t, "metadata", written(t, g.shape, representation, head, g.items), written(t, g.shape, representation, head, kept))
 		}
-		listed := wire.Form{Kind: wire.Listed}
+		listed := wire.Representation{Kind: wire.Listed}
 		same(t, "list", written(t, g.shape, listed, head, g.items), written(t, g.shape, listed, head, kept))
-		for _, form := range []wire.Form{{Kind: wire.Whole}, {Kind: wire.Partial, Meta: wire.MetaV1}} {
-			framer := g.shape.Framer(form)
+		for _, representation := range []wire.Representation{{Kind: wire.Whole}, {Kind: wire.Partial, Meta: wire.MetaV1}} {
+			framer := g.shape.Framer(representation)
 			for i := range g.items {
 				one, other := &g.items[i], &kept[i]
-				same(t, "object", g.shape.AppendObject(nil, form, one, time.Time{}), g.shape.AppendObject(nil, form, other, time.Time{}))
+				same(t, "object", g.shape.AppendObject(nil, representation, one, time.Time{}), g.shape.AppendObject(nil, representation, other, time.Time{}))
 				moved, movedKept := g.shape.WithResourceVersion(one, "12345678901"), g.shape.WithResourceVersion(other, "12345678901")
 				same(t, "events", framer.AppendEvent(framer.AppendEvent(nil, wire.TypeAdded, one), wire.TypeDeleted, &moved),
 					framer.AppendEvent(framer.AppendEvent(nil, wire.TypeAdded, other), wire.TypeDeleted, &movedKept))

@@ -69,7 +69,7 @@ func (*Shape) UID(it *wire.Item) string {
 }
 
 // AppendObject implements wire.Shape.
-func (s *Shape) AppendObject(dst []byte, f wire.Form, it *wire.Item, _ time.Time) []byte {
+func (s *Shape) AppendObject(dst []byte, f wire.Representation, it *wire.Item, _ time.Time) []byte {
 	open := item.Open(it)
 	defer open.Close()
 	return s.enclose(f, &open).append(dst)
@@ -83,7 +83,7 @@ type enclosed struct {
 	content []byte
 }
 
-func (s *Shape) enclose(f wire.Form, open *item.Opened) enclosed {
+func (s *Shape) enclose(f wire.Representation, open *item.Opened) enclosed {
 	switch f.Kind {
 	case wire.Whole:
 		return enclosed{envelope: s.whole, content: open.Data()}

@@ -45,7 +45,7 @@ func (w *walk) object(e *extractor, data []byte) error {
 // descend keeps what is wanted of a field of the message that a branch leads to.
 func (w *walk) descend(at *branch, data []byte, f field) error {
 	for _, b := range at.fields {
-		if b.number != f.number || b.nth > 0 && !w.turn(b) {
+		if b.number != f.number || b.nth > 0 && !w.occurrence(b) {
 			continue
 		}
 		if b.slot >= 0 {
@@ -62,9 +62,9 @@ func (w *walk) descend(at *branch, data []byte, f field) error {
 }
 
 // turn counts a repeated field, and tells whether it is the one that is wanted.
-func (w *walk) turn(b *branch) bool {
-	w.seen[b.turn]++
-	return w.seen[b.turn] == b.nth
+func (w *walk) occurrence(b *branch) bool {
+	w.seen[b.occurrence]++
+	return w.seen[b.occurrence] == b.nth
 }
 
 // enter walks over a message.
@@ -74,7 +74,7 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 	}
 	for _, below := range b.fields {
 		if below.nth > 0 {
-			w.seen[below.turn] = 0
+			w.seen[below.occurrence] = 0
 		}
 	}
 	s := scanner{data: data[:f.end], pos: f.start}

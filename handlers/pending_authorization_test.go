@@ -1,0 +1,65 @@
+package handlers
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+
+	"github.com/listfacade/listfacade/internal/auth"
+)
+
+// speechless is an upstream that allows everything, until it says nothing more.
+type speechless struct{ silent atomic.Bool }
+
+// Post implements auth.Upstream.
+func (s *speechless) Post(ctx context.Context, _ string, _ []byte) (int, []byte, error) {
+	if s.silent.Load() {
+		<-ctx.Done()
+		return 0, nil, ctx.Err()
+	}
+	return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
+}
+
+// Unheard implements auth.Upstream.
+func (*speechless) Silent() time.Duration { return 0 }
+
+// TestWatchEndsInDoubt: a watch whose time is over while nobody knows whether its right is gone ends as a whole, like
+// any other. What happened since the doubt is not in it.
+func TestWatchEndsInDoubt(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		t.Run(protocol, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				upstream := &speechless{}
+				reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: upstream})
+				ctx, cancel := context.WithCancel(t.Context())
+				t.Cleanup(cancel)
+				go reviews.Run(ctx)
+				f := newFacade(t, func(c *Config) { c.Authenticator, c.Authorizer = named{}, reviews })
+				if protocol == "HTTP/2.0" {
+					f.client = f.http2
+				}
+				f.Put("ns/a", "before")
+				began := time.Now()
+				watch := f.as(t, "alice", "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=3")
+				<-time.After(time.Second)
+				upstream.silent.Store(true)
+				reviews.Lost(func(who user.Info) bool { return who.GetName() == "alice" })
+				f.Put("ns/a", "since")
+				body, err := io.ReadAll(watch.Body)
+				if took := time.Since(began); err != nil || took != 3*time.Second {
+					t.Errorf("it ended with %v after %s", err, took)
+				}
+				if told := string(body); !strings.Contains(told, "before") || strings.Contains(told, "since") {
+					t.Errorf("it told %s", told)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,310 @@
+package limit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// take takes seats within a time.
+func take(t *testing.T, p *Seats, key string, seats int64, wait time.Duration) (func(), error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	return p.Take(ctx, Alone(key), seats)
+}
+
+func TestSeatsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 4, Group: 4, All: 6, Queue: 1000})
+		var mu sync.Mutex // guards all and most
+		var all, most int64
+		var each [3]atomic.Int64
+		var wait sync.WaitGroup
+		for i := range 300 {
+			wait.Go(func() {
+				key, seats := i%3, int64(1+i%4)
+				leave, err := take(t, p, string(rune('a'+key)), seats, time.Hour)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := each[key].Add(seats); n > 4 {
+					t.Errorf("%d seats of one key", n)
+				}
+				mu.Lock()
+				all += seats
+				most = max(most, all)
+				mu.Unlock()
+				<-time.After(time.Second)
+				each[key].Add(-seats)
+				mu.Lock()
+				all -= seats
+				mu.Unlock()
+				leave()
+				leave() // which gives back nothing
+			})
+		}
+		wait.Wait()
+		if most != 6 {
+			t.Errorf("%d seats were taken at a time", most)
+		}
+		if len(p.groups) != 0 {
+			t.Errorf("%d keys are remembered", len(p.groups))
+		}
+	})
+}
+
+func TestWaitIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 2, Group: 2, All: 3, Queue: 1})
+		leave, err := take(t, p, "a", 100, time.Second) // more than there are
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := take(t, p, "a", 1, time.Second); !errors.Is(err, ErrBusy) || time.Since(began) != time.Second {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+		other, err := take(t, p, "b", 1, time.Second)
+		if err != nil || time.Since(began) != time.Second {
+			t.Errorf("another key: %v", err)
+		}
+		go func() {
+			<-time.After(time.Second)
+			leave()
+		}()
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if leave, err := take(t, p, "a", 2, time.Hour); err != nil {
+				t.Error(err)
+			} else {
+				leave()
+			}
+		})
+		synctest.Wait()
+		if _, err := take(t, p, "a", 1, time.Hour); !errors.Is(err, ErrBusy) || time.Since(began) != time.Second {
+			t.Errorf("behind a full queue: %v after %s", err, time.Since(began))
+		}
+		wait.Wait()
+		other()
+		if len(p.groups) != 0 {
+			t.Errorf("%d keys are remembered", len(p.groups))
+		}
+	})
+}
+
+// A flood of one key delays another key's request by one turn of its own, and no more, however many wait in it.
+func TestKeysTakeTurns(t *testing.T) {
+	for _, floods := range []int{1, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			p := NewSeats(Bounds{One: 4, Group: 4, All: 4, Queue: 2000})
+			var wait sync.WaitGroup
+			var given [3]atomic.Int64 // to each flood
+			for i := range 1000 * floods {
+				wait.Go(func() {
+					leave, err := take(t, p, string(rune('a'+i%floods)), 1, time.Hour)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					given[i%floods].Add(1)
+					<-time.After(time.Duration(1+i%4)*time.Second + time.Duration(i)*7*time.Microsecond) // no two end at once
+					leave()
+				})
+			}
+			for range 20 {
+				<-time.After(5*time.Second + time.Second/2)
+				synctest.Wait() // whoever was given a seat has counted it
+				var before [3]int64
+				for i := range given {
+					before[i] = given[i].Load()
+				}
+				leave, err := take(t, p, "z", 1, time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range given {
+					if n := given[i].Load() - before[i]; n > 1 {
+						t.Errorf("%d floods: after %d turns of one", floods, n)
+					}
+				}
+				leave()
+			}
+			wait.Wait()
+			if len(p.groups) != 0 {
+				t.Errorf("%d keys are remembered", len(p.groups))
+			}
+		})
+	}
+}
+
+// Who wants many seats is not passed for ever by those who want few.
+func TestLargeWaitersHaveTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 8, Group: 8, All: 8, Queue: 2000})
+		var wait sync.WaitGroup
+		for i := range 400 {
+			wait.Go(func() {
+				<-time.After(time.Duration(i) * 100 * time.Millisecond)
+				if leave, err := take(t, p, string(rune('a'+i%4)), 1, time.Hour); err == nil {
+					<-time.After(time.Second)
+					leave()
+				}
+			})
+		}
+		<-time.After(5 * time.Second)
+		began := time.Now()
+		leave, err := take(t, p, "large", 8, time.Hour)
+		if took := time.Since(began); err != nil || took > 3*time.Second {
+			t.Errorf("%v after %s", err, took)
+		} else {
+			leave()
+		}
+		wait.Wait()
+	})
+}
+
+// The queue is bounded over all keys, too, and whoever leaves it makes room, for who stood behind as well.
+func TestQueueOfAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 3, Group: 3, All: 4, Queue: 10, QueueAll: 2})
+		a, _ := take(t, p, "a", 3, time.Hour)
+		b, _ := take(t, p, "b", 1, time.Hour)
+		ctx, leaves := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			if _, err := p.Take(ctx, Alone("c"), 3); !errors.Is(err, ErrBusy) {
+				t.Errorf("who left was given seats: %v", err)
+			}
+		})
+		synctest.Wait()
+		var given atomic.Bool
+		wait.Go(func() {
+			leave, err := take(t, p, "d", 1, time.Hour)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			given.Store(true)
+			leave()
+		})
+		synctest.Wait()
+		if _, err := take(t, p, "e", 1, time.Hour); !errors.Is(err, ErrBusy) {
+			t.Errorf("behind a full queue: %v", err)
+		}
+		b()
+		synctest.Wait()
+		if given.Load() {
+			t.Error("it was another's turn")
+		}
+		leaves()
+		synctest.Wait()
+		if !given.Load() {
+			t.Error("nobody was let in when who had the turn left")
+		}
+		a()
+		wait.Wait()
+		if len(p.groups) != 0 || p.free != 4 || p.waiting.all != 0 || p.queue.Len() != 0 {
+			t.Errorf("%d keys are remembered, %d seats are free, %d wait", len(p.groups), p.free, p.waiting.all)
+		}
+	})
+}
+
+// The keys of a group have the turns of one: many of them delay another by one seat's time for each of its own, and
+// together have no more than the group's seats.
+func TestGroupsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 2, Group: 3, All: 4, Queue: 10, QueueAll: 10_000})
+		var wait sync.WaitGroup
+		var taken, most atomic.Int64
+		for i := range 1000 {
+			wait.Go(func() {
+				leave, err := p.Take(t.Context(), Key{Group: "many", One: strconv.Itoa(i)}, 1)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := taken.Add(1); n > most.Load() {
+					most.Store(n)
+				}
+				<-time.After(time.Second)
+				taken.Add(-1)
+				leave()
+			})
+		}
+		synctest.Wait()
+		for range 3 { // the fourth seat is nobody's, then the group's next
+			began := time.Now()
+			leave, err := take(t, p, "single", 2, time.Hour)
+			if err != nil || time.Since(began) > time.Second {
+				t.Errorf("%v after %s", err, time.Since(began))
+				continue
+			}
+			leave()
+		}
+		wait.Wait()
+		if most.Load() != 3 || len(p.groups) != 0 || p.free != 4 || p.queue.Len() != 0 {
+			t.Errorf("%d at a time; %d groups are remembered, %d seats are free", most.Load(), len(p.groups), p.free)
+		}
+	})
+}
+
+// When too many wait, who comes last of those who wait most is refused, and not who comes.
+func TestTheLongestLineLoses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewSeats(Bounds{One: 1, Group: 1, All: 1, Queue: 100, QueueAll: 12})
+		first, err := take(t, p, "first", 1, time.Hour)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused := make(chan string, 100)
+		var wait sync.WaitGroup
+		enter := func(key Key, name string) {
+			wait.Go(func() {
+				leave, err := p.Take(t.Context(), key, 1)
+				if err != nil {
+					refused <- name
+					return
+				}
+				leave()
+			})
+			synctest.Wait()
+		}
+		for i := range 4 {
+			enter(Alone("patient"), fmt.Sprint("patient ", i))
+		}
+		for i := range 8 { // two lines of three and one of two
+			enter(Key{Group: "many", One: strconv.Itoa(i % 3)}, fmt.Sprint("many ", i))
+		}
+		enter(Alone("newcomer"), "newcomer")
+		enter(Alone("patient"), "patient 4")
+		enter(Key{Group: "many", One: "another"}, "many 8")
+		close(refused)
+		var names []string
+		for name := range refused {
+			names = append(names, name)
+		}
+		// The first two are the last of the group's longest lines, the third one of the lines that have two.
+		if len(names) != 3 || !slices.Contains([]string{"many 6", "many 7"}, names[0]) || !strings.HasPrefix(names[1], "many ") || !strings.HasPrefix(names[2], "many ") {
+			t.Errorf("refused: %q", names)
+		}
+		first()
+		wait.Wait()
+		if len(p.groups) != 0 || p.waiting.all != 0 || len(p.waiting.counts) != 0 || len(p.waiting.of) != 0 {
+			t.Errorf("%d groups are remembered, %d wait", len(p.groups), p.waiting.all)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/listfacade/listfacade/internal/divergence"
+	"github.com/listfacade/listfacade/internal/upstream"
+)
+
+// checkedObjects is how many objects a page of metadata has, of some kilobyte each in protobuf.
+const checkedObjects = 2000
+
+// prove compares names and versions with the upstream's at the snapshot's exact version: a list of metadata. It calls
+// moved with each page.
+func (w *writer) checkFreshness(ctx context.Context, c *recorded, moved func()) error {
+	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String(), moved: moved}
+	keys := slices.Sorted(maps.Keys(c.versions))
+	ours := func(yield func(divergence.Object) bool) {
+		for _, key := range keys {
+			if !yield(divergence.Object{Key: key, Version: c.versions[key]}) {
+				return
+			}
+		}
+	}
+	var first divergence.Difference
+	found, err := divergence.Compare(nil, ours, p.all(ctx), func() bool { return p.err == nil }, func(d divergence.Difference) {
+		if first.Key == "" {
+			first = d
+		}
+	})
+	switch {
+	case p.err != nil:
+		return fmt.Errorf("ask for what the upstream has at its version: %w", p.err)
+	case err != nil:
+		return err
+	case found.Different > 0:
+		return fmt.Errorf("%w: %d objects are others than at the upstream, the first: %s", errUnchecked, found.Different, first)
+	}
+	return nil
+}
+
+// roll is a list of names and versions at one exact version, page by page.
+type roll struct {
+	client   *upstream.Client
+	resource upstream.Resource
+	rv       string
+	moved    func() // is called when a page has come
+	err      error  // why it ended before its end
+}
+
+// all yields the objects, without bytes.
+func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
+	return func(yield func(divergence.Object) bool) {
+		query := url.Values{"limit": {strconv.Itoa(checkedObjects)}, "resourceVersion": {p.rv}, "resourceVersionMatch": {"Exact"}}
+		for {
+			body, err := p.client.Get(ctx, upstream.Target{Path: p.resource.Path(""), Query: query}, mediaPartialList, heldBytes)
+			if err != nil {
+				p.err = err
+				return
+			}
+			p.moved()
+			list, err := decodeRoll(body)
+			if err == nil && list.ResourceVersion != p.rv {
+				err = fmt.Errorf("it is of %q instead of %s", list.ResourceVersion, p.rv)
+			}
+			if err != nil {
+				p.err = err
+				return
+			}
+			for _, item := range list.Items {
+				key := item.Name
+				if item.Namespace != "" {
+					key = item.Namespace + "/" + key
+				}
+				if !yield(divergence.Object{Key: key, Version: item.ResourceVersion}) {
+					return
+				}
+			}
+			if list.Continue == "" {
+				return
+			}
+			query = url.Values{"limit": {strconv.Itoa(checkedObjects)}, "continue": {list.Continue}}
+		}
+	}
+}
+
+// ahead is a step that was read before anybody asked for it.
+type readAhead struct {
+	step step
+	err  error
+}
+
+// look begins to read the first step. next has it then; only one goroutine may call that.
+func (s *stream) look() {
+	s.ahead = make(chan readAhead, 1)
+	go func() {
+		st, err := s.read()
+		st.frame = nil // its bytes are the stream's own
+		s.ahead <- readAhead{st, err}
+	}()
+}
+
+// lasts tells, a moment after look, why the stream has ended already.
+func (s *stream) lasts(grace time.Duration) error {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case first := <-s.ahead:
+		s.ahead <- first
+		if first.err == io.EOF { //nolint:errorlint // a clean end is no refusal: it is resumed
+			return nil
+		}
+		return first.err
+	case <-timer.C:
+		return nil
+	}
+}

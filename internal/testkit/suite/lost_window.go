@@ -1,0 +1,42 @@
+package suite
+
+import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/listfacade/listfacade/internal/testkit"
+)
+
+// LostWindows are those in the lanes of a resource that the facade has met, as it says, by the lane's encoding; and
+// what else became of gaps than that they were bridged.
+func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow, others []string) {
+	bridged = map[string][]testkit.LostWindow{}
+	for _, entry := range f.Lines.FilterMessage("the upstream has lost what followed the lane's version").All() {
+		said := entry.ContextMap()
+		text := func(key string) string { value, _ := said[key].(string); return value }
+		if text("resource") != gvr.GroupResource().String() {
+			continue
+		}
+		if outcome := text("outcome"); outcome != "bridged" {
+			others = append(others, outcome)
+			continue
+		}
+		// At what was proven in between the lane's content was known to be the upstream's, but not what led there.
+		proven, _ := said["proven"].([]any)
+		from, err := strconv.ParseUint(text("from"), 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		for _, next := range append(proven, said["to"]) {
+			to, err := strconv.ParseUint(fmt.Sprint(next), 10, 64)
+			if err != nil {
+				panic(err)
+			}
+			bridged[text("encoding")] = append(bridged[text("encoding")], testkit.LostWindow{From: from, To: to})
+			from = to
+		}
+	}
+	return bridged, others
+}
