@@ -145,6 +145,10 @@ lint: ## golangci-lint, at a pinned version, and go vet of the other modules
 		(cd $$module && $(QUICK) go vet $$(go list ./... | grep -v /cmd/controlplane$$)); \
 	done
 
+.PHONY: hooks
+hooks: ## check the message of each commit before it is made (CONTRIBUTING.md)
+	git config core.hooksPath .githooks
+
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (default 20s)
 	@set -e; for package in $$(go list ./...); do \
