@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Starts a real cluster with a few objects, the facade in front of it, and says what to try. Ctrl-C ends everything.
+# Starts a real cluster with a few objects and the facade in front of it, and prints commands to try. Ctrl-C stops all
+# processes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -25,12 +26,12 @@ until grep -qs '"kubeconfigs"' "$dir/info.json"; do
 	sleep 0.2
 done
 
-# told NAME: the first string of that name in what the cluster tells about itself.
-told() { grep -o "\"$1\": *\"[^\"]*\"" "$dir/info.json" | head -n 1 | cut -d '"' -f 4; }
-kubectl=$(told kubectl)
-server=$(told server)
+# field NAME prints the first string field of that name in the cluster's JSON description.
+field() { grep -o "\"$1\": *\"[^\"]*\"" "$dir/info.json" | head -n 1 | cut -d '"' -f 4; }
+kubectl=$(field kubectl)
+server=$(field server)
 users=$dir/cluster/kubeconfigs
-# The facade serves with a certificate of the cluster's own authority, so that users' kubeconfigs hold for both.
+# The facade's serving certificate is from the cluster's own authority, so users' kubeconfigs work with both servers.
 serving=$dir/cluster/pki/serving
 bin/listfacade --kubeconfig "$users/listfacade.kubeconfig" --secure-port "$port" --preload pods,nodes,events --shutdown-delay-duration 0 \
 	--tls-cert-file "$serving.crt" --tls-private-key-file "$serving.key" >"$dir/listfacade.log" 2>&1 &
@@ -40,13 +41,13 @@ for user in reader alice; do
 	sed "s#$server#https://127.0.0.1:$port#" "$users/$user.kubeconfig" >"$dir/$user.kubeconfig"
 done
 try() { "$kubectl" --kubeconfig "$dir/reader.kubeconfig" "$@"; }
-echo "Starting the facade, and waiting for Running pods ..."
+echo "Starting the facade and waiting for Running pods ..."
 until try get pods -A --field-selector status.phase=Running -o name 2>/dev/null | grep -q pod; do
 	kill -0 "$facade" 2>/dev/null || { cat "$dir/listfacade.log"; exit 1; }
 	sleep 0.5
 done
 
-# A browser shows no bearer token: kubectl does, for the operator's page and what tells as much.
+# A browser sends no bearer token. kubectl proxy adds it, for the operator's page and the other endpoints of operators.
 "$kubectl" --kubeconfig "$users/admin.kubeconfig" apply -f deploy/kubernetes/base/operator.yaml >>"$dir/cluster.log"
 "$kubectl" --kubeconfig "$users/admin.kubeconfig" create clusterrolebinding listfacade-operator \
 	--clusterrole listfacade-operator --user reader >>"$dir/cluster.log"
@@ -62,8 +63,8 @@ cat <<EOF
 
 The operator's page: http://$page/debug/status
 
-The facade is ready. reader may read everything but Secrets, alice what is in the namespace team-a. Try, in another
-terminal:
+The facade is ready. User reader can read everything except Secrets. User alice can read the namespace team-a. Try these
+commands in another terminal:
 
   cd $dir
   alias k=$kubectl
@@ -74,10 +75,10 @@ terminal:
   k --kubeconfig alice.kubeconfig get pods -A
   k --kubeconfig alice.kubeconfig auth can-i list secrets -n team-a
 
-The kubeconfigs in $users ask kube-apiserver itself; admin's may write.
-Logs: $dir/listfacade.log and $dir/cluster.log. Ctrl-C ends everything.
+The kubeconfigs in $users connect to kube-apiserver directly. That of admin can write.
+Logs: $dir/listfacade.log and $dir/cluster.log. Ctrl-C stops everything.
 EOF
 wait -n "$cluster" "$facade"
-echo "one of the processes ended; the last of their logs:"
+echo "One of the processes ended. The last lines of their logs:"
 tail -n 5 "$dir/cluster.log" "$dir/listfacade.log"
 exit 1

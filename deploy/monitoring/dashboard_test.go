@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// TestDashboardIsAsWritten: the file is what the command writes.
+// TestDashboardIsAsWritten checks that dashboard.json is the output of the command.
 func TestDashboardIsAsWritten(t *testing.T) {
 	var want bytes.Buffer
 	if err := write(&want); err != nil {
@@ -30,7 +30,7 @@ func TestDashboardIsAsWritten(t *testing.T) {
 	}
 }
 
-// queries are those of the dashboard, with values in the place of what its reader chooses.
+// queries returns the queries of the dashboard, with values for its variables.
 func queries() (all []string) {
 	chosen := strings.NewReplacer("$__rate_interval", "5m", "$pod", ".*", "$resource", ".*")
 	for _, p := range newDashboard().Panels {
@@ -41,29 +41,29 @@ func queries() (all []string) {
 	return all
 }
 
-// TestQueriesAreUnderstood: Prometheus' own parser reads each of them.
+// TestQueriesAreUnderstood checks that promtool parses each query.
 func TestQueriesAreUnderstood(t *testing.T) {
 	dashboard := ruleGroup{Name: "dashboard"}
 	for i, query := range queries() {
 		dashboard.Rules = append(dashboard.Rules, rule{Record: fmt.Sprint("query:", i), Expr: query})
 	}
 	if len(dashboard.Rules) < 40 {
-		t.Fatalf("%d queries", len(dashboard.Rules))
+		t.Fatalf("got %d queries, want at least 40", len(dashboard.Rules))
 	}
 	promtool(t, ruleFile{Groups: []ruleGroup{dashboard}}, "check", "rules", "rules.yaml")
 }
 
 var (
-	// names are those of metrics that are the facade's, or recorded of them.
+	// names matches metrics of the facade and recording rules.
 	names = regexp.MustCompile(`\b(apiserver_|listfacade[_:]|kubernetes_|process_|go_)[a-zA-Z0-9_:]+|\bup\b`)
-	// described is the name in a description.
+	// described matches the name in a metric's description.
 	described = regexp.MustCompile(`fqName: "([^"]+)"`)
-	// parts are the series of a histogram.
+	// parts matches the suffixes of a histogram's series.
 	parts = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestQueriesNameMetrics: every metric that the dashboard and the rules ask for is one that the facade has, or a rule
-// records.
+// TestQueriesNameMetrics checks that each metric in the dashboard and the rules is registered by the facade or recorded
+// by a rule.
 func TestQueriesNameMetrics(t *testing.T) {
 	known := registered()
 	_, all := rules(t)
@@ -75,22 +75,22 @@ func TestQueriesNameMetrics(t *testing.T) {
 		}
 	}
 	if len(known) < 50 {
-		t.Fatalf("%d metrics are known", len(known))
+		t.Fatalf("got %d known metrics, want at least 50", len(known))
 	}
 	for _, query := range asked {
 		found := names.FindAllString(query, -1)
 		if len(found) == 0 {
-			t.Errorf("%s asks for nothing", query)
+			t.Errorf("got no metric in %s, want one", query)
 		}
 		for _, name := range found {
 			if !known[name] && !known[parts.ReplaceAllString(name, "")] {
-				t.Errorf("%s asks for %s, which there is not", query, name)
+				t.Errorf("got unknown metric %s in %s", name, query)
 			}
 		}
 	}
 }
 
-// registered are the metrics of a facade, and Prometheus' own.
+// registered returns the metrics of a facade, and those of Prometheus itself.
 func registered() map[string]bool {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: func() []observe.LaneStats { return nil }, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats{} },

@@ -1,6 +1,6 @@
 package main
 
-// dashboard is a Grafana dashboard, as far as this one needs it (schema version 39, Grafana 10 and later).
+// dashboard is the part of Grafana's dashboard format that this one uses (schema version 39, Grafana 10 and later).
 type dashboard struct {
 	UID           string     `json:"uid"`
 	Title         string     `json:"title"`
@@ -22,7 +22,7 @@ type templating struct {
 	List []variable `json:"list"`
 }
 
-// variable is what the reader of a dashboard chooses.
+// variable is a selection that the user of the dashboard makes.
 type variable struct {
 	Name       string      `json:"name"`
 	Type       string      `json:"type"`
@@ -40,7 +40,7 @@ type datasource struct {
 	UID  string `json:"uid"`
 }
 
-// panel is a graph, or the title of a row of them.
+// panel is a graph, or the title of a row of graphs.
 type panel struct {
 	ID          int          `json:"id"`
 	Type        string       `json:"type"`

@@ -2,9 +2,9 @@
 //
 //	go run ./deploy/monitoring > deploy/monitoring/dashboard.json
 //
-// What is asked for stands in panels.go, how Grafana wants it in grafana.go. The package's tests hold that the file is
-// what the command writes; that each query of it and of the rules in prometheusrule.yaml names metrics that there are;
-// that each alert fires, and does not, as promtool finds; and that docs/runbook.md has a section for each.
+// rows.go has the queries, panels.go the layout, and grafana.go Grafana's format. The tests of this package check that
+// the file is current, that all queries and the rules in prometheusrule.yaml use existing metrics, that alerts fire as
+// rules_test.yaml says, and that docs/runbook.md has a section for each alert.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// write writes the dashboard as it is checked in.
+// write writes the dashboard in the format of dashboard.json.
 func write(to io.Writer) error {
 	encoder := json.NewEncoder(to)
 	encoder.SetEscapeHTML(false)

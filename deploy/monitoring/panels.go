@@ -1,25 +1,24 @@
 package main
 
-// graph is a panel before it has a place.
+// graph is a panel without a position.
 type graph struct {
 	title, about, unit string
 	queries            []query
 }
 
-// query is a line, or several, of a graph.
+// query is a PromQL expression of a graph, with the legend of its lines.
 type query struct{ expr, legend string }
 
-// row is a title with graphs below it, three to a line.
+// row is a title with graphs below it, three per line.
 type row struct {
 	title  string
 	graphs []graph
 }
 
-// prometheus is the source of all data, which the reader chooses.
+// prometheus is the data source of all panels. The user of the dashboard selects it.
 var prometheus = &datasource{Type: "prometheus", UID: "$datasource"}
 
-// of selects the series of the replicas and resources that the reader of the dashboard chose, pods those of the
-// replicas alone.
+// of selects series by the replicas and resources that the user of the dashboard chose. pods selects by replicas only.
 const (
 	of   = `job="listfacade",pod=~"$pod",resource=~"$resource"`
 	pods = `job="listfacade",pod=~"$pod"`
@@ -31,7 +30,7 @@ const (
 	height  = 8
 )
 
-// newDashboard lays the rows out.
+// newDashboard returns the dashboard with all rows.
 func newDashboard() dashboard {
 	d := dashboard{
 		UID: "listfacade", Title: "listfacade", Tags: []string{"kubernetes", "listfacade"}, SchemaVersion: 39, Editable: true, Refresh: "30s",
@@ -54,7 +53,7 @@ func newDashboard() dashboard {
 	return d
 }
 
-// chosen is a variable that may be any number of a label's values.
+// chosen returns a variable with which the user selects values of a label.
 func chosen(name, label, values string) variable {
 	return variable{
 		Name: name, Type: "query", Label: label, Query: values, Datasource: prometheus, Multi: true, IncludeAll: true, AllValue: ".*", Refresh: 2,
@@ -66,9 +65,9 @@ func (d *dashboard) add(p panel) {
 	d.Panels = append(d.Panels, p)
 }
 
-func (g graph) at(place gridPos) panel {
+func (g graph) at(position gridPos) panel {
 	p := panel{
-		Type: "timeseries", Title: g.title, Description: g.about, GridPos: place, Datasource: prometheus,
+		Type: "timeseries", Title: g.title, Description: g.about, GridPos: position, Datasource: prometheus,
 		FieldConfig: &fieldConfig{Defaults: fieldDefaults{Unit: g.unit}},
 	}
 	for i, q := range g.queries {
@@ -77,12 +76,12 @@ func (g graph) at(place gridPos) panel {
 	return p
 }
 
-// rate is how much a counter grows in a second, summed by labels.
+// rate returns a query for the increase of a counter per second, summed by labels.
 func rate(by, metric, selector string) string {
 	return "sum by (" + by + ") (rate(" + metric + "{" + selector + "}[$__rate_interval]))"
 }
 
-// p99 is what all but a hundredth of a histogram's observations stay below.
+// p99 returns a query for the 99th percentile of a histogram.
 func p99(by, metric, selector string) string {
 	return "histogram_quantile(0.99, " + rate("le, "+by, metric+"_bucket", selector) + ")"
 }

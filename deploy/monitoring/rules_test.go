@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/suite"
 )
 
-// ruleFile is what Prometheus reads of a PrometheusRule.
+// ruleFile is the part of a PrometheusRule that Prometheus reads.
 type ruleFile struct {
 	Groups []ruleGroup `json:"groups"`
 }
@@ -34,7 +34,7 @@ type rule struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// rules are those of the PrometheusRule.
+// rules reads the PrometheusRule, and returns it with a list of its rules.
 func rules(t *testing.T) (file ruleFile, all []rule) {
 	t.Helper()
 	var object struct {
@@ -47,7 +47,7 @@ func rules(t *testing.T) (file ruleFile, all []rule) {
 		all = append(all, group.Rules...)
 	}
 	if len(all) < 20 {
-		t.Fatalf("%d rules", len(all))
+		t.Fatalf("got %d rules, want at least 20", len(all))
 	}
 	return object.Spec, all
 }
@@ -63,7 +63,7 @@ func readYAML(t *testing.T, name string, into any) {
 	}
 }
 
-// promtool runs Debian's, in a directory that holds a file of rules.
+// promtool runs Debian's promtool in a directory with the rules and rules_test.yaml.
 func promtool(t *testing.T, file ruleFile, args ...string) {
 	t.Helper()
 	program := suite.Promtool(t)
@@ -88,14 +88,14 @@ func promtool(t *testing.T, file ruleFile, args ...string) {
 	}
 }
 
-// TestRules: each alert fires when it should, and does not when it should not, as Prometheus evaluates it.
+// TestRules checks with promtool that each alert fires in the cases of rules_test.yaml, and only there.
 func TestRules(t *testing.T) {
 	settings.Long(t)
 	file, _ := rules(t)
 	promtool(t, file, "test", "rules", "rules_test.yaml")
 }
 
-// TestEveryAlertIsTried: of each there is a case in which it fires, and one in which it does not.
+// TestEveryAlertIsTried checks that each alert has a case in which it fires, and one in which it does not.
 func TestEveryAlertIsTried(t *testing.T) {
 	var cases struct {
 		RuleFiles          []string `json:"rule_files"`
@@ -135,19 +135,19 @@ func TestEveryAlertIsTried(t *testing.T) {
 			"fires": fmt.Sprintf("%s %v%v", r.Alert, r.Labels["severity"], longOf(r)), "does not fire": r.Alert + " ",
 		} {
 			if !tried[key] {
-				t.Errorf("%s %v: there is no case in which it %s", r.Alert, r.Labels, what)
+				t.Errorf("got no case in which %s %v %s, want one", r.Alert, r.Labels, what)
 			}
 		}
 		delete(tried, r.Alert)
 	}
 	for key := range tried {
 		if !strings.Contains(key, " ") {
-			t.Errorf("%s is tried, and no alert", key)
+			t.Errorf("got a case of %s, which is not an alert", key)
 		}
 	}
 }
 
-// longOf is the longer window of an alert that has one, as a missing label is printed.
+// longOf returns the label long of an alert, or nil, which prints like a missing label.
 func longOf(r rule) any {
 	if long, ok := r.Labels["long"]; ok {
 		return long

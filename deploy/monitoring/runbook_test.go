@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// section is a heading of the runbook with what stands below it.
+// section matches a heading of the runbook with its text.
 var section = regexp.MustCompile(`(?m)^## (\w+)\n((?:[^#\n].*\n|\n)*)`)
 
-// TestRunbook: each alert has a section that says what it means, what to look at and what to do, and a link to it; and
-// each section is an alert's.
+// TestRunbook checks that each alert has a runbook section with its meaning, where to look and what to do, that its
+// runbook_url links to the section, and that each section belongs to an alert.
 func TestRunbook(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "runbook.md"))
 	if err != nil {
@@ -31,27 +31,27 @@ func TestRunbook(t *testing.T) {
 		alerts[r.Alert] = true
 		said, ok := sections[r.Alert]
 		if !ok {
-			t.Errorf("%s has no section", r.Alert)
+			t.Errorf("got no runbook section for %s, want one", r.Alert)
 			continue
 		}
 		for _, part := range []string{"**Means**", "**Look**", "**Do**"} {
 			if !strings.Contains(said, part) {
-				t.Errorf("%s: the section has no %s", r.Alert, part)
+				t.Errorf("got no %s in the runbook section of %s, want one", part, r.Alert)
 			}
 		}
 		if url := r.Annotations["runbook_url"]; !strings.HasSuffix(url, "/docs/runbook.md#"+strings.ToLower(r.Alert)) {
-			t.Errorf("%s: its runbook_url is %s", r.Alert, url)
+			t.Errorf("got runbook_url %s for %s, want its runbook section", url, r.Alert)
 		}
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] != "critical" && r.Labels["severity"] != "warning" {
-			t.Errorf("%s: %v %v", r.Alert, r.Labels, r.Annotations)
+			t.Errorf("got labels %v and annotations %v for %s, want severity, summary and description", r.Labels, r.Annotations, r.Alert)
 		}
 	}
 	for name := range sections {
 		if !alerts[name] {
-			t.Errorf("the runbook has a section %s, and no alert has that name", name)
+			t.Errorf("got runbook section %s, want only sections of alerts", name)
 		}
 	}
 	if len(alerts) < 10 {
-		t.Errorf("%d alerts", len(alerts))
+		t.Errorf("got %d alerts, want at least 10", len(alerts))
 	}
 }

@@ -1,4 +1,4 @@
-// The program that writes the bills of materials of a release, with what it is made of.
+// This module pins the program that writes the bills of materials of a release, and its dependencies.
 module github.com/listfacade/listfacade/deploy/release
 
 go 1.26.0
