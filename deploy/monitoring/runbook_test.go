@@ -43,7 +43,8 @@ func TestRunbook(t *testing.T) {
 			t.Errorf("got runbook_url %s for %s, want its runbook section", url, r.Alert)
 		}
 		if r.Annotations["summary"] == "" || r.Annotations["description"] == "" || r.Labels["severity"] != "critical" && r.Labels["severity"] != "warning" {
-			t.Errorf("got labels %v and annotations %v for %s, want severity, summary and description", r.Labels, r.Annotations, r.Alert)
+			t.Errorf("got labels %v and annotations %v for %s, want severity, summary and description",
+				r.Labels, r.Annotations, r.Alert)
 		}
 	}
 	for name := range sections {
