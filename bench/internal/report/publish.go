@@ -17,6 +17,7 @@ const (
 	assets   = "benchmarks"
 	// ResultsFile is the name of the JSON.
 	ResultsFile = "results.json"
+	detailsFile = "details.txt"
 )
 
 // picture is one plot: what it is about, and the value of a bar; 0 leaves a bar out.
@@ -37,7 +38,7 @@ var pictures = []picture{
 	}},
 }
 
-// Publish writes the results below a directory: JSON, plots, and the section of the document.
+// Publish writes the results below a directory: JSON, plots, the section of the document, and the details.
 func (r Results) Publish(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, assets), 0o755); err != nil {
 		return fmt.Errorf("make a directory for results: %w", err)
@@ -56,10 +57,24 @@ func (r Results) Publish(dir string) error {
 		}
 		fmt.Fprintf(&section, "![%s](%s/%s)\n\n", strings.SplitN(p.title, ",", 2)[0], assets, p.file)
 	}
-	if err := r.Markdown(&section); err != nil {
+	if err := r.write(&section, r.comparisons()); err != nil {
+		return err
+	}
+	if err := r.publishDetails(filepath.Join(dir, assets, detailsFile)); err != nil {
 		return err
 	}
 	return replaceIn(filepath.Join(dir, document), section.Bytes())
+}
+
+func (r Results) publishDetails(path string) error {
+	var details bytes.Buffer
+	if err := r.write(&details, r.details()); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, details.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("write the details of results: %w", err)
+	}
+	return nil
 }
 
 // chart collects the bars of a plot.

@@ -121,7 +121,7 @@ func TestPublish(t *testing.T) {
 func published(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	texts := map[string]string{}
-	for _, name := range []string{document, assets + "/cpu.svg", assets + "/time.svg"} {
+	for _, name := range []string{document, assets + "/" + detailsFile, assets + "/cpu.svg", assets + "/time.svg"} {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -140,6 +140,9 @@ func published(t *testing.T, dir string) map[string]string {
 	}
 	if !strings.HasPrefix(texts[document], "By hand.\n") || !strings.Contains(texts[document], "(benchmarks/cpu.svg)") {
 		t.Errorf("the document is\n%s", texts[document])
+	}
+	if details := texts[assets+"/"+detailsFile]; !strings.Contains(details, "### Time") || strings.Contains(texts[document], "### Time") {
+		t.Errorf("times are not in the file of details alone:\n%s", details)
 	}
 	return texts
 }

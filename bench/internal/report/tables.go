@@ -3,18 +3,35 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
-// Markdown writes all results as tables.
+// section is one table with its title.
+type section struct{ title, text string }
+
+// Markdown writes all tables.
 func (r Results) Markdown(w io.Writer) error {
+	return r.write(w, slices.Concat(r.comparisons(), r.details()))
+}
+
+// comparisons are the tables of the document.
+func (r Results) comparisons() []section {
+	return []section{{"Price", r.prices()}, {"Held to", r.promises()}, {"Other figures", r.rows()}}
+}
+
+// details are the tables of a file of their own. They have as many lines as there are scenarios.
+func (r Results) details() []section {
+	return []section{{"Time", r.times()}, {"Bytes and memory", r.sizes()}}
+}
+
+// write writes the head of the results and those sections that are not empty.
+func (r Results) write(w io.Writer, sections []section) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n\nMeasured in %s by\n\n    %s\n", wrap(r.Machine), r.Data, Duration(r.Took), r.Command)
-	for _, t := range []struct{ title, text string }{
-		{"Price", r.prices()}, {"Held to", r.promises()}, {"Time", r.times()}, {"Bytes and memory", r.sizes()}, {"Other figures", r.rows()},
-	} {
-		if t.text != "" {
-			fmt.Fprintf(&b, "\n### %s\n\n%s", t.title, t.text)
+	for _, s := range sections {
+		if s.text != "" {
+			fmt.Fprintf(&b, "\n### %s\n\n%s", s.title, s.text)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
