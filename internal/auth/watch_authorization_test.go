@@ -425,7 +425,7 @@ func TestObserver(t *testing.T) {
 		synctest.Wait()
 		want := map[string]int{
 			"allowed": 1, "allowed_cached": 1, "not_reviewed": 1, "denied": 1, "denied_cached": 1, "unavailable": 1, "busy": 1, "left": 1,
-			"request, answered: true": 2, "request, answered: false": 2, "lease, answered: true": 1, "ended: revoked": 1,
+			"request, answered: true": 2, "request, answered: false": 2, "watch, answered: true": 1, "ended: revoked": 1,
 		}
 		if diff := cmp.Diff(want, seen.all); diff != "" {
 			t.Error(diff)

@@ -111,11 +111,6 @@ listfacade_authorization_decisions_total counter decision
 listfacade_certificate_expiration_timestamp_seconds gauge certificate
 listfacade_displaced_answers_total counter 
 listfacade_displaced_watches_total counter 
-listfacade_precompressed_pages_bytes gauge 
-listfacade_precompressed_pages_evicted_total counter 
-listfacade_precompressed_pages_found_total counter 
-listfacade_precompressed_pages_kept gauge 
-listfacade_precompressed_pages_made_total counter 
 listfacade_forwarded_requests_total counter group,reason,resource,verb,version
 listfacade_lane_built_indexes_total counter encoding,group,resource,version
 listfacade_lane_feeds gauge encoding,group,resource,version
@@ -133,6 +128,7 @@ listfacade_lane_own_indexes gauge encoding,group,resource,version
 listfacade_lane_stale_seconds gauge encoding,group,resource,version
 listfacade_lane_synced gauge encoding,group,resource,version
 listfacade_lane_watchers gauge encoding,group,resource,version
+listfacade_lost_windows_total counter group,outcome,resource
 listfacade_memory_accounted_bytes gauge account
 listfacade_memory_budget_bytes gauge 
 listfacade_memory_mapped_bytes gauge 
@@ -140,6 +136,11 @@ listfacade_memory_refused_total counter account
 listfacade_memory_relieved_bytes_total counter step
 listfacade_memory_relieved_total counter step
 listfacade_memory_used_bytes gauge 
+listfacade_precompressed_pages_bytes gauge 
+listfacade_precompressed_pages_evicted_total counter 
+listfacade_precompressed_pages_found_total counter 
+listfacade_precompressed_pages_kept gauge 
+listfacade_precompressed_pages_made_total counter 
 listfacade_request_duration_seconds histogram source,verb
 listfacade_requests_total counter group,resource,source,verb,version
 listfacade_response_bytes_total counter source,verb
@@ -157,7 +158,6 @@ listfacade_stalled_watches_total counter group,resource,version
 listfacade_upstream_contradictions_total counter group,resource
 listfacade_upstream_endpoint_in_use gauge endpoint
 listfacade_upstream_endpoint_ready gauge endpoint
-listfacade_lost_windows_total counter group,outcome,resource
 listfacade_upstream_questions_total counter kind
 listfacade_upstream_reconnects_total counter group,resource
 listfacade_upstream_relists_total counter group,resource
