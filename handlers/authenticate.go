@@ -12,23 +12,25 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Authenticator says who asks.
+// Authenticator authenticates requests.
 type Authenticator interface {
-	// Authenticate returns the caller, and how it was proven. auth.ErrUnauthenticated says that nobody was proven; an
-	// *auth.UnavailableError that the upstream could not be asked, an *auth.BusyError that it is asked too much for
-	// whoever sends the request, auth.ErrForeign that a page of another site may be behind it.
+	// Authenticate returns the caller, or one of these errors:
+	//   - auth.ErrUnauthenticated: the credentials are missing or invalid;
+	//   - *auth.UnavailableError: the upstream cannot review the credentials;
+	//   - *auth.BusyError: the source of the request has caused too many reviews;
+	//   - auth.ErrForeign: a page of another site may have sent the request.
 	Authenticate(r *http.Request) (*auth.Caller, error)
 }
 
-// authenticate is the second station: it says who asks.
+// authenticate finds out who the caller is.
 func (s *Server) authenticate(out *reply, q *Request, r *http.Request) error {
 	defer q.Event.Waited(observe.Authenticating, q.Event.Waiting(observe.Authenticating))
 	token, spaced := bearerToken(r.Header), isSpaced(r.Header)
 	caller, err := s.authenticator.Authenticate(r)
 	if err != nil && q.subject == aboutHealth && r.Header.Get("Authorization") == "" {
-		caller, err = auth.Anonymous(), nil // a kubelet has no credentials, and must know of this process alone
+		caller, err = auth.Anonymous(), nil // probes of a kubelet have no credentials, and health concerns this process only
 	}
-	// Who is not known may not keep a connection of HTTP/2, which is cheap to abuse: it ends with this answer.
+	// Close HTTP/2 connections of unauthenticated callers after this response, because they are cheap to abuse.
 	if r.ProtoMajor == 2 && (errors.Is(err, auth.ErrUnauthenticated) || err == nil && isAnonymous(caller)) {
 		out.header().Set("Connection", "close")
 	}
@@ -49,8 +51,8 @@ func isAnonymous(c *auth.Caller) bool {
 	return c.Name() == user.Anonymous || slices.Contains(c.Info.GetGroups(), user.AllUnauthenticated)
 }
 
-// impersonates tells a request in somebody else's name (KEP-5284 and what was before it). It is refused rather than
-// answered in the caller's own, who may be trying out what others see.
+// impersonates reports whether a request impersonates another user (KEP-5284, or the older headers). Such a request is
+// refused. A response in the caller's own name would mislead a caller that tests what another user may see.
 func impersonates(header http.Header) bool {
 	for name := range header {
 		if strings.HasPrefix(name, "Impersonate-") {
@@ -60,20 +62,20 @@ func impersonates(header http.Header) bool {
 	return false
 }
 
-// warnSpaces is what kube-apiserver says to who has a space too much before the token (semantics 8.7).
+// warnSpaces is kube-apiserver's warning about an extra space before the bearer token (semantics 8.7).
 const warnSpaces = `299 - "the provided Authorization header contains extra space before the bearer token, and is ignored"`
 
-// isSpaced tells an Authorization whose token is not seen, because there are two spaces before it.
+// isSpaced reports whether two spaces precede the token in the Authorization header, so that the token is ignored.
 func isSpaced(header http.Header) bool {
 	parts := strings.SplitN(strings.TrimSpace(header.Get("Authorization")), " ", 3)
 	return len(parts) == 3 && strings.EqualFold(parts[0], "bearer") && parts[1] == ""
 }
 
-// protocolToken begins the websocket protocol that stands for a token: browsers can send no other.
+// protocolToken is the prefix of a websocket protocol that contains a token. Browsers cannot send a token otherwise.
 const protocolToken = "base64url.bearer.authorization.k8s.io."
 
-// bearerToken is the token that a request's Authorization holds; empty when it holds none, or another came beside it
-// that may be the one which counts.
+// bearerToken returns the token in the Authorization header. It returns "" if there is none. It also returns "" if a
+// websocket protocol contains a token, because that one may have been reviewed.
 func bearerToken(header http.Header) string {
 	if strings.Contains(strings.Join(header.Values("Sec-Websocket-Protocol"), ","), protocolToken) {
 		return ""

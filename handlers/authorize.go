@@ -11,27 +11,27 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// Authorizer says whether a request is allowed.
+// Authorizer authorizes requests.
 type Authorizer interface {
-	// Authorize returns a grant for exactly these attributes. An *auth.DeniedError and every other error mean that
-	// there is none: auth.ErrStale, an *auth.UnavailableError, an *auth.BusyError.
+	// Authorize returns a decision for exactly these attributes. It returns an *auth.DeniedError for a denied request.
+	// With any other error there is no decision, as with auth.ErrStale, *auth.UnavailableError and *auth.BusyError.
 	Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error)
-	// Hold follows what was granted, for a watch; whoever holds the lease releases it.
+	// Hold keeps the decision under review for the lifetime of a watch. The caller releases the returned authorization.
 	Hold(a auth.Attributes) *auth.WatchAuthorization
 }
 
-// gate is the fourth station, and the only holder of the lanes: nobody gets one without the authorizer's grant for
-// exactly what is asked.
+// authorizationCheck has the only reference to the lanes. A request gets a lane only after a decision that covers
+// exactly its attributes.
 type authorizationCheck struct {
 	authorizer Authorizer
 	catalog    *upstream.Catalog
 	lanes      *reflector.Lanes
-	waiting    *limit.ConcurrencyLimit // of those who wait for lanes
+	waiting    *limit.ConcurrencyLimit // limits requests that wait for lanes
 	draining   context.Context         // ends when the server begins to shut down
 }
 
-// authorize asks whether the request is allowed. Who acts as the user of the facade's kubeconfig is denied by the
-// upstream itself, which is asked in the same name and words the refusal.
+// authorize checks whether the request is allowed. If the caller acts as the kubeconfig's user, a denied request is
+// forwarded. The upstream then refuses it with its own message for the same user.
 func (g *authorizationCheck) authorize(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	decision, err := g.authorizer.Authorize(ctx, q.Attributes)
@@ -54,7 +54,7 @@ func (g *authorizationCheck) authorize(ctx context.Context, q *Request) error {
 	}
 }
 
-// decided writes down what the authorizer said.
+// decided records the authorizer's decision in the Event.
 func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err error) {
 	e := q.Event
 	e.PassedThrough = q.Attributes.PassedThrough
@@ -64,12 +64,12 @@ func (q *Request) decided(decision auth.Decision, denied *auth.DeniedError, err 
 	case denied != nil:
 		e.Decision, e.DecisionReason = observe.Forbidden, denied.Reason
 	default:
-		e.DecisionReason = "internal error" // kube-apiserver's word for whatever went wrong
+		e.DecisionReason = "internal error" // kube-apiserver's reason for every other error
 	}
 }
 
-// open returns the lane that an authorized request may read; nil for what no lane answers. A *forwardError says that
-// the upstream has to answer, unless the lane that it comes with is ready by then.
+// open returns the lane that an authorized request may read, or nil if no lane serves it. A *forwardError means that
+// the upstream must answer. If a lane comes with it and is ready by then, the lane answers instead.
 func (g *authorizationCheck) open(ctx context.Context, q *Request) (*reflector.Reflector, error) {
 	switch {
 	case q.reason != "":

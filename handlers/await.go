@@ -10,36 +10,37 @@ import (
 )
 
 const (
-	// fillWait is how long a request waits for a lane that is being filled. What it asks for would cost the upstream as
-	// much as the filling does, and many clients take a 429 for a failure.
+	// fillWait is how long a request waits for a lane that is being filled. Forwarding the request would cost the
+	// upstream as much as filling the lane. Many clients treat a 429 as a failure.
 	fillWait = 10 * time.Second
-	// cheapWait is how long one waits that costs the upstream little: most resources sync in a few milliseconds.
+	// cheapWait is that time for requests that cost the upstream little. Most resources sync in a few milliseconds.
 	cheapWait = time.Second
 )
 
-// waitBounds are how many wait for lanes at a time. One that waits costs a stack of 8 KiB, its request and its timer,
-// 9 to 16 KiB in all beside the connection that it has anyway: a lane's are 32 MiB, and all together 128 MiB.
+// waitBounds are the maximum numbers of requests that wait for one lane and for all lanes. A waiting request takes 9 to
+// 16 KiB in addition to its connection: an 8 KiB stack, the request and a timer. That is up to 32 MiB per lane and 128
+// MiB in total.
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
-// await waits until a lane has something to show, has failed, or the request has waited long enough, which is for the
-// caller to look at. It fails if the request cannot wait: its time is over, too many wait, the server shuts down.
+// await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which.
+// It returns an error if the request's context ends, too many requests wait, or the server shuts down.
 func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflector.Reflector) error {
 	if isReady(lane) {
-		return nil // almost always
+		return nil // the usual case
 	}
 	if q.malformed != nil && lane.Kind() != nil {
-		return nil // a refusal needs no more of the lane
+		return nil // a refusal needs only the lane's kind
 	}
 	defer q.Event.Waited(observe.Syncing, q.Event.Waiting(observe.Syncing))
-	crowd := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
+	key := lane.Resource.GVR.String() + " " + lane.Encoding.Name()
 	if q.isCheap() {
-		if leave, err := g.waiting.Join(crowd + " cheap"); err == nil { // else the upstream answers at once
+		if leave, err := g.waiting.Join(key + " cheap"); err == nil { // on error, the upstream answers immediately
 			defer leave()
 			q.awaitShortly(ctx, lane)
 		}
 		return nil
 	}
-	leave, err := g.waiting.Join(crowd)
+	leave, err := g.waiting.Join(key)
 	if err != nil {
 		return &notReadyError{cause: errBusy, after: lane.FilledIn()}
 	}
@@ -59,18 +60,18 @@ func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflec
 	return nil
 }
 
-// isCheap tells what the upstream answers for little while the lane cannot: an object, a page of the newest state or of
-// an exact version, and a refusal.
+// isCheap reports whether a request costs the upstream little if it is forwarded while the lane is not ready. That is a
+// get, a page of the newest state or of an exact version, or a refusal.
 func (q *Request) isCheap() bool {
-	return q.malformed != nil || q.verb() == verbGet || q.passesUnready() && q.isPage()
+	return q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() && q.isPage()
 }
 
-// wantsMostRecent tells a read of the newest state, however malformed.
+// wantsMostRecent reports whether a request reads the newest state, even if the request is malformed.
 func (q *Request) wantsMostRecent() bool {
 	return q.verb() != verbWatch && q.query.Get("resourceVersion") == "" && q.query.Get("continue") == ""
 }
 
-// awaitShortly waits for as much of the lane as a cheap request needs.
+// awaitShortly waits for the part of the lane that a cheap request needs.
 func (q *Request) awaitShortly(ctx context.Context, lane *reflector.Reflector) {
 	if q.malformed != nil {
 		lane.AwaitKind(ctx, cheapWait)
@@ -79,8 +80,8 @@ func (q *Request) awaitShortly(ctx context.Context, lane *reflector.Reflector) {
 	lane.AwaitSync(ctx, cheapWait)
 }
 
-// fillPatience is how long the request waits for a lane; a watch not for longer than it is to last, and its time begins
-// anew then.
+// fillPatience returns how long the request waits for a lane. A watch does not wait longer than its timeoutSeconds. Its
+// lifetime begins after the wait.
 func (q *Request) fillPatience() time.Duration {
 	if seconds := q.Options.TimeoutSeconds; q.isWatch() && seconds != nil && *seconds > 0 && *seconds < int64(fillWait/time.Second) {
 		return time.Duration(*seconds) * time.Second

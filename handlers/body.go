@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// body prepares a 200 answer, indented if asked for, compressed if it is large, in pieces. Nothing is sent before the
-// first Write.
+// body prepares a response with code 200. Its body is written in pieces, indented on request, and compressed if it is
+// large. Nothing is sent before the first Write.
 func (o *reply) body(m media, e wire.Encoding) *wire.Body {
 	o.progress.Answering()
 	header := o.header()

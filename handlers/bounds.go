@@ -9,49 +9,51 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// What a request may say. kube-apiserver has no bounds but a MiB of headers; real clients stay far below these, and
-// what is read here is kept, compared and sent on.
+// Limits of one request. kube-apiserver only limits headers, to 1 MiB. Real clients stay far below these limits. The
+// facade stores these values, compares them with objects and forwards them.
 const (
-	mostURL          = 64 << 10 // bytes
-	mostParameters   = 100
-	mostSelector     = 16 << 10 // bytes
-	mostRequirements = 256      // of one selector
-	mostValues       = 1000     // of all of them together
+	maxURL          = 64 << 10 // bytes
+	maxParameters   = 100
+	maxSelector     = 16 << 10 // bytes
+	maxRequirements = 256      // in one selector
+	maxValues       = 1000     // in one selector, of all requirements together
 )
 
-// fewest are the bytes that one requirement more than there may be takes at least, a letter and a comma each.
-const fewest = 2*mostRequirements + 1
+// shortestExcess is the length in bytes of the shortest selector with too many requirements: a letter and a comma for
+// each.
+const shortestExcess = 2*maxRequirements + 1
 
-// withinBounds refuses what is too much to be read.
+// withinBounds returns an error if the URL exceeds a limit.
 func withinBounds(uri string, u *url.URL) error {
-	if len(uri) > mostURL {
+	if len(uri) > maxURL {
 		return errURITooLong
 	}
-	if strings.Count(u.RawQuery, "&") >= mostParameters {
-		return badRequest(fmt.Sprintf("the request has more than %d query parameters", mostParameters))
+	if strings.Count(u.RawQuery, "&") >= maxParameters {
+		return badRequest(fmt.Sprintf("the request has more than %d query parameters", maxParameters))
 	}
-	if len(u.RawQuery) < fewest { // almost always
+	if len(u.RawQuery) < shortestExcess { // the usual case
 		return nil
 	}
 	return boundSelectors(u.Query())
 }
 
-// boundSelectors refuses selectors that are too much to be authorized and compared with every object.
+// boundSelectors refuses selectors that are too costly to authorize and to compare with every object.
 func boundSelectors(query url.Values) error {
 	for _, parameter := range []string{"labelSelector", "fieldSelector"} {
 		for _, selector := range query[parameter] {
-			if len(selector) > mostSelector {
-				return badRequest(fmt.Sprintf("%s is longer than %d bytes", parameter, mostSelector))
+			if len(selector) > maxSelector {
+				return badRequest(fmt.Sprintf("%s is longer than %d bytes", parameter, maxSelector))
 			}
 		}
-		if requirements, values := sizeOf(parameter, query.Get(parameter)); requirements > mostRequirements || values > mostValues {
-			return badRequest(fmt.Sprintf("%s has more than %d requirements or %d values", parameter, mostRequirements, mostValues))
+		if requirements, values := sizeOf(parameter, query.Get(parameter)); requirements > maxRequirements || values > maxValues {
+			return badRequest(fmt.Sprintf("%s has more than %d requirements or %d values", parameter, maxRequirements, maxValues))
 		}
 	}
 	return nil
 }
 
-// sizeOf counts what a selector requires; nothing of one that does not parse, which is refused in other words.
+// sizeOf counts the requirements and values of a selector. It returns 0 for a selector that does not parse, which is
+// refused later with another message.
 func sizeOf(parameter, selector string) (requirements, values int) {
 	if parameter == "fieldSelector" {
 		if fields, err := selectors.ParseFields(selector); err == nil {
@@ -70,15 +72,15 @@ func sizeOf(parameter, selector string) (requirements, values int) {
 	return len(required), values
 }
 
-// upgrades tells a request to speak another protocol over the connection. None is spoken but a watch's websocket: what
-// stands behind an upgrade is read by nobody who checks it.
+// upgrades reports whether a request has an Upgrade header. Only watches over a websocket are supported. After any
+// other upgrade, the facade could not check what is sent on the connection.
 func upgrades(header http.Header) bool { return len(header.Values("Upgrade")) > 0 }
 
-// overWebsocket tells a watch of which a client wants the events as messages (semantics 4.7), whether it says so in a
-// way that is understood or not.
+// overWebsocket reports whether a client wants the events of a watch as websocket messages (semantics 4.7). The rest of
+// its handshake may be invalid.
 func (q *Request) overWebsocket() bool {
 	return q.isWatch() && strings.EqualFold(q.header.Get("Upgrade"), "websocket")
 }
 
-// errUpgrade refuses a connection that would be none of HTTP.
+// errUpgrade refuses a request to switch to another protocol.
 var errUpgrade = badRequest("the connection cannot be upgraded: only a watch is served over a websocket")

@@ -8,35 +8,35 @@ import (
 )
 
 const (
-	// bufferedOfOne is how many bytes of one answer are read before its client takes them.
+	// bufferedOfOne is the maximum number of bytes of one response that are read ahead of its client.
 	bufferedOfOne = 4 << 20
-	// bufferedOverall bounds them over all answers. What finds no room is copied as it comes.
+	// bufferedOverall is that maximum for all responses together. Beyond it, bytes are copied as the client reads them.
 	bufferedOverall = 128 << 20
-	// bufferedShare is how much of the memory they may take.
+	// bufferedShare is the maximum part of the memory budget for these bytes.
 	bufferedShare = 0.05
 )
 
-// bufferedBody is a body whose beginning was read already.
+// bufferedBody is a response body whose first bytes were read ahead.
 type bufferedBody struct {
 	io.ReadCloser
 	pieces    net.Buffers
-	ended     error // what ended the body; nil when there is more
+	ended     error // error of the last Read; nil while the body may have more bytes
 	admission *semaphore.Weighted
-	taken     int64 // of the room
+	taken     int64 // bytes acquired from admission
 }
 
-// newBufferedBody reads as much of a body as it may.
-func newBufferedBody(body io.ReadCloser, room *semaphore.Weighted) *bufferedBody {
-	const least, most = 4 << 10, 256 << 10 // most objects are smaller than one, lists larger than the other
-	b := &bufferedBody{ReadCloser: body, admission: room}
-	for size := int64(least); b.ended == nil && b.taken+size <= bufferedOfOne && room.TryAcquire(size); size = min(2*size, most) {
+// newBufferedBody reads ahead as much of a body as the limits allow.
+func newBufferedBody(body io.ReadCloser, admission *semaphore.Weighted) *bufferedBody {
+	const least, most = 4 << 10, 256 << 10 // most objects are smaller than 4 KiB, and lists larger than 256 KiB
+	b := &bufferedBody{ReadCloser: body, admission: admission}
+	for size := int64(least); b.ended == nil && b.taken+size <= bufferedOfOne && admission.TryAcquire(size); size = min(2*size, most) {
 		b.taken += size
 		b.pieces = append(b.pieces, b.piece(size))
 	}
 	return b
 }
 
-// piece reads so many bytes, or what is left.
+// piece reads size bytes, or fewer at the end of the body.
 func (b *bufferedBody) piece(size int64) []byte {
 	piece := make([]byte, 0, size)
 	for len(piece) < cap(piece) && b.ended == nil {
@@ -58,7 +58,7 @@ func (b *bufferedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p)
 }
 
-// Close implements io.Closer. It may be called again.
+// Close implements io.Closer. It may be called more than once.
 func (b *bufferedBody) Close() error {
 	b.admission.Release(b.taken)
 	b.taken, b.pieces = 0, nil

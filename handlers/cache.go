@@ -14,10 +14,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// cache answers a read from its lane.
+// cache serves a read from its lane.
 func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if q.malformed != nil {
-		if lane.Kind() == nil { // and so its warnings, which refusals have too
+		if lane.Kind() == nil { // the lane gets its warnings with its kind, and refusals need them too
 			return forwardFor(observe.NotReady)
 		}
 		warn(out.header(), lane)
@@ -41,7 +41,7 @@ func (s *Server) cache(ctx context.Context, out *reply, q *Request, lane *reflec
 	return err
 }
 
-// read tells the verbs apart.
+// read serves the request according to its verb.
 func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if q.verb() == verbGet {
 		return s.get(ctx, out, q, lane)
@@ -58,70 +58,69 @@ func (s *Server) read(ctx context.Context, out *reply, q *Request, lane *reflect
 	if q.verb() == verbWatch {
 		return s.watch(ctx, out, q, lane)
 	}
-	if q.strays() {
+	if q.continuesNarrowed() {
 		return forwardFor(observe.OwnWords)
 	}
 	return s.list(ctx, out, q, lane)
 }
 
-// unready answers for a lane that has nothing to show, as an uninitialised cache of kube-apiserver does: what costs the
-// upstream little goes there, everything else comes back later (semantics 2.1).
-func unready(q *Request, why error) error {
-	if q.verb() == verbGet || q.passesUnready() {
+// unready returns the error for a lane without a State, like kube-apiserver's uninitialized cache. A request that costs
+// the upstream little is forwarded. Every other request gets the cause, so that its client retries (semantics 2.1).
+func unready(q *Request, cause error) error {
+	if q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NotReady)
 	}
-	return why
+	return cause
 }
 
-// roomless answers for a resource that there is no memory for, as for a lane that has nothing to show. There may be
-// some after a time.
+// noMemory does the same for a resource that does not fit into memory. After the given time there may be enough memory.
 func noMemory(q *Request, after time.Duration) error {
-	if q.malformed != nil || q.verb() == verbGet || q.passesUnready() {
+	if q.malformed != nil || q.verb() == verbGet || q.readsEtcdWhileUnready() {
 		return forwardFor(observe.NoMemory)
 	}
 	return &notReadyError{cause: reflector.ErrNoMemory, after: after}
 }
 
-// isReady tells whether a lane has something to show.
+// isReady reports whether a lane has a State.
 func isReady(lane *reflector.Reflector) bool {
 	_, err := lane.Cache.State()
 	return err == nil
 }
 
-// passesUnready tells a list that kube-apiserver reads from etcd while its cache is not initialised: one with a limit
-// and without selectors, whether the limit counts or not.
-func (q *Request) passesUnready() bool {
+// readsEtcdWhileUnready reports whether kube-apiserver reads a list from etcd while its cache is not initialized. That
+// is a list with a limit and without selectors, even where the limit has no effect.
+func (q *Request) readsEtcdWhileUnready() bool {
 	limit := q.query.Get("limit")
 	paged := limit != "" && limit != "0" && q.query.Get("labelSelector") == "" && q.query.Get("fieldSelector") == ""
 	return q.verb() == verbList && paged
 }
 
-// warnAfter is how long the upstream must be silent before clients are told; a watch that is resumed takes less.
+// warnAfter is how long the upstream must be silent before responses have a warning. Resuming a watch takes less time.
 const warnAfter = 5 * time.Second
 
-// warn adds the upstream's warnings about a deprecated API, which refusals have too.
+// warn adds the upstream's warnings about a deprecated API. Refusals have them too.
 func warn(header http.Header, lane *reflector.Reflector) {
 	for _, warning := range lane.Warnings() {
 		header.Add("Warning", warning)
 	}
 }
 
-// warnOfAge adds a warning of our own, about an answer that may be old, or is none because the lane is. It comes after
-// what the answer waits for: meanwhile the lane may have been heard.
+// warnOfAge adds the facade's own warning if the response is based on an old State, or is an error because of it. It is
+// called after all waits, because the upstream may have responded during them.
 func warnOfAge(header http.Header, lane *reflector.Reflector) {
 	if stale := lane.StaleFor(); stale > warnAfter {
-		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not been heard for %s\"", stale.Round(time.Second)))
+		header.Add("Warning", fmt.Sprintf("299 - \"the upstream kube-apiserver has not responded for %s\"", stale.Round(time.Second)))
 	}
 }
 
-// printedTogether are the kinds whose Table is not a row for each object by itself: flowschemas are sorted by
-// precedence, and one storageclass of those in the answer is marked as the default.
+// printedTogether are the resources whose Table rows depend on the other objects of the list. Rows of flowschemas are
+// sorted by precedence. One storageclass in the list is marked as the default.
 var printedTogether = map[schema.GroupResource]bool{
 	{Group: "flowcontrol.apiserver.k8s.io", Resource: "flowschemas"}: true,
 	{Group: "storage.k8s.io", Resource: "storageclasses"}:            true,
 }
 
-// printable tells whether the cache's rows of a kind make the Table that kube-apiserver would print.
+// printable reports whether the cache can print the same Table as kube-apiserver.
 func printable(resource schema.GroupResource, shape wire.Shape) bool {
 	return shape.Prints() && !printedTogether[resource]
 }

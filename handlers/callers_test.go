@@ -33,7 +33,7 @@ func alice(way auth.Way) *auth.Caller {
 // Each way of not knowing who asks, or what they may do, has its answer; none of them is taken for another, and none
 // says what the upstream's address is.
 func TestWhoIsNotLetIn(t *testing.T) {
-	const unavailable = "kube-apiserver cannot be asked who you are and what you may do"
+	const unavailable = "authentication and authorization by kube-apiserver are unavailable"
 	down := &auth.UnavailableError{Err: errors.New("dial tcp 10.0.0.1:443: connection refused")}
 	for name, c := range map[string]struct {
 		authenticate, authorize error
@@ -42,15 +42,15 @@ func TestWhoIsNotLetIn(t *testing.T) {
 	}{
 		"nobody":                       {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
 		"tokens cannot be reviewed":    {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many failed logins":       {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests of yours at once", "3"},
+		"too many failed logins":       {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests from this caller", "3"},
 		"a page of another site":       {auth.ErrForeign, nil, 403, "Forbidden", "loopback names", ""},
 		"a bug in the authenticator":   {errors.New("nil map"), nil, 500, "InternalError", "", ""},
 		"denied":                       {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
 		"denied with a reason":         {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},
 		"rights cannot be reviewed":    {nil, down, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many questions":           {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests of yours at once", "1"},
+		"too many questions":           {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests from this caller", "1"},
 		"a grant that covers nothing":  {nil, nil, 403, "Forbidden", `cannot list resource "configmaps"`, ""},
-		"the upstream is long unheard": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not been heard for too long", "1"},
+		"the upstream is long unheard": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not responded for too long", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -170,11 +170,11 @@ func TestNotServed(t *testing.T) {
 		message string
 	}{
 		"a certificate": {PassAsToken, alice(auth.ByCertificate),
-			"listfacade does not hold this, and cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself; " +
-				"with --passthrough=impersonate listfacade can ask in the name of other callers"},
+			"this request is not cached, and cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver; " +
+				"with --passthrough=impersonate listfacade also forwards requests of other callers"},
 		"one that cannot be impersonated": {PassAsImpersonation, auth.NewCaller(&user.DefaultInfo{Name: "two\nlines"}, auth.ByCertificate, time.Time{}),
-			"listfacade does not hold this, and cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself"},
-		"nothing passed": {PassNothing, alice(auth.ByToken), "listfacade does not hold this, and passes nothing on (--passthrough=off): ask kube-apiserver itself"},
+			"this request is not cached, and cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver"},
+		"nothing passed": {PassNothing, alice(auth.ByToken), "this request is not cached, and listfacade does not forward requests (--passthrough=off): send it to kube-apiserver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Request{Caller: c.caller, method: http.MethodPost, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}

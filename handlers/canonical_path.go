@@ -15,26 +15,27 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// A path is straight when cleaning would not change it, but for a slash at its end. Only straight paths go to the
-// upstream: whatever stands between may clean the others, and then what is answered is not what was authorized.
-// kube-apiserver cleans no path, so what it says to the others is known (semantics 8.6) and said here.
+// A path is canonical if path.Clean does not change it, except for a slash at its end. Only canonical paths are
+// forwarded. A proxy before the upstream may clean other paths, and the upstream would then serve a path that was not
+// authorized. kube-apiserver does not clean paths, so its responses to other paths are known (semantics 8.6) and given
+// here.
 
-// isCanonical tells whether a path reads the same to whoever cleans it.
+// isCanonical reports whether a path is canonical.
 func isCanonical(p string) bool {
 	clean := path.Clean(p)
 	return p == clean || p == clean+"/"
 }
 
-// trimmed are the places below which kube-apiserver does not count the slashes at a path's end.
+// trimmed are the prefixes below which kube-apiserver ignores slashes at the end of a path.
 var trimmed = []string{"/api/", "/apis/", "/version/", "/.well-known/openid-configuration/", "/openid/v1/jwks/"}
 
-// spelled is a URL in the one spelling that this server passes on: nothing is encoded that need not be, and slashes at
-// the end are one where kube-apiserver does not count them.
+// spelled returns a URL in the only spelling that is forwarded. It encodes only the characters that need it. Where
+// kube-apiserver ignores slashes at the end, it leaves at most one.
 func spelled(u *url.URL) *url.URL {
 	s := *u
 	s.RawPath = ""
 	bare := strings.TrimRight(s.Path, "/")
-	counts := !slices.ContainsFunc(trimmed, func(place string) bool { return strings.HasPrefix(s.Path, place) })
+	counts := !slices.ContainsFunc(trimmed, func(prefix string) bool { return strings.HasPrefix(s.Path, prefix) })
 	if counts || bare == "/apis" || len(s.Path)-len(bare) < 2 {
 		return &s
 	}
@@ -42,8 +43,8 @@ func spelled(u *url.URL) *url.URL {
 	return &s
 }
 
-// straighten gives a crooked path that kube-apiserver understands the straight one which means the same. Its errors are
-// what kube-apiserver says to every other.
+// canonicalize replaces a path that kube-apiserver accepts by the canonical path with the same meaning. For other paths
+// that are not canonical it returns kube-apiserver's errors.
 func (v *resolver) canonicalize(ctx context.Context, q *Request) error {
 	info := q.info
 	if q.subject.own() || isCanonical(q.url.Path) {
@@ -60,29 +61,29 @@ func (v *resolver) canonicalize(ctx context.Context, q *Request) error {
 	case !known || !resource.Cacheable:
 		return v.unrouted(ctx, q)
 	case resource.Custom:
-		err = v.crookedCustom(info, resource)
+		err = v.checkCustomPath(info, resource)
 	default:
-		err = v.crookedBuiltin(info, resource)
+		err = v.checkBuiltinPath(info, resource)
 	}
 	if err == nil {
 		err = checkNames(q, resource)
 	}
 	if err == nil {
-		straight := *q.url
-		straight.Path = plainPath(info, resource)
-		q.url = &straight
+		canonical := *q.url
+		canonical.Path = plainPath(info, resource)
+		q.url = &canonical
 	}
 	return err
 }
 
-// unrouted is the 404 of a path that is no resource's; it depends on which of its parts kube-apiserver got stuck in.
+// unrouted returns the 404 of a path that names no resource. It depends on how far kube-apiserver can route the path.
 func (v *resolver) unrouted(ctx context.Context, q *Request) error {
 	p := q.url.Path
 	if strings.HasPrefix(p, "/openapi/v3/") {
 		return errNoDocument
 	}
 	routed := strings.HasPrefix(p, "/api/") ||
-		slices.ContainsFunc(trimmed, func(place string) bool { return place != "/apis/" && strings.HasPrefix(p, place) })
+		slices.ContainsFunc(trimmed, func(prefix string) bool { return prefix != "/apis/" && strings.HasPrefix(p, prefix) })
 	below, _ := strings.CutPrefix(p, "/apis/")
 	if group, _, _ := strings.Cut(below, "/"); below != p && group != "" { // the core group is not below /apis
 		var err error
@@ -96,9 +97,9 @@ func (v *resolver) unrouted(ctx context.Context, q *Request) error {
 	return errNoPath
 }
 
-// crookedCustom refuses what kube-apiserver refuses of a path that names a custom resource. It takes of such a path
-// what RequestInfo says, and nothing else.
-func (v *resolver) crookedCustom(info *request.RequestInfo, resource upstream.Resource) error {
+// checkCustomPath returns kube-apiserver's errors for a path of a custom resource. kube-apiserver uses only the
+// RequestInfo of such a path.
+func (v *resolver) checkCustomPath(info *request.RequestInfo, resource upstream.Resource) error {
 	if (info.Namespace != "") != resource.Namespaced && (info.Namespace != "" || info.Verb == verbGet) {
 		return errNoPath
 	}
@@ -114,9 +115,9 @@ func (v *resolver) crookedCustom(info *request.RequestInfo, resource upstream.Re
 	}
 }
 
-// crookedBuiltin refuses what has no route: those of built-in resources count every segment, but a namespace or a name
-// may be any, and none.
-func (v *resolver) crookedBuiltin(info *request.RequestInfo, resource upstream.Resource) error {
+// checkBuiltinPath returns kube-apiserver's errors for a path of a built-in resource. These routes have a fixed number
+// of segments. A namespace or a name may be any string, even empty.
+func (v *resolver) checkBuiltinPath(info *request.RequestInfo, resource upstream.Resource) error {
 	sub := info.Subresource
 	switch {
 	case len(info.Parts) > 3, len(info.Parts) == 3 && !v.catalog.HasSubresource(resource.GVR, sub),
@@ -131,10 +132,11 @@ func (v *resolver) crookedBuiltin(info *request.RequestInfo, resource upstream.R
 	}
 }
 
-// dots are segments that are no names.
+// dots are path segments that are not valid names.
 var dots = sets.New(".", "..")
 
-// checkNames refuses dots for names, as kube-apiserver's storage does, after what it says before that.
+// checkNames refuses "." and ".." as names, like kube-apiserver's storage. Errors that kube-apiserver finds earlier
+// take precedence.
 func checkNames(q *Request, resource upstream.Resource) error {
 	info := q.info
 	if info.Verb == verbGet && dots.Has(info.Name) {
@@ -158,7 +160,7 @@ func checkNames(q *Request, resource upstream.Resource) error {
 	return &invalidKeyError{key: keyOf(info, resource)}
 }
 
-// keyOf is the key in etcd, below kube-apiserver's prefix.
+// keyOf returns an object's or collection's key in etcd, below kube-apiserver's prefix.
 func keyOf(info *request.RequestInfo, resource upstream.Resource) string {
 	parts := []string{"", resource.GVR.Resource, info.Namespace}
 	if prefix, ok := etcdPrefixes[resource.GVR.GroupResource()]; ok {
@@ -173,7 +175,7 @@ func keyOf(info *request.RequestInfo, resource upstream.Resource) string {
 	return strings.Join(parts, "/")
 }
 
-// etcdPrefixes are where kube-apiserver keeps the namespaced kinds that are not below their own names.
+// etcdPrefixes are the etcd prefixes of namespaced resources for which they differ from the resource's name.
 var etcdPrefixes = map[schema.GroupResource]string{
 	{Resource: "endpoints"}:                             "services/endpoints",
 	{Resource: "replicationcontrollers"}:                "controllers",
@@ -181,7 +183,7 @@ var etcdPrefixes = map[schema.GroupResource]string{
 	{Group: "networking.k8s.io", Resource: "ingresses"}: "ingress",
 }
 
-// plainPath is the path of what a path was understood to mean.
+// plainPath returns the canonical path for a RequestInfo.
 func plainPath(info *request.RequestInfo, resource upstream.Resource) string {
 	at := upstream.Resource{GVR: resource.GVR}
 	if viaWatchPath(info) {

@@ -15,8 +15,8 @@ import (
 // freshWait is how long kube-apiserver waits for a resourceVersion that it has not reached (semantics 2.2).
 const freshWait = 3 * time.Second
 
-// stateFor finds the State that a plan reads; answer is what the upstream would have to give instead. A *forwardError
-// says that the upstream has to answer.
+// stateFor returns the State that a plan reads. answer describes the response that the upstream would have to send
+// instead. A *forwardError means that the upstream must answer.
 func (s *Server) stateFor(
 	ctx context.Context, q *Request, lane *reflector.Reflector, p plan, answer fresh.Answer,
 ) (*cache.State, error) {
@@ -28,7 +28,7 @@ func (s *Server) stateFor(
 	switch p.kind {
 	case anyAge:
 		return state, nil
-	case mostRecent: // a State that holds everything written before the request (semantics 10.5)
+	case mostRecent: // a State with all writes that finished before the request arrived (semantics 10.5)
 		state, check, err := lane.Recent(ctx, q.arrived, answer)
 		if err != nil {
 			return nil, forwardFor(observe.Unproven)
@@ -42,21 +42,21 @@ func (s *Server) stateFor(
 	}
 }
 
-// at is the State of exactly this version.
+// at returns the State at exactly rv.
 func (s *Server) at(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
 	if _, err := s.reached(ctx, lane, rv, answer); err != nil {
 		return nil, err
 	}
 	state, err := lane.Cache.At(ctx, rv, 0)
 	if inStream(err) {
-		// The upstream's window may reach further back, and its 410 has a token in it. Or the lane is known to be the
-		// same at a later version, but not yet to have been at this one.
+		// The upstream's window may reach further back, and its 410 contains a continue token. Or a freshness check has
+		// confirmed the lane at a later version, but not at rv.
 		return nil, forwardFor(observe.OutsideWindow)
 	}
 	return state, err
 }
 
-// now is the upstream's version of now, for a watch of what comes after it.
+// now returns the current resourceVersion of the upstream, for a watch of later events.
 func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector) (cache.RV, error) {
 	defer q.Event.Waited(observe.Proving, q.Event.Waiting(observe.Proving))
 	rv, err := lane.Now(ctx)
@@ -66,17 +66,18 @@ func (s *Server) now(ctx context.Context, q *Request, lane *reflector.Reflector)
 	return rv, nil
 }
 
-// fills tells a list by which a facade behind this one fills a lane, or calls it over: all who read there share it, so
-// that a proof is worth more than what it saves here.
+// fills reports whether another facade reads a list to fill a lane or to make a roll call. All readers of that facade
+// share the lane, so a freshness check is worth more than the upstream's work that it saves.
 func (q *Request) fills() bool {
 	return q.fromFacade() && !q.namesOne()
 }
 
-// fromFacade tells a question that a facade behind this one asks on its own behalf.
+// fromFacade reports whether another facade has sent the request on its own behalf.
 func (q *Request) fromFacade() bool { return q.header.Get("User-Agent") == upstream.UserAgent }
 
-// answerTo is what the upstream would have to send for a list. Who continues one reads it to its end, page by page, so
-// for the next page it is all that is left: once the lane is where the first page was, the upstream is spared the rest.
+// answerTo estimates the response that the upstream would have to send for a list. Clients read a continued list page
+// by page to its end, so the estimate for a later page covers all remaining pages. Once the lane has the version of the
+// first page, the upstream does not have to send the rest.
 func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	state, err := lane.Cache.State()
 	if err != nil {
@@ -97,11 +98,13 @@ func answerTo(q *Request, lane *reflector.Reflector, p plan) fresh.Answer {
 	return a
 }
 
-// reached is a State at least as new as rv. A quiet lane does not hear of versions that other resources moved to, so it
-// is brought there; one that the upstream has not reached either is waited for (semantics 2.2). A *forwardError says
-// that the upstream is asked rather than waited for: the answer is small, or the lane cannot hear that it is there. A
-// lane that lags is waited for: large lists are what the upstream must not be asked for by all who wait. Of a list by
-// small pages it is asked for the page when the wait was in vain, rather than that the walk ends there.
+// reached returns a State at least as new as rv. The lane of a quiet resource does not receive the versions of other
+// resources, so a freshness check advances it. If the upstream has not reached rv either, reached waits (semantics
+// 2.2).
+//
+// A *forwardError means that forwarding is better than waiting. Either the response is small, or the lane cannot find
+// out that it is at rv. Otherwise reached waits for a lane that lags, because the upstream must not send large lists
+// for all waiting requests. A small page is forwarded after the wait, so that the client can read its list to the end.
 func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cache.RV, answer fresh.Answer) (*cache.State, error) {
 	for deadline := time.Now().Add(freshWait); ; {
 		unreached := lane.Reach(ctx, rv, answer)
@@ -113,11 +116,11 @@ func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cach
 			return nil, forwardFor(observe.Unproven)
 		}
 		left := max(time.Until(deadline), 0)
-		state, err := lane.Cache.WaitFor(ctx, rv, min(left, askAgain))
+		state, err := lane.Cache.WaitFor(ctx, rv, min(left, recheckInterval))
 		switch {
 		case !isTooLarge(err):
 			return state, err
-		case left > askAgain: // there is time to ask again
+		case left > recheckInterval: // there is time for another check
 		case errors.Is(unreached, fresh.ErrUnproven) && answer.SmallPage():
 			return nil, forwardFor(observe.Unproven)
 		default:
@@ -126,9 +129,9 @@ func (s *Server) reached(ctx context.Context, lane *reflector.Reflector, rv cach
 	}
 }
 
-// askAgain is how long a version that the upstream had not reached is waited for before it is asked again: a quiet lane
-// would not hear that it has.
-const askAgain = 500 * time.Millisecond
+// recheckInterval is how long to wait for a version before the next freshness check. The lane of a quiet resource would
+// not receive the version.
+const recheckInterval = 500 * time.Millisecond
 
 func isUnreached(err error) bool {
 	return errors.Is(err, fresh.ErrUnproven) || errors.Is(err, fresh.ErrAhead)
@@ -139,13 +142,14 @@ func isTooLarge(err error) bool {
 	return errors.As(err, &tooLarge)
 }
 
-// inStream tells whether kube-apiserver says an error inside a stream that began well (semantics 4.1).
+// inStream reports whether kube-apiserver sends this error inside a stream that began with code 200 (semantics 4.1).
 func inStream(err error) bool {
 	var expired *cache.ExpiredError
 	return errors.As(err, &expired) || isTooLarge(err)
 }
 
-// ready is the lane's State if it may be shown.
+// ready returns the lane's State. It returns an error if there is none, or if the upstream has been silent for longer
+// than Config.MaxStaleness.
 func (s *Server) ready(lane *reflector.Reflector) (*cache.State, error) {
 	state, err := lane.Cache.State()
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// encodeToken makes the token for what follows an object's key in a list of the prefix: in the upstream's form, so that
-// each server's tokens work at the other (semantics 2.5).
+// encodeToken returns the continue token for the objects after a key in a list of the prefix. It has the upstream's
+// format, so that each server accepts the other's tokens (semantics 2.5).
 func encodeToken(rv cache.RV, last, prefix string, style upstream.ContinueStyle) string {
 	return upstream.ContinueBehind(int64(rv), strings.TrimPrefix(last, prefix), style)
 }
 
-// decodeToken reads a token. Its errors are kube-apiserver's; a negative RV means "the rest, as it is now".
+// decodeToken parses a continue token. Its errors are kube-apiserver's. A negative rv means that the rest is read in
+// its newest state.
 func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	fail := func(why string) (string, int64, error) {
 		return "", 0, badRequest("invalid continue token: continue key is not valid: " + why)
@@ -31,7 +32,7 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	var t upstream.ContinueToken
 	err = json.Unmarshal(data, &t)
 	if mismatch := (*json.UnmarshalTypeError)(nil); errors.As(err, &mismatch) {
-		return "", 0, forwardFor(observe.OwnWords) // the words name kube-apiserver's own Go types
+		return "", 0, forwardFor(observe.OwnWords) // the message names kube-apiserver's Go types
 	}
 	if err != nil {
 		return fail(err.Error())
@@ -44,7 +45,7 @@ func decodeToken(s, prefix string) (start string, rv int64, err error) {
 	case t.Start == "":
 		return fail("encoded start key empty (version " + upstream.ContinueVersion + ")")
 	}
-	// A start that leaves the request's prefix would read what was not asked for.
+	// A start key outside the request's prefix would read objects that the request does not name.
 	key := t.Start
 	if !strings.HasPrefix(key, "/") {
 		key = "/" + key

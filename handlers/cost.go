@@ -10,22 +10,22 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// cost is what a request takes of the upstream when it is passed through.
+// cost is a class of work that a forwarded request causes in the upstream.
 type cost int
 
 const (
-	small cost = iota // one object, a page, whatever is no list
-	large             // as many objects as there are
-	free              // a watch that begins with no objects, and what kube-apiserver itself does not bound
+	small cost = iota // one object, a page, or any request that is not a list
+	large             // all objects
+	free              // a watch without initial objects, or a request that kube-apiserver does not limit either
 )
 
-// unknownSeats are those of a list whose size is not known, and of the largest.
+// unknownSeats is the number of seats of a list with unknown size. No list takes more.
 const unknownSeats = 8
 
-// bytesPerSeat is what one seat stands for.
+// bytesPerSeat is the number of bytes that one seat stands for.
 const bytesPerSeat = 1 << 20
 
-// seatsFor are the seats of a list with so many bytes; of unknown ones when there are none.
+// seatsFor returns the number of seats of a list with the given size in bytes; 0 means that the size is not known.
 func seatsFor(bytes int64) int64 {
 	if bytes == 0 {
 		return unknownSeats
@@ -33,8 +33,8 @@ func seatsFor(bytes int64) int64 {
 	return min(1+bytes/bytesPerSeat, unknownSeats)
 }
 
-// costOf tells what a request costs by what it says itself, since some are passed through unread: their options were
-// not looked at, or cannot be read. It goes by what kube-apiserver estimates before it queues a request.
+// costOf estimates the cost of a request from its query, as kube-apiserver does before it queues a request. It does not
+// use the parsed options, because forwarded requests may have none, or invalid ones.
 func costOf(q *Request) cost {
 	switch {
 	case q.isWatch() && q.beginsWithObjects() || q.info.Verb == verbList:
@@ -49,8 +49,8 @@ func costOf(q *Request) cost {
 	}
 }
 
-// beginsWithObjects tells a watch that is sent every object first: a streaming list, and a watch from any state
-// (semantics 4.1).
+// beginsWithObjects reports whether a watch first receives all objects. That is a streaming list, or a watch from any
+// state (semantics 4.1).
 func (q *Request) beginsWithObjects() bool {
 	if asked, ok := q.query["sendInitialEvents"]; ok {
 		return asked[0] != "0" && !strings.EqualFold(asked[0], "false")
@@ -59,11 +59,11 @@ func (q *Request) beginsWithObjects() bool {
 	return version == "" || version == "0"
 }
 
-// pageOfClients is how many objects client-go and kubectl ask for at a time.
+// pageOfClients is the page size of client-go and kubectl, in objects.
 const pageOfClients = 500
 
-// isPage tells a list whose limit bounds the upstream's work. What it serves from its cache at version 0 has no limit
-// (semantics 2.1), and what it selects at an exact version it may have to look for among all objects.
+// isPage reports whether a list has a limit that bounds the upstream's work. The upstream ignores the limit at version
+// 0 if it reads from its cache (semantics 2.1). With a selector at an exact version, it may have to search all objects.
 func (q *Request) isPage() bool {
 	limit, err := strconv.ParseInt(q.query.Get("limit"), 10, 64)
 	if q.isWatch() || err != nil || limit <= 0 || limit > pageOfClients {
@@ -79,13 +79,13 @@ func (q *Request) selects() bool {
 	return q.query.Get("labelSelector") != "" || q.query.Get("fieldSelector") != ""
 }
 
-// atExactVersion tells a list that is not answered from the newest state.
+// atExactVersion reports whether a list reads an exact version instead of the newest state.
 func (q *Request) atExactVersion() bool {
 	version := q.query.Get("resourceVersion")
 	return q.query.Get("continue") != "" || version != "" && version != "0" && q.query.Get("resourceVersionMatch") != "NotOlderThan"
 }
 
-// isIndexed tells what the upstream looks up in an index: the pods of a node, which every kubelet asks for.
+// isIndexed reports whether the upstream finds the objects in an index, such as the pods of a node for each kubelet.
 func (q *Request) isIndexed() bool {
 	fields, err := selectors.ParseFields(q.query.Get("fieldSelector"))
 	if err != nil || q.atExactVersion() {
@@ -95,15 +95,15 @@ func (q *Request) isIndexed() bool {
 	return byNode && indexesNode(q.groupResource())
 }
 
-// groupResource is what the path names.
+// groupResource returns the group and resource in the path.
 func (q *Request) groupResource() schema.GroupResource {
 	return schema.GroupResource{Group: q.info.APIGroup, Resource: q.info.Resource}
 }
 
-// resourceName tells apart whose requests wait for one another; what is no resource waits together.
+// resourceName returns the key of the queue that the request shares. All requests without a resource share one queue.
 func (q *Request) resourceName() string { return q.groupResource().String() }
 
-// sizes remembers how large resources were when the upstream was last asked for all of one. Safe for concurrent use.
+// sizes stores the size of each resource at its last complete list from the upstream. It is safe for concurrent use.
 type sizes struct {
 	mu    sync.Mutex // guards bytes
 	bytes map[schema.GroupResource]int64
@@ -111,15 +111,15 @@ type sizes struct {
 
 func newSizes() *sizes { return &sizes{bytes: map[schema.GroupResource]int64{}} }
 
-// of is the size in bytes of what a request is about; 0 when it is not known.
+// of returns the size in bytes of the request's resource; 0 means that it is not known.
 func (s *sizes) of(q *Request) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes[q.groupResource()]
 }
 
-// note remembers an answer's size, if it is that of a whole resource with whole objects. Only names that discovery
-// knows are remembered, which are bounded.
+// note stores the size of a response if it contains all objects of a resource without a transformation. It stores only
+// resources in discovery, so that their number is bounded.
 func (s *sizes) note(q *Request, bytes int64) {
 	transformed := strings.Contains(q.header.Get("Accept"), "as=")
 	if q.info.Namespace != "" || q.selects() || transformed || q.query.Get("continue") != "" || !q.Event.Discovered {

@@ -9,32 +9,35 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// PassThroughAs is in whose name the upstream is asked for what the facade does not hold.
+// PassThroughAs selects the upstream credentials of forwarded requests.
 type PassThroughAs int
 
-// The choices. In each, who sent no credentials is passed through without any, and what the authorizer granted of what
-// the cache may hold is asked in the facade's own name where there is no other (docs/adr/0012-in-whose-name.md).
+// Values of PassThroughAs. With each, the facade forwards an authorized read of cacheable objects with its own
+// credentials if it cannot use the caller's. Except with PassNothing, requests of anonymous callers are forwarded
+// without credentials (docs/adr/0012-in-whose-name.md).
 const (
-	PassAsToken         PassThroughAs = iota // with the caller's own token, where one was what proved the caller
-	PassAsImpersonation                      // the same; everybody else by constrained impersonation (KEP-5284)
-	PassNothing                              // not at all
+	PassAsToken         PassThroughAs = iota // the caller's token, if it authenticated the caller
+	PassAsImpersonation                      // the same, with constrained impersonation of other callers (KEP-5284)
+	PassNothing                              // only reads of cacheable objects, with the facade's credentials
 )
 
-// passedThrough tells what the upstream authorizes itself, because it is asked in the caller's name.
+// passedThrough reports whether the upstream authorizes the request, because it is forwarded under the caller's
+// identity.
 func (v *resolver) passedThrough(q *Request) bool {
 	if q.subject.own() || answersReview(q) || !isCanonical(q.url.Path) || v.passAs == PassNothing && q.Caller.Way != auth.ByKubeconfig {
 		return false
 	}
-	if q.speaks() {
+	if q.hasOwnCredentials() {
 		return q.reason != ""
 	}
-	// What the upstream does not know nobody may be impersonated for: the authorizer is asked, as about what is there.
-	return q.reason != "" && q.reason != observe.Undiscovered && v.passAs == PassAsImpersonation && !q.held()
+	// Permission to impersonate cannot be granted for a resource that the upstream does not have. The authorizer
+	// decides.
+	return q.reason != "" && q.reason != observe.Undiscovered && v.passAs == PassAsImpersonation && !q.mayBeCached()
 }
 
-// speaks tells whether the upstream can be asked as the caller has asked. A token that came another way than in the
-// Authorization header, as browsers send it with a websocket, is not passed on.
-func (q *Request) speaks() bool {
+// hasOwnCredentials reports whether the request can be forwarded with the caller's own credentials. A token outside the
+// Authorization header, as browsers send it with a websocket, is not forwarded.
+func (q *Request) hasOwnCredentials() bool {
 	switch q.Caller.Way {
 	case auth.ByKubeconfig, auth.Anonymously:
 		return true
@@ -45,30 +48,30 @@ func (q *Request) speaks() bool {
 	}
 }
 
-// held tells what the cache may hold: that the authorizer granted it is enough to read it with the facade's own rights,
-// as a lane does.
-func (q *Request) held() bool {
+// mayBeCached reports whether the cache may contain the requested objects. An authorized caller may then read them with
+// the facade's credentials, as from a lane.
+func (q *Request) mayBeCached() bool {
 	if q.method != http.MethodGet {
 		return false
 	}
 	return q.subject == aboutDocument || q.resource.Cacheable
 }
 
-// speaker says in whose name the upstream is asked. Its errors are the answer where nobody can ask.
+// credentials returns the upstream credentials of a forwarded request. If there are none, its error is the response.
 func (s *Server) credentials(ctx context.Context, q *Request) (upstream.Credentials, error) {
 	as := s.resolver.passAs
 	switch way := q.Caller.Way; {
 	case way == auth.ByKubeconfig:
 		return upstream.AsKubeconfig(), nil
-	case as == PassNothing && q.held():
+	case as == PassNothing && q.mayBeCached():
 		return upstream.AsFacade(), nil
 	case as == PassNothing:
 		return upstream.Credentials{}, s.notServed(ctx, q)
 	case way == auth.Anonymously:
 		return upstream.Anonymously(), nil
-	case way == auth.ByToken && q.speaks():
+	case way == auth.ByToken && q.hasOwnCredentials():
 		return upstream.WithToken(q.token), nil
-	case q.held():
+	case q.mayBeCached():
 		return upstream.AsFacade(), nil
 	case as == PassAsImpersonation && q.reason != observe.Undiscovered:
 		as, err := upstream.Impersonating(q.Caller.Info)
@@ -81,8 +84,8 @@ func (s *Server) credentials(ctx context.Context, q *Request) (upstream.Credenti
 	}
 }
 
-// notServed is the answer to what is not held and cannot be asked for. What kube-apiserver does not know either is
-// answered as it does.
+// notServed returns the error for a request that is not cacheable and cannot be forwarded. If kube-apiserver does not
+// have the path either, the error is kube-apiserver's.
 func (s *Server) notServed(ctx context.Context, q *Request) error {
 	switch {
 	case q.undiscovered != nil:

@@ -19,19 +19,19 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// What is shown when a request does not say how much, and how much it may say.
+// Defaults and limits of a report's parameters.
 const (
 	defaultWindow = 5 * time.Minute
 	defaultShown  = 50
-	mostShown     = 1000
+	maxShown      = 1000
 )
 
-// report is what the facade tells about itself, as a table or as JSON.
+// report is a report of the facade about itself, as a table or as JSON.
 type report interface {
 	WriteText(w io.Writer) error
 }
 
-// topClients answers who takes what.
+// topClients reports which clients use most.
 func (s *Server) topClients(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	p := parameters{query: q.query}
 	by := p.oneOf("by", accounting.Names[:])
@@ -42,27 +42,27 @@ func (s *Server) topClients(_ context.Context, out *reply, q *Request, _ *reflec
 	})
 }
 
-// openRequests answers what is under way.
+// openRequests reports the requests in flight.
 func (s *Server) openRequests(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	p := parameters{query: q.query}
 	by, shown := p.oneOf("by", observe.RequestOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Requests(by, shown); return &list })
 }
 
-// openWatches answers which watches are open.
+// openWatches reports the open watches.
 func (s *Server) openWatches(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	p := parameters{query: q.query}
 	by, shown := p.oneOf("by", observe.WatchOrders), p.limit()
 	return out.report(q, p, func() report { list := s.inflight.Watches(by, shown); return &list })
 }
 
-// parameters reads what a query says of a report, and keeps what is wrong with it.
+// parameters parses the query of a report and collects its errors.
 type parameters struct {
 	query url.Values
 	errs  field.ErrorList
 }
 
-// oneOf is a parameter with a closed set of values, of which the first is the default.
+// oneOf returns a parameter with a closed set of values. The first value is the default.
 func (p *parameters) oneOf(name string, values []string) string {
 	asked := p.query.Get(name)
 	switch {
@@ -74,7 +74,7 @@ func (p *parameters) oneOf(name string, values []string) string {
 	return asked
 }
 
-// window is how far back is looked.
+// window returns how far back in time the report goes.
 func (p *parameters) window() time.Duration {
 	asked := p.query.Get("window")
 	if asked == "" {
@@ -82,20 +82,20 @@ func (p *parameters) window() time.Duration {
 	}
 	window, err := time.ParseDuration(asked)
 	if err != nil || window <= 0 || window > accounting.MaxWindow {
-		p.invalid("window", asked, "must be a duration above 0s, and "+accounting.MaxWindow.String()+" at most")
+		p.invalid("window", asked, "must be a duration greater than 0s and at most "+accounting.MaxWindow.String())
 	}
 	return window
 }
 
-// limit is how much is shown.
+// limit returns the maximum number of rows.
 func (p *parameters) limit() int {
 	asked := p.query.Get("limit")
 	if asked == "" {
 		return defaultShown
 	}
 	limit, err := strconv.Atoi(asked)
-	if err != nil || limit < 1 || limit > mostShown {
-		p.invalid("limit", asked, "must be between 1 and "+strconv.Itoa(mostShown)+", inclusive")
+	if err != nil || limit < 1 || limit > maxShown {
+		p.invalid("limit", asked, "must be between 1 and "+strconv.Itoa(maxShown)+", inclusive")
 	}
 	return limit
 }
@@ -104,13 +104,13 @@ func (p *parameters) invalid(name, value, why string) {
 	p.errs = append(p.errs, field.Invalid(field.NewPath(name), shortened(value), why))
 }
 
-// shortened is as much of a value as a refusal repeats.
+// shortened returns the part of a value that an error message repeats.
 func shortened(value string) string { return observe.Printable(value, 64) }
 
-// What a report is written in.
+// reportTypes are the media types of reports.
 var reportTypes = []string{"text/plain", "application/json"}
 
-// inJSON tells what a report is to be written in: what ?output= says, else what the client accepts.
+// inJSON reports whether the report is written as JSON. The output parameter takes precedence over the Accept header.
 func (p *parameters) inJSON(accept string) (bool, error) {
 	switch asked := p.query.Get("output"); asked {
 	case "json":
@@ -132,7 +132,7 @@ func (p *parameters) inJSON(accept string) (bool, error) {
 	return chosen == reportTypes[1], nil
 }
 
-// report answers with what of returns, which is called when nothing is wrong with the query.
+// report writes the report that of returns. It calls of only if the query is valid.
 func (o *reply) report(q *Request, p parameters, of func() report) error {
 	asJSON, err := p.inJSON(q.header.Get("Accept"))
 	switch {
@@ -142,13 +142,13 @@ func (o *reply) report(q *Request, p parameters, of func() report) error {
 		return err
 	}
 	header := o.header()
-	header.Set("X-Content-Type-Options", "nosniff") // there are texts of clients in it
+	header.Set("X-Content-Type-Options", "nosniff") // reports contain text from clients
 	if asJSON {
 		header.Set("Content-Type", "application/json")
 		return json.NewEncoder(o.pieces()).Encode(of())
 	}
 	header.Set("Content-Type", "text/plain; charset=utf-8")
-	var text bytes.Buffer // a table is written cell by cell
+	var text bytes.Buffer // WriteText writes each cell separately
 	if err := of().WriteText(&text); err != nil {
 		return err
 	}

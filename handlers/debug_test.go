@@ -159,9 +159,9 @@ func TestReportsRefuse(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		for target, want := range map[string]string{
 			"/debug/clients?by=x":              `by: Unsupported value: "x": supported values: "bytes", "cpu", "objects", "forwarded", "events"`,
-			"/debug/clients?window=x":          `window: Invalid value: "x": must be a duration above 0s, and 15m0s at most`,
-			"/debug/clients?window=-1s":        `window: Invalid value: "-1s": must be a duration above 0s, and 15m0s at most`,
-			"/debug/clients?window=16m":        `window: Invalid value: "16m": must be a duration above 0s, and 15m0s at most`,
+			"/debug/clients?window=x":          `window: Invalid value: "x": must be a duration greater than 0s and at most 15m0s`,
+			"/debug/clients?window=-1s":        `window: Invalid value: "-1s": must be a duration greater than 0s and at most 15m0s`,
+			"/debug/clients?window=16m":        `window: Invalid value: "16m": must be a duration greater than 0s and at most 15m0s`,
 			"/debug/clients?limit=0":           `limit: Invalid value: "0": must be between 1 and 1000, inclusive`,
 			"/debug/requests?limit=1001":       `limit: Invalid value: "1001": must be between 1 and 1000, inclusive`,
 			"/debug/requests?by=lag":           `by: Unsupported value: "lag": supported values: "age", "bytes"`,

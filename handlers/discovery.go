@@ -14,26 +14,27 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// documentHeaders are the headers of the upstream that belong to a document rather than to one answer of it.
+// documentHeaders are the upstream's headers that belong to a document, not to one response.
 var documentHeaders = []string{
 	"Content-Type", "Content-Encoding", "Accept-Ranges", "Etag", "Last-Modified", "Vary", "Cache-Control", "Expires",
 	"X-Content-Type-Options", "Warning",
 }
 
-// bodyHeaders are those of them that a 304 leaves out, as net/http does.
+// bodyHeaders are the documentHeaders that a 304 does not have, as in net/http.
 var bodyHeaders = []string{"Content-Type", "Content-Encoding", "Accept-Ranges", "Last-Modified"}
 
-// rareConditions are request headers whose meaning net/http works out for kube-apiserver.
+// rareConditions are the conditional headers that net/http evaluates for kube-apiserver.
 var rareConditions = []string{"Range", "If-Range", "If-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
-// conditional tells whether a request asks more than "is it still this one".
+// conditional reports whether a request has any condition except If-None-Match with a single strong tag.
 func conditional(header http.Header) bool {
 	return strings.ContainsAny(header.Get("If-None-Match"), ",*/") ||
 		slices.ContainsFunc(rareConditions, func(name string) bool { return header.Get(name) != "" })
 }
 
-// describes is the group version that a document is about. kube-apiserver leaves it to an aggregated API's own server,
-// in the caller's name, to describe its versions; whatever is above them it gathers in its own name, for all callers.
+// describes returns the group version that a document describes. For an aggregated API, that API's own server writes
+// the document, and receives the caller's name. kube-apiserver writes the other documents, which are the same for all
+// callers.
 func describes(path string) (schema.GroupVersion, bool) {
 	parts := strings.Split(strings.Trim(strings.TrimPrefix(path, "/openapi/v3/"), "/"), "/")
 	if parts[0] != "apis" || len(parts) < 3 {
@@ -42,13 +43,13 @@ func describes(path string) (schema.GroupVersion, bool) {
 	return schema.GroupVersion{Group: parts[1], Version: parts[2]}, true
 }
 
-// document answers for discovery, OpenAPI and the version from a kept copy of the upstream's answer.
+// document serves discovery, OpenAPI and version documents from copies of the upstream's responses.
 func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	if q.method != http.MethodGet || conditional(q.header) {
-		return forwardFor(observe.Document) // rare; the upstream knows how to answer it
+		return forwardFor(observe.Document) // rare, and the upstream supports it
 	}
 	if gv, ok := describes(q.url.Path); ok && !s.resolver.catalog.Own(ctx, gv) {
-		return forwardFor(observe.Document) // what another server says to one caller is not said to the next
+		return forwardFor(observe.Document) // an aggregated API's server may respond differently to each caller
 	}
 	began := q.Event.Waiting(observe.Asking)
 	document, err := s.documents.Get(ctx, upstream.DocumentRequest{
@@ -59,15 +60,15 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	if errors.As(err, &oversize) {
 		return forwardFor(observe.Document)
 	}
-	var crowded *upstream.TooManyDocumentsError
-	if errors.As(err, &crowded) {
-		return &notReadyError{cause: errBusy, after: crowded.After}
+	var busy *upstream.TooManyDocumentsError
+	if errors.As(err, &busy) {
+		return &notReadyError{cause: errBusy, after: busy.After}
 	}
 	if err != nil {
 		return err
 	}
 	if document.Code != http.StatusOK {
-		return forwardFor(observe.OwnWords) // an error or a redirect is not kept; it is the upstream's to say
+		return forwardFor(observe.OwnWords) // errors and redirects are not copied
 	}
 	q.Event.Source = observe.FromCache
 	out.progress.Answering()
@@ -93,5 +94,5 @@ func (s *Server) document(ctx context.Context, out *reply, q *Request, _ *reflec
 	return nil
 }
 
-// documentPiece is how much of a document a client has to accept at a time.
+// documentPiece is the number of bytes that a client must accept within one write timeout.
 const documentPiece = 128 << 10

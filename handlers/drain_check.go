@@ -6,25 +6,25 @@ import (
 	"net/http"
 )
 
-// door is what a request passes before anything is known of it, as in kube-apiserver.
+// drainCheck refuses requests of a server that has shut down. It comes before all other steps, as in kube-apiserver.
 type drainCheck struct {
-	leaving context.Context // ends when requests are refused; nil: never
-	goaway  float64         // how likely a connection is given up, from 0 to 1
+	leaving context.Context // ends when the server refuses requests; nil means never
+	goaway  float64         // probability of closing a connection, from 0 to 1
 }
 
-// enter refuses requests of a server that has shut down, and by chance asks an HTTP/2 client to come back on another
-// connection, which a load balancer may lead to another replica. What the connection has under way goes on.
+// enter refuses requests after the server has shut down. With the probability goaway it also asks an HTTP/2 client to
+// reconnect, so that a load balancer can choose another replica. Requests in flight on the connection continue.
 func (d *drainCheck) enter(out *reply) error {
 	if d.leaving != nil && d.leaving.Err() != nil && !out.isProbe() {
 		return errLeft
 	}
 	if out.isMultiplexed() && d.goaway > 0 && rand.Float64() < d.goaway {
-		out.header().Set("Connection", "close") // GOAWAY in HTTP/2, which has no such header
+		out.header().Set("Connection", "close") // net/http sends GOAWAY instead, because HTTP/2 has no such header
 	}
 	return nil
 }
 
-// writeLeft is kube-apiserver's answer with --shutdown-send-retry-after: text, and no Status.
+// writeLeft writes kube-apiserver's response with --shutdown-send-retry-after, which is text and not a Status.
 func writeLeft(w http.ResponseWriter) {
 	w.Header().Del("Cache-Control")
 	w.Header().Set("Connection", "close")

@@ -6,30 +6,34 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 )
 
-// landWait is how long a watch that is over goes on, where its client stands in the midst of a gap that was bridged:
-// all of that is there, and is sent in milliseconds to a client that takes it.
-const landWait = time.Second
+// replayWait is how long a watch may continue after its end, if its client is inside a replay of differences. All
+// events of the replay are available, and a client that reads receives them in milliseconds.
+const replayWait = time.Second
 
-// lands tells whether a bookmark is owed because the client could not watch on from the last event, which is inside a
-// gap that was bridged (docs/adr/0021-gaps-are-bridged.md).
-func (s *watchStream) lands() bool { return s.bookmarking && s.watcher.EndOfReplay() > s.landed }
+// owesReplayBookmark reports whether the client needs a bookmark, because its last event is inside a replay of
+// differences. It could not resume the watch from there (docs/adr/0021-gaps-are-bridged.md).
+func (s *watchStream) owesReplayBookmark() bool {
+	return s.bookmarking && s.watcher.EndOfReplay() > s.replayed
+}
 
-// land sends that bookmark once everything was told that happened in the gap, whether the upstream is heard or not. It
-// returns false when none is owed; while one is, no other is sent: it would be of before the gap.
-func (s *watchStream) land() bool {
-	if !s.lands() {
+// sendReplayBookmark sends that bookmark after the last event of the replay, even if the upstream does not respond. It
+// returns false if the client needs none. Until it is sent, no other bookmark is sent: its version would precede the
+// lost window.
+func (s *watchStream) sendReplayBookmark() bool {
+	if !s.owesReplayBookmark() {
 		return false
 	}
 	if s.watcher.Progress() >= s.watcher.EndOfReplay() {
-		s.landed = s.watcher.EndOfReplay()
+		s.replayed = s.watcher.EndOfReplay()
 		s.events.bookmark(s.watcher.Progress(), bookmarks.Plain)
 	}
 	return true
 }
 
-// leave tells a client whose watch is over what is left of a gap, and where it ends: it could not watch on from inside.
-func (s *watchStream) leave() error {
-	over := time.Now().Add(landWait)
+// finishReplay sends the rest of a replay and its bookmark after the watch has ended, because the client could not
+// resume inside.
+func (s *watchStream) finishReplay() error {
+	over := time.Now().Add(replayWait)
 	for s.watcher.EndOfReplay() > s.watcher.Progress() && time.Now().Before(over) {
 		if event, ok := s.watcher.Next(); ok {
 			s.add(event)
@@ -41,11 +45,11 @@ func (s *watchStream) leave() error {
 		if s.watcher.Err() != nil {
 			break
 		}
-		select { // for what feeds are still to be told
+		select { // feeds may still have events
 		case <-s.watcher.Wait():
 		case <-time.After(awaitedEvery):
 		}
 	}
-	s.land()
+	s.sendReplayBookmark()
 	return nil
 }

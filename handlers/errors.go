@@ -25,7 +25,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// codecs encodes Status objects, and names the media types that kube-apiserver negotiates over: JSON, YAML, protobuf.
+// codecs encode Status objects. They contain the media types that kube-apiserver negotiates: JSON, YAML and protobuf.
 var codecs = newCodecs()
 
 func newCodecs() serializer.CodecFactory {
@@ -34,96 +34,96 @@ func newCodecs() serializer.CodecFactory {
 	return serializer.NewCodecFactory(scheme)
 }
 
-// errMethod is what everything that is not a read gets (semantics 8.5).
+// errMethod is the response to every request that is not a read (semantics 8.5).
 var errMethod = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusMethodNotAllowed, Reason: metav1.StatusReasonMethodNotAllowed,
 	Message: "the server does not allow this method on the requested resource", Details: &metav1.StatusDetails{},
 }}
 
-// errUnauthenticated is the 401 of kube-apiserver (semantics 8.7).
+// errUnauthenticated is kube-apiserver's 401 (semantics 8.7).
 var errUnauthenticated = apierrors.NewUnauthorized("Unauthorized")
 
-// errImpersonation refuses what is asked in somebody else's name.
-var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("listfacade does not impersonate: ask kube-apiserver"))
+// errImpersonation refuses requests that impersonate another user.
+var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("listfacade does not support impersonation: send the request to kube-apiserver"))
 
-// errForeign refuses what a page of another site may have sent.
+// errForeign refuses requests that a page of another site may have sent.
 var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
-	errors.New("where callers are not authenticated, only requests to and from loopback names are answered"))
+	errors.New("without authentication, only requests to and from loopback names are served"))
 
-// What listfacade does not hold and cannot ask for in the caller's name, by what the caller can do about it.
+// Errors for requests that are neither cacheable nor can be forwarded, by what the caller can do about it.
 var (
-	errNotServed = notServed("cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself; " +
-		"with --passthrough=impersonate listfacade can ask in the name of other callers")
-	errNotImpersonated = notServed("cannot ask kube-apiserver for it in your name: use a bearer token, or ask kube-apiserver itself")
-	errNothingPassed   = notServed("passes nothing on (--passthrough=off): ask kube-apiserver itself")
+	errNotServed = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver; " +
+		"with --passthrough=impersonate listfacade also forwards requests of other callers")
+	errNotImpersonated = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver")
+	errNothingPassed   = notServed("listfacade does not forward requests (--passthrough=off): send it to kube-apiserver")
 )
 
 func notServed(why string) *apierrors.StatusError {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Message: "listfacade does not hold this, and " + why,
+		Status: metav1.StatusFailure, Code: http.StatusNotImplemented, Message: "this request is not cached, and " + why,
 	}}
 }
 
-// errLoop is a request that comes back: nobody answers it.
+// errLoop refuses a request that has already passed through this facade, or through too many facades.
 var errLoop = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusLoopDetected,
-	Message: "this request has come through this listfacade before, or through too many: the kube-apiserver of its kubeconfig is " +
-		"the listfacade itself, or one that reads from it",
+	Message: "this request has already passed through this listfacade, or through too many listfacades: the kubeconfig's kube-apiserver is " +
+		"this listfacade, or another listfacade that reads from it",
 }}
 
-// errLargeReview is a review with more bytes than any has.
+// errLargeReview refuses a review with more than upstream.QuestionLimit bytes.
 var errLargeReview = apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("limit is %d", upstream.QuestionLimit))
 
-// errNoRoute is a path below one of kube-apiserver's APIs that none of its routes has (semantics 8.4).
+// errNoRoute is the 404 of a path below one of kube-apiserver's APIs that matches none of its routes (semantics 8.4).
 var errNoRoute = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 	Message: "the server could not find the requested resource", Details: &metav1.StatusDetails{},
 }}
 
-// errURITooLong is a request whose first line alone is more than any client's.
+// errURITooLong refuses a request with a URL longer than maxURL.
 var errURITooLong = &apierrors.StatusError{ErrStatus: metav1.Status{
 	Status: metav1.StatusFailure, Code: http.StatusRequestURITooLong, Reason: metav1.StatusReasonBadRequest,
-	Message: fmt.Sprintf("the request's URL is longer than %d bytes", mostURL),
+	Message: fmt.Sprintf("the request's URL is longer than %d bytes", maxURL),
 }}
 
-// errNoPath is a path that nothing of kube-apiserver's wants, and errNoDocument one that its OpenAPI does not know:
-// 404s without a Status (semantics 8.4).
+// errNoPath is the 404 of a path that kube-apiserver does not serve. errNoDocument is that of an OpenAPI document that
+// it does not have. Both responses have no Status (semantics 8.4).
 var (
 	errNoPath     = errors.New("no such path")
 	errNoDocument = errors.New("no such document")
 )
 
-// errTimeUp is a request whose time was over before its first byte.
-var errTimeUp = errors.New("the request's time is over")
+// errTimeUp means that the request's timeout ended before the first byte of the response.
+var errTimeUp = errors.New("the request timed out")
 
-// errStalled is an answer that had to end for another's sake, because its client took nothing of it.
-var errStalled = errors.New("the client does not take the answer")
+// errStalled means that a stalled response was ended in favour of another request.
+var errStalled = errors.New("the client does not read the response")
 
-// errLeft refuses every request: the server has shut down, and waits for those that are under way.
+// errLeft refuses every request after the server has shut down. Requests in flight still finish.
 var errLeft = errors.New("the server has shut down")
 
-// errDraining refuses what would only begin to end: the server shuts down.
+// errDraining refuses requests that would end immediately, because the server shuts down.
 var errDraining = errors.New("the server is shutting down")
 
-// errBusy stands for more requests than are passed through, or wait for that, at a time.
-var errBusy = errors.New("too many requests at once")
+// errBusy means that too many requests are forwarded, or wait, at the same time.
+var errBusy = errors.New("too many concurrent requests")
 
-// errUnfilled stands for why a lane is not filled; the cause's own words, with addresses in them, are for the log.
+// errUnfilled replaces the reason why a lane is not filled. The reason itself may contain addresses and is only logged.
 var errUnfilled = errors.New("the upstream cannot be read at the moment")
 
-// invalidRVError is a resourceVersion that GET and WATCH cannot parse; kube-apiserver answers 500 without a reason
-// (semantics 1.5).
+// invalidRVError is a resourceVersion that GET and WATCH cannot parse. kube-apiserver responds with a 500 without a
+// reason (semantics 1.5).
 type invalidRVError struct{ text string }
 
 func (e *invalidRVError) Error() string { return e.text }
 
-// invalidKeyError is a namespace that cannot be part of a key; kube-apiserver answers 500 without a reason (semantics
-// 8.6).
+// invalidKeyError is a namespace that cannot be part of a key. kube-apiserver responds with a 500 without a reason
+// (semantics 8.6).
 type invalidKeyError struct{ key string }
 
 func (e *invalidKeyError) Error() string { return fmt.Sprintf("invalid key: %q", e.key) }
 
-// notReadyError is a lane that cannot answer yet (semantics 2.1), and after how long it may.
+// notReadyError means that a lane cannot serve reads yet (semantics 2.1). After the given time it may be ready.
 type notReadyError struct {
 	cause error
 	after time.Duration
@@ -136,13 +136,13 @@ func (e *notReadyError) Error() string {
 	return "storage is (re)initializing: " + e.cause.Error()
 }
 
-// mostRetryAfter bounds what a client is told to wait, in seconds, as kube-apiserver does.
-const mostRetryAfter = 30
+// maxRetryAfter is the maximum Retry-After in seconds, as in kube-apiserver.
+const maxRetryAfter = 30
 
-// retryAfter is in whole seconds, rounded up, and at least one.
-func retryAfter(d time.Duration) int { return max(1, min(int(math.Ceil(d.Seconds())), mostRetryAfter)) }
+// retryAfter returns a Retry-After in whole seconds, rounded up, between 1 and maxRetryAfter.
+func retryAfter(d time.Duration) int { return max(1, min(int(math.Ceil(d.Seconds())), maxRetryAfter)) }
 
-// forgottenError is a version that is too old for a watch which kube-apiserver has from etcd (semantics 4.1).
+// forgottenError is a version that is too old for a watch that kube-apiserver reads from etcd (semantics 4.1).
 type forgottenError struct{ cause *cache.ExpiredError }
 
 func (e *forgottenError) Error() string {
@@ -152,39 +152,40 @@ func (e *forgottenError) Error() string {
 // Unwrap returns the lane's error.
 func (e *forgottenError) Unwrap() error { return e.cause }
 
-// staleError is a lane that has not heard the upstream for longer than the operator allows.
+// staleError means that the upstream has been silent for longer than the operator allows.
 type staleError struct{}
 
 func (staleError) Error() string {
-	return "the upstream kube-apiserver has not been heard for too long"
+	return "the upstream kube-apiserver has not responded for too long"
 }
 
-// statusOf renders an error: known types by this table, anything else as a bare 500 whose detail stays in the log.
+// statusOf converts an error to a Status. An error of no type in this table becomes a plain 500, and its text is only
+// logged.
 func statusOf(err error) *metav1.Status {
 	var (
-		api      apierrors.APIStatus
-		notReady *notReadyError
-		tooLarge *cache.TooLargeError
-		forgot   *forgottenError
-		expired  *cache.ExpiredError
-		invalid  *invalidRVError
-		key      *invalidKeyError
-		stale    staleError
-		unasked  *auth.UnavailableError
-		busy     *auth.BusyError
-		unsaid   *auth.InvalidError
+		api        apierrors.APIStatus
+		notReady   *notReadyError
+		tooLarge   *cache.TooLargeError
+		forgot     *forgottenError
+		expired    *cache.ExpiredError
+		invalid    *invalidRVError
+		key        *invalidKeyError
+		stale      staleError
+		unreviewed *auth.UnavailableError
+		busy       *auth.BusyError
+		undecided  *auth.InvalidError
 	)
 	switch {
 	case errors.Is(err, auth.ErrUnauthenticated):
 		return statusOf(errUnauthenticated)
 	case errors.Is(err, auth.ErrForeign):
 		return statusOf(errForeign)
-	case errors.As(err, &unasked):
-		return unavailable("kube-apiserver cannot be asked who you are and what you may do")
+	case errors.As(err, &unreviewed):
+		return unavailable("authentication and authorization by kube-apiserver are unavailable")
 	case errors.As(err, &busy):
-		return withKind(&apierrors.NewTooManyRequests("too many requests of yours at once", retryAfter(busy.After)).ErrStatus)
-	case errors.As(err, &unsaid):
-		status := unsaid.Answer
+		return withKind(&apierrors.NewTooManyRequests("too many requests from this caller", retryAfter(busy.After)).ErrStatus)
+	case errors.As(err, &undecided):
+		status := undecided.Answer
 		return withKind(&status)
 	case errors.As(err, &api):
 		status := api.Status()
@@ -204,7 +205,7 @@ func statusOf(err error) *metav1.Status {
 	case errors.As(err, &stale):
 		return unavailable(stale.Error())
 	case upstream.IsRefused(err):
-		return unavailable("kube-apiserver does not let listfacade ask this on somebody's behalf")
+		return unavailable("kube-apiserver does not allow listfacade to make this request on behalf of a caller")
 	case upstream.IsUnreachable(err):
 		return unavailable("the upstream kube-apiserver cannot be reached")
 	case errors.Is(err, errDraining), errors.Is(err, reflector.ErrStopped), errors.Is(err, cache.ErrClosed):
@@ -214,12 +215,12 @@ func statusOf(err error) *metav1.Status {
 	}
 }
 
-// plain500 is an error that kube-apiserver has no reason for.
+// plain500 returns a 500 without a reason.
 func plain500(err error) *metav1.Status {
 	return withKind(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()})
 }
 
-// tooLargeStatus is the 504 that client-go recognises by its cause (semantics 2.2).
+// tooLargeStatus returns the 504 that client-go recognizes by its cause (semantics 2.2).
 func tooLargeStatus(err *cache.TooLargeError) *metav1.Status {
 	status := apierrors.NewTimeoutError(err.Error(), 1).ErrStatus
 	status.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge, Message: "Too large resource version"}}
@@ -237,8 +238,8 @@ func withKind(status *metav1.Status) *metav1.Status {
 	return status
 }
 
-// writeError answers a request with an error. Errors are negotiated anew without transformations: what only accepts a
-// Table gets indented JSON (semantics 6.3).
+// writeError writes the response of a failed request. The media type of an error is negotiated again without
+// transformations. A client that accepts only a Table gets indented JSON (semantics 6.3).
 func (o *reply) writeError(err error) {
 	switch {
 	case errors.Is(err, errTimeUp):
@@ -257,10 +258,10 @@ func (o *reply) writeError(err error) {
 	status := statusOf(err)
 	o.event.Status = status
 	if status.Code >= http.StatusInternalServerError && !isClients(err) {
-		o.log.Info("request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
+		o.log.Info("Request failed", zap.String("auditID", o.event.AuditID), zap.Error(err))
 	}
 	if errors.Is(err, errDraining) {
-		o.header().Set("Connection", "close") // which asks HTTP/2 clients, too, to come back on another connection
+		o.header().Set("Connection", "close") // HTTP/2 clients also reconnect
 	}
 	var forbidden *forbiddenError
 	if errors.As(err, &forbidden) {
@@ -269,7 +270,7 @@ func (o *reply) writeError(err error) {
 	writeStatus(o.w, o.r, status)
 }
 
-// writeStatus answers with a Status.
+// writeStatus writes a Status as the response.
 func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) {
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
@@ -284,7 +285,7 @@ func writeStatus(w http.ResponseWriter, r *http.Request, status *metav1.Status) 
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// isClients tells the errors of 500 and above that are about what a client sent, and nothing that an operator can mend.
+// isClients reports whether a client's request causes this error of 500 or above, so that an operator cannot fix it.
 func isClients(err error) bool {
 	var (
 		invalid *invalidRVError
@@ -297,13 +298,13 @@ func isNotServed(err error) bool {
 	return errors.Is(err, errNotServed) || errors.Is(err, errNotImpersonated) || errors.Is(err, errNothingPassed)
 }
 
-// negotiate finds the form of an answer that is no object of the cache.
+// negotiate returns the serializer for a response that is no object of the cache.
 func (o *reply) negotiate(codecs runtime.NegotiatedSerializer) (runtime.SerializerInfo, error) {
 	_, info, err := negotiation.NegotiateOutputMediaType(o.r, codecs, negotiation.DefaultEndpointRestrictions)
 	return info, err
 }
 
-// negotiateIn is negotiate for an answer that has kinds of its own.
+// negotiateIn returns the media type and serializer for a response that has its own kinds.
 func (o *reply) negotiateIn(codecs runtime.NegotiatedSerializer, kinds negotiation.EndpointRestrictions) (negotiation.MediaTypeOptions, runtime.SerializerInfo, error) {
 	return negotiation.NegotiateOutputMediaType(o.r, codecs, kinds)
 }
@@ -318,8 +319,8 @@ func encodeStatus(r *http.Request, status *metav1.Status) (mediaType string, bod
 	return info.MediaType, body, err
 }
 
-// writeDeadline is the answer to a request that ran out of time before its first byte; its content type is what
-// net/http sniffs from kube-apiserver's bytes (semantics 1.1).
+// writeDeadline writes the response to a request that timed out before its first byte. For kube-apiserver's response,
+// net/http detects this content type (semantics 1.1).
 func writeDeadline(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusGatewayTimeout)
@@ -327,25 +328,25 @@ func writeDeadline(w http.ResponseWriter) {
 		`"reason":"Timeout","details":{},"code":504}`)
 }
 
-// notFound is the 404 of an object; kind is the resource name of the request (semantics 3).
+// notFound returns the 404 of an object. Its kind is the resource in the request (semantics 3).
 func notFound(resource schema.GroupResource, name string) error {
 	return apierrors.NewNotFound(resource, name)
 }
 
-// notSupported is the 405 of a custom resource.
+// notSupported returns the 405 of a custom resource.
 func notSupported(resource schema.GroupResource, verb string) error {
 	return apierrors.NewMethodNotSupported(resource, verb)
 }
 
-// invalidName is the 400 of a name that no object can have.
+// invalidName returns the 400 for a name that no object can have.
 func invalidName(name string) error {
 	return badRequest(fmt.Sprintf("Name parameter invalid: %q: %s", name, strings.Join(content.IsPathSegmentName(name), ";")))
 }
 
-// noMarkup keeps what a client sent from reading as HTML in the answer, as kube-apiserver does.
+// noMarkup escapes a client's text, so that no browser reads it as HTML. kube-apiserver does the same.
 var noMarkup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// forbidden is the 403 of kube-apiserver's authorization, with the authorizers' reason (semantics 8.7).
+// forbidden returns kube-apiserver's 403 for a denied request, with the authorizer's reason (semantics 8.7).
 func forbidden(a auth.Attributes, reason string) error {
 	why := noMarkup.Replace(forbiddenMessage(a))
 	if reason != "" {
@@ -354,7 +355,7 @@ func forbidden(a auth.Attributes, reason string) error {
 	return &forbiddenError{apierrors.NewForbidden(schema.GroupResource{Group: a.Group, Resource: a.Resource}, a.Name, errors.New(why))}
 }
 
-// forbiddenError is told from other 403s by a header.
+// forbiddenError is a denied request. Its response has a header that other 403s do not have.
 type forbiddenError struct{ *apierrors.StatusError }
 
 func forbiddenMessage(a auth.Attributes) string {

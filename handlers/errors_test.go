@@ -80,7 +80,7 @@ func TestErrors(t *testing.T) {
 		},
 		"too old": {
 			staleError{}, 503, "1",
-			`"the upstream kube-apiserver has not been heard for too long","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
+			`"the upstream kube-apiserver has not responded for too long","reason":"ServiceUnavailable","details":{"retryAfterSeconds":1},"code":503}`,
 		},
 		"unreachable": {
 			&upstream.UnreachableError{Err: errors.New("dial tcp 10.0.0.1: secret")}, 503, "1",

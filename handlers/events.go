@@ -13,51 +13,51 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// frameSink sends the frames of one watch.
+// frameSink sends the frames of one watch to its client.
 type frameSink interface {
-	// begin tells the client that it watches.
+	// begin starts the response.
 	begin() error
-	// send sends whole frames, at once.
+	// send sends complete frames immediately.
 	send(frames []byte) error
-	// settle sends what was not sent at once.
+	// settle sends frames that are still buffered.
 	settle() error
 }
 
-// events collects the frames of one watch in a buffer, sent by flush. Used by one goroutine. A watch that has nothing
-// to send has no buffer: thousands are open at a time, and few send.
+// events collects the frames of one watch until flush sends them. It is used by one goroutine. Without pending frames
+// it has no buffer: thousands of watches are open at a time, and few of them send.
 type events struct {
 	sink           frameSink
 	shape          wire.Shape
 	representation wire.Representation
 	framer         wire.Framer
-	marks          *wire.Bookmark // what bookmarks look like
+	marks          *wire.Bookmark // templates for bookmarks
 	frames         *bytes.Buffer  // nil when there are none
-	alone          *cache.Frame   // which is sent as it is unless others join it; nil when there is none
+	alone          *cache.Frame   // a single pending frame, sent without a copy unless others follow; nil if none
 	sent           int
-	meter          *observe.WatchMeter // counts them, as they are before they are compressed
+	meter          *observe.WatchMeter // counts frames and their bytes before compression
 
-	progress *observe.Progress // is told what was sent
-	// mayGo is asked before anything is sent: its error ends the stream, and what was collected is not sent.
-	mayGo func() error
+	progress *observe.Progress // receives the number of events sent
+	// maySend is called before frames are sent. Its error ends the stream, and pending frames are dropped.
+	maySend func() error
 }
 
-// newEvents prepares a watch's events; they need a sink to be sent.
-func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, mayGo func() error) *events {
+// newEvents returns the events of a watch. Its sink must be set before the first flush.
+func newEvents(q *Request, lane *reflector.Reflector, shape wire.Shape, maySend func() error) *events {
 	representation := q.media.representation(wire.Whole)
 	return &events{
-		mayGo: mayGo, shape: shape, representation: representation, framer: shape.Framer(representation), marks: lane.Bookmark(), progress: q.Event.Progress,
+		maySend: maySend, shape: shape, representation: representation, framer: shape.Framer(representation), marks: lane.Bookmark(), progress: q.Event.Progress,
 	}
 }
 
-// bodySink sends frames as the body of an answer.
+// bodySink sends frames as the body of a response.
 type bodySink struct {
 	out           *timedWriter
 	gzip          bool
-	precompressed *wire.Precompressed // of pages in streaming lists that are compressed
-	owed          bool                // something was written that was not flushed
+	precompressed *wire.Precompressed // of pages, for compressed streaming lists
+	owed          bool                // bytes were written but not flushed
 }
 
-// frames prepares a watch's answer.
+// frames prepares the response of a watch.
 func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	sink := &bodySink{out: o.pieces()}
 	header := o.header()
@@ -65,7 +65,7 @@ func (o *reply) frames(q *Request, e wire.Encoding) *bodySink {
 	if o.chunked() {
 		header.Set("Transfer-Encoding", "chunked")
 	}
-	// kube-apiserver compresses streaming lists, from the first byte to the last, and no other watches (semantics 6.6).
+	// kube-apiserver compresses all bytes of a streaming list, and no other watches (semantics 6.6).
 	if q.sendsInitialEvents() && q.Options.AllowWatchBookmarks && wire.AcceptsGzip(o.acceptEncoding()) {
 		sink.gzip, sink.precompressed = true, o.precompressed
 		header.Set("Content-Encoding", "gzip")
@@ -80,7 +80,7 @@ func (b *bodySink) begin() error {
 	return b.out.Flush()
 }
 
-// sendPrecompressed sends what was compressed ahead, at the latest when it is settled: a list's pages leave together.
+// sendPrecompressed writes precompressed frames. settle flushes them, so that all pages of a list are sent together.
 func (b *bodySink) sendPrecompressed(frames *wire.Deflated) error {
 	b.owed = true
 	b.out.reply.event.RawBytes += int64(frames.Length())
@@ -110,12 +110,12 @@ func (b *bodySink) send(frames []byte) error {
 	return b.out.Flush()
 }
 
-// added sends a run of initial events, or adds them.
+// added sends or buffers a run of initial events.
 func (e *events) added(run cache.Run) error {
 	if sink, ok := e.sink.(*bodySink); ok && sink.precompressed != nil {
 		of := wire.Run{Page: run.Page, From: run.From, To: run.To}
-		if ahead := wire.PrecompressedEvents(sink.precompressed, e.shape, e.representation, of, time.Now()); ahead != nil {
-			return e.sendPrecompressed(sink, ahead, run.To-run.From)
+		if deflated := wire.PrecompressedEvents(sink.precompressed, e.shape, e.representation, of, time.Now()); deflated != nil {
+			return e.sendPrecompressed(sink, deflated, run.To-run.From)
 		}
 	}
 	for _, o := range run.Objects() {
@@ -128,27 +128,27 @@ func (e *events) added(run cache.Run) error {
 	return nil
 }
 
-// sendPrecompressed sends frames that were compressed ahead, behind those that were added before.
-func (e *events) sendPrecompressed(sink *bodySink, ahead *wire.Deflated, count int) error {
+// sendPrecompressed sends precompressed frames after all frames that were added earlier.
+func (e *events) sendPrecompressed(sink *bodySink, deflated *wire.Deflated, count int) error {
 	if e.buffered() > 0 {
 		if err := e.flush(); err != nil {
 			return err
 		}
 	}
-	if err := e.mayGo(); err != nil {
+	if err := e.maySend(); err != nil {
 		return err
 	}
 	e.sent += count
-	e.meter.Add(count, ahead.Length())
-	err := sink.sendPrecompressed(ahead)
+	e.meter.Add(count, deflated.Length())
+	err := sink.sendPrecompressed(deflated)
 	e.progress.Sent(e.sent)
 	return err
 }
 
-// flushAt is how many bytes of events are collected before they are sent although more are there.
+// flushAt is the number of buffered bytes that are sent even if more events are pending.
 const flushAt = 64 << 10
 
-// flushFull sends what was added when it is much.
+// flushFull sends the pending frames if there are at least flushAt bytes.
 func (e *events) flushFull() error {
 	if e.buffered() < flushAt {
 		return nil
@@ -156,7 +156,7 @@ func (e *events) flushFull() error {
 	return e.flush()
 }
 
-// object adds the event about an object that a watcher has just returned.
+// object adds the event of an object that a watcher has just returned.
 func (e *events) object(event cache.Event, from *cache.Watcher) {
 	e.sent++
 	frame := from.Frame(event, e.representation, e.framer)
@@ -173,20 +173,20 @@ func (e *events) object(event cache.Event, from *cache.Watcher) {
 	}
 }
 
-// write adds an event that is this watch's own to write.
+// write adds an event that no other watch shares.
 func (e *events) write(eventType string, o *cache.Object) {
 	e.join()
 	frames := e.buffer()
 	e.add(frames, e.framer.AppendEvent(frames.AvailableBuffer(), eventType, o.Item()))
 }
 
-// add adds one frame.
+// add adds one frame and counts it.
 func (e *events) add(to *bytes.Buffer, frame []byte) {
 	to.Write(frame)
 	e.meter.Add(1, len(frame))
 }
 
-// join puts a frame that was alone in front of those that come now.
+// join moves the single pending frame to the buffer, before the frames that follow.
 func (e *events) join() {
 	if e.alone != nil {
 		e.buffer().Write(e.alone.Bytes)
@@ -219,13 +219,13 @@ func (e *events) buffered() int {
 	return 0
 }
 
-// frameBuffers are what frames are collected in, for as long as it takes to send them.
+// frameBuffers are the buffers for pending frames. A watch has one only until its frames are sent.
 var frameBuffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// keepBuffer is how large a buffer may be that is used again: as large as those of bursts become.
+// keepBuffer is the maximum size in bytes of a buffer that is reused. Buffers of bursts reach this size.
 const keepBuffer = 2 * flushAt
 
-// buffer is where frames are added.
+// buffer returns the buffer for pending frames.
 func (e *events) buffer() *bytes.Buffer {
 	if e.frames == nil {
 		e.frames = frameBuffers.Get().(*bytes.Buffer)
@@ -233,14 +233,14 @@ func (e *events) buffer() *bytes.Buffer {
 	return e.frames
 }
 
-// flush sends what was added.
+// flush sends the pending frames.
 func (e *events) flush() error {
 	if e.buffered() == 0 {
-		e.meter.Sent() // what was compressed ahead
+		e.meter.Sent() // precompressed frames
 		return e.sink.settle()
 	}
 	defer func() { e.progress.Sent(e.sent) }()
-	if err := e.mayGo(); err != nil {
+	if err := e.maySend(); err != nil {
 		return err
 	}
 	if alone := e.alone; alone != nil {
@@ -254,7 +254,7 @@ func (e *events) flush() error {
 	frames := e.frames
 	e.frames = nil
 	if err := e.sink.send(frames.Bytes()); err != nil {
-		return err // HTTP/2 may still be copying what it gave up: the buffer is nobody's any more
+		return err // HTTP/2 may still read from the buffer, so it cannot be reused
 	}
 	e.meter.Sent()
 	if frames.Cap() <= keepBuffer {
@@ -264,7 +264,7 @@ func (e *events) flush() error {
 	return nil
 }
 
-// fail ends the stream with an error in it.
+// fail sends an error as the last event of the stream.
 func (e *events) fail(err error) error {
 	e.join()
 	frames := e.buffer()

@@ -11,10 +11,10 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// ownHeaders are set on every answer, and are in every answer of the upstream too.
+// ownHeaders are set on every response, and every response of the upstream has them too.
 var ownHeaders = []string{"Audit-Id", "Cache-Control"}
 
-// orForward lets the upstream answer if what came of a request so far is a *forwardError.
+// orForward forwards the request if err is a *forwardError. Otherwise it returns err.
 func (s *Server) orForward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector, err error) error {
 	var forward *forwardError
 	if !errors.As(err, &forward) {
@@ -24,7 +24,8 @@ func (s *Server) orForward(ctx context.Context, out *reply, q *Request, lane *re
 	return s.forward(ctx, out, q, lane)
 }
 
-// again asks the lane once more. Where that has no answer either, the reason is why.
+// again serves the request from the lane once more. It returns false, and records the reason, if that again ends with a
+// *forwardError.
 func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (answered bool, err error) {
 	q.Event.Reason = ""
 	err = s.cache(ctx, out, q, lane)
@@ -36,11 +37,11 @@ func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflec
 	return false, nil
 }
 
-// forward lets the upstream answer. lane is the one that could not; nil when there is none. A lane that was not ready
-// and is when the request's turn comes, answers instead, if it can now.
+// forward lets the upstream answer. lane is the one that could not answer, or nil. A lane that becomes ready while the
+// request waits for its seat answers instead, if it can.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if !isCanonical(q.url.Path) {
-		return errNoRoute // a watch of a name that no object has, in a form that the cache does not give
+		return errNoRoute // a watch of a name that no object has, in a representation that the cache does not offer
 	}
 	if answersReview(q) {
 		return s.review(ctx, out, q)
@@ -53,26 +54,26 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 	if lane != nil {
 		cached = lane.Cache.Stats().ObjectBytes
 	}
-	place, err := s.limiter.forwardSeat(ctx, q, cached)
+	seat, err := s.limiter.forwardSeat(ctx, q, cached)
 	if err == nil && q.Event.Reason == observe.NotReady && isReady(lane) {
-		place.leave()
-		// Once: what has come about may not be what the request needs, and stay so.
+		seat.leave()
+		// Only one more attempt: the lane may still lack the version that the request needs.
 		if answered, err := s.again(ctx, out, q, lane); answered {
 			return err
 		}
-		place, err = s.limiter.forwardSeat(ctx, q, cached)
+		seat, err = s.limiter.forwardSeat(ctx, q, cached)
 	}
 	if err != nil {
 		q.Event.Source = observe.FromFacade
 		return err
 	}
-	defer place.leave()
+	defer seat.leave()
 	q.Event.Source = observe.FromUpstream
 	out.progress.Answering()
 	defer q.Event.Waited(observe.Asking, q.Event.Waiting(observe.Asking))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	read := upstream.BodyReader(place.read)
+	read := upstream.BodyReader(seat.read)
 	if q.isWatch() {
 		watch := s.watchForwarded(ctx, q, func() { cancel(upstream.ErrEnd) })
 		defer watch.stop()
@@ -83,7 +84,7 @@ func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *refl
 			}
 		}
 	}
-	// The upstream's own headers are the answer; ours would stand beside them.
+	// The response has the upstream's values of these headers. The facade's own values would be duplicates.
 	header, own := out.header(), http.Header{}
 	for _, name := range ownHeaders {
 		own[name] = header[name]

@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// place is a place among the requests that are passed through at a time.
+// forwardSeat is a seat among the requests that are forwarded at the same time.
 //
-// It is left when the upstream has done its work, not when the client has the answer: a slow client refuses nobody.
-// kube-apiserver's work is done when the answer is written, so what is small is read into memory at the upstream's own
-// pace (buffered_body.go). Of what is larger the rest is read at the client's pace, and the place is left when that has
-// made the upstream wait for a second altogether: from then on it is the client who spreads the upstream's work over
-// time. The list of a client that is not slow keeps its place to the end.
+// It is released when the upstream's work ends, not when the client has the response. A slow client thus does not block
+// other requests. kube-apiserver's work ends when it has written its response. The first bytes are therefore read into
+// memory as fast as the upstream sends them (buffered_body.go). The rest is read at the client's speed. The seat is
+// released after the client has made the upstream wait for a second in total. A list whose client is not slow keeps its
+// seat to the end.
 type forwardSeat struct {
 	limiter *limiter
 	q       *Request
 	cost    cost
-	leave   func() // any number of times
+	leave   func() // may be called more than once
 }
 
-// heldUp is for how long a client may hold the upstream up in its place.
-const heldUp = time.Second
+// maxUpstreamWait is how long, in total, a client may make the upstream wait before its seat is released.
+const maxUpstreamWait = time.Second
 
-// read is how the upstream's answer is read in a place. It is an upstream.BodyReader.
+// read returns the body that is sent to the client, which releases the seat. It is an upstream.BodyReader.
 func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 	body := &countedBody{ReadCloser: answer.Body, seat: p}
 	if p.cost == large && p.q.method == http.MethodGet && answer.StatusCode == http.StatusOK {
@@ -40,19 +40,19 @@ func (p *forwardSeat) read(answer *http.Response) io.ReadCloser {
 		return newInitialBody(body)
 	case isRead(p.q.info):
 		return newHeldBody(newBufferedBody(body, p.limiter.buffered), p.leave)
-	default: // perhaps a stream of somebody's own: nothing of it is kept back
+	default: // it may be a stream of another API: no byte is held back
 		return newHeldBody(body, p.leave)
 	}
 }
 
-// gzipRatio is about how much smaller kube-apiserver's compression makes a list.
+// gzipRatio is about how much smaller a list of kube-apiserver is when it is compressed.
 const gzipRatio = 8
 
-// countedBody leaves the place when the upstream has written all of it, and remembers how much that was.
+// countedBody counts bytes. At the end of the body it releases the seat and stores the size of the resource.
 type countedBody struct {
 	io.ReadCloser
 	seat   *forwardSeat
-	weight int64 // bytes of the resource for each of the body's; 0 when the body says nothing about its size
+	weight int64 // bytes of the resource for each byte of the body; 0 if the size is not stored
 	bytes  atomic.Int64
 }
 
@@ -69,24 +69,24 @@ func (c *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// noteSize remembers how many bytes all that was asked for has; 0 is not known.
+// noteSize stores the size in bytes of the requested resource; 0 means that it is not known.
 func (p *forwardSeat) noteSize(bytes int64) {
 	if bytes > 0 {
 		p.limiter.sizes.note(p.q, bytes)
 	}
 }
 
-// heldBody calls done when whoever reads has held the upstream up for too long.
+// heldBody calls done when its reader has made the upstream wait for too long.
 type heldBody struct {
 	io.ReadCloser
 	timer *time.Timer
-	since time.Time // the upstream waits
-	left  time.Duration
+	since time.Time     // start of the upstream's current wait
+	left  time.Duration // remaining time
 }
 
-// newHeldBody counts from now on.
+// newHeldBody starts to measure immediately.
 func newHeldBody(body io.ReadCloser, done func()) *heldBody {
-	return &heldBody{ReadCloser: body, timer: time.AfterFunc(heldUp, done), since: time.Now(), left: heldUp}
+	return &heldBody{ReadCloser: body, timer: time.AfterFunc(maxUpstreamWait, done), since: time.Now(), left: maxUpstreamWait}
 }
 
 // Read implements io.Reader.

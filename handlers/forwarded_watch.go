@@ -10,9 +10,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// forwardedWatch ends a watch that is passed through where one from the cache would end: with the shutdown, which it
-// would outlast, with its age, and with the right to it, which kube-apiserver never looks at again. It ends as a whole:
-// a client resumes what ended, and lists again what broke off.
+// forwardedWatch ends a forwarded watch when a cached watch would end. That is at shutdown, at its maximum age, or when
+// its authorization ends, which kube-apiserver does not check again. The stream ends without an error, because clients
+// resume such a watch, but list again after an error.
 type forwardedWatch struct {
 	ctx           context.Context
 	hold          func() *auth.WatchAuthorization
@@ -22,12 +22,12 @@ type forwardedWatch struct {
 	over          chan struct{}
 }
 
-// watchForwarded begins to guard a watch; end is called, from another goroutine, when it is over.
+// watchForwarded returns the forwardedWatch of a request. end is called by another goroutine when the watch must end.
 func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *forwardedWatch {
-	held := q.Attributes
-	held.PassedThrough = false // the right itself is asked for, not whether the upstream will ask for it
+	attributes := q.Attributes
+	attributes.PassedThrough = false // review the caller's permission, not whether the upstream will check it
 	f := &forwardedWatch{
-		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(held) }, end: end, over: make(chan struct{}),
+		ctx: ctx, hold: func() *auth.WatchAuthorization { return s.authorization.authorizer.Hold(attributes) }, end: end, over: make(chan struct{}),
 	}
 	f.stops = append(f.stops, s.termination.follow(end))
 	if q.Caller.Way != auth.ByKubeconfig {
@@ -37,7 +37,7 @@ func (s *Server) watchForwarded(ctx context.Context, q *Request, end func()) *fo
 	return f
 }
 
-// begin holds the right from when the upstream has granted it.
+// begin follows the watch's authorization from the moment when the upstream has accepted the watch.
 func (f *forwardedWatch) begin() {
 	f.authorization = f.hold()
 	if ended := f.authorization.Ended(); ended != nil {
@@ -61,7 +61,8 @@ func (f *forwardedWatch) stop() {
 	}
 }
 
-// around lets nothing through that the right is gone for. A refusal goes as it came: it says that there is no right.
+// around returns a BodyReader that sends no event after the authorization has ended. An error response is sent
+// unchanged.
 func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	return func(answer *http.Response) io.ReadCloser {
 		if answer.StatusCode >= http.StatusMultipleChoices {
@@ -72,7 +73,7 @@ func (f *forwardedWatch) around(read upstream.BodyReader) upstream.BodyReader {
 	}
 }
 
-// authorizedBody is a body that ends with the right to it.
+// authorizedBody is a body that ends with its authorization.
 type authorizedBody struct {
 	io.ReadCloser
 	watch *forwardedWatch

@@ -11,13 +11,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// oneObject is what the upstream would have to send for a get: an object of the usual size.
+// oneObject is the response that the upstream would have to send for a get of an object of usual size.
 var oneObject = fresh.Answer{Objects: 1, Bytes: 2 << 10}
 
-// get answers for one object (semantics 3). Without a resourceVersion it is a linearizable read: a proof costs the
-// upstream as much as the object itself, so it has to be one that is shared, or the upstream answers (ADR 8).
+// get serves one object (semantics 3). Without a resourceVersion it is a linearizable read. A freshness check of its
+// own would cost the upstream as much as the object. The request is forwarded unless it can share a check with other
+// requests (ADR 8).
 func (s *Server) get(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
-	// A name that no object can have is refused in words of its own.
+	// kube-apiserver has another message for a name that no object can have.
 	if strings.Contains(q.Name, "%") {
 		return forwardFor(observe.OwnWords)
 	}

@@ -13,25 +13,25 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// answer is the station behind the authorizer: the cache, a document, health ... lane is what may be read, nil where
-// there is none to read. A *forwardError lets the upstream answer.
+// answer is the step after authorization, such as the cache, a document or health. lane is the lane to read, or nil. A
+// *forwardError means that the upstream must answer.
 type answer func(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error
 
-// road takes every request through the same stations, in the same order, and ends with its Event. about says what the
-// route's paths are about, answer who gives the answer.
+// handlerChain passes each request through the same steps in the same order, and completes its Event. about is the
+// subject of the route's paths, and answer is the last step.
 func (s *Server) handlerChain(about subject, answer answer) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		out := newReply(w, r, s.log, s.times.write)
 		out.yamlSeats, out.precompressed, out.follower = s.yamlSeats, s.precompressed, s.follower
 		s.inflight.Enter(&out.progress)
-		defer s.inflight.Leave(&out.progress) // not before it was told of: that may have to wait for the audit log
+		defer s.inflight.Leave(&out.progress) // runs after the sink, which may wait for the audit log
 		defer func() { s.sink.Done(out.finish()) }()
 		defer s.left(out)
 		defer s.recover(out)
 		defer out.leave()
-		err := s.travel(out, r, about, answer)
+		err := s.process(out, r, about, answer)
 		if err == nil {
-			err = out.stay()
+			err = out.finishLongRunning()
 		}
 		if err != nil {
 			out.fail(err)
@@ -39,8 +39,8 @@ func (s *Server) handlerChain(about subject, answer answer) http.HandlerFunc {
 	}
 }
 
-// travel is the way from station to station.
-func (s *Server) travel(out *reply, r *http.Request, about subject, answer answer) error {
+// process passes a request through the steps until it has a response or an error.
+func (s *Server) process(out *reply, r *http.Request, about subject, answer answer) error {
 	if err := s.drainCheck.enter(out); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s *Server) travel(out *reply, r *http.Request, about subject, answer answe
 	return err
 }
 
-// received tells that it is known who asks.
+// received notifies the follower that the caller is known. An error refuses the request.
 func (s *Server) received(q *Request) error {
 	if s.follower == nil {
 		return nil
@@ -99,8 +99,8 @@ func (s *Server) received(q *Request) error {
 	return s.follower.Received(q.Event)
 }
 
-// enter asks the authorizer, and opens the lane that the request may read, if there is one. What a path means that is
-// not straight is said only to those who may ask, and only they take of what all callers share of watches.
+// enter authorizes the request, and opens the lane that it may read, if there is one. Only authorized callers receive
+// errors about paths that are not canonical. Only they take seats that all callers share.
 func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.Reflector, error) {
 	refused := s.authorization.authorize(ctx, q)
 	var forward *forwardError
@@ -119,10 +119,10 @@ func (s *Server) enter(ctx context.Context, out *reply, q *Request) (*reflector.
 	return s.authorization.open(ctx, q)
 }
 
-// takeSeat takes a place for a request that runs long. Requests that are passed through need no review, but a place
-// may end the watch of another caller, so it is given only to callers whose right is known. The upstream is about to
-// refuse the others: they take places among themselves. Any other error of the authorizer refuses the request, because
-// it could run without a place else.
+// takeSeat takes a seat for a long-running request. A new seat may end another caller's watch, so only authorized
+// requests get one. For that purpose the facade also authorizes forwarded requests. Requests that the upstream is about
+// to refuse have separate seats. Any other error of the authorizer refuses the request, because it would otherwise run
+// without a seat.
 func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, refused error) error {
 	if q.subject.own() || !q.runsLong() {
 		return nil
@@ -140,28 +140,28 @@ func (s *Server) takeSeat(ctx context.Context, out *reply, q *Request, refused e
 	return refused
 }
 
-// recover turns a panic into a 500 for one client, or breaks its connection off when it has part of an answer already;
-// the process lives, and the stack is in the log.
+// recover turns a panic into a 500. If part of the response was sent already, it closes the connection. The process
+// continues, and the stack is logged.
 func (s *Server) recover(out *reply) {
 	reason := recover()
 	if reason == nil {
 		return
 	}
 	if err, ok := reason.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		if out.r.Context().Err() == nil { // else the client was gone before
+		if out.r.Context().Err() == nil { // otherwise the client closed the connection first
 			out.event.Panicked = fmt.Sprint(reason)
 		}
-		panic(reason) // a body that broke off: net/http aborts the connection
+		panic(reason) // net/http aborts the connection, because the body is incomplete
 	}
-	s.log.Error("a request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
+	s.log.Error("Request panicked", zap.Any("reason", reason), zap.String("auditID", out.event.AuditID),
 		zap.Stack("stack"))
 	out.event.Panicked = fmt.Sprint(reason)
 	out.fail(fmt.Errorf("panic: %v", reason))
 }
 
-// forwardError says that the upstream has to answer this one: the cache could not, or could not prove that it may.
+// forwardError means that the upstream must answer, because the cache cannot, or because it is not confirmed fresh.
 type forwardError struct{ reason observe.Reason }
 
-func (e *forwardError) Error() string { return "to be answered by the upstream: " + string(e.reason) }
+func (e *forwardError) Error() string { return "forward to the upstream: " + string(e.reason) }
 
 func forwardFor(reason observe.Reason) error { return &forwardError{reason: reason} }

@@ -12,26 +12,27 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// Check is one condition of health.
+// Check is a health check.
 type Check struct {
 	Name string
-	// Probes are those that it belongs to, of healthz, livez and readyz.
+	// Probes are the probes that include the check: healthz, livez, readyz.
 	Probes []string
-	// Healthy returns why not; the reason is logged, and never shown.
+	// Healthy returns the reason why the check fails, or nil. The reason is logged, but no response contains it.
 	Healthy func() error
-	// Progress says in a few words, to whoever may connect, how far what the check waits for is; nil when it cannot.
+	// Progress describes in a few words how far the check's condition is from being met; nil if that is not known. Any
+	// client may read it.
 	Progress func() string
 }
 
-// health answers a probe in kube-apiserver's form (semantics 8.3): "ok", or with ?verbose or on failure a line a check.
-// A path below the probe's names a single check.
+// health serves a probe in kube-apiserver's format (semantics 8.3). The response is "ok". With ?verbose or on failure
+// it is a line for each check. A path below the probe's path selects a single check.
 func (s *Server) health(probe string) answer {
 	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 		header := out.header()
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 		only := strings.TrimPrefix(strings.TrimPrefix(q.url.Path, "/"+probe), "/")
 		if only == "" {
-			header.Set("X-Content-Type-Options", "nosniff") // kube-apiserver leaves it out for a single check that holds
+			header.Set("X-Content-Type-Options", "nosniff") // kube-apiserver omits it for a single check that passes
 		}
 		checks, err := s.chosen(probe, only, q.query["exclude"])
 		if err != nil {
@@ -56,7 +57,7 @@ func (s *Server) health(probe string) answer {
 	}
 }
 
-// chosen selects the checks of a probe, or the one that is named.
+// chosen returns the checks of a probe, or only the one with the given name.
 func (s *Server) chosen(probe, only string, excluded []string) ([]Check, error) {
 	var chosen []Check
 	for _, check := range s.checks {
@@ -78,7 +79,7 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 		s.live.Checked(check.Name, probe, err)
 		if err != nil {
 			healthy = false
-			s.log.Info("health check failed", zap.String("probe", probe), zap.String("check", check.Name), zap.Error(err))
+			s.log.Info("Health check failed", zap.String("probe", probe), zap.String("check", check.Name), zap.Error(err))
 			fmt.Fprintf(&b, "[-]%s failed: reason withheld%s\n", check.Name, check.progress())
 			continue
 		}
@@ -87,13 +88,13 @@ func (s *Server) run(probe string, checks []Check) (lines string, healthy bool) 
 	return b.String(), healthy
 }
 
-// progress stands behind what kube-apiserver says of a check that fails.
+// progress returns the text that follows kube-apiserver's text for a failed check.
 func (c Check) progress() string {
 	if c.Progress == nil {
 		return ""
 	}
-	if said := c.Progress(); said != "" {
-		return " (" + said + ")"
+	if text := c.Progress(); text != "" {
+		return " (" + text + ")"
 	}
 	return ""
 }

@@ -6,21 +6,22 @@ import (
 )
 
 const (
-	// quiet is for how long nothing comes when a watch's initial events are over: they are sent at one go.
+	// quiet is how long a watch must send nothing before its initial events are considered complete. They are sent
+	// without a pause.
 	quiet = 100 * time.Millisecond
-	// longestInitial is when they are taken for over although something comes: on a busy resource other events follow
-	// at once.
+	// longestInitial is when they are considered complete in any case. On a busy resource other events follow without a
+	// pause.
 	longestInitial = 10 * time.Second
 )
 
-// initialBody leaves the place of a watch when its initial events are over, or when its client has held them up for too
-// long. What follows costs the upstream no more than any watch. Their end is not looked for in what is sent: that may
-// be compressed, and old servers send no bookmark there.
+// initialBody releases the seat of a watch after its initial events, or when its client has delayed them for too long.
+// Later events cost the upstream no more than any watch. initialBody does not search the stream for the end of the
+// initial events. The stream may be compressed, and old servers send no bookmark there.
 type initialBody struct {
 	*countedBody
-	weight  int64 // the body's, whose end says nothing about initial events
+	weight  int64 // weight of the countedBody; the size is stored after the initial events, not at the end
 	held    *heldBody
-	silence *time.Timer // since a Read began
+	silence *time.Timer // fires if a Read lasts too long
 	longest *time.Timer
 	over    atomic.Bool
 }
@@ -30,17 +31,17 @@ func newInitialBody(body *countedBody) *initialBody {
 	body.weight = 0
 	b.held = newHeldBody(body, b.end)
 	b.longest = time.AfterFunc(longestInitial, b.end)
-	b.silence = time.AfterFunc(heldUp, b.silent)
+	b.silence = time.AfterFunc(maxUpstreamWait, b.silent)
 	return b
 }
 
-// end is the end of what the place was for.
+// end releases the seat.
 func (b *initialBody) end() {
 	b.over.Store(true)
 	b.seat.leave()
 }
 
-// silent is that end, too, and tells that everything was sent.
+// silent releases the seat after all initial events, and stores their size.
 func (b *initialBody) silent() {
 	if b.over.CompareAndSwap(false, true) {
 		b.seat.noteSize(b.weight * b.bytes.Load())
@@ -55,7 +56,7 @@ func (b *initialBody) Read(p []byte) (int, error) {
 	}
 	patience := quiet
 	if b.bytes.Load() == 0 {
-		patience = heldUp // the upstream may have to become fresh first
+		patience = maxUpstreamWait // the upstream's cache may have to become fresh first
 	}
 	b.silence.Reset(patience)
 	n, err := b.held.Read(p)

@@ -8,31 +8,31 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// lag notices that a watch is behind its lane: that since some moment it has had events which its client had not
-// accepted. It is part of a guard, under whose lock it is used, and means nothing while its bound is 0.
+// lag detects that a watch is behind its lane: that its client has not accepted all sent events for some time. It is
+// part of a guard and protected by the guard's lock. It is not used while its bound is 0.
 type lag struct {
-	bound time.Duration // what is said from this time on
-	// tell is told how long the watch has been behind. It is called while a piece is being written, when nothing of what
-	// the watch's goroutine uses changes.
+	bound time.Duration // how long a watch may be behind before tell is called
+	// tell receives how long the watch has been behind. It is called while a piece is being written. During that time,
+	// the goroutine of the watch changes nothing that tell reads.
 	tell  func(behind time.Duration)
-	since time.Time // when the oldest event that is not accepted began to be sent; zero when all are
-	again time.Time // when it is told again; zero when it was not told yet
+	since time.Time // start of sending the oldest event that is not accepted; zero if all are
+	again time.Time // time of the next call; zero before the first one
 }
 
-// begin begins a piece.
+// begin starts a piece.
 func (l *lag) begin(now time.Time) {
 	if l.bound > 0 && l.since.IsZero() {
 		l.since = now
 	}
 }
 
-// caughtUp says that everything was accepted.
+// caughtUp means that the client has accepted all events.
 func (l *lag) caughtUp() { l.since, l.again = time.Time{}, time.Time{} }
 
-// behind tells whether there may be something to notice.
+// behind reports whether some events are not accepted.
 func (l *lag) behind() bool { return !l.since.IsZero() }
 
-// first is when to look after a piece has begun that is to be looked after in any case after a time.
+// first returns when to call look after a piece has begun. otherwise is the time if there is no bound.
 func (l *lag) first(otherwise time.Duration) time.Duration {
 	if l.bound > 0 {
 		return min(l.bound, otherwise)
@@ -40,10 +40,10 @@ func (l *lag) first(otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// lookAgain is after how long a watch is looked at again that was between two pieces.
+// lookAgain is how soon look is called again for a watch that was between two pieces.
 const lookAgain = 10 * time.Millisecond
 
-// look tells of a watch that is behind, and returns after how long to look again. It is told once in the bound's time.
+// look calls tell if the watch is behind for too long, at most once in each bound. It returns when to call look again.
 func (l *lag) look(now time.Time, writing bool) time.Duration {
 	if !l.behind() {
 		return math.MaxInt64
@@ -63,10 +63,10 @@ func (l *lag) look(now time.Time, writing bool) time.Duration {
 	return l.bound
 }
 
-// lagging tells of a watch that is behind, while its goroutine waits for the client.
+// lagging notifies the follower of a watch that is behind, while the watch's goroutine waits for the client.
 func (s *Server) lagging(event *observe.Event, stream *watchStream, lane *reflector.Reflector, behind time.Duration) {
 	event.Lagged = max(event.Lagged, behind)
-	if s.follower == nil || stream.watcher == nil { // an error is all that there is to send
+	if s.follower == nil || stream.watcher == nil { // the stream consists of an error only
 		return
 	}
 	by := observe.Lag{For: behind, Sent: stream.events.sent, SentRV: uint64(stream.watcher.Progress()), Initial: stream.watcher.Initial()}
@@ -76,7 +76,7 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane *reflec
 	s.follower.Lagging(event, by)
 }
 
-// tellLag has a watch that is behind for longer than the bound told of, while it is; a bound of 0 has none.
+// tellLag calls tell while a watch is behind for longer than the bound; 0 disables it.
 func (o *reply) tellLag(bound time.Duration, tell func(behind time.Duration)) {
 	if bound == 0 {
 		return
@@ -87,7 +87,7 @@ func (o *reply) tellLag(bound time.Duration, tell func(behind time.Duration)) {
 	guard.lag = lag{bound: bound, tell: tell}
 }
 
-// caughtUp says that the client has accepted all that there is.
+// caughtUp records that the client has accepted all events.
 func (o *reply) caughtUp() {
 	guard := &o.out.guard
 	guard.mu.Lock()

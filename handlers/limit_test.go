@@ -183,7 +183,7 @@ func TestSlowClientsRefuseNobody(t *testing.T) {
 // A place is left when everything was read ahead, and else when the client has held the upstream up for a second in
 // all.
 func TestPlaceIsLeft(t *testing.T) {
-	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, bufferedOfOne - 300<<10: 0, bufferedOfOne + 1<<20: heldUp} {
+	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, bufferedOfOne - 300<<10: 0, bufferedOfOne + 1<<20: maxUpstreamWait} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			var left atomic.Int64
@@ -198,7 +198,7 @@ func TestPlaceIsLeft(t *testing.T) {
 				leave: sync.OnceFunc(func() { left.Store(int64(time.Since(began))) }),
 			}
 			body := p.read(&http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(make([]byte, size)))})
-			<-time.After(heldUp - 10*time.Millisecond)
+			<-time.After(maxUpstreamWait - 10*time.Millisecond)
 			_, _ = io.ReadFull(body, make([]byte, min(size, 1000)))
 			<-time.After(time.Minute)
 			if after := time.Duration(left.Load()); after != held {

@@ -16,50 +16,50 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// Limits are how much callers may have under way, in all and each of them (auth.Caller.Share). Each is 0 for any
-// number. Requests about the facade itself, such as health and metrics, do not count.
+// Limits are the maximum work for all callers together and for each caller (auth.Caller.Share). In each field, 0 means
+// unlimited. Requests about the facade itself, such as health and metrics, do not count.
 type Limits struct {
-	// Requests that have an end of their own may be under way; more wait, in turns of callers: --max-requests-inflight
-	// and --max-requests-inflight-per-user.
+	// Maximum number of requests in flight that are not long-running, in total and per caller. Excess requests are
+	// queued per caller: --max-requests-inflight and --max-requests-inflight-per-user.
 	Requests, RequestsPerUser int
-	// ListBytes of lists and initial events may be on their way to clients, as they are before they are compressed; a
-	// quarter of them to one caller. --max-list-bytes-inflight.
+	// Maximum number of bytes of lists and initial events in flight, before compression. Each caller may use a quarter.
+	// --max-list-bytes-inflight.
 	ListBytes int64
-	// Watches may be open, and logs; when all places are taken, a newcomer displaces a watch of the callers with the most
-	// (ADR 29). --max-watches and --max-watches-per-user.
+	// Maximum number of open watches and logs, in total and per caller. If all seats are taken, a new watch ends a
+	// watch of the callers with the most (ADR 29). --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
-	// WatchRate and WatchRatePerUser may begin in a second, and for a moment as many as in 2.5 and in ten; of all more
-	// wait, in turns of callers. --watch-rate and --watch-rate-per-user.
+	// Maximum number of watches and logs that may begin in a second. The burst is 2.5 seconds in total, and ten seconds
+	// per caller. Beyond the total, requests are queued per caller. --watch-rate and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
 
-// DefaultLimits are those of a facade whose callers are told apart.
+// DefaultLimits returns the limits of a facade that authenticates its callers.
 func DefaultLimits() Limits {
 	return Limits{
 		Requests: 400, RequestsPerUser: 50, ListBytes: 64 << 30, Watches: 50_000, WatchesPerUser: 2000, WatchRate: 2000, WatchRatePerUser: 50,
 	}
 }
 
-// How many requests wait until others have ended: of one caller, and in all.
+// Maximum number of queued requests: per caller, and in total.
 const (
-	mostWaiting    = 1024
-	mostWaitingAll = 8192
+	maxWaiting    = 1024
+	maxWaitingAll = 8192
 )
 
-// stallBounds are how many answers may wait for clients that take them slowly or not at all: of one caller as many as
-// there are streams on a connection of HTTP/2, and of everybody five times the requests that are under way.
+// stallBounds are the maximum numbers of responses whose clients read slowly or not at all. A caller may have as many
+// as an HTTP/2 connection has streams. All callers may have five times the number of requests in flight.
 var stallBounds = limit.StallBounds{One: 100, All: 2000, Bytes: 512 << 20}
 
-// stallShare is the part of the memory that they may take.
+// stallShare is the maximum part of the memory budget for them.
 const stallShare = 0.1
 
-// shares holds callers to the Limits. What has no limit is nil.
+// shares enforces the Limits for each caller. A nil field means unlimited.
 type shares struct {
-	requests, bytes *limit.Seats // seats of the second stand for a MiB each
+	requests, bytes *limit.Seats // each seat of bytes stands for 1 MiB
 	watches         *limit.Streams
 	refused         *limit.Streams // watches and logs that the upstream is about to refuse
-	begins          *limit.Rates   // of each caller
-	pace            *limit.Pace    // of all
+	begins          *limit.Rates   // per caller
+	pace            *limit.Pace    // for all callers
 }
 
 func newShares(l Limits) shares {
@@ -71,13 +71,13 @@ func newShares(l Limits) shares {
 		begins: limit.NewRates(limit.Rate{PerSecond: float64(l.WatchRatePerUser), Burst: 10 * l.WatchRatePerUser}),
 	}
 	if l.WatchRate > 0 {
-		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, mostWaiting, mostWaitingAll)
+		s.pace = limit.NewPace(limit.Rate{PerSecond: float64(l.WatchRate), Burst: l.WatchRate * 5 / 2}, maxWaiting, maxWaitingAll)
 	}
 	return s
 }
 
-// newSeats has so many seats, so many for one caller, and half of them for all callers of a group; nil is any number
-// for any.
+// newSeats returns seats for all callers with a maximum for each caller. All callers of a group get at most half of the
+// seats, or the maximum of one caller if that is more. 0 means unlimited. If both numbers are 0, newSeats returns nil.
 func newSeats(all, each int64) *limit.Seats {
 	if all == 0 && each == 0 {
 		return nil
@@ -88,11 +88,11 @@ func newSeats(all, each int64) *limit.Seats {
 	if each == 0 {
 		each = all
 	}
-	return limit.NewSeats(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: mostWaiting, QueueAll: mostWaitingAll})
+	return limit.NewSeats(limit.Bounds{One: each, Group: max(each, all/2), All: all, Queue: maxWaiting, QueueAll: maxWaitingAll})
 }
 
-// enter takes a request in, which may have to wait for others to end. What runs long takes only of its caller's own
-// rate: what it takes of all callers' it takes when it is authorized (open).
+// enter admits a request, after a wait if necessary. A long-running request only counts against its own caller's rate
+// here. It takes from the shares of all callers after its authorization (open).
 func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	switch {
 	case q.subject.own():
@@ -100,7 +100,7 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	case !q.runsLong():
 		_, err := l.seats(ctx, out, q, l.shares.requests, 1)
 		return err
-	case l.shares.watches == nil: // a limiter that was made without Limits
+	case l.shares.watches == nil: // a limiter without Limits
 		return nil
 	}
 	if after, ok := l.shares.begins.Take(q.Caller.Share()); !ok {
@@ -109,8 +109,8 @@ func (l *limiter) enter(ctx context.Context, out *reply, q *Request) error {
 	return nil
 }
 
-// open takes a place for a request that runs long and is authorized, in its caller's turn. It may end the stream of
-// another.
+// open takes a seat for an authorized, long-running request, when it is its caller's turn. It may end the stream of
+// another caller.
 func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
 	if err := l.awaitPace(ctx, q); err != nil {
 		return err
@@ -121,22 +121,22 @@ func (l *limiter) open(ctx context.Context, out *reply, q *Request) error {
 	return l.occupy(out, q, l.shares.watches)
 }
 
-// openRefused takes a place for a request that runs long, and that the upstream is about to refuse. It ends the stream
-// of no caller that has a right to it, and takes nothing of the rate of all.
+// openRefused takes a seat for a long-running request that the upstream is about to refuse. It does not end streams of
+// authorized callers, and does not count against the rate of all callers.
 func (l *limiter) openRefused(out *reply, q *Request) error {
 	return l.occupy(out, q, l.shares.refused)
 }
 
-// occupy takes the memory of a request that runs long and a place, until the end of the answer.
-func (l *limiter) occupy(out *reply, q *Request, places *limit.Streams) error {
-	if places == nil { // a limiter that was made without Limits
+// occupy takes memory and a seat for a long-running request, until the end of the response.
+func (l *limiter) occupy(out *reply, q *Request, pool *limit.Streams) error {
+	if pool == nil { // a limiter without Limits
 		return nil
 	}
 	give, ok := l.memory.Take(budget.Watches, watchMemory)
 	if !ok {
 		return tooMany(0)
 	}
-	leave, err := places.Enter(callerKey(q.Caller), out.displace)
+	leave, err := pool.Enter(callerKey(q.Caller), out.displace)
 	if err != nil {
 		give()
 		return tooMany(0)
@@ -145,7 +145,7 @@ func (l *limiter) occupy(out *reply, q *Request, places *limit.Streams) error {
 	return nil
 }
 
-// turn waits until the rate of all callers lets one more of this one begin.
+// awaitPace waits until the rate of all callers allows another long-running request of this caller.
 func (l *limiter) awaitPace(ctx context.Context, q *Request) error {
 	if l.shares.pace == nil {
 		return nil
@@ -164,13 +164,13 @@ func (l *limiter) awaitPace(ctx context.Context, q *Request) error {
 	return tooMany(0)
 }
 
-// callerKey names whose share a caller uses, and who shares it with him.
+// callerKey returns the key of a caller's share, and of the group that the caller belongs to.
 func callerKey(caller *auth.Caller) limit.Key {
 	return limit.Key{Group: caller.Group(), One: caller.Share()}
 }
 
-// charge takes the caller's share of the bytes that are on their way, before they are, and the memory that it takes to
-// send them; leave is for when they were sent, and may be called again.
+// charge takes list bytes from the caller's share, and the memory for sending them, before they are sent. leave returns
+// both after that. It may be called more than once.
 func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int64) (leave func(), err error) {
 	leave, err = l.seats(ctx, out, q, l.shares.bytes, 1+bytes/bytesPerSeat)
 	if err != nil || bytes < largeAnswer {
@@ -181,17 +181,18 @@ func (l *limiter) charge(ctx context.Context, out *reply, q *Request, bytes int6
 }
 
 const (
-	// largeAnswer is how many bytes an answer has at least that is refused where memory is short. What is smaller is
-	// hardly more than its request.
+	// largeAnswer is the minimum size in bytes of a response that is refused if memory is short. A smaller one takes
+	// hardly more memory than its request.
 	largeAnswer = 256 << 10
-	// answerMemory is what a large answer takes while it is sent, however large it is, since it is written piece by piece:
-	// 0.4 MB of objects of 200 kB, and more of larger ones.
+	// answerMemory is the memory in bytes for sending a large response. It does not depend on the size of the response,
+	// which is written in pieces. With objects of 200 kB it is 0.4 MB, and more with larger objects.
 	answerMemory = 1 << 20
-	// watchMemory is what an open watch takes at most, with its part in a connection.
+	// watchMemory is the maximum memory in bytes of an open watch, with its part of the connection.
 	watchMemory = 40 << 10
 )
 
-// alsoMemory takes memory for what has been let in otherwise; leave gives back both, and is called where there is none.
+// alsoMemory takes memory in addition to an earlier admission. The returned function releases both. If there is not
+// enough memory, leave is called.
 func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) (func(), error) {
 	give, ok := l.memory.Take(purpose, bytes)
 	if !ok {
@@ -201,15 +202,16 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 	return func() { give(); leave() }, nil
 }
 
-// seats waits for seats of the caller's, which the answer's seat has until then. leave may be called again.
-func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *limit.Seats, seats int64) (leave func(), err error) {
-	if places == nil {
+// seats waits for seats of the caller. The response's seat keeps them until the end of the response. leave may be
+// called more than once.
+func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit.Seats, seats int64) (leave func(), err error) {
+	if pool == nil {
 		return func() {}, nil
 	}
 	defer q.Event.Waited(observe.Queueing, q.Event.Waiting(observe.Queueing))
 	waiting, cancel := context.WithTimeout(ctx, l.patience(ctx, q))
 	defer cancel()
-	leave, err = places.Take(waiting, callerKey(q.Caller), seats)
+	leave, err = pool.Take(waiting, callerKey(q.Caller), seats)
 	switch {
 	case err == nil:
 		if l.stalls != nil {
@@ -225,16 +227,16 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, places *lim
 	return nil, err
 }
 
-// spread is over how many seconds those who are refused together come back.
+// spread is over how many seconds the retries of refused requests are distributed.
 const spread = 5
 
-// tooMany is the 429 of kube-apiserver's priority and fairness, for whoever is to come back after a time at least.
+// tooMany returns the 429 of kube-apiserver's priority and fairness. The client must wait at least for the given time.
 func tooMany(after time.Duration) error {
 	seconds := max(int(math.Ceil(after.Seconds())), 1+rand.IntN(spread))
-	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, mostRetryAfter))
+	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, maxRetryAfter))
 }
 
-// answerBytes are about those that a read of a plan will be told: of the objects that it is looked for among.
+// answerBytes estimates the bytes of a read. It counts all objects that must be searched.
 func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 	state, err := lane.Cache.State()
 	if err != nil {
@@ -251,11 +253,11 @@ func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 	return bytes
 }
 
-// chargeInitial charges a watch for its initial events; one that has none costs nothing.
+// chargeInitial takes list bytes for the initial events of a watch. A watch without initial events takes none.
 func (l *limiter) chargeInitial(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) (leave func(), err error) {
 	p, err := planWatch(q)
 	if err != nil || !p.initial {
-		return func() {}, nil //nolint:nilerr // the watch itself says what is wrong
+		return func() {}, nil //nolint:nilerr // the watch returns the same error
 	}
 	charged, err := l.charge(ctx, out, q, answerBytes(q, lane, p))
 	if err != nil {

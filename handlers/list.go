@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// list answers for a collection (semantics 2).
+// list serves a collection (semantics 2).
 func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	p, err := planList(q)
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	}
 	q.Event.Plan = p.kind.String()
 	if now, err := lane.Cache.State(); err == nil && tooLargeYAML(q, now, p) {
-		return forwardFor(observe.TooLargeYAML) // before anything is proven for it
+		return forwardFor(observe.TooLargeYAML) // before the freshness check
 	}
 	leave, err := s.limiter.charge(ctx, out, q, answerBytes(q, lane, p))
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	}
 	defer leave()
 	state, err := s.stateFor(ctx, q, lane, p, answerTo(q, lane, p))
-	if p.kind != exactly || err != nil { // a version as it was does not grow old while nothing is heard
+	if p.kind != exactly || err != nil { // an exact version does not become stale
 		warnOfAge(out.header(), lane)
 	}
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) list(ctx context.Context, out *reply, q *Request, lane *reflect
 	return body.Close()
 }
 
-// writeAll writes everything that is selected, page by page.
+// writeAll writes all selected objects, page by page.
 func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	selection := state.Selection(q.Predicate, p.from)
 	list.Runs = written(selection.Runs())
@@ -75,7 +75,8 @@ func writeAll(body *wire.Body, list wire.List, q *Request, state *cache.State, p
 	return err
 }
 
-// candidates are what may be selected, and what selects of it where that is not remembered.
+// candidates returns the runs in which objects may match, with the selector that checks them if the result is not
+// stored.
 func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Run] {
 	selector := &wire.Selector{Name: name, Selects: func(p wire.Page, at int) bool { return s.Selects(p.(*cache.Page), at) }}
 	return func(yield func(wire.Run) bool) {
@@ -87,18 +88,18 @@ func candidates(s *cache.Selection, name unique.Handle[string]) iter.Seq[wire.Ru
 	}
 }
 
-// writeChunk writes at most limit objects, and a token for the rest when there is any (semantics 2.6).
+// writeChunk writes at most limit objects, and a continue token if there are more (semantics 2.6).
 func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State, p plan) error {
 	chunk := state.Chunk(q.Predicate, p.from, p.limit)
 	q.Event.Looked, q.Event.Returned = chunk.Looked, chunk.Len
-	if goesOn(q, state, p, chunk) {
+	if hasMore(q, state, p, chunk) {
 		last := chunk.Last().Key()
 		prefix := q.keyPrefix()
-		start := upstream.CacheStyle
+		style := upstream.CacheStyle
 		if q.resource.ReadFromEtcd() {
-			start = upstream.EtcdStyle
+			style = upstream.EtcdStyle
 		}
-		list.Meta.Continue = encodeToken(state.RV(), last, prefix, start)
+		list.Meta.Continue = encodeToken(state.RV(), last, prefix, style)
 		if q.Predicate.Everything() {
 			remaining := int64(state.Count(cache.Span{Prefix: prefix, From: last + "\x00"}))
 			list.Meta.RemainingItemCount = &remaining
@@ -108,7 +109,7 @@ func writeChunk(body *wire.Body, list wire.List, q *Request, state *cache.State,
 	return body.WriteList(list)
 }
 
-// written are the cache's runs as lists are written from them.
+// written converts the cache's runs to those that lists are written from.
 func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		for run := range runs {
@@ -119,9 +120,10 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	}
 }
 
-// goesOn tells whether kube-apiserver would give a token for more: when any object is left, unless it looked for them
-// in an index of its own, as it does in the newest state of two kinds (semantics 2.6).
-func goesOn(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
+// hasMore reports whether kube-apiserver would return a continue token, which is when any object remains. For two
+// resources kube-apiserver searches an index in the newest state. A token then requires that another object matches
+// (semantics 2.6).
+func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More
 	}
@@ -129,7 +131,7 @@ func goesOn(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	return state.Count(cache.Span{Prefix: q.keyPrefix(), From: last + "\x00"}) > 0
 }
 
-// indexedUpstream tells the lists for which kube-apiserver has an index.
+// indexedUpstream reports whether kube-apiserver has an index for the list.
 func indexedUpstream(resource schema.GroupResource, p *selectors.Predicate) bool {
 	_, byNode := p.Exact(nodeField)
 	return byNode && indexesNode(resource)

@@ -2,42 +2,43 @@ package handlers
 
 import "github.com/listfacade/listfacade/internal/observe"
 
-// Live is told of requests while they are under way, where a Sink is told when they are over. It is safe for concurrent
-// use, and must not keep an Event.
+// Live receives requests while they are in flight. A Sink receives them at their end. An implementation must be safe
+// for concurrent use and must not keep an Event.
 type Live interface {
-	// Entered tells of a request that was let in, Left that it is over; its Event says what it is about.
+	// Entered is called when a request has passed the first limits, and Left at its end. The Event describes the
+	// request.
 	Entered(e *observe.Event)
 	Left(e *observe.Event)
-	// Watch counts what a watch is sent that the cache answers; nil counts nothing.
+	// Watch returns the meter of a watch that the cache serves; nil counts nothing.
 	Watch(e *observe.Event) *observe.WatchMeter
-	// Checked tells what a check of health said to a probe.
+	// Checked receives the result of a health check in a probe.
 	Checked(check, probe string, err error)
 }
 
-// entered tells that a request was let in.
+// entered notifies Live of a request.
 func (s *Server) entered(out *reply) {
 	out.entered = true
 	s.live.Entered(out.event)
 }
 
-// left tells that it is over, if it was let in.
+// left notifies Live of the end of a request, if Live was notified of the request.
 func (s *Server) left(out *reply) {
 	if out.entered {
 		s.live.Left(out.event)
 	}
 }
 
-// nobody is a Live that keeps nothing.
-type nobody struct{}
+// discardLive is a Live that ignores everything.
+type discardLive struct{}
 
 // Entered implements Live.
-func (nobody) Entered(*observe.Event) {}
+func (discardLive) Entered(*observe.Event) {}
 
 // Left implements Live.
-func (nobody) Left(*observe.Event) {}
+func (discardLive) Left(*observe.Event) {}
 
 // Watch implements Live.
-func (nobody) Watch(*observe.Event) *observe.WatchMeter { return nil }
+func (discardLive) Watch(*observe.Event) *observe.WatchMeter { return nil }
 
 // Checked implements Live.
-func (nobody) Checked(string, string, error) {}
+func (discardLive) Checked(string, string, error) {}

@@ -15,28 +15,28 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
-// transform is what becomes of an object before it is sent.
+// transform is the conversion of an object before it is sent.
 type transform int
 
 const (
 	asIs transform = iota
 	asTable
-	asPartial     // PartialObjectMetadata, of single objects and in watches
-	asPartialList // PartialObjectMetadataList, of lists
+	asPartial     // PartialObjectMetadata, for single objects and in watches
+	asPartialList // PartialObjectMetadataList, for lists
 )
 
-// media is the form of an answer that the cache can give: protobuf, or JSON and what can be made of it. Every other
-// form is the upstream's to give.
+// media is a representation that the cache offers: protobuf, or JSON and formats that are converted from it. All other
+// representations need the upstream.
 type media struct {
 	protobuf  bool
 	yaml      bool
 	transform transform
-	meta      wire.MetaVersion // of meta.k8s.io, for a transformed answer
-	include   wire.Include     // of a Table
+	meta      wire.MetaVersion // version of meta.k8s.io, if transformed
+	include   wire.Include     // includeObject of a Table
 	pretty    bool
 }
 
-// encoding is that of the lane which answers.
+// encoding returns the encoding of the lane to read.
 func (m media) encoding() wire.Encoding {
 	if m.protobuf {
 		return protowire.Encoding{}
@@ -44,7 +44,7 @@ func (m media) encoding() wire.Encoding {
 	return jsonwire.Encoding{}
 }
 
-// form is the form of the objects in an answer; what stays as it is has the plain one.
+// representation returns the representation of the objects in a response. Without a transformation it is the plain one.
 func (m media) representation(plain wire.RepresentationKind) wire.Representation {
 	switch m.transform {
 	case asTable:
@@ -56,7 +56,7 @@ func (m media) representation(plain wire.RepresentationKind) wire.Representation
 	}
 }
 
-// offers says which media types and transformations a resource has; it is what kube-apiserver negotiates with.
+// offers are the media types and transformations of a resource, for kube-apiserver's negotiation.
 type offers struct{ custom bool }
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions (semantics 6.1).
@@ -82,8 +82,8 @@ func (offers) AllowsServerVersion(version string) bool { return version == "v1" 
 // AllowsStreamSchema implements negotiation.EndpointRestrictions.
 func (offers) AllowsStreamSchema(s string) bool { return s == "watch" }
 
-// negotiate finds the form that kube-apiserver would answer in; ok is false when it is none of the cache's, or none at
-// all.
+// negotiate returns the representation in which kube-apiserver would respond. ok is false if the cache does not offer
+// it, or if there is none.
 func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	accept := r.Header.Get("Accept")
 	if hasWildcard(accept) {
@@ -101,7 +101,7 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 		}
 		m.yaml = true
 	case runtime.ContentTypeProtobuf:
-		if custom { // its metadata alone has protobuf, which the upstream makes
+		if custom { // only its metadata exists in protobuf, and only the upstream makes it
 			return media{}, false
 		}
 		m.protobuf = true
@@ -136,8 +136,8 @@ func negotiate(r *http.Request, verb string, custom bool) (m media, ok bool) {
 	}
 }
 
-// hasWildcard tells whether a clause is "*" or "application/*". Built-in routes compare whole media types first and
-// refuse these (semantics 6.2); custom resources do not.
+// hasWildcard reports whether a clause is "*" or "application/*". Routes of built-in resources first compare complete
+// media types and refuse these (semantics 6.2). Routes of custom resources accept them.
 func hasWildcard(accept string) bool {
 	for clause := range strings.SplitSeq(accept, ",") {
 		mediaType, _, _ := strings.Cut(clause, ";")

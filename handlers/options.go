@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// readOptions decodes, defaults and validates, in this order: which of several mistakes is told depends on it
-// (semantics 1.2). Its errors are kube-apiserver's. What only a kind can tell is left to selectBy.
+// readOptions decodes, defaults and validates list options in this order, which decides which one of several errors is
+// returned (semantics 1.2). Its errors are kube-apiserver's. selectBy checks what depends on the kind.
 func readOptions(verb string, query url.Values) (metainternalversion.ListOptions, error) {
 	var options metainternalversion.ListOptions
 	if verb == verbGet {
@@ -32,7 +32,7 @@ func readOptions(verb string, query url.Values) (metainternalversion.ListOptions
 	return options, nil
 }
 
-// checkGet refuses what kube-apiserver refuses of a get (semantics 3).
+// checkGet returns kube-apiserver's errors for the query of a get (semantics 3).
 func checkGet(query url.Values) error {
 	if export := query.Get("export"); export != "" && export != "false" {
 		return badRequest("the export parameter, deprecated since v1.14, is no longer supported")
@@ -40,7 +40,8 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable leaves to the upstream what it does not select by: the fields of built-in kinds are those of one release.
+// selectable forwards a request with a field that the upstream's release may not support. The facade has the fields of
+// built-in kinds of one release only.
 func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) error {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)
@@ -54,8 +55,8 @@ func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kin
 	return nil
 }
 
-// selectBy compiles what a list or watch selects by the fields that its kind has. Its errors are kube-apiserver's
-// (semantics 5.3, 5.5).
+// selectBy compiles the selectors of a list or watch for its kind. Its errors are kube-apiserver's (semantics 5.3,
+// 5.5).
 func (q *Request) selectBy(kind *selectors.Kind) error {
 	var err error
 	if q.Options.FieldSelector, err = kind.ConvertFields(q.Options.FieldSelector); err != nil {

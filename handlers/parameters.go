@@ -2,9 +2,9 @@ package handlers
 
 import "net/url"
 
-// listParameters are those of a list or watch (metav1.ListOptions), each with whether the cache honours it. A request
-// with a parameter that the cache does not honour is forwarded: the upstream may honour it, as it does shardSelector
-// with an alpha feature (KEP-5866), and then a page of the cache would be one of another list.
+// listParameters are the query parameters of a list or watch (metav1.ListOptions), and whether the cache supports them.
+// A request with any other parameter is forwarded, because the upstream may support it. An example is shardSelector
+// with an alpha feature (KEP-5866): pages of the cache would belong to a different list.
 var listParameters = map[string]bool{
 	"labelSelector":        true,
 	"fieldSelector":        true,
@@ -19,8 +19,8 @@ var listParameters = map[string]bool{
 	"shardSelector":        false,
 }
 
-// hasUnserved reports whether a list or watch has a parameter that the cache does not honour. Of a parameter that is
-// there more than once the first counts, as for kube-apiserver.
+// hasUnserved reports whether a list or watch has a parameter that the cache does not support. If a parameter is
+// repeated, its first value counts, as in kube-apiserver.
 func hasUnserved(query url.Values) bool {
 	for name, served := range listParameters {
 		if !served && query.Get(name) != "" {

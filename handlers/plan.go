@@ -10,14 +10,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// readKind is what a client asks of the age of what it reads (semantics 2.1).
+// readKind is how recent the objects of a read must be (semantics 2.1).
 type readKind int
 
 const (
-	mostRecent   readKind = iota // everything that was written before the request
-	anyAge                       // whatever is there
+	mostRecent   readKind = iota // everything written before the request
+	anyAge                       // any version
 	notOlderThan                 // at least rv
-	exactly                      // rv; of a watch, what comes after it
+	exactly                      // rv; for a watch, the events after it
 )
 
 // String returns the kind's name in logs.
@@ -25,18 +25,19 @@ func (k readKind) String() string {
 	return [...]string{"MostRecent", "Any", "NotOlderThan", "Exact"}[k]
 }
 
-// plan is what resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents mean together. It is made
-// in this file for get, list and watch, and nothing behind it looks at them again.
+// plan is the combined meaning of resourceVersion, resourceVersionMatch, limit, continue and sendInitialEvents for a
+// get, list or watch.
 type plan struct {
 	kind  readKind
 	rv    cache.RV
-	from  string // of a list: the key to start at
-	limit int    // of a list; 0: everything
-	// initial: a watch begins with the objects that are there.
+	from  string // first key of a list
+	limit int    // of a list; 0 means unlimited
+	// initial means that a watch begins with the existing objects.
 	initial bool
 }
 
-// planGet is the plan of a get (semantics 3). Its errors are kube-apiserver's for malformed versions (semantics 1.5).
+// planGet returns the plan of a get (semantics 3). Its errors for malformed versions are kube-apiserver's (semantics
+// 1.5).
 func planGet(q *Request) (plan, error) {
 	version := q.query.Get("resourceVersion")
 	if version == "" {
@@ -44,7 +45,7 @@ func planGet(q *Request) (plan, error) {
 	}
 	rv, err := parseRV(version)
 	if err != nil && q.resource.ReadFromEtcd() {
-		return plan{}, invalidVersion(version) // read from etcd, which says it as a list does
+		return plan{}, invalidVersion(version) // a read from etcd, with the error of a list
 	}
 	if err != nil || rv == 0 {
 		return plan{kind: anyAge}, err
@@ -52,8 +53,8 @@ func planGet(q *Request) (plan, error) {
 	return plan{kind: notOlderThan, rv: rv}, nil
 }
 
-// planList is the plan of a list; its errors are kube-apiserver's for malformed versions and tokens (semantics 1.5,
-// 2.5).
+// planList returns the plan of a list. Its errors for malformed versions and tokens are kube-apiserver's (semantics
+// 1.5, 2.5).
 func planList(q *Request) (plan, error) {
 	opts := q.Options
 	p := plan{limit: int(max(opts.Limit, 0)), from: q.keyPrefix()}
@@ -77,17 +78,17 @@ func planList(q *Request) (plan, error) {
 	default: // legacy: a version and a limit without a match
 		p.kind = exactly
 	}
-	// kube-apiserver's cache ignores the limit at version 0; what it reads from etcd has it (semantics 2.1).
+	// kube-apiserver's cache ignores the limit at version 0. Reads from etcd use it (semantics 2.1).
 	if opts.ResourceVersion != "" && rv == 0 && !q.resource.ReadFromEtcd() {
 		p.limit = 0
 	}
 	if q.pinned() && p.kind == exactly {
-		return p, forwardFor(observe.ReadFromEtcd) // one key at an exact version is always read from etcd
+		return p, forwardFor(observe.ReadFromEtcd) // kube-apiserver always reads one key at an exact version from etcd
 	}
 	return p, nil
 }
 
-// resume makes the plan of a continued list.
+// resume completes the plan of a continued list.
 func (p *plan) resume(q *Request) error {
 	start, rv, err := decodeToken(q.Options.Continue, q.keyPrefix())
 	if err != nil {
@@ -101,8 +102,8 @@ func (p *plan) resume(q *Request) error {
 		p.limit = 0
 	}
 	if p.limit > 0 && q.namesOne() {
-		// It is looked for among all objects, in kube-apiserver, and a token given for those behind it. Nobody asks
-		// this.
+		// kube-apiserver searches all objects for this one, and returns a token for the objects after it. No known
+		// client sends this.
 		return forwardFor(observe.OwnWords)
 	}
 	p.from = start
@@ -114,7 +115,7 @@ func (p *plan) resume(q *Request) error {
 	return nil
 }
 
-// planWatch is the plan of a watch: the table of semantics 4.1.
+// planWatch returns the plan of a watch, according to the table of semantics 4.1.
 func planWatch(q *Request) (plan, error) {
 	rv, err := parseRV(q.Options.ResourceVersion)
 	p := plan{kind: exactly, rv: rv, initial: q.sendsInitialEvents()}
@@ -122,7 +123,7 @@ func planWatch(q *Request) (plan, error) {
 	case err != nil:
 		return p, err
 	case q.byPath && q.Options.SendInitialEvents == nil && rv == 0:
-		p.kind, p.initial = anyAge, true // without a bookmark at their end
+		p.kind, p.initial = anyAge, true // without a bookmark after them
 	case q.Options.ResourceVersion == "":
 		p.kind = mostRecent
 	case rv == 0:
@@ -133,7 +134,7 @@ func planWatch(q *Request) (plan, error) {
 	return p, nil
 }
 
-// parseRV reads a resourceVersion that a get or a watch names; "" and "0" are 0.
+// parseRV parses the resourceVersion of a get or a watch. It returns 0 for "" and "0".
 func parseRV(s string) (cache.RV, error) {
 	if s == "" || s == "0" {
 		return 0, nil
@@ -145,12 +146,12 @@ func parseRV(s string) (cache.RV, error) {
 	return rv, nil
 }
 
-// invalidVersion is a list's error for a resourceVersion that is no number (semantics 1.5).
+// invalidVersion returns a list's error for a resourceVersion that is not a number (semantics 1.5).
 func invalidVersion(s string) error {
 	return badRequest("invalid resource version: " + versionMessage(s))
 }
 
-// versionMessage is how kube-apiserver words a resourceVersion that is no number.
+// versionMessage returns kube-apiserver's message for a resourceVersion that is not a number.
 func versionMessage(s string) string {
 	_, err := cache.ParseRV(s)
 	return field.Invalid(field.NewPath("resourceVersion"), s, errors.Unwrap(err).Error()).Error()

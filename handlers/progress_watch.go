@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// progressWatchLife is how long a watch lasts at the most that is opened for its bookmark alone: a facade's fence, for
-	// which it is the shortest that kube-apiserver sends a bookmark on (semantics 10.3).
+	// progressWatchLife is the maximum lifetime of a progress watch, which a facade opens only for its bookmark. It is
+	// the shortest lifetime with which kube-apiserver sends a bookmark (semantics 10.3).
 	progressWatchLife = 3 * time.Second
-	// awaitedEvery is how often it is looked whether the lane is where the bookmark is wanted, and awaitedUntil how long
-	// before the end of the watch the bookmark is sent all the same.
+	// awaitedEvery is the interval of checks whether the lane has reached the version of the awaited bookmark.
+	// awaitedUntil is how long before the end of the watch the bookmark is sent in any case.
 	awaitedEvery = 20 * time.Millisecond
 	awaitedUntil = 200 * time.Millisecond
-	// advanceWait is how long the watch waits before it begins until it is known what that version is.
+	// advanceWait is the maximum wait for that version before the watch begins.
 	advanceWait = time.Second
 )
 
 // awaited is the version that a watch's bookmark waits for. The zero value waits for none.
 type awaited struct {
 	version cache.RV
-	until   time.Time // no longer than that
+	until   time.Time // end of the wait
 }
 
-// awaits makes the bookmark of a watch that is opened for it be of what the upstream has now: kube-apiserver brings its
-// cache there for whoever reads consistently, which the client of such a watch does beside it, and here that read may
-// have been passed on.
+// awaits delays the bookmark of a progress watch until the lane has the current resourceVersion of the upstream.
+// kube-apiserver brings its cache there for each consistent read. The client of a progress watch makes such a read at
+// the same time, but the facade may have forwarded it.
 func (s *watchStream) awaits(ctx context.Context, lane *reflector.Reflector, end time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, advanceWait)
 	defer cancel()
@@ -37,7 +37,7 @@ func (s *watchStream) awaits(ctx context.Context, lane *reflector.Reflector, end
 	}
 }
 
-// before tells whether the bookmark waits, now that the watch is at a version.
+// before reports whether the bookmark still has to wait, with the watch at the given version.
 func (a awaited) before(at cache.RV) bool { return at < a.version && time.Now().Before(a.until) }
 
 func latest(a, b time.Time) time.Time {

@@ -19,41 +19,41 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// reply is the way of one answer to its client, the last station. It alone knows the connection: every piece must be
-// accepted in time, and the last of them within the request's, so that a client who reads slowly holds nothing for
-// ever: no goroutine, and no State.
+// reply writes one response to its client. It is the only type that uses the connection. Each piece must be accepted
+// within the write timeout, and the complete response within the request's timeout. A client that reads slowly
+// therefore cannot keep a goroutine or a State forever.
 type reply struct {
 	w             middleware.WrapResponseWriter
-	r             *http.Request // for the handshake of a websocket, and the form of an error
+	r             *http.Request // for the handshake of a websocket, and the media type of an error
 	event         *observe.Event
-	follower      observe.Follower // told of the request on its way; nil when nobody is
+	follower      observe.Follower // receives the request while it is in flight; may be nil
 	log           *zap.Logger
 	timeout       time.Duration       // for each piece
-	until         time.Time           // when the whole answer must be with the client; zero for what runs long
-	yamlSeats     *semaphore.Weighted // of becoming YAML
+	until         time.Time           // end of the request's timeout; zero for a long-running request
+	yamlSeats     *semaphore.Weighted // limit conversions to YAML
 	precompressed *wire.Precompressed // of pages in compressed lists
-	entered       bool                // Live was told of the request
+	entered       bool                // Live was notified of the request
 	out           timedWriter
 	seat          seat
-	answers       bool // it was said that the answer to a request that runs long begins
+	answers       bool // the start of a long-running response was reported
 
-	progress observe.Progress // of event, as others see it
+	progress observe.Progress // of the event, for other goroutines
 
-	cancel    context.CancelCauseFunc // ends what runs long
-	watches   bool                    // it is a watch, which may end anywhere
-	displaced atomic.Bool             // it has to end for another's sake
+	cancel    context.CancelCauseFunc // ends a long-running request
+	watches   bool                    // the request is a watch, whose response may end at any event
+	displaced atomic.Bool             // the request must end in favour of another one
 
-	rest func() error // of an answer that runs long: what is done when the road lies behind it; nil when it is whole
-	ends []func()     // to be called when the answer is over, the last first
+	rest func() error // writes the rest of a long-running response; nil if the response is complete
+	ends []func()     // called at the end of the response, the last one first
 }
 
-// newReply begins an answer with the headers that each has (semantics 6.7), and the Event of its request.
+// newReply starts a response with the headers of all responses (semantics 6.7), and the Event of its request.
 func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout time.Duration) *reply {
 	id := auditIDOf(r.Header)
-	r.Header.Set("Audit-Id", id) // for the upstream, if it is asked
+	r.Header.Set("Audit-Id", id) // for the upstream, if the request is forwarded
 	w.Header().Set("Audit-Id", id)
 	w.Header().Set("Cache-Control", "no-cache, private")
-	if r.ProtoMajor == 1 { // the connection's last answer left its deadline
+	if r.ProtoMajor == 1 { // the last response on the connection has left its deadline
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	o := &reply{
@@ -70,59 +70,61 @@ func newReply(w http.ResponseWriter, r *http.Request, log *zap.Logger, timeout t
 	return o
 }
 
-// probes are the beginnings of paths that are answered to the very end.
+// probes are the prefixes of paths that are served until the process ends.
 var probes = []string{"/readyz", "/livez", "/healthz", "/metrics"}
 
-// isProbe tells whether somebody asks how the server does.
+// isProbe reports whether the request is for health or metrics.
 func (o *reply) isProbe() bool {
 	return slices.ContainsFunc(probes, func(probe string) bool { return strings.HasPrefix(o.r.URL.Path, probe) })
 }
 
-// isMultiplexed tells whether the connection has other answers under way at the same time.
+// isMultiplexed reports whether the connection can have several responses in flight.
 func (o *reply) isMultiplexed() bool { return o.r.ProtoMajor == 2 }
 
-// boundBody bounds how long a request's body is waited for. Nobody here reads one, but of reviews; net/http
-// does, over HTTP/1, before it sends an answer or takes the next request, unless the connection ends with the answer.
+// boundBody limits the wait for a request's body. The facade reads only bodies of reviews. Over HTTP/1, net/http reads
+// other bodies before it sends a response or reads the next request. It does not if the connection ends with the
+// response.
 func (o *reply) boundBody() {
 	if o.r.ContentLength == 0 {
 		return
 	}
-	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // of the stream alone, over HTTP/2
+	_ = o.out.control.SetReadDeadline(time.Now().Add(o.timeout)) // over HTTP/2, only of the stream
 	if o.r.ProtoMajor == 1 {
 		o.header().Set("Connection", "close")
 	}
 }
 
-// atEnd has something done when the answer is over, before what was named earlier.
+// atEnd adds a function that is called at the end of the response, before those that were added earlier.
 func (o *reply) atEnd(do func()) { o.ends = append(o.ends, do) }
 
-// stay gives the rest of an answer that runs long. It is called with next to nothing below it on its stack: a stack
-// that is hardly used becomes small again, and thousands of watches have one each.
-func (o *reply) stay() error {
+// finishLongRunning writes the rest of a long-running response. Its caller uses almost no stack. A stack that is hardly
+// used becomes small again, and each of thousands of watches has one.
+func (o *reply) finishLongRunning() error {
 	if o.rest == nil {
 		return nil
 	}
 	return o.rest()
 }
 
-// leave does what is to be done when the answer is over.
+// leave calls the functions that were added with atEnd.
 func (o *reply) leave() { o.leaveTo(0) }
 
-// leaveTo does at once what was to be done at the end, but for the first so many things.
+// leaveTo calls them immediately, except for the given number of first ones.
 func (o *reply) leaveTo(first int) {
 	ends := o.ends[first:]
 	o.ends = o.ends[:first]
 	for _, do := range ends {
-		defer do() // the last first, and whatever the others do
+		defer do() // the last one first, even if another one panics
 	}
 }
 
-// finish completes the Event. What net/http still has to send gets a deadline, which stands until the next request.
+// finish completes the Event. It sets a deadline for the bytes that net/http still has to send, which remains until the
+// next request.
 func (o *reply) finish() *observe.Event {
 	_ = o.out.end()
 	e := o.event
 	if e.LongRunning {
-		o.answering(o.w.Status()) // with an error, or with nothing, if it has not begun
+		o.answering(o.w.Status()) // of an error or an empty response, if it has not begun
 	}
 	if code := o.w.Status(); code != 0 {
 		e.Code = code
@@ -135,11 +137,12 @@ func (o *reply) finish() *observe.Event {
 	return e
 }
 
-// errDisplaced is why a stream that is no watch breaks off, whose place another has.
-var errDisplaced = errors.New("the place is another's")
+// errDisplaced is the reason why a long-running response other than a watch is broken off.
+var errDisplaced = errors.New("another request took the seat")
 
-// displace ends what runs long, whose place another has: a watch as a whole, so that its client goes on from where it
-// was, and a log, which would look whole, in the middle. It is called from another request's goroutine.
+// displace ends a long-running request, because another request took its seat. A watch ends without an error, so that
+// its client resumes it. A log is broken off, because it would otherwise look complete. displace is called by another
+// request's goroutine.
 func (o *reply) displace() {
 	o.displaced.Store(true)
 	if o.watches {
@@ -149,7 +152,7 @@ func (o *reply) displace() {
 	}
 }
 
-// answering says, once, that the answer to a request that runs long begins.
+// answering reports the start of a long-running response. It does so once.
 func (o *reply) answering(code int) {
 	if o.answers {
 		return
@@ -161,10 +164,10 @@ func (o *reply) answering(code int) {
 	}
 }
 
-// header is what the answer begins with.
+// header returns the headers of the response.
 func (o *reply) header() http.Header { return o.w.Header() }
 
-// time is the time that an answer has until its client leaves or must have it.
+// time returns a context that ends with the request's timeout, or when the client is gone.
 func (o *reply) time() (context.Context, context.CancelFunc) {
 	if o.until.IsZero() {
 		return context.WithCancel(o.r.Context())
@@ -172,27 +175,28 @@ func (o *reply) time() (context.Context, context.CancelFunc) {
 	return context.WithDeadline(o.r.Context(), o.until)
 }
 
-// chunked tells whether HTTP itself says where a stream's pieces end by chunks, as HTTP/1.1 does.
+// chunked reports whether the stream uses HTTP/1.1's chunked transfer encoding.
 func (o *reply) chunked() bool { return o.r.ProtoMajor == 1 }
 
-// acceptEncoding is what the client takes.
+// acceptEncoding returns the client's Accept-Encoding header.
 func (o *reply) acceptEncoding() string { return o.r.Header.Get("Accept-Encoding") }
 
-// pieces writes to the client, each piece in time.
+// pieces returns the writer for the response, which limits the time for each piece.
 func (o *reply) pieces() *timedWriter { return &o.out }
 
-// hand lets a handler of a library answer, which knows nothing of the road.
+// hand lets a library's handler write the response.
 func (o *reply) hand(handler http.Handler) { handler.ServeHTTP(o.paced(), o.r) }
 
-// handConnection lets a handler take the connection over.
+// handConnection lets a handler take over the connection.
 func (o *reply) handConnection(conn *takenConn, handler http.Handler) {
 	handler.ServeHTTP(&takeover{ResponseWriter: o.w, conn: conn}, o.r)
 }
 
 var errOrigin = errors.New("the websocket's Origin is another host")
 
-// checkOrigin lets in only who says that it comes from the very host that it came to. Browsers say it of every page,
-// and no other rule of theirs keeps a page from opening a websocket to another host and reading from it.
+// checkOrigin accepts only requests with an Origin that is the host which received the request. Browsers set the Origin
+// for every page. No other rule in browsers prevents a page from opening a websocket to another host and reading from
+// it.
 func checkOrigin(config *websocket.Config, r *http.Request) (err error) {
 	if config.Origin, err = websocket.Origin(config, r); err != nil {
 		return err
@@ -203,7 +207,7 @@ func checkOrigin(config *websocket.Config, r *http.Request) (err error) {
 	return nil
 }
 
-// checkOrigin refuses a page of another host.
+// checkOrigin refuses a page of another host, and reports the refusal.
 func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
 	err := checkOrigin(config, r)
 	if err != nil {
@@ -212,11 +216,11 @@ func (o *reply) checkOrigin(config *websocket.Config, r *http.Request) error {
 	return err
 }
 
-// fail ends a request that went wrong.
+// fail ends a request with an error.
 func (o *reply) fail(err error) {
 	if o.w.Status() != 0 {
-		panic(http.ErrAbortHandler) // a body that broke off must not look whole
+		panic(http.ErrAbortHandler) // a body that broke off must not look complete
 	}
-	o.until = time.Time{} // that the time is over is said after it
+	o.until = time.Time{} // the error is written after the timeout
 	o.writeError(err)
 }

@@ -25,26 +25,25 @@ const (
 	verbProxy = "proxy"
 )
 
-// subject is what a request is about. The rest of its road depends on it.
+// subject is what a request is about. It determines the later steps.
 type subject int
 
 const (
-	aboutResource subject = iota // objects of the API, or what stands below /api and /apis and is none
-	aboutDocument                // discovery, OpenAPI, the version
-	aboutAnything                // whatever else the upstream may serve
+	aboutResource subject = iota // objects of the API, or another path below /api and /apis
+	aboutDocument                // discovery, OpenAPI or the version
+	aboutAnything                // any other path of the upstream
 	aboutHealth                  // the facade's own health
 	aboutFacade                  // the facade's own metrics, profiles and log
 )
 
-// own tells what the facade answers about itself and never passes on.
+// own reports whether a request is about the facade itself. Such a request is never forwarded.
 func (s subject) own() bool { return s == aboutHealth || s == aboutFacade }
 
-// Request is one request, resolved once: behind the resolve station only the reply, which is the connection, knows the
-// *http.Request. Immutable, but for what a later station adds (Caller, Predicate) and the Event, which is filled on the
-// way.
+// Request is one request after the resolve step. From then on only the reply uses the *http.Request. A Request is
+// immutable, except for the fields that later steps set (such as Caller and Predicate) and the Event.
 type Request struct {
 	Event      *observe.Event
-	Caller     *auth.Caller // who asks; set by the authenticate station
+	Caller     *auth.Caller // set by the authenticate step
 	Attributes auth.Attributes
 
 	subject subject
@@ -52,32 +51,32 @@ type Request struct {
 	method  string
 	url     *url.URL
 	query   url.Values
-	header  http.Header   // the client's, with the Audit-Id that the answer has
-	timeout time.Duration // for the whole answer; 0 for what runs long
-	arrived time.Time     // before anything was asked on its behalf
+	header  http.Header   // of the client, with the Audit-Id of the response
+	timeout time.Duration // for the complete response; 0 for a long-running request
+	arrived time.Time     // before any request to the upstream on its behalf
 	upgrade bool          // a watch over a websocket
-	token   string        // the caller's, where it was what proved the caller; it lives as long as the request
-	body    []byte        // of a review; nothing else has one
-	// undiscovered says why discovery could not be asked about the resource, in the words of the answer.
+	token   string        // of the caller, if it authenticated the caller
+	body    []byte        // of a review; nil for all other requests
+	// undiscovered is the error of discovery for the resource, and the response.
 	undiscovered error
-	// reason says why the cache is not asked; empty when it may be.
+	// reason is why the cache is not used; empty if it may be.
 	reason observe.Reason
 
-	// For a read that the cache may answer:
+	// Fields for a read that the cache may serve:
 
 	GVR       schema.GroupVersionResource
-	Namespace string // "" is all namespaces or a cluster-scoped resource
-	Name      string // of a get; of a list or watch whose field selector pins it
+	Namespace string // "" for all namespaces or a cluster-scoped resource
+	Name      string // of a get; for a list or watch, from its field selector
 	resource  upstream.Resource
 	media     media
-	// byPath: a watch that was asked for by the deprecated /watch/ path, not by a parameter (semantics 4.9).
+	// byPath means that a watch uses the deprecated /watch/ path instead of the parameter (semantics 4.9).
 	byPath    bool
 	Options   metainternalversion.ListOptions // of a list or watch, defaulted and validated
-	malformed error                           // what is wrong with the options; said only to who may read
-	Predicate *selectors.Predicate            // of a list or watch; set once its lane knows the kind
+	malformed error                           // error of the options; only authorized callers receive it
+	Predicate *selectors.Predicate            // of a list or watch; set when the lane has its kind
 }
 
-// bounded gives the request the time that it may take.
+// bounded returns a context that ends with the request's timeout.
 func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	if q.timeout == 0 {
 		return context.WithCancelCause(ctx)
@@ -86,13 +85,13 @@ func (q *Request) bounded(ctx context.Context) (context.Context, context.CancelC
 	return ctx, func(error) { cancel() }
 }
 
-// verb is get, list or watch of a read.
+// verb returns the verb of RequestInfo: get, list or watch for a read.
 func (q *Request) verb() string { return q.info.Verb }
 
-// isWatch tells a request for a stream of events.
+// isWatch reports whether a request is for a stream of events.
 func (q *Request) isWatch() bool { return q.info.Verb == verbWatch }
 
-// outgoing is the request as the upstream is asked it.
+// outgoing returns the request for the upstream.
 func (q *Request) outgoing(ctx context.Context) *http.Request {
 	r := &http.Request{Method: q.method, URL: q.url, Header: q.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
 	if q.body != nil {
@@ -101,7 +100,7 @@ func (q *Request) outgoing(ctx context.Context) *http.Request {
 	return r.WithContext(ctx)
 }
 
-// prefix is how the keys of the request's namespace begin.
+// prefix returns the prefix of the keys in the request's namespace.
 func (q *Request) prefix() string {
 	if q.Namespace == "" {
 		return ""
@@ -109,8 +108,8 @@ func (q *Request) prefix() string {
 	return q.Namespace + "/"
 }
 
-// keyPrefix is how the keys that a list or watch can return begin: a field selector on metadata.namespace narrows a
-// request for all namespaces (semantics 5.4), and tokens are relative to the narrowed prefix.
+// keyPrefix returns the prefix of the keys that a list or watch can return. A field selector on metadata.namespace
+// narrows a request for all namespaces (semantics 5.4). Continue tokens are relative to the narrowed prefix.
 func (q *Request) keyPrefix() string {
 	if q.Predicate.Namespace() == "" {
 		return ""
@@ -118,20 +117,23 @@ func (q *Request) keyPrefix() string {
 	return q.Predicate.Namespace() + "/"
 }
 
-// strays tells of a continued list whose field selector names a namespace. kube-apiserver reads its token from the root
-// of the whole collection, even one that it gave out for the namespace, and so may begin again.
-func (q *Request) strays() bool { return q.Options.Continue != "" && q.keyPrefix() != q.prefix() }
+// continuesNarrowed reports whether a continued list has a field selector on a namespace. kube-apiserver reads its
+// token relative to the complete collection, even if it created the token for the namespace. The list may then start
+// again.
+func (q *Request) continuesNarrowed() bool {
+	return q.Options.Continue != "" && q.keyPrefix() != q.prefix()
+}
 
-// pinned tells whether kube-apiserver would read a single key: then limit and Exact mean something else (semantics
+// pinned reports whether kube-apiserver would read a single key. limit and Exact then have another meaning (semantics
 // 2.1).
 func (q *Request) pinned() bool { return q.namesOne() && q.Options.Continue == "" }
 
-// namesOne tells whether what is selected has one key.
+// namesOne reports whether the selectors match a single key.
 func (q *Request) namesOne() bool {
 	return q.Predicate.Name() != "" && (!q.resource.Namespaced || q.Predicate.Namespace() != "")
 }
 
-// sendsInitialEvents tells a streaming list from other watches.
+// sendsInitialEvents reports whether a watch is a streaming list.
 func (q *Request) sendsInitialEvents() bool {
 	return q.Options.SendInitialEvents != nil && *q.Options.SendInitialEvents
 }

@@ -20,12 +20,12 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// paths is kube-apiserver's own reading of paths, so that what is authorized here is what would be authorized there.
+// paths parses paths as kube-apiserver does, so that the facade and kube-apiserver authorize the same attributes.
 var paths = &request.RequestInfoFactory{
 	APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api"),
 }
 
-// resolver is the first station: it reads a request once.
+// resolver reads each request once.
 type resolver struct {
 	catalog    *upstream.Catalog
 	authorizer Authorizer
@@ -35,13 +35,13 @@ type resolver struct {
 	hop        upstream.Hop
 }
 
-// resolve reads what the request itself says. Its errors are what kube-apiserver says before it asks who it is.
+// resolve reads the request itself. Its errors are those that kube-apiserver returns before authentication.
 func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*Request, error) {
 	if err := withinBounds(r.RequestURI, r.URL); err != nil {
 		return nil, err
 	}
 	if about != aboutHealth && v.hop.Sees(r.Header) {
-		return nil, errLoop // before anybody is authenticated: the question would come back, too
+		return nil, errLoop // before authentication, because its reviews would loop too
 	}
 	q := &Request{
 		Event: e, subject: about, method: r.Method, url: spelled(r.URL), query: r.URL.Query(), header: r.Header, arrived: e.Began,
@@ -49,13 +49,13 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	}
 	info, err := paths.NewRequestInfo(r)
 	if err != nil {
-		info, q.reason = &request.RequestInfo{}, observe.Unreadable // the upstream says what is wrong with it
+		info, q.reason = &request.RequestInfo{}, observe.Unreadable // the upstream returns the error
 	}
 	q.info = info
 	describe(e, info)
 	e.LongRunning = q.runsLong()
 	q.timeout = v.timeout
-	if q.reason == "" { // what cannot be read is refused before its timeout is looked at
+	if q.reason == "" { // an unreadable request is refused before its timeout is parsed
 		if q.timeout, err = v.timeoutOf(q); err != nil {
 			return q, err
 		}
@@ -63,8 +63,8 @@ func (v *resolver) resolve(r *http.Request, about subject, e *observe.Event) (*R
 	return q, nil
 }
 
-// discover adds what discovery says of what the request is about: whether the cache may be asked, and for which form.
-// It may ask the upstream what it serves, for a caller that may read it, and is told no object's content.
+// discover looks up the resource, and decides whether the cache may serve it, and in which representation. For a caller
+// with permission to read the resource, it may read the upstream's discovery. It never reads objects.
 func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	switch {
 	case q.subject == aboutResource && q.reason == "":
@@ -77,7 +77,7 @@ func (v *resolver) discover(ctx context.Context, q *Request, r *http.Request) {
 	q.Event.Selector = shapeOf(q.Attributes)
 }
 
-// describe writes down what the path says.
+// describe copies the path's attributes to the Event.
 func describe(e *observe.Event, info *request.RequestInfo) {
 	e.Verb, e.Group, e.Version, e.Resource = info.Verb, info.APIGroup, info.APIVersion, info.Resource
 	e.Subresource, e.Namespace, e.Name, e.Path = info.Subresource, info.Namespace, info.Name, info.Path
@@ -92,8 +92,8 @@ func describe(e *observe.Event, info *request.RequestInfo) {
 	}
 }
 
-// timeoutOf bounds every request but those that run long by the server's request timeout, or by a shorter one that the
-// client names (semantics 1.1). It is looked at before the method is, as kube-apiserver does.
+// timeoutOf returns the server's request timeout, or a shorter one that the client requests (semantics 1.1). It returns
+// 0 for a long-running request. The timeout is checked before the method, as in kube-apiserver.
 func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
 	if q.runsLong() {
 		return 0, nil
@@ -112,21 +112,22 @@ func (v *resolver) timeoutOf(q *Request) (time.Duration, error) {
 	return min(v.timeout, wanted), nil
 }
 
-// runsLong tells what kube-apiserver does not bound: watches, logs, connections and profiles.
+// runsLong reports whether kube-apiserver does not limit the request's duration: for watches, logs, connections and
+// profiles.
 func (q *Request) runsLong() bool {
 	return q.isWatch() || q.info.Verb == verbProxy || q.info.Subresource == "log" ||
 		connectSubresources.Has(q.info.Subresource) || strings.HasPrefix(q.url.Path, profilesPath)
 }
 
-// connectSubresources are reads in name only: a GET of them opens a connection into a node or a container.
+// connectSubresources are subresources whose GET opens a connection to a node or a container.
 var connectSubresources = sets.New("exec", "attach", "portforward", "proxy")
 
-// allowsMethod tells whether a request is a read. Health is told whatever the method, as kube-apiserver does.
+// allowsMethod reports whether the method is allowed. Health allows every method, as in kube-apiserver.
 func (q *Request) allowsMethod() bool {
 	switch {
 	case q.subject == aboutHealth:
 		return true
-	case q.subject == aboutFacade: // a profile's reader may send the addresses that it wants the names of
+	case q.subject == aboutFacade: // a profile's reader may POST addresses to get their symbols
 		return q.method == http.MethodGet || q.method == http.MethodPost && strings.HasPrefix(q.url.Path, profilesPath) ||
 			q.method == http.MethodPut && isAboutLevel(q.url.Path)
 	case isReview(q):
@@ -138,15 +139,15 @@ func (q *Request) allowsMethod() bool {
 	}
 }
 
-// isAboutLevel tells the paths by which the log's level is changed.
+// isAboutLevel reports whether a path changes the log level.
 func isAboutLevel(path string) bool {
 	return path == observe.VerbosityPath || path == observe.LevelPath
 }
 
-// discoverRead finds what a request for objects is about, or says why the cache is not asked.
+// discoverRead looks up the resource of a request for objects, or sets the reason why the cache is not used.
 func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request) {
 	if !isRead(q.info) || q.method != http.MethodGet {
-		// HEAD is the upstream's to answer: it is allowed for custom resources and refused for built-in ones (semantics
+		// The upstream answers HEAD: it allows HEAD for custom resources and refuses it for built-in ones (semantics
 		// 8.5).
 		q.reason = observe.NotARead
 		q.Event.Discovered = q.info.IsResourceRequest && v.catalog.Names(
@@ -171,7 +172,7 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 		return
 	}
 	if !resource.Namespaced {
-		q.Namespace = "" // RequestInfo calls a namespace's own name its namespace
+		q.Namespace = "" // RequestInfo sets the namespace of a namespace to its own name
 	}
 	if q.info.Verb != verbGet && hasUnserved(q.query) {
 		q.reason = observe.Unserved
@@ -186,14 +187,14 @@ func (v *resolver) discoverRead(ctx context.Context, q *Request, r *http.Request
 	q.Options, q.malformed = readOptions(q.info.Verb, q.query)
 }
 
-// lookUp finds a resource in discovery. One that is not known is looked for in the upstream's discovery only for a
-// caller that may read it: else anybody could have it read again each second.
+// lookUp finds a resource in discovery. For a resource that is not in discovery, it reads the upstream's discovery
+// again, but only if the caller may read the resource. Otherwise any client could cause such a read every second.
 func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Resource, known bool, err error) {
 	if !v.catalog.Names(q.GVR, "") && q.Caller.Way != auth.ByKubeconfig {
 		switch err := v.mayRead(ctx, q); {
 		case auth.IsDenied(err):
 			return upstream.Resource{}, false, nil
-		case err != nil: // which does not say that the resource is not there
+		case err != nil: // the resource may still exist
 			return upstream.Resource{}, false, err
 		}
 	}
@@ -205,8 +206,8 @@ func (v *resolver) lookUp(ctx context.Context, q *Request) (resource upstream.Re
 	return resource, known, err
 }
 
-// mayRead asks the authorizer whether the caller has the right to what it asks for, also where the upstream authorizes
-// the request itself. A lack of the right is an *auth.DeniedError. Any other error does not say whether there is one.
+// mayRead authorizes the request, even if the upstream authorizes it too. It returns an *auth.DeniedError if the caller
+// does not have permission. Any other error leaves that undecided.
 func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	defer q.Event.Waited(observe.Authorizing, q.Event.Waiting(observe.Authorizing))
 	asked := attributesOf(q)
@@ -220,36 +221,36 @@ func (v *resolver) mayRead(ctx context.Context, q *Request) error {
 	return err
 }
 
-// isRead tells whether a request is one for whole objects. "/apis//v1" reads as the core group but is no path of it,
-// and a path may name a verb of its own ("/api/v1/proxy").
+// isRead reports whether a request reads complete objects. RequestInfo parses "/apis//v1" as the core group, which does
+// not have this path. A path may also contain another verb ("/api/v1/proxy").
 func isRead(info *request.RequestInfo) bool {
 	verb := info.Verb == verbGet || info.Verb == verbList || info.Verb == verbWatch
 	return verb && info.IsResourceRequest && info.Subresource == "" && (info.APIPrefix == "api") == (info.APIGroup == "")
 }
 
-// scopeFits tells whether a path addresses a resource as its scope wants: a namespaced resource's objects are below a
-// namespace, a cluster-scoped resource knows none. What does not fit has 404s of several kinds, all the upstream's.
-// Custom resources alone may be watched by name in all namespaces (semantics 4.9).
+// scopeFits reports whether a path fits the scope of its resource. Objects of a namespaced resource are below a
+// namespace, and those of a cluster-scoped resource are not. Other paths get various 404s from the upstream. Only
+// custom resources may be watched by name in all namespaces (semantics 4.9).
 func scopeFits(resource upstream.Resource, info *request.RequestInfo) bool {
 	if !resource.Namespaced {
-		// A namespace is below itself for RequestInfo; namespaces below a namespace are not.
+		// RequestInfo sets the namespace of a namespace to its own name. Namespaces below a namespace do not exist.
 		return info.Namespace == "" || info.APIGroup == "" && info.Resource == "namespaces" && !strings.Contains(info.Path, "/"+info.Namespace+"/namespaces")
 	}
 	return info.Namespace != "" || len(info.Parts) < 2 || resource.Custom && info.Verb == verbWatch || inEmptyNamespace(info)
 }
 
-// inEmptyNamespace tells a path that names the namespace "", which kube-apiserver reads as all of them.
+// inEmptyNamespace reports whether a path names the namespace "", which kube-apiserver reads as all namespaces.
 func inEmptyNamespace(info *request.RequestInfo) bool {
 	return strings.Contains(info.Path, "/namespaces//")
 }
 
-// isUpgrade tells a client that wants its watch over a websocket (semantics 4.7).
+// isUpgrade reports whether a client wants a websocket (semantics 4.7).
 func isUpgrade(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket") &&
 		strings.Contains(strings.ToLower(r.Header.Get("Connection")), "upgrade")
 }
 
-// viaWatchPath tells whether the deprecated /watch/ form of a path was used.
+// viaWatchPath reports whether a path contains the deprecated /watch/.
 func viaWatchPath(info *request.RequestInfo) bool {
 	parts := strings.Split(strings.Trim(info.Path, "/"), "/")
 	if parts[0] == "api" {
@@ -258,8 +259,8 @@ func viaWatchPath(info *request.RequestInfo) bool {
 	return len(parts) > 3 && parts[3] == "watch"
 }
 
-// attributesOf is what the authorizer is asked, as kube-apiserver builds it: selectors that do not parse are left out,
-// which only widens the question.
+// attributesOf returns the attributes for the authorizer, as kube-apiserver builds them. Selectors that do not parse
+// are left out, which can only require more permission.
 func attributesOf(q *Request) auth.Attributes {
 	info := q.info
 	if !info.IsResourceRequest {
@@ -278,10 +279,11 @@ func attributesOf(q *Request) auth.Attributes {
 	return a
 }
 
-// auditID is what a client may choose as the id of its request; kube-apiserver takes anything, but ids are logged.
+// auditID matches an id that a client may choose for its request. kube-apiserver accepts any id, but the facade logs
+// it.
 var auditID = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// auditIDOf is the client's id, or a new one.
+// auditIDOf returns the client's id, or a new one.
 func auditIDOf(header http.Header) string {
 	if id := header.Get("Audit-Id"); auditID.MatchString(id) {
 		return id

@@ -12,15 +12,15 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// profilesPath is where profiles are, as in kube-apiserver.
+// profilesPath is the path of profiles, as in kube-apiserver.
 const profilesPath = "/debug/pprof"
 
-// routes is every path that the facade answers. All of them take the same road.
+// routes returns the handler of all paths. All of them use the same handler chain.
 func (s *Server) routes() http.Handler {
 	resource, document := s.handlerChain(aboutResource, s.cache), s.handlerChain(aboutDocument, s.document)
 	anything := s.handlerChain(aboutAnything, s.pass)
 	r := chi.NewRouter()
-	r.MethodNotAllowed(anything) // methods that chi does not know
+	r.MethodNotAllowed(anything) // methods that chi does not support
 	r.Handle("/metrics", s.handlerChain(aboutFacade, serve(s.metrics)))
 	if s.slis != nil {
 		r.Handle("/metrics/slis", s.handlerChain(aboutFacade, serve(s.slis)))
@@ -47,7 +47,7 @@ func (s *Server) routes() http.Handler {
 	}
 	if s.profiles != nil {
 		profiles := s.handlerChain(aboutFacade, serve(s.profiles))
-		r.Handle(profilesPath, profiles) // which redirects to what is below it
+		r.Handle(profilesPath, profiles) // redirects to the path with a slash
 		r.Handle(profilesPath+"/*", profiles)
 	}
 	if s.level != nil {
@@ -71,12 +71,12 @@ func (s *Server) routes() http.Handler {
 	return r
 }
 
-// pass leaves the answer to the upstream.
+// pass forwards the request.
 func (s *Server) pass(context.Context, *reply, *Request, *reflector.Reflector) error {
 	return forwardFor(observe.NotARead)
 }
 
-// serve answers with a library's handler.
+// serve lets a library's handler write the response.
 func serve(handler http.Handler) answer {
 	return func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 		out.hand(handler)
@@ -84,13 +84,13 @@ func serve(handler http.Handler) answer {
 	}
 }
 
-// setLevel answers about the log's level, and changes it.
+// setLevel returns or changes the log level.
 func (s *Server) setLevel(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	out.hand(s.level.Handler(q.Caller.Name()))
 	return nil
 }
 
-// isDocument tells the paths that are answered from kept copies of the upstream's answers.
+// isDocument reports whether a path is served from copies of the upstream's documents.
 func isDocument(path string) bool {
 	switch path {
 	case "/api", "/apis", "/version", "/version/", "/openapi/v2", "/openapi/v3", "/api/", "/apis/":

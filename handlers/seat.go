@@ -9,64 +9,64 @@ import (
 )
 
 const (
-	// heldByClient is for how long altogether a client may hold what its request has of its caller's share, by not taking
-	// the answer.
-	heldByClient = 100 * time.Millisecond
-	// slowest is how many bytes a second a client takes that is not slow: who takes as many holds nothing. So a list that
-	// takes seconds to write keeps its place while the facade works on it.
-	slowest = 2 << 20
-	// onePiece is how many bytes of a piece the client is given time for beforehand.
+	// maxClientDelay is how long, in total, a client may delay its response before the request's seats are released.
+	maxClientDelay = 100 * time.Millisecond
+	// minClientSpeed is the speed, in bytes per second, from which on a client does not delay its response. A list that
+	// takes seconds to write thus keeps its seat while the facade works on it.
+	minClientSpeed = 2 << 20
+	// onePiece is the maximum number of bytes of a piece for which a client gets time in advance.
 	onePiece = 128 << 10
-	// unsent is how much of an answer net/http keeps until there is more; nobody waits for a client to take it.
+	// unsent is the number of bytes of a response that net/http buffers. They never wait for a client.
 	unsent = 4 << 10
-	// stallMemory is about what a stalled answer takes: a goroutine, and what was to be written.
+	// stallMemory is the approximate memory in bytes of a stalled response: a goroutine and the bytes to write.
 	stallMemory = 64 << 10
 )
 
-// seat is what a request has of its caller's share: its place among the requests, and of the bytes that are on their
-// way. It covers the facade's work and not the client's reading: when the client has held up the answer for too long,
-// all is given back, and the answer is one of the stalled ones, which have bounds of their own (ADR 28).
+// seat is the part of its caller's share that a request uses: a seat among the requests, and of the list bytes in
+// flight. It covers the facade's work and not the client's reading. When the client has delayed the response for too
+// long, all seats are released. The response is then a stalled one, and stalled responses have limits of their own (ADR
+// 28).
 //
-// It is used by the request's goroutine, but for what the timer does, and another request that has it End.
+// It is used by the request's goroutine, except for the timer and for End, which another request calls.
 type seat struct {
 	stalls  *limit.Stalls
 	key     string
 	control *http.ResponseController
 
-	counts bool  // something is held
-	sent   int64 // bytes of the answer
+	counts bool  // seats are taken
+	sent   int64 // bytes of the response
 
-	mu     sync.Mutex    // guards what follows; held while a deadline is set, which must not happen when the reply is over
-	memory int64         // bytes that the answer takes
-	held   []func()      // give back what was taken; each may be called again
-	left   time.Duration // for which the client may still hold it
-	since  time.Time     // the client is given a piece; zero when it is not
-	timer  *time.Timer   // nil before the first piece that is waited for
-	taken  time.Time     // when the client took a piece the last time
-	leave  func()        // of the stalled ones; nil when it is none of them
-	ended  bool          // another had it end
+	mu     sync.Mutex    // guards the fields below; locked while a deadline is set, which must not happen when over is set
+	memory int64         // bytes of memory that the response takes
+	held   []func()      // release the seats; each may be called more than once
+	left   time.Duration // remaining time in which the client may delay the response
+	since  time.Time     // start of the current piece; zero between pieces
+	timer  *time.Timer   // nil before the first piece that is measured
+	taken  time.Time     // when the client last accepted a piece
+	leave  func()        // ends the stalled response; nil if the response is not stalled
+	ended  bool          // another request has ended the response
 	over   bool
 }
 
-// hold notes what the request has taken, and whose it is. leave may be called again.
+// hold adds seats that the request has taken for a key. leave may be called more than once.
 func (s *seat) hold(stalls *limit.Stalls, key string, leave func()) {
 	s.counts = true
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stalls, s.key = stalls, key
 	if s.held = append(s.held, leave); len(s.held) == 1 {
-		s.left, s.memory = heldByClient, stallMemory
+		s.left, s.memory = maxClientDelay, stallMemory
 	}
 }
 
-// grows notes that the answer takes more memory.
+// grows adds memory that the response takes.
 func (s *seat) grows(bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.memory += bytes
 }
 
-// writes begins a piece of so many bytes.
+// writes starts a piece of the given number of bytes.
 func (s *seat) writes(now time.Time, bytes int) error {
 	if !s.counts {
 		return nil
@@ -80,7 +80,7 @@ func (s *seat) writes(now time.Time, bytes int) error {
 	switch {
 	case s.ended:
 		return errStalled
-	case len(s.held) == 0: // given back already
+	case len(s.held) == 0: // already released
 		return nil
 	}
 	wait := s.left + worth(min(bytes, onePiece))
@@ -92,8 +92,8 @@ func (s *seat) writes(now time.Time, bytes int) error {
 	return nil
 }
 
-// worth is how long the slowest client that is not slow takes for so many bytes.
-func worth(bytes int) time.Duration { return time.Duration(bytes) * time.Second / slowest }
+// worth returns how long a client with minClientSpeed takes for the given number of bytes.
+func worth(bytes int) time.Duration { return time.Duration(bytes) * time.Second / minClientSpeed }
 
 // wrote ends a piece.
 func (s *seat) wrote(bytes int) {
@@ -106,16 +106,16 @@ func (s *seat) wrote(bytes int) {
 		return
 	}
 	now := time.Now()
-	s.left = min(s.left+worth(bytes)-now.Sub(s.since), heldByClient)
+	s.left = min(s.left+worth(bytes)-now.Sub(s.since), maxClientDelay)
 	s.since, s.taken = time.Time{}, now
 	if s.timer != nil {
 		s.timer.Stop()
 	}
 }
 
-// look is what the timer does: the client has held all this for too long. Where there are too many stalled answers and
-// all of them go on, it is held until there are fewer: then it is the network that is slow, and more work would not
-// help.
+// look is called by the timer when the client has delayed the response for too long. It releases the seats. If there
+// are too many stalled responses and all make progress, it keeps the seats and looks again later. Then the network is
+// slow, and more work would not help.
 func (s *seat) look() {
 	key, memory, stalls := s.stalling()
 	if !stalls {
@@ -125,7 +125,7 @@ func (s *seat) look() {
 	s.mu.Lock()
 	if err != nil {
 		if !s.over {
-			s.timer.Reset(heldByClient)
+			s.timer.Reset(maxClientDelay)
 		}
 		s.mu.Unlock()
 		return
@@ -159,7 +159,7 @@ func (s *seat) TakenAt() time.Time {
 	return s.taken
 }
 
-// End implements limit.Stalled: the answer breaks off.
+// End implements limit.Stalled. It breaks the response off.
 func (s *seat) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,14 +170,14 @@ func (s *seat) End() {
 	_ = s.control.SetWriteDeadline(longAgo)
 }
 
-// displaced tells whether the answer broke off for another's sake.
+// displaced reports whether the response was broken off in favour of another request.
 func (s *seat) displaced() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ended
 }
 
-// release gives everything back: the answer is over, or what was taken for it.
+// release releases all seats, at the end of the response or of the work that they were taken for.
 func (s *seat) release() {
 	if !s.counts {
 		return

@@ -133,7 +133,7 @@ func TestSeatsWhereTheNetworkIsSlow(t *testing.T) {
 			t.Errorf("given back: %t and %t", first.given, second.given)
 		}
 		first.release()
-		<-time.After(heldByClient)
+		<-time.After(maxClientDelay)
 		synctest.Wait()
 		if !second.given {
 			t.Error("not given back when there are fewer")

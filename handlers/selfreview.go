@@ -18,11 +18,13 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// A review is a POST that writes nothing: kubectl auth whoami and kubectl auth can-i send those of oneself, servers
-// that delegate, as a facade behind this one, those of others. They are passed on in the caller's name where that can
-// be; who has no token is answered about himself here, since the facade knows who he is and may ask what he may do.
+// A review is a POST that writes nothing. kubectl auth whoami and kubectl auth can-i send reviews about their own user.
+// Servers that delegate authentication, such as another facade, send reviews about other users.
+//
+// If possible, a review is forwarded with the caller's credentials. For a caller without a token, the facade answers
+// reviews about the caller itself: it has authenticated the caller and may review permissions.
 
-// SelfReviewer asks what a caller may do, in the caller's own words.
+// SelfReviewer reviews a caller's own permissions.
 type SelfReviewer interface {
 	Review(ctx context.Context, c *auth.Caller, spec authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error)
 }
@@ -32,7 +34,7 @@ const (
 	canI   = "selfsubjectaccessreviews"
 )
 
-// isReview tells a review, of oneself or of others.
+// isReview reports whether a request is a review, about the caller or about others.
 func isReview(q *Request) bool {
 	return q.method == http.MethodPost && upstream.IsQuestion(q.url.Path)
 }
@@ -41,7 +43,7 @@ func isReview(q *Request) bool {
 func (q *Request) readReview(from io.Reader) error {
 	body, err := io.ReadAll(io.LimitReader(from, upstream.QuestionLimit+1))
 	if err != nil {
-		return badRequest("the review could not be read")
+		return badRequest("the review's body cannot be read")
 	}
 	if len(body) > upstream.QuestionLimit {
 		return errLargeReview
@@ -50,32 +52,32 @@ func (q *Request) readReview(from io.Reader) error {
 	return nil
 }
 
-// answersReview tells whether a review is answered here rather than passed on.
+// answersReview reports whether a review is answered by the facade instead of being forwarded.
 func answersReview(q *Request) bool {
 	byName := q.Caller.Way == auth.ByCertificate || q.Caller.Way == auth.ByFrontProxy
 	return byName && isReview(q) && q.info.APIVersion == "v1" && (q.info.Resource == whoAmI || q.info.Resource == canI)
 }
 
-// reviewCodecs read and write reviews.
+// reviewCodecs decode and encode reviews.
 var reviewCodecs = newReviewCodecs()
 
 func newReviewCodecs() serializer.CodecFactory {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{authenticationv1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			panic(err) // which is about the libraries' own tables
+			panic(err) // only the libraries' own tables can cause this
 		}
 	}
 	return serializer.NewCodecFactory(scheme)
 }
 
-// review answers a review of oneself.
+// review answers a review about the caller.
 func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
 	info, err := out.negotiate(reviewCodecs)
 	if err != nil {
 		return err
 	}
-	answer, err := s.reviewed(ctx, q)
+	answer, err := s.completeReview(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -90,28 +92,28 @@ func (s *Server) review(ctx context.Context, out *reply, q *Request) error {
 	return err
 }
 
-// reviewed fills in what was asked.
-func (s *Server) reviewed(ctx context.Context, q *Request) (runtime.Object, error) {
-	asked, kind, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
+// completeReview returns the decoded review with its status.
+func (s *Server) completeReview(ctx context.Context, q *Request) (runtime.Object, error) {
+	object, kind, err := reviewCodecs.UniversalDeserializer().Decode(q.body, nil, nil)
 	if err != nil {
-		return nil, badRequest("the review cannot be understood: " + err.Error())
+		return nil, badRequest("the review cannot be decoded: " + err.Error())
 	}
 	if kind.Group != q.info.APIGroup || strings.ToLower(kind.Kind)+"s" != q.info.Resource {
-		return nil, badRequest("the review is of another kind than the path")
+		return nil, badRequest("the review's kind does not match the path")
 	}
-	switch review := asked.(type) {
+	switch review := object.(type) {
 	case *authenticationv1.SelfSubjectReview:
 		review.CreationTimestamp = metav1.NewTime(time.Now())
 		review.Status.UserInfo = userInfo(q.Caller)
 		return review, nil
 	case *authorizationv1.SelfSubjectAccessReview:
 		if (review.Spec.ResourceAttributes == nil) == (review.Spec.NonResourceAttributes == nil) {
-			return nil, badRequest("the review must be about a resource or a path, and not about both")
+			return nil, badRequest("the review must specify either resourceAttributes or nonResourceAttributes")
 		}
 		review.Status, err = s.selfReviewer.Review(ctx, q.Caller, review.Spec)
 		return review, err
 	default:
-		return nil, badRequest("the review is of another version than the path")
+		return nil, badRequest("the review's version does not match the path")
 	}
 }
 

@@ -20,70 +20,70 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// Config is what a Server is made of. Every field is needed unless it says otherwise.
+// Config is the configuration of a Server. Every field is required unless its comment says otherwise.
 type Config struct {
 	Catalog       *upstream.Catalog
 	Lanes         *reflector.Lanes
 	Documents     *upstream.Documents
 	Fields        *upstream.Fields
 	Upstream      *upstream.PassThrough
-	Hop           upstream.Hop // names this facade to itself
+	Hop           upstream.Hop // identifies this facade in forwarded requests
 	Authenticator Authenticator
 	Authorizer    Authorizer
-	// SelfReviewer answers reviews of oneself; nil where every caller acts as the kubeconfig's user.
+	// SelfReviewer answers reviews about the caller; nil if every caller acts as the kubeconfig's user.
 	SelfReviewer  SelfReviewer
-	Precompressed *wire.Precompressed // keeps what pages look like in compressed lists
-	// Is told of each request when it is over, and on its way if it is an observe.Follower
+	Precompressed *wire.Precompressed // compressed pages of lists
+	// Sink receives each request at its end. If it is an observe.Follower, it receives requests in flight too.
 	Sink observe.Sink
-	// Inflight shows requests while they are under way; nil does not, and leaves /debug/requests and /debug/watches to the
-	// upstream. Clients answers /debug/clients; nil leaves it to the upstream.
+	// Inflight lists requests in flight. If it is nil, /debug/requests and /debug/watches are forwarded. Clients serves
+	// /debug/clients; nil forwards it.
 	Inflight *observe.Inflight
 	Clients  *accounting.Clients
-	// Page answers /debug/status and what is below it, and is told of the limits; nil leaves the paths to the upstream.
+	// Page serves /debug/status and the paths below it, and receives the limits; nil forwards the paths.
 	Page     *page.Page
-	ZPages   []*zpages.Page // answer /statusz and /flagz; what is not there is left to the upstream
-	Metrics  http.Handler   // answers /metrics
-	SLIs     http.Handler   // answers /metrics/slis; nil leaves the path to the upstream
-	Live     Live           // is told of requests that are under way; nil is nobody
-	Profiles http.Handler   // answers below /debug/pprof/; nil leaves the path to the upstream
-	Level    *observe.Level // of the log, which whoever may can change; nil leaves the paths to the upstream
+	ZPages   []*zpages.Page // serve /statusz and /flagz; a missing page is forwarded
+	Metrics  http.Handler   // serves /metrics
+	SLIs     http.Handler   // serves /metrics/slis; nil forwards the path
+	Live     Live           // receives requests in flight; may be nil
+	Profiles http.Handler   // serves paths below /debug/pprof/; nil forwards them
+	Level    *observe.Level // log level that authorized callers may change; nil forwards its paths
 	Log      *zap.Logger
 	Checks   []Check
 
-	// Uncached resources are always passed through.
+	// Uncached are resources that are always forwarded.
 	Uncached map[schema.GroupResource]bool
-	// PassAs is in whose name the upstream is asked for what is not held.
+	// PassAs selects the credentials of requests that the cache cannot serve.
 	PassAs PassThroughAs
-	// MaxStaleness is how long the cache is served after the upstream was last heard; 0 means without end.
+	// MaxStaleness is how long the cache is served after the last response of the upstream; 0 means unlimited.
 	MaxStaleness time.Duration
-	// RequestTimeout bounds every request but what runs long: watches, logs and profiles.
+	// RequestTimeout is the maximum duration of requests that are not long-running. Watches, logs and profiles are.
 	RequestTimeout time.Duration
-	// MinWatch is the shortest life of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
+	// MinWatch is the shortest lifetime of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
 	MinWatch time.Duration
-	// WatchMaxAge is about the longest life of a watch, whatever its client asks for; 0 does not bound it.
+	// WatchMaxAge is the maximum lifetime of a watch, jittered, whatever timeoutSeconds is; 0 means unlimited.
 	WatchMaxAge time.Duration
-	// BookmarkInterval is the time between a watch's bookmarks.
+	// BookmarkInterval is the time between bookmarks of a watch.
 	BookmarkInterval time.Duration
-	// SlowWatchLag is how long a watch may be behind before a Follower is told; 0 means that it never is.
+	// SlowWatchLag is how long a watch may be behind before a Follower is notified; 0 means never.
 	SlowWatchLag time.Duration
-	// Limits are how much callers may have under way.
+	// Limits are the maximum work for callers.
 	Limits Limits
-	// Memory is what large answers and watches take theirs of; nil is any amount.
+	// Memory is the budget for large responses and watches; nil means unlimited.
 	Memory *budget.Budget
-	// WriteTimeout is how long a client may take to accept one piece of an answer.
+	// WriteTimeout is how long a client may take to accept one piece of a response.
 	WriteTimeout time.Duration
-	// Draining ends when the server begins to shut down: watches end, all of them within WatchTermination, and none
-	// begins.
+	// Draining ends when the server begins to shut down. No watch begins after that, and all watches end within
+	// WatchTermination.
 	Draining         context.Context
 	WatchTermination time.Duration
-	// Leaving ends when every request but for health and metrics is refused, because the server has shut down; nil:
-	// none is.
+	// Leaving ends when the server has shut down. Every request except health and metrics is refused after that. nil
+	// means never.
 	Leaving context.Context
-	// GoawayChance is how likely, from 0 to 1, an answer asks an HTTP/2 client to come back on another connection.
+	// GoawayChance is the probability, from 0 to 1, that a response asks an HTTP/2 client to reconnect.
 	GoawayChance float64
 }
 
-// Server answers requests. It holds the stations of their road, and no lane.
+// Server serves requests. It contains the steps of the handler chain.
 type Server struct {
 	resolver      resolver
 	authenticator Authenticator
@@ -101,11 +101,11 @@ type Server struct {
 
 	precompressed *wire.Precompressed
 	times         times
-	yamlSeats     *semaphore.Weighted // of becoming YAML
+	yamlSeats     *semaphore.Weighted // limit conversions to YAML
 	termination   *watchTermination
 	drainCheck    drainCheck
 	sink          observe.Sink
-	follower      observe.Follower // the sink, if it is one
+	follower      observe.Follower // the sink, if it is a Follower
 
 	inflight *observe.Inflight
 	clients  *accounting.Clients
@@ -114,12 +114,12 @@ type Server struct {
 	log      *zap.Logger
 }
 
-// times are how long things may take or last; see Config.
+// times are durations from Config.
 type times struct {
 	maxStaleness, minWatch, watchAge, bookmarks, write, watchLag time.Duration
 }
 
-// New makes the handler of everything that the facade serves.
+// New returns the handler of all paths that the facade serves.
 func New(c Config) http.Handler {
 	s := &Server{
 		resolver:      resolver{catalog: c.Catalog, authorizer: c.Authorizer, uncached: c.Uncached, timeout: c.RequestTimeout, passAs: c.PassAs, hop: c.Hop},
@@ -132,13 +132,13 @@ func New(c Config) http.Handler {
 			watchLag: c.SlowWatchLag,
 		},
 		precompressed: c.Precompressed,
-		yamlSeats:     semaphore.NewWeighted(yamlAtOnce),
+		yamlSeats:     semaphore.NewWeighted(maxYAMLConversions),
 		termination:   newWatchTermination(c.Draining, c.WatchTermination),
 		drainCheck:    drainCheck{leaving: c.Leaving, goaway: c.GoawayChance},
 		sink:          c.Sink, inflight: c.Inflight, clients: c.Clients, page: c.Page, zpages: c.ZPages, log: observe.Few(c.Log),
 	}
 	if s.live == nil {
-		s.live = nobody{}
+		s.live = discardLive{}
 	}
 	s.limiter.shares = newShares(c.Limits)
 	s.limiter.memory = c.Memory

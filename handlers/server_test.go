@@ -162,7 +162,7 @@ func TestPanic(t *testing.T) {
 
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: nobody{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
+		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: discardLive{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
 		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()
@@ -285,7 +285,7 @@ func TestUpstreamGoesAway(t *testing.T) {
 		f.SetOffline(true)
 		<-time.After(30 * time.Second)
 		response, body := f.get(t, reads[0])
-		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has not been heard for") {
+		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has not responded for") {
 			t.Errorf("any age: %d %v %s", response.StatusCode, response.Header, body)
 		}
 		_, rest, _ := strings.Cut(body, `"resourceVersion":"`)

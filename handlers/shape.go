@@ -9,12 +9,12 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// shapeTerms is how many requirements the shape of a selector names.
+// shapeTerms is the maximum number of requirements in the shape of a selector.
 const shapeTerms = 6
 
-// shapeOf is what the selectors of a request ask of which fields and labels, without the values, so that all who ask
-// the same about different objects have one shape, as "field spec.nodeName =, label app in". It is empty where there
-// are none, and where they cannot be read.
+// shapeOf returns the fields, labels and operators of a request's selectors, without the values. Requests for different
+// objects then have the same shape, such as "field spec.nodeName =, label app in". It is empty if there are no
+// selectors, or if they do not parse.
 func shapeOf(a auth.Attributes) string {
 	if len(a.Fields)+len(a.Labels) == 0 {
 		return ""
@@ -34,7 +34,7 @@ func shapeOf(a auth.Attributes) string {
 	return strings.Join(terms, ", ")
 }
 
-// operatorOf is an operator in one of its spellings.
+// operatorOf returns an operator in a single spelling.
 func operatorOf(operator selection.Operator) string {
 	if operator == selection.DoubleEquals {
 		operator = selection.Equals

@@ -15,13 +15,12 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// overSocket runs a watch over a websocket. What the client sends is not read for its meaning, only to learn that it is
-// gone.
+// overSocket runs a watch over a websocket. Messages of the client are read only to detect that it is gone.
 func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wire.Framing) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if stream.revoked != nil {
-		go func() { // the stream does not look while its client holds up an event
+		go func() { // the stream does not check this while its client delays an event
 			select {
 			case <-stream.revoked:
 				cancel()
@@ -30,11 +29,11 @@ func (o *reply) overSocket(ctx context.Context, stream *watchStream, framing wir
 		}()
 	}
 	o.shakeHands(ctx, framing, cancel, func(sink *socketSink) {
-		_ = stream.run(ctx, sink) // nothing can be said to a client that is gone
+		_ = stream.run(ctx, sink) // a client that is gone cannot receive an error
 	})
 }
 
-// nothing answers with a watch that tells nothing and ends.
+// nothing responds with a watch that sends no events and ends.
 func (o *reply) nothing(ctx context.Context, q *Request, encoding wire.Encoding) error {
 	if q.upgrade {
 		o.shakeHands(ctx, encoding.Framing(), func() {}, func(*socketSink) {})
@@ -43,31 +42,30 @@ func (o *reply) nothing(ctx context.Context, q *Request, encoding wire.Encoding)
 	return o.frames(q, encoding).begin()
 }
 
-// shakeHands opens a websocket and lets talk send frames until it returns, which the client cannot hold up for longer
-// than the closing time once the context has ended; gone is called when the client is. What the websocket's library
-// refuses it answers itself, and tells nobody.
+// shakeHands opens a websocket and runs talk, which sends frames. After the context has ended, the client cannot delay
+// talk for longer than closingTime. gone is called when the client is gone. The websocket library itself responds to a
+// handshake that it refuses, without an error here.
 func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(), talk func(*socketSink)) {
 	taken := &takenConn{timeout: o.timeout}
 	o.handConnection(taken, websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
 		defer context.AfterFunc(ctx, taken.ends)()
-		heard := make(chan struct{})
+		received := make(chan struct{})
 		go func() {
-			defer close(heard)
-			_, _ = io.Copy(io.Discard, conn) // which answers pings
+			defer close(received)
+			_, _ = io.Copy(io.Discard, conn) // responds to pings
 			gone()
 		}()
 		o.answering(http.StatusSwitchingProtocols)
 		talk(&socketSink{conn: conn, framing: framing, event: o.event, progress: &o.progress})
 		taken.ends()
 		_ = conn.Close()
-		<-heard
+		<-received
 	}})
-	o.answering(http.StatusBadRequest) // unless something else was answered
+	o.answering(http.StatusBadRequest) // if no other code was reported
 }
 
-// forwardSocket lets the upstream answer a watch over a websocket: it is asked for a plain stream, which is then sent
-// in messages, so that no connection of a client's reaches through to the upstream. It is not done when the upstream
-// has something else to say.
+// forwardSocket sends a plain stream of the upstream as websocket messages, so that no client's connection reaches the
+// upstream. done is false if the upstream does not respond with a stream.
 func (s *Server) forwardSocket(ctx context.Context, out *reply, q *Request, as upstream.Credentials, read upstream.BodyReader) (done bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -118,7 +116,7 @@ func (s *socketSink) send(frames []byte) error {
 	return nil
 }
 
-// message sends a string as text, bytes as they are.
+// message sends a string as a text message, and bytes as a binary message.
 func (s *socketSink) message(content any) error {
 	now := time.Now()
 	defer s.event.Waited(observe.Writing, now)
@@ -128,7 +126,7 @@ func (s *socketSink) message(content any) error {
 	return err
 }
 
-// lengthOf is how many bytes a message has.
+// lengthOf returns the number of bytes of a message.
 func lengthOf(content any) int {
 	switch content := content.(type) {
 	case string:

@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// status answers with the operator's page, and with its parts.
+// status serves the operator's page and its parts.
 func (s *Server) status(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 	answer, err := answerPage(s.page, q.url.Path, q.query, q.header.Get("Accept"))
 	if err != nil {
@@ -25,7 +25,7 @@ func (s *Server) status(_ context.Context, out *reply, q *Request, _ *reflector.
 	return err
 }
 
-// answerPage has the page answer, and its errors in the words of kube-apiserver.
+// answerPage returns the page's response. Its errors have kube-apiserver's messages.
 func answerPage(p *page.Page, path string, query url.Values, accept string) (*page.Answer, error) {
 	answer, err := p.Answer(path, query, accept)
 	var (
@@ -43,7 +43,7 @@ func answerPage(p *page.Page, path string, query url.Values, accept string) (*pa
 	return answer, err
 }
 
-// limits are what callers are held to, and how much of it is taken.
+// limits returns the limits for callers and how much of each is used.
 func (s *Server) limits() []page.Limit {
 	l := s.limiter
 	shown := []page.Limit{}
@@ -51,17 +51,17 @@ func (s *Server) limits() []page.Limit {
 		shown = append(shown, page.Limit{Name: name, Unit: unit, Taken: load.Taken, All: load.All, Waiting: load.Waiting, Flag: flag})
 	}
 	if l.shares.requests != nil {
-		add("requests under way", "requests", "--max-requests-inflight", l.shares.requests.Load())
+		add("requests in flight", "requests", "--max-requests-inflight", l.shares.requests.Load())
 	}
 	if l.shares.bytes != nil {
-		add("lists on their way", "MiB", "--max-list-bytes-inflight", l.shares.bytes.Load())
+		add("lists in flight", "MiB", "--max-list-bytes-inflight", l.shares.bytes.Load())
 	}
 	if l.shares.watches != nil {
 		add("open watches", "watches", "--max-watches", l.shares.watches.Load())
 	}
-	add("answers that clients do not take", "answers", "", l.stalls.Load())
-	add("lists passed on", "MiB", "", l.lists.Load())
-	add("other requests passed on", "requests", "", l.reads.Load())
-	add("waiting for lanes", "requests", "", s.authorization.waiting.Load())
+	add("stalled responses", "responses", "", l.stalls.Load())
+	add("forwarded lists", "MiB", "", l.lists.Load())
+	add("other forwarded requests", "requests", "", l.reads.Load())
+	add("requests waiting for lanes", "requests", "", s.authorization.waiting.Load())
 	return shown
 }

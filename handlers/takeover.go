@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// closingTime is how long a client may take to accept what is still written on a connection when its watch has ended,
-// the message that closes it included.
+// closingTime is how long a client may take, in total, to accept all writes after its watch has ended, including the
+// close message.
 const closingTime = 3 * time.Second
 
-// takenConn is a connection that a handler has taken over from net/http. Each write has a deadline of its own, whoever
-// writes: events, and answers to a client's pings. Between writes no deadline stands. Writes come one at a time.
+// takenConn is a connection that a handler has taken over from net/http. Each write has its own deadline, both of
+// events and of responses to a client's pings. There is no deadline between writes. Writes are never concurrent.
 type takenConn struct {
 	net.Conn
 	timeout time.Duration
 
-	mu    sync.Mutex // guards what follows; held while a deadline is set
-	due   time.Time  // when the write under way must be accepted; zero between writes
-	until time.Time  // when every write must be accepted; zero before the end
+	mu    sync.Mutex // guards the fields below; locked while a deadline is set
+	due   time.Time  // deadline of the current write; zero between writes
+	until time.Time  // deadline of all writes; zero before the end of the watch
 }
 
 // Write implements io.Writer.
@@ -41,7 +41,7 @@ func (c *takenConn) begin(now time.Time) error {
 	return c.SetWriteDeadline(c.due)
 }
 
-// accepted removes the deadline: TLS writes by itself, too, and fails for good when one has passed.
+// accepted removes the deadline. TLS also writes on its own, and fails permanently after a deadline has passed.
 func (c *takenConn) accepted() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,7 +49,7 @@ func (c *takenConn) accepted() {
 	_ = c.SetWriteDeadline(c.until)
 }
 
-// ends leaves the write under way, and all that follow, the closing time together.
+// ends limits the current write and all later ones to closingTime in total.
 func (c *takenConn) ends() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

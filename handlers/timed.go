@@ -8,18 +8,19 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// timedWriter is who knows how long a client may take: for each piece the server's write timeout, and for the last of
-// them the time of the request. Used by one goroutine, until the reply is finished.
+// timedWriter limits how long a client may take: the write timeout for each piece, and the request's timeout for the
+// last one. It is used by one goroutine until the reply is finished.
 //
-// An answer that has its time gets a deadline, which stands while pieces go out and is moved when it comes too near:
-// each move is a message to the goroutine of an HTTP/2 connection. What runs long may be quiet for as long as it likes,
-// and HTTP/2 resets a stream whose deadline passes although there is nothing to write. So a piece of it is guarded by a
-// timer of our own, and a deadline is set when that goes off, long past.
+// A response with a timeout gets a deadline, which is moved when it comes too near. Each move is a message to the
+// goroutine of an HTTP/2 connection.
+//
+// A long-running response may be idle for any time. HTTP/2 resets a stream when its deadline passes, even if there is
+// nothing to write. A timer therefore guards each piece. When it fires, a deadline in the past is set.
 type timedWriter struct {
-	reply   *reply
-	control *http.ResponseController
-	stands  time.Time // the deadline; zero when none was set
-	guard   guard
+	reply    *reply
+	control  *http.ResponseController
+	deadline time.Time // zero if none is set
+	guard    guard
 }
 
 // Write implements io.Writer.
@@ -38,7 +39,7 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush sends what was written, before something is waited for: no deadline stands meanwhile.
+// Flush sends the written bytes. It removes the deadline, because the response may be idle after it.
 func (t *timedWriter) Flush() error {
 	began := time.Now()
 	if err := t.begin(began); err != nil {
@@ -47,14 +48,14 @@ func (t *timedWriter) Flush() error {
 	err := t.control.Flush()
 	t.reply.progress.Wrote(0)
 	t.accepted(began)
-	if err != nil || t.stands.IsZero() {
+	if err != nil || t.deadline.IsZero() {
 		return err
 	}
-	t.stands = time.Time{}
-	return t.control.SetWriteDeadline(t.stands)
+	t.deadline = time.Time{}
+	return t.control.SetWriteDeadline(t.deadline)
 }
 
-// begin says until when what is written from now on must be accepted.
+// begin sets the time in which the following bytes must be accepted.
 func (t *timedWriter) begin(now time.Time) error {
 	if t.reply.until.IsZero() {
 		t.guard.watch(t, now)
@@ -65,27 +66,27 @@ func (t *timedWriter) begin(now time.Time) error {
 	return nil
 }
 
-// accepted ends a piece, and counts what it took.
+// accepted ends a piece and records its duration.
 func (t *timedWriter) accepted(began time.Time) {
 	t.guard.accepted()
 	t.reply.event.Waited(observe.Writing, began)
 }
 
-// arm sees to it that a deadline stands that leaves a piece its time, and an eighth of it more at most.
+// arm makes sure that a piece has its write timeout, and at most an eighth more, before the deadline.
 func (t *timedWriter) arm(now time.Time) error {
 	due := now.Add(t.reply.timeout)
 	late := due.Add(t.reply.timeout / 8)
 	if until := t.reply.until; !until.IsZero() {
 		due, late = earlier(due, until), earlier(late, until)
 	}
-	if !t.stands.Before(due) {
+	if !t.deadline.Before(due) {
 		return nil
 	}
-	t.stands = late
+	t.deadline = late
 	return t.control.SetWriteDeadline(late)
 }
 
-// end gives what net/http still has to send a deadline, which stands until the connection's next request.
+// end sets a deadline for the bytes that net/http still has to send. It remains until the connection's next request.
 func (t *timedWriter) end() error {
 	t.reply.event.Stalled = t.guard.end()
 	return t.arm(time.Now())
@@ -98,25 +99,24 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// guard breaks a stream of which a piece is not accepted in time, and says so of a watch that is behind. While all is
-// well its timer goes off once in a write timeout, or in the time that a watch may be behind, at most, and finds
-// nothing to do.
+// guard breaks off a stream if a piece is not accepted in time, and reports a watch that is behind. Normally its timer
+// fires at most once per write timeout, or per time that a watch may be behind, and does nothing.
 type guard struct {
 	mu      sync.Mutex
 	timeout time.Duration // of a piece
-	due     time.Time     // when the piece under way must be accepted; zero when there is none
+	due     time.Time     // when the current piece must be accepted; zero if there is none
 	timer   *time.Timer   // nil before the first piece
-	set     bool          // the timer is running, and goes off within the timeout
-	broke   bool          // the stream was broken
+	set     bool          // the timer is running and fires within the timeout
+	broke   bool          // the stream was broken off
 	lag     lag           // of a watch
 }
 
-// watch begins a piece of a writer, which is always the same.
+// watch starts a piece. All calls must have the same writer.
 func (g *guard) watch(t *timedWriter, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.timeout = t.reply.timeout
-	g.due = now.Add(g.timeout) // not before the time that the timer is set to: the timeout is the same for all pieces
+	g.due = now.Add(g.timeout) // not before the timer fires, because all pieces have the same timeout
 	g.lag.begin(now)
 	if g.set {
 		return
@@ -137,9 +137,9 @@ func (g *guard) accepted() {
 	g.due = time.Time{}
 }
 
-// look is what the timer does.
+// look is called by the timer.
 func (g *guard) look(control *http.ResponseController) {
-	g.mu.Lock() // held while the deadline is set, which must not happen when the reply is finished
+	g.mu.Lock() // locked while the deadline is set, which must not happen after the reply is finished
 	defer g.mu.Unlock()
 	writing := !g.due.IsZero()
 	if g.set = writing || g.lag.behind(); !g.set {
@@ -151,17 +151,17 @@ func (g *guard) look(control *http.ResponseController) {
 		_ = control.SetWriteDeadline(longAgo)
 		return
 	}
-	wait := min(g.lag.look(now, writing), g.timeout) // another piece may begin before
+	wait := min(g.lag.look(now, writing), g.timeout) // another piece may begin earlier
 	if writing {
 		wait = min(wait, g.due.Sub(now))
 	}
 	g.timer.Reset(wait)
 }
 
-// longAgo is a deadline that breaks off whatever is being written.
+// longAgo is a deadline that breaks off a write.
 var longAgo = time.Unix(1, 0)
 
-// end leaves nothing behind, and tells whether it has broken the stream.
+// end stops the timer, and reports whether the guard has broken off the stream.
 func (g *guard) end() (broke bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -172,7 +172,7 @@ func (g *guard) end() (broke bool) {
 	return g.broke
 }
 
-// pacedWriter is a timedWriter for those who want an http.ResponseWriter.
+// pacedWriter is a timedWriter with the methods of an http.ResponseWriter.
 type pacedWriter struct {
 	http.ResponseWriter
 	sink *timedWriter
@@ -180,13 +180,13 @@ type pacedWriter struct {
 
 func (o *reply) paced() *pacedWriter { return &pacedWriter{ResponseWriter: o.w, sink: o.pieces()} }
 
-// WriteHeader begins the answer.
+// WriteHeader starts the response.
 func (p *pacedWriter) WriteHeader(code int) {
 	p.ResponseWriter.WriteHeader(code)
 	p.begins(code)
 }
 
-// begins says that the answer begins, of what runs long.
+// begins reports the start of a long-running response.
 func (p *pacedWriter) begins(code int) {
 	if reply := p.sink.reply; reply.event.LongRunning {
 		reply.answering(code)
@@ -195,11 +195,11 @@ func (p *pacedWriter) begins(code int) {
 
 // Write implements io.Writer.
 func (p *pacedWriter) Write(b []byte) (int, error) {
-	p.begins(http.StatusOK) // if nobody has said otherwise
+	p.begins(http.StatusOK) // if WriteHeader was not called
 	return p.sink.Write(b)
 }
 
-// FlushError lets http.ResponseController flush.
+// FlushError implements the flush of http.ResponseController.
 func (p *pacedWriter) FlushError() error {
 	p.begins(http.StatusOK)
 	return p.sink.Flush()

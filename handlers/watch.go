@@ -14,11 +14,11 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// watch answers with a stream of events (semantics 4), which is the rest of the answer.
+// watch starts a stream of events (semantics 4). The rest of the response writes the stream.
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	before := len(out.ends)
 	defer func() {
-		if out.rest == nil { // what is answered in another way, as by the upstream, holds nothing of this
+		if out.rest == nil { // without a stream, as for a forwarded request, everything is released
 			out.leaveTo(before)
 		}
 	}()
@@ -30,20 +30,20 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	out.atEnd(cancel)
 	out.atEnd(s.termination.follow(cancel))
 	if life < 0 {
-		return out.nothing(ctx, q, lane.Encoding) // over before it began, which is not an error
+		return out.nothing(ctx, q, lane.Encoding) // a watch that ends before it begins is not an error
 	}
 	sent, err := s.limiter.chargeInitial(ctx, out, q, lane)
 	if err != nil {
-		return s.unlessParted(ctx, err)
+		return s.orDraining(ctx, err)
 	}
 	out.atEnd(sent)
-	// It waits for a version longer than a short life, as kube-apiserver does.
+	// The wait for a version may exceed a short lifetime, as in kube-apiserver.
 	stream, err := s.openStream(ctx, q, lane, authorization, life)
 	warnOfAge(out.header(), lane)
 	if err != nil {
-		return s.unlessParted(ctx, err)
+		return s.orDraining(ctx, err)
 	}
-	event := q.Event // nothing of what stays holds the Request
+	event := q.Event // the stream must not refer to the Request
 	out.atEnd(func() { stream.close(); event.Returned = stream.events.sent })
 	stream.initial, stream.events.meter, stream.caughtUp = sent, s.live.Watch(event), out.caughtUp
 	if stream.watcher != nil {
@@ -64,15 +64,15 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	return nil
 }
 
-// unlessParted is why a watch could not begin; that the server shuts down where that ended what it waited for.
-func (s *Server) unlessParted(ctx context.Context, err error) error {
+// orDraining returns err, or errDraining if the shutdown has ended the wait of a watch.
+func (s *Server) orDraining(ctx context.Context, err error) error {
 	if ctx.Err() != nil && s.termination.has() {
 		return errDraining
 	}
 	return err
 }
 
-// openStream prepares a watch. An error is one that kube-apiserver answers with instead of a stream.
+// openStream prepares a watch. An error is sent as the response instead of a stream, as in kube-apiserver.
 func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Reflector, authorization *auth.WatchAuthorization, life time.Duration) (*watchStream, error) {
 	began := time.Now()
 	state, err := s.ready(lane)
@@ -91,7 +91,7 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	if err != nil {
 		return stream, nil
 	}
-	if stream.fromEtcd { // several of its events may share a version, so only initial events have an end
+	if stream.fromEtcd { // several events may have the same version, so only initial events get a bookmark
 		stream.bookmarking = stream.bookmarking && q.sendsInitialEvents()
 	}
 	initial := bookmarks.NotOwed
@@ -108,20 +108,20 @@ func (s *Server) openStream(ctx context.Context, q *Request, lane *reflector.Ref
 	return stream, nil
 }
 
-// watchLife is how long a watch may last: as long as kube-apiserver would let it (semantics 1.2, 4.2), but no longer
-// than its credential, and than the age at which every client has to come by again. A negative timeoutSeconds is over
-// at once.
+// watchLife returns the lifetime of a watch. It is kube-apiserver's (semantics 1.2, 4.2), but ends no later than the
+// credential, and no later than the maximum age. It is negative if timeoutSeconds is negative: the watch ends
+// immediately.
 func (s *Server) watchLife(q *Request) time.Duration {
-	return s.capped(q, s.watchAsked(q))
+	return s.capped(q, s.requestedLife(q))
 }
 
-// maxLife is longer than any connection; more would overflow a duration when it is added to.
+// maxLife is longer than any connection. A longer duration would overflow when it is added to.
 const maxLife = 24 * time.Hour
 
-// capped is a watch's life, or less.
+// capped returns a lifetime, limited by the maximum age and the caller's credential.
 func (s *Server) capped(q *Request, life time.Duration) time.Duration {
 	if most := s.times.watchAge; most > 0 && q.Caller.Way != auth.ByKubeconfig {
-		life = min(life, time.Duration(float64(most)*(0.9+0.2*rand.Float64()))) // so that they do not come together
+		life = min(life, time.Duration(float64(most)*(0.9+0.2*rand.Float64()))) // clients must not reconnect at the same time
 	}
 	if until := q.Caller.Until; !until.IsZero() {
 		life = min(life, max(time.Until(until), 0))
@@ -129,15 +129,15 @@ func (s *Server) capped(q *Request, life time.Duration) time.Duration {
 	return life
 }
 
-func (s *Server) watchAsked(q *Request) time.Duration {
+func (s *Server) requestedLife(q *Request) time.Duration {
 	if seconds := q.Options.TimeoutSeconds; seconds != nil && *seconds != 0 {
 		return time.Duration(max(min(*seconds, int64(maxLife/time.Second)), -1)) * time.Second
 	}
 	return time.Duration(float64(s.times.minWatch) * (1 + rand.Float64()))
 }
 
-// startWatch opens the watcher that a request asks for, and returns the version that bookmarks must lie above: what the
-// client knows already, or need not know.
+// startWatch opens the watcher of a request. It also returns the version that bookmarks must exceed, because the client
+// has that version or does not need it.
 func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Reflector) (*cache.Watcher, cache.RV, error) {
 	p, err := planWatch(q)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 		if p.rv, err = s.now(ctx, q, lane); err != nil {
 			return nil, 0, err
 		}
-		start = cache.AfterRV(p.rv) // events on their way there are dropped
+		start = cache.AfterRV(p.rv) // events up to that version are dropped
 	case p.kind == anyAge:
 		start = cache.FromNow()
 	default:
@@ -173,18 +173,18 @@ func (s *Server) startWatch(ctx context.Context, q *Request, lane *reflector.Ref
 // watchStream moves events from a watcher to a client until one of them ends.
 type watchStream struct {
 	events      *events
-	watcher     *cache.Watcher // nil when failed is not
-	failed      error          // what the stream says instead of events
+	watcher     *cache.Watcher // nil if failed is set
+	failed      error          // error that the stream sends instead of events
 	schedule    bookmarks.Schedule
 	bookmarking bool
-	fromEtcd    bool // as kube-apiserver has it: no bookmark but the one after initial events (semantics 4.1)
+	fromEtcd    bool // kube-apiserver reads from etcd: no bookmark except after initial events (semantics 4.1)
 	awaited     awaited
-	landed      cache.RV // the end of the last gap that the client was told of
+	replayed    cache.RV // end of the last replay of differences that the client received
 	stale       func() bool
-	revoked     <-chan struct{} // closed when the right to the watch has ended
-	initial     func()          // called when the initial events were sent, and again
+	revoked     <-chan struct{} // closed when the watch authorization has ended
+	initial     func()          // called after the initial events, possibly more than once
 	termination *watchTermination
-	caughtUp    func() // called when the client has accepted everything, and again
+	caughtUp    func() // called when the client has accepted all events, possibly more than once
 }
 
 func (s *watchStream) close() {
@@ -193,8 +193,8 @@ func (s *watchStream) close() {
 	}
 }
 
-// runAuthorized runs the stream and ends it where it is when the right to it is gone: whoever asks again is told why.
-// So it does when the watch is over while nobody knows whether the right is gone.
+// runAuthorized runs the stream. It ends the stream without an error when its authorization ends, and the client's next
+// request gets the refusal. It does the same if the watch ends while an authorization is pending.
 func (s *watchStream) runAuthorized(ctx context.Context, sink frameSink) error {
 	err := s.run(ctx, sink)
 	if over := ctx.Err(); errors.Is(err, auth.ErrRevoked) || over != nil && errors.Is(err, over) {
@@ -203,7 +203,7 @@ func (s *watchStream) runAuthorized(ctx context.Context, sink frameSink) error {
 	return err
 }
 
-// run sends what there is, then waits for more. A burst goes out in one write.
+// run sends the available events, then waits for more. A burst is sent in one write.
 func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 	s.events.sink = sink
 	if err := sink.begin(); err != nil {
@@ -227,10 +227,10 @@ func (s *watchStream) run(ctx context.Context, sink frameSink) error {
 		s.initial()
 		s.caughtUp()
 		s.events.progress.Rests()
-		goesOn := s.wait(ctx, more)
+		again := s.wait(ctx, more)
 		s.events.progress.Wakes()
-		if !goesOn {
-			return s.part()
+		if !again {
+			return s.terminate()
 		}
 	}
 }
@@ -272,10 +272,10 @@ func (s *watchStream) add(event cache.Event) {
 	}
 }
 
-// bookmark sends one if it is due. Everything that the watcher had was sent, so Progress is true (I4). While the
-// upstream is not heard, nothing is promised.
+// bookmark sends a bookmark if one is due. All events of the watcher were sent, so Progress is correct (I4). While the
+// upstream does not respond, no bookmark is sent.
 func (s *watchStream) bookmark() {
-	if s.land() {
+	if s.sendReplayBookmark() {
 		return
 	}
 	if due, ok := s.due(); !ok || time.Now().Before(due) {
@@ -287,22 +287,22 @@ func (s *watchStream) bookmark() {
 	}
 }
 
-// due is when the next bookmark is to be tried.
+// due returns when to try the next bookmark. It returns false if there is none.
 func (s *watchStream) due() (time.Time, bool) {
-	if s.lands() {
+	if s.owesReplayBookmark() {
 		return time.Now().Add(awaitedEvery), true
 	}
 	at, ok := s.schedule.Next()
 	switch {
 	case s.stale() && ok:
-		at = time.Now().Add(time.Second) // look again then
+		at = time.Now().Add(time.Second) // check again a second later
 	case s.awaited.before(s.watcher.Progress()):
 		at = latest(at, time.Now().Add(awaitedEvery))
 	}
 	return at, ok && s.bookmarking
 }
 
-// wait returns when there may be more to send; false when the watch is over.
+// wait returns true when there may be more to send, and false when the watch has ended.
 func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 	var due <-chan time.Time
 	if at, ok := s.due(); ok {
@@ -322,10 +322,10 @@ func (s *watchStream) wait(ctx context.Context, more <-chan struct{}) bool {
 	}
 }
 
-// part ends the stream, not inside a gap that was bridged. Where the server shuts down a last bookmark goes before the
-// end, so that the client goes on from there elsewhere, where fewer events are left to be sent again, and nothing has
-// to be listed.
-func (s *watchStream) part() error {
+// terminate ends the stream, but not inside a replay of differences. When the server shuts down, it sends a last
+// bookmark. The client then resumes from that version at another server, receives fewer events again, and does not have
+// to list.
+func (s *watchStream) terminate() error {
 	if s.isRevoked() {
 		return s.events.flush()
 	}
@@ -335,10 +335,10 @@ func (s *watchStream) part() error {
 			return err
 		}
 	}
-	if err := s.leave(); err != nil {
+	if err := s.finishReplay(); err != nil {
 		return err
 	}
-	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.landed && rv >= s.watcher.EndOfReplay() && s.schedule.Last(uint64(rv)) {
+	if rv := s.watcher.Progress(); last && s.watcher.Err() == nil && rv > s.replayed && rv >= s.watcher.EndOfReplay() && s.schedule.Last(uint64(rv)) {
 		s.events.bookmark(rv, bookmarks.Plain)
 	}
 	return s.events.flush()
@@ -353,7 +353,8 @@ func (s *watchStream) isRevoked() bool {
 	}
 }
 
-// finish ends the stream as the lane ended: cleanly when it was stopped, with the 410 when its window or epoch is lost.
+// finish ends the stream like the lane: without an error if the lane was stopped, and with a 410 if its window or epoch
+// is lost.
 func (s *watchStream) finish(err error) error {
 	if errors.Is(err, io.EOF) {
 		return s.events.flush()
@@ -361,7 +362,7 @@ func (s *watchStream) finish(err error) error {
 	return s.fail(err)
 }
 
-// fail ends the stream with an error, which is etcd's where kube-apiserver watches etcd.
+// fail sends an error as the last event. It is etcd's error where kube-apiserver watches etcd.
 func (s *watchStream) fail(err error) error {
 	var expired *cache.ExpiredError
 	if s.fromEtcd && errors.As(err, &expired) {

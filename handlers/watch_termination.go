@@ -8,29 +8,30 @@ import (
 	"time"
 )
 
-// partedAtLeast is how many watches end in a second, however long all of them may take: as in kube-apiserver.
-const partedAtLeast = 200
+// minEndsPerSecond is the minimum number of watches that end per second, even if the grace period is long.
+// kube-apiserver has the same number.
+const minEndsPerSecond = 200
 
-// parting ends watches when the server begins to shut down, not all of them at once: each of their clients comes back
-// at once, to whichever server is left.
+// watchTermination ends watches when the server begins to shut down. It spreads their ends over time, because each
+// client immediately reconnects to another server.
 type watchTermination struct {
-	draining context.Context // ends when it begins
-	grace    time.Duration   // the last watch ends so long after that at the latest
+	draining context.Context // ends when the shutdown begins
+	grace    time.Duration   // maximum time until the last watch ends
 
 	open  atomic.Int64
 	begun sync.Once
-	over  time.Duration // over what time watches end; set when it has begun
+	over  time.Duration // time over which watches end; set when the shutdown begins
 }
 
 func newWatchTermination(draining context.Context, grace time.Duration) *watchTermination {
 	return &watchTermination{draining: draining, grace: grace}
 }
 
-// has tells whether it has begun.
+// has reports whether the shutdown has begun.
 func (p *watchTermination) has() bool { return p.draining.Err() != nil }
 
-// follow calls end, once and in a goroutine of its own, when it is the turn of the watch that begins. stop is called
-// when the watch is over, however it ended.
+// follow calls end in a goroutine, at most once, when the watch must end because of the shutdown. The caller calls stop
+// at the end of the watch, whatever its cause.
 func (p *watchTermination) follow(end func()) (stop func()) {
 	p.open.Add(1)
 	over := make(chan struct{})
@@ -40,10 +41,10 @@ func (p *watchTermination) follow(end func()) (stop func()) {
 			end()
 			return
 		}
-		turn := time.NewTimer(wait)
-		defer turn.Stop()
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
 		select {
-		case <-turn.C:
+		case <-timer.C:
 			end()
 		case <-over:
 		}
@@ -55,10 +56,10 @@ func (p *watchTermination) follow(end func()) (stop func()) {
 	}
 }
 
-// turn is when one of the watches ends, from now on.
+// delay returns after how long one of the watches ends.
 func (p *watchTermination) delay() time.Duration {
 	p.begun.Do(func() {
-		p.over = min(p.grace, time.Duration(p.open.Load())*time.Second/partedAtLeast)
+		p.over = min(p.grace, time.Duration(p.open.Load())*time.Second/minEndsPerSecond)
 	})
 	if p.over <= 0 {
 		return 0

@@ -11,14 +11,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// YAML has to be decoded as a whole, which takes a hundred times an answer's bytes of memory and about half a second
-// for each MiB. What is larger than this is the upstream's to answer.
+// Limits of a list that is converted to YAML. The conversion needs all objects at the same time. It takes a hundred
+// times the memory of the response, and about half a second per MiB. A larger list is forwarded.
 const (
 	yamlObjects = 500
 	yamlBytes   = 1 << 20
 )
 
-// tooLargeYAML tells whether the list that a plan makes of a State is to be YAML and too large to become it here.
+// tooLargeYAML reports whether a list is requested as YAML and too large for the conversion.
 func tooLargeYAML(q *Request, state *cache.State, p plan) bool {
 	if !q.media.yaml {
 		return false
@@ -31,11 +31,11 @@ func tooLargeYAML(q *Request, state *cache.State, p plan) bool {
 	return chunk.Len > yamlObjects || chunk.Bytes() > yamlBytes
 }
 
-// yamlAtOnce is how many answers become YAML at a time: together they take half a GB of memory.
-const yamlAtOnce = 4
+// maxYAMLConversions is the maximum number of concurrent conversions to YAML. Together they take 0.5 GB of memory.
+const maxYAMLConversions = 4
 
-// yamlWriter is a wire.YAMLWriter that waits for its turn. The turn is over when the client is written to: however
-// slowly it reads, nobody waits for it.
+// yamlWriter is a wire.YAMLWriter that waits for a seat. It releases the seat when it begins to write to the client, so
+// that a slow client does not delay others.
 type yamlWriter struct {
 	*wire.YAMLWriter
 	seats *semaphore.Weighted
@@ -43,7 +43,7 @@ type yamlWriter struct {
 	to    *afterConversion
 }
 
-// afterConversion is what is written to when a turn is over.
+// afterConversion releases the seat before it writes.
 type afterConversion struct {
 	w     io.Writer
 	leave func()
@@ -55,12 +55,12 @@ func (a *afterConversion) Write(p []byte) (int, error) {
 	return a.w.Write(p)
 }
 
-func newYAMLWriter(w io.Writer, turns *semaphore.Weighted, wait func() (context.Context, context.CancelFunc)) *yamlWriter {
+func newYAMLWriter(w io.Writer, seats *semaphore.Weighted, wait func() (context.Context, context.CancelFunc)) *yamlWriter {
 	to := &afterConversion{w: w}
-	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: turns, wait: wait, to: to}
+	return &yamlWriter{YAMLWriter: wire.NewYAMLWriter(to), seats: seats, wait: wait, to: to}
 }
 
-// Close implements io.Closer. It fails with the context's error when there was no turn in time.
+// Close implements io.Closer. It returns the context's error if there was no seat in time.
 func (y *yamlWriter) Close() error {
 	ctx, cancel := y.wait()
 	defer cancel()

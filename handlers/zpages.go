@@ -9,7 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// zpage answers as Kubernetes' components do at /statusz and /flagz: in text, unless a client names one of the kinds.
+// zpage serves /statusz or /flagz like the components of Kubernetes: as text, unless the client requests one of the
+// kinds.
 func (s *Server) zpage(page *zpages.Page) answer {
 	return func(_ context.Context, out *reply, q *Request, _ *reflector.Reflector) error {
 		if strings.TrimSpace(q.header.Get("Accept")) == "" {

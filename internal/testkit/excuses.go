@@ -10,8 +10,8 @@ import (
 // The answers of the facade that depend on who asks, and that docs/divergences.md has a line for. They are told from
 // all others here; see Oracle.Excused.
 
-// notPassedOn is in the message of what the facade does not hold and cannot ask for in the caller's name.
-const notPassedOn = "cannot ask kube-apiserver for it in your name"
+// notPassedOn is in the message of a request that is not cached and cannot be forwarded with the caller's credentials.
+const notPassedOn = "cannot be forwarded with the caller's credentials"
 
 // NotPassedOn tells that the facade refuses what it does not hold: with --passthrough=token to who has proven himself
 // by a certificate. What kube-apiserver refuses to the same caller the facade has to refuse in its words.

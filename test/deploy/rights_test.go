@@ -21,9 +21,9 @@ import (
 
 // What callers are told that the facade lacks a right for, or does not hold.
 const (
-	notLet  = "kube-apiserver does not let listfacade ask this on somebody's behalf"
-	notHeld = "listfacade does not hold this"
-	unknown = "kube-apiserver cannot be asked who you are and what you may do"
+	notLet  = "kube-apiserver does not allow listfacade to make this request on behalf of a caller"
+	notHeld = "this request is not cached"
+	unknown = "authentication and authorization by kube-apiserver are unavailable"
 )
 
 // widgets are custom resources, of the fixtures.

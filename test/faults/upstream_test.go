@@ -336,7 +336,7 @@ func testStale(t *testing.T, s *survivors) {
 		if err != nil || answer.Code != http.StatusOK {
 			t.Fatalf("%v, %v", answer, err)
 		}
-		if !strings.Contains(answer.Header.Get("Warning"), "has not been heard") {
+		if !strings.Contains(answer.Header.Get("Warning"), "has not responded") {
 			return fmt.Errorf("Warning: %q", answer.Header.Get("Warning"))
 		}
 		return nil

@@ -239,7 +239,7 @@ func Test20ImpersonationIsRefused(t *testing.T) {
 			}
 			for _, path := range append([]string{"/healthz"}, reads...) {
 				answer := asker.MustAsk(t, testkit.Question{Path: path})
-				if err := expect(answer, http.StatusForbidden); err != nil || !strings.Contains(string(answer.Body), "listfacade does not impersonate") {
+				if err := expect(answer, http.StatusForbidden); err != nil || !strings.Contains(string(answer.Body), "listfacade does not support impersonation") {
 					t.Errorf("%s: %s: %v", name, path, err)
 				}
 			}

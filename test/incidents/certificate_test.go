@@ -49,11 +49,11 @@ func TestExpiredClientCertificate(t *testing.T) {
 	recent, _ := startReaders(t, run.ConfigOf(cluster.ConfigWithToken(cluster.Token(t, s.Namespace, "reader", tokenOptions))), path)
 	recent.gets(t, http.StatusOK)
 	m.passes(t, 12) // in which Prometheus is told when it ends
-	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "kube-apiserver cannot be asked who you are") {
+	if said := recent.gets(t, http.StatusServiceUnavailable); !strings.Contains(said, "authentication and authorization by kube-apiserver are unavailable") {
 		t.Errorf("%s", said)
 	}
 	o.said(t, "the upstream does not accept the facade's credentials: review", "", "")
-	o.said(t, "request failed", "error", "401")
+	o.said(t, "Request failed", "error", "401")
 	operatorAt(run, socket).pageSays(t, "The upstream certificate has ended, ")
 	m.passes(t, 8) // in which Prometheus is nobody, either
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeLaneStale", "ListfacadeReplicaDown", "ListfacadeReviewsFail"}, "ListfacadeDown",

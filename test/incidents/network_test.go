@@ -40,7 +40,7 @@ func TestLostNetwork(t *testing.T) {
 	o.said(t, "slow request", "code", "504")
 	m.passes(t, 20)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn"}, `ListfacadeLaneStale{pod="a",resource="configmaps"}`)
-	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not been heard for") {
+	if said := old.gets(t, http.StatusOK); !strings.Contains(said, "has not responded for") {
 		t.Errorf("what is old is not said to be: %s", said)
 	}
 	o.pageSays(t, "kube-apiserver gives no answer, for ")

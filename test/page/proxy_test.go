@@ -53,7 +53,7 @@ func TestPageThroughKubectlProxy(t *testing.T) {
 	if users := p.column("requests", 10); len(users) == 0 || users[0] != "reader" {
 		t.Errorf("users: %q", users)
 	}
-	if limits := strings.Join(p.column("limits", 1), ", "); !strings.Contains(limits, "requests under way") || !strings.Contains(limits, "open watches") {
+	if limits := strings.Join(p.column("limits", 1), ", "); !strings.Contains(limits, "requests in flight") || !strings.Contains(limits, "open watches") {
 		t.Errorf("limits: %s", limits)
 	}
 	p.quiet()
