@@ -73,7 +73,7 @@ func sizeOf(parameter, selector string) (requirements, values int) {
 }
 
 // upgrades reports whether a request has an Upgrade header. Only watches over a websocket are supported. After any
-// other upgrade, the facade could not check what is sent on the connection.
+// other upgrade, the facade could not check the bytes on the connection.
 func upgrades(header http.Header) bool { return len(header.Values("Upgrade")) > 0 }
 
 // overWebsocket reports whether a client wants the events of a watch as websocket messages (semantics 4.7). The rest of

@@ -22,7 +22,7 @@ const (
 // unknownSeats is the number of seats of a list with unknown size. No list takes more.
 const unknownSeats = 8
 
-// bytesPerSeat is the number of bytes that one seat stands for.
+// bytesPerSeat is the number of bytes that one seat represents.
 const bytesPerSeat = 1 << 20
 
 // seatsFor returns the number of seats of a list with the given size in bytes; 0 means that the size is not known.

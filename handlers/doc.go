@@ -28,9 +28,9 @@
 //   - Each request records its state in its Progress. /debug/clients, /debug/requests, /debug/watches (debug.go) and
 //     the operator's page (status.go) show both.
 //
-// Goroutines: net/http has one for each request. A watch over a websocket has another one, which reads from the
-// websocket and ends before its request, and a third one, which waits for the end of the watch authorization. A
-// forwarded watch also has one for the end of its authorization. A watch ends when its client is gone, its lifetime has
-// passed, the lane ends it, or the server shuts down. Nothing of it remains. Each write to a connection of a websocket
-// has a deadline, including responses to pings and the close message (takeover.go).
+// Goroutines: net/http has one for each request. A watch over a websocket has two more. One reads from the websocket
+// and ends before its request. The other waits for the end of the watch authorization. A forwarded watch also has one
+// for the end of its authorization. A watch ends when its client is gone, its lifetime has passed, the lane ends it, or
+// the server shuts down. Nothing of it remains. Each write to a connection of a websocket has a deadline, including
+// responses to pings and the close message (takeover.go).
 package handlers

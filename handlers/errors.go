@@ -50,7 +50,7 @@ var errImpersonation = apierrors.NewForbidden(schema.GroupResource{}, "", errors
 var errForeign = apierrors.NewForbidden(schema.GroupResource{}, "",
 	errors.New("without authentication, only requests to and from loopback names are served"))
 
-// Errors for requests that are neither cacheable nor can be forwarded, by what the caller can do about it.
+// Errors for requests that are not cached and cannot be forwarded. Each names what the caller can do.
 var (
 	errNotServed = notServed("cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver; " +
 		"with --passthrough=impersonate listfacade also forwards requests of other callers")

@@ -37,7 +37,7 @@ func (s *Server) again(ctx context.Context, out *reply, q *Request, lane *reflec
 	return false, nil
 }
 
-// forward lets the upstream answer. lane is the one that could not answer, or nil. A lane that becomes ready while the
+// forward lets the upstream answer. lane is the lane that could not answer, or nil. A lane that becomes ready while the
 // request waits for its seat answers instead, if it can.
 func (s *Server) forward(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	if !isCanonical(q.url.Path) {

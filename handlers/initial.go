@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// quiet is how long a watch must send nothing before its initial events are considered complete. They are sent
-	// without a pause.
+	// quiet is how long a watch must send nothing before its initial events are considered complete. kube-apiserver
+	// sends them without a pause.
 	quiet = 100 * time.Millisecond
 	// longestInitial is when they are considered complete in any case. On a busy resource other events follow without a
 	// pause.

@@ -11,12 +11,12 @@ import (
 // lag detects that a watch is behind its lane: that its client has not accepted all sent events for some time. It is
 // part of a guard and protected by the guard's lock. It is not used while its bound is 0.
 type lag struct {
-	bound time.Duration // how long a watch may be behind before tell is called
-	// tell receives how long the watch has been behind. It is called while a piece is being written. During that time,
-	// the goroutine of the watch changes nothing that tell reads.
-	tell  func(behind time.Duration)
-	since time.Time // start of sending the oldest event that is not accepted; zero if all are
-	again time.Time // time of the next call; zero before the first one
+	bound time.Duration // how long a watch may be behind before notify is called
+	// notify receives how long the watch has been behind. It is called while a piece is being written. During that
+	// time, the goroutine of the watch changes nothing that notify reads.
+	notify func(behind time.Duration)
+	since  time.Time // start of sending the oldest event that is not accepted; zero if all are
+	again  time.Time // time of the next call; zero before the first one
 }
 
 // begin starts a piece.
@@ -43,7 +43,8 @@ func (l *lag) first(otherwise time.Duration) time.Duration {
 // lookAgain is how soon look is called again for a watch that was between two pieces.
 const lookAgain = 10 * time.Millisecond
 
-// look calls tell if the watch is behind for too long, at most once in each bound. It returns when to call look again.
+// look calls notify if the watch is behind for too long, at most once in each bound. It returns when to call look
+// again.
 func (l *lag) look(now time.Time, writing bool) time.Duration {
 	if !l.behind() {
 		return math.MaxInt64
@@ -58,7 +59,7 @@ func (l *lag) look(now time.Time, writing bool) time.Duration {
 	case !writing:
 		return lookAgain
 	}
-	l.tell(now.Sub(l.since))
+	l.notify(now.Sub(l.since))
 	l.again = now.Add(l.bound)
 	return l.bound
 }
@@ -76,15 +77,15 @@ func (s *Server) lagging(event *observe.Event, stream *watchStream, lane *reflec
 	s.follower.Lagging(event, by)
 }
 
-// tellLag calls tell while a watch is behind for longer than the bound; 0 disables it.
-func (o *reply) tellLag(bound time.Duration, tell func(behind time.Duration)) {
+// notifyLag calls notify while a watch is behind for longer than the bound; 0 disables it.
+func (o *reply) notifyLag(bound time.Duration, notify func(behind time.Duration)) {
 	if bound == 0 {
 		return
 	}
 	guard := &o.out.guard
 	guard.mu.Lock()
 	defer guard.mu.Unlock()
-	guard.lag = lag{bound: bound, tell: tell}
+	guard.lag = lag{bound: bound, notify: notify}
 }
 
 // caughtUp records that the client has accepted all events.

@@ -118,7 +118,7 @@ func TestLagCountsFromTheFirstPiece(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
 		var told []time.Duration
-		o.tellLag(5*time.Second, func(behind time.Duration) { told = append(told, behind) })
+		o.notifyLag(5*time.Second, func(behind time.Duration) { told = append(told, behind) })
 		for range 20 {
 			if err := send(o.pieces()); err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestLagDoesNotDelayTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
-		o.tellLag(10*pieceTimeout, func(time.Duration) {})
+		o.notifyLag(10*pieceTimeout, func(time.Duration) {})
 		if err := send(o.pieces()); err != nil {
 			t.Fatal(err)
 		}

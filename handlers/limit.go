@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Maximum work of the upstream for forwarded requests at a time. A seat of a list stands for 1 MiB of its response.
+// Maximum work of the upstream for forwarded requests at a time. A seat of a list represents 1 MiB of its response.
 // That allows eight lists of unknown size for one resource, and 24 in total. Other requests take one seat each, as many
 // as a kube-apiserver serves by default. Resources take turns, and so do the callers within one resource.
 var (

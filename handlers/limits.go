@@ -29,7 +29,8 @@ type Limits struct {
 	// watch of the callers with the most (ADR 29). --max-watches and --max-watches-per-user.
 	Watches, WatchesPerUser int
 	// Maximum number of watches and logs that may begin in a second. The burst is 2.5 seconds in total, and ten seconds
-	// per caller. Beyond the total, requests are queued per caller. --watch-rate and --watch-rate-per-user.
+	// per caller. Beyond the total, requests are queued per caller. Beyond a caller's rate, they are refused.
+	// --watch-rate and --watch-rate-per-user.
 	WatchRate, WatchRatePerUser int
 }
 
@@ -53,9 +54,9 @@ var stallBounds = limit.StallBounds{One: 100, All: 2000, Bytes: 512 << 20}
 // stallShare is the maximum part of the memory budget for them.
 const stallShare = 0.1
 
-// shares enforces the Limits for each caller. A nil field means unlimited.
+// shares enforces the Limits. A nil field means unlimited.
 type shares struct {
-	requests, bytes *limit.Seats // each seat of bytes stands for 1 MiB
+	requests, bytes *limit.Seats // each seat of bytes represents 1 MiB
 	watches         *limit.Streams
 	refused         *limit.Streams // watches and logs that the upstream is about to refuse
 	begins          *limit.Rates   // per caller
@@ -202,8 +203,8 @@ func (l *limiter) alsoMemory(purpose budget.Purpose, bytes int64, leave func()) 
 	return func() { give(); leave() }, nil
 }
 
-// seats waits for seats of the caller. The response's seat keeps them until the end of the response. leave may be
-// called more than once.
+// seats waits for seats of the caller, and hands them to the seat of the response, which may release them early
+// (seat.go). leave may be called more than once.
 func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit.Seats, seats int64) (leave func(), err error) {
 	if pool == nil {
 		return func() {}, nil
@@ -227,7 +228,7 @@ func (l *limiter) seats(ctx context.Context, out *reply, q *Request, pool *limit
 	return nil, err
 }
 
-// spread is over how many seconds the retries of refused requests are distributed.
+// spread is the number of seconds over which retries of refused requests are distributed.
 const spread = 5
 
 // tooMany returns the 429 of kube-apiserver's priority and fairness. The client must wait at least for the given time.

@@ -120,9 +120,9 @@ func written(runs iter.Seq[cache.Run]) iter.Seq[wire.Run] {
 	}
 }
 
-// hasMore reports whether kube-apiserver would return a continue token, which is when any object remains. For two
-// resources kube-apiserver searches an index in the newest state. A token then requires that another object matches
-// (semantics 2.6).
+// hasMore reports whether kube-apiserver would return a continue token. It returns one if any object remains, selected
+// or not. For two resources in the newest state it searches an index, and returns a token only if a selected object
+// remains (semantics 2.6).
 func hasMore(q *Request, state *cache.State, p plan, chunk cache.Chunk) bool {
 	if !chunk.Indexed || chunk.Len < p.limit || p.kind != exactly && indexedUpstream(q.GVR.GroupResource(), q.Predicate) {
 		return chunk.More

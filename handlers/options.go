@@ -40,8 +40,8 @@ func checkGet(query url.Values) error {
 	return nil
 }
 
-// selectable forwards a request with a field that the upstream's release may not support. The facade has the fields of
-// built-in kinds of one release only.
+// selectable returns a *forwardError if the upstream does not support one of the selected fields. The facade has the
+// fields of built-in kinds of one release, and the upstream may have another release.
 func (s *Server) selectable(ctx context.Context, q *Request, kind *selectors.Kind) error {
 	for _, label := range kind.Later(q.Options.FieldSelector) {
 		selects, err := s.fields.Selects(ctx, q.resource, label)

@@ -3,8 +3,8 @@ package handlers
 import "net/url"
 
 // listParameters are the query parameters of a list or watch (metav1.ListOptions), and whether the cache supports them.
-// A request with any other parameter is forwarded, because the upstream may support it. An example is shardSelector
-// with an alpha feature (KEP-5866): pages of the cache would belong to a different list.
+// A request with a parameter that the cache does not support is forwarded, because the upstream may support it. An
+// example is shardSelector with an alpha feature (KEP-5866): pages of the cache would belong to a different list.
 var listParameters = map[string]bool{
 	"labelSelector":        true,
 	"fieldSelector":        true,

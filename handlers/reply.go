@@ -124,7 +124,7 @@ func (o *reply) finish() *observe.Event {
 	_ = o.out.end()
 	e := o.event
 	if e.LongRunning {
-		o.answering(o.w.Status()) // of an error or an empty response, if it has not begun
+		o.answering(o.w.Status()) // an error or an empty response, if no response has begun
 	}
 	if code := o.w.Status(); code != 0 {
 		e.Code = code

@@ -57,7 +57,7 @@ type Request struct {
 	upgrade bool          // a watch over a websocket
 	token   string        // of the caller, if it authenticated the caller
 	body    []byte        // of a review; nil for all other requests
-	// undiscovered is the error of discovery for the resource, and the response.
+	// undiscovered is the error that discovery returned for the resource. It is the response.
 	undiscovered error
 	// reason is why the cache is not used; empty if it may be.
 	reason observe.Reason

@@ -56,7 +56,7 @@ type Config struct {
 	PassAs PassThroughAs
 	// MaxStaleness is how long the cache is served after the last response of the upstream; 0 means unlimited.
 	MaxStaleness time.Duration
-	// RequestTimeout is the maximum duration of requests that are not long-running. Watches, logs and profiles are.
+	// RequestTimeout is the maximum duration of requests, except for watches, logs, connections and profiles.
 	RequestTimeout time.Duration
 	// MinWatch is the shortest lifetime of a watch without timeoutSeconds; the longest is twice that (semantics 4.2).
 	MinWatch time.Duration
@@ -79,7 +79,7 @@ type Config struct {
 	// Leaving ends when the server has shut down. Every request except health and metrics is refused after that. nil
 	// means never.
 	Leaving context.Context
-	// GoawayChance is the probability, from 0 to 1, that a response asks an HTTP/2 client to reconnect.
+	// GoawayChance is the probability, from 0 to 1, that a response makes an HTTP/2 client reconnect.
 	GoawayChance float64
 }
 

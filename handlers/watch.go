@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// watch starts a stream of events (semantics 4). The rest of the response writes the stream.
+// watch starts a stream of events (semantics 4). out.rest writes the stream.
 func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflector.Reflector) error {
 	before := len(out.ends)
 	defer func() {
@@ -51,7 +51,7 @@ func (s *Server) watch(ctx context.Context, out *reply, q *Request, lane *reflec
 	} else {
 		out.progress.Answering()
 	}
-	out.tellLag(s.times.watchLag, func(behind time.Duration) { s.lagging(event, stream, lane, behind) })
+	out.notifyLag(s.times.watchLag, func(behind time.Duration) { s.lagging(event, stream, lane, behind) })
 	end := time.AfterFunc(time.Until(began.Add(life)), cancel)
 	out.atEnd(func() { end.Stop() })
 	if q.upgrade {
@@ -115,7 +115,7 @@ func (s *Server) watchLife(q *Request) time.Duration {
 	return s.capped(q, s.requestedLife(q))
 }
 
-// maxLife is longer than any connection. A longer duration would overflow when it is added to.
+// maxLife is longer than any connection. A longer duration could overflow in an addition.
 const maxLife = 24 * time.Hour
 
 // capped returns a lifetime, limited by the maximum age and the caller's credential.
