@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// fillsIn lets every listing of the lane take a time.
+// fillsIn delays every list of the lane.
 func (f *facade) fillsIn(took time.Duration) {
 	f.Script(testkit.AskStreaming, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -29,15 +29,14 @@ func (f *facade) fillsIn(took time.Duration) {
 	})
 }
 
-// wants are the ways to ask for what only a filled lane can answer.
+// wants are reads that only a filled lane can serve.
 var wants = []string{
 	allOfThem, allOfThem + "?resourceVersion=0", allOfThem + "?limit=500&resourceVersion=0", allOfThem + "?labelSelector=a&limit=5&resourceVersion=0", streamingList,
 	allOfThem + "?watch=1&timeoutSeconds=60", allOfThem + "?watch=1&resourceVersion=1&timeoutSeconds=60", allOfThem + "?fieldSelector=metadata.name%3Da&resourceVersion=0",
 }
 
-// A herd that asks while a lane is being filled is answered within the time of that one listing, and costs the upstream
-// nothing else.
-func TestHerdWaitsForOneFill(t *testing.T) {
+// Concurrent reads that arrive while a lane is filled wait for that single list, and cause no other request.
+func TestConcurrentReadsWaitForOneFill(t *testing.T) {
 	const took = 9 * time.Second
 	inBubble(t, func(t *testing.T, f *facade) {
 		for i := range manyObjects {
@@ -54,7 +53,7 @@ func TestHerdWaitsForOneFill(t *testing.T) {
 				}
 				response := f.ask(t, target, "application/json")
 				if response.StatusCode != http.StatusOK || time.Since(began) != took {
-					t.Errorf("%s: %d after %s", target, response.StatusCode, time.Since(began))
+					t.Errorf("%s: got %d after %s", target, response.StatusCode, time.Since(began))
 				}
 				_, _ = io.Copy(io.Discard, response.Body)
 			})
@@ -62,7 +61,7 @@ func TestHerdWaitsForOneFill(t *testing.T) {
 		<-time.After(took + time.Second)
 		synctest.Wait()
 		if lists, watches := f.Asked(testkit.AskList), f.Asked(testkit.AskStreaming)+f.Asked(testkit.AskWatch); lists != 0 || watches != 1 {
-			t.Errorf("the upstream was asked for %d lists and %d watches, want one streaming list", lists, watches)
+			t.Errorf("got %d lists and %d watches of the upstream, want one streaming list", lists, watches)
 			for _, r := range f.Requests(testkit.AskList) {
 				t.Log(r.URL, r.Header)
 			}
@@ -71,7 +70,7 @@ func TestHerdWaitsForOneFill(t *testing.T) {
 	})
 }
 
-// What the upstream answers for little goes there after a second, as before.
+// Reads that cost the upstream little are forwarded after a second.
 func TestCheapReadsWaitShortly(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -83,7 +82,7 @@ func TestCheapReadsWaitShortly(t *testing.T) {
 		} {
 			asking.Go(func() {
 				if response, body := f.get(t, target); response.StatusCode != http.StatusOK || time.Since(began) != time.Second {
-					t.Errorf("%s: after %s %d %s", target, time.Since(began), response.StatusCode, body)
+					t.Errorf("%s: got after %s: %d %s", target, time.Since(began), response.StatusCode, body)
 				}
 			})
 		}
@@ -91,9 +90,9 @@ func TestCheapReadsWaitShortly(t *testing.T) {
 	})
 }
 
-// A refusal has the warnings of its resource, as every answer does: also the first of all, while the upstream is still
-// being asked for them.
-func TestFirstRefusalHasTheWarnings(t *testing.T) {
+// A refusal has the warnings of its resource, like every response. That includes the first one, while the upstream has
+// not sent the warnings yet.
+func TestFirstRefusalHasWarnings(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		const deprecated = `299 - "deprecated"`
 		f.Script(testkit.AskProbe, func(w http.ResponseWriter, r *http.Request) {
@@ -103,17 +102,17 @@ func TestFirstRefusalHasTheWarnings(t *testing.T) {
 		})
 		response, body := f.get(t, allOfThem+"?limit=abc")
 		if response.StatusCode != http.StatusBadRequest || response.Header.Get("Warning") != deprecated {
-			t.Errorf("%d %q %s", response.StatusCode, response.Header["Warning"], body)
+			t.Errorf("got %d, warnings %q: %s", response.StatusCode, response.Header["Warning"], body)
 		}
 		if source := f.events.last().Source; source != observe.FromCache {
-			t.Errorf("answered from %s", source)
+			t.Errorf("got a response from %s, want it from the cache", source)
 		}
 	})
 }
 
-// A wait ends when the request's time does, its client leaves, the lane fails or the server drains, and at the latest
-// after ten seconds, with the time after which it is worth to come back.
-func TestWaitsEnd(t *testing.T) {
+// A wait ends when the request times out, its client leaves, the lane fails or the server drains. It ends after ten
+// seconds at the latest, with a useful Retry-After.
+func TestWaitsForLanesEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		target string
 		happen func(*facade) // after three seconds
@@ -121,11 +120,11 @@ func TestWaitsEnd(t *testing.T) {
 		retry  string
 		after  time.Duration
 	}{
-		"the longest wait":   {allOfThem, nil, http.StatusTooManyRequests, "10", 10 * time.Second},
-		"a short watch":      {allOfThem + "?watch=1&timeoutSeconds=3", nil, http.StatusTooManyRequests, "3", 3 * time.Second},
-		"the request's time": {allOfThem + "?timeout=2s", nil, http.StatusGatewayTimeout, "", 2 * time.Second},
-		"a lane that fails":  {allOfThem, func(f *facade) { close(f.broken) }, http.StatusTooManyRequests, "1", 3 * time.Second},
-		"the server drains":  {allOfThem, func(f *facade) { f.drain() }, http.StatusServiceUnavailable, "1", 3 * time.Second},
+		"the longest wait":      {allOfThem, nil, http.StatusTooManyRequests, "10", 10 * time.Second},
+		"a short watch":         {allOfThem + "?watch=1&timeoutSeconds=3", nil, http.StatusTooManyRequests, "3", 3 * time.Second},
+		"the request's timeout": {allOfThem + "?timeout=2s", nil, http.StatusGatewayTimeout, "", 2 * time.Second},
+		"a lane that fails":     {allOfThem, func(f *facade) { close(f.broken) }, http.StatusTooManyRequests, "1", 3 * time.Second},
+		"the server drains":     {allOfThem, func(f *facade) { f.drain() }, http.StatusServiceUnavailable, "1", 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -143,8 +142,9 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// Only so many wait for a lane: the next is told to come back, at once. Who leaves makes room.
-func TestCrowdIsBounded(t *testing.T) {
+// Only a limited number of requests wait for a lane. The next one is refused immediately. A request that leaves makes
+// room for another.
+func TestWaitersForLaneAreBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.fillsIn(5 * time.Second)
 		g := &authorizationCheck{lanes: f.lanes, waiting: limit.NewConcurrencyLimit(limit.ConcurrencyBounds{Each: 2, All: 2}), draining: t.Context()}
@@ -161,7 +161,7 @@ func TestCrowdIsBounded(t *testing.T) {
 			began := time.Now()
 			err = g.await(ctx, q, lane)
 			if waited := q.Event.Waits[observe.Syncing]; waited != time.Since(began) {
-				t.Errorf("the Event has waited %s", waited)
+				t.Errorf("got a wait of %s in the Event, want the time of the call", waited)
 			}
 			return time.Since(began), err
 		}
@@ -172,12 +172,12 @@ func TestCrowdIsBounded(t *testing.T) {
 		synctest.Wait()
 		<-time.After(time.Second)
 		if took, err := wait(t.Context()); statusOf(err).Code != http.StatusTooManyRequests || took != 0 {
-			t.Errorf("the third waits %s: %v", took, err)
+			t.Errorf("got a wait of %s and %v for the third request, want an immediate 429", took, err)
 		}
 		leave()
 		synctest.Wait()
 		if took, err := wait(t.Context()); err != nil || took != 4*time.Second {
-			t.Errorf("who came when one had left waits %s: %v", took, err)
+			t.Errorf("got a wait of %s and %v after another request had left, want 4s", took, err)
 		}
 	})
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// benched is the whole handler behind real TLS sockets, in HTTP/2, with 100 config maps of 15 KB.
+// benched is the complete handler behind TLS sockets, over HTTP/2, with 100 config maps of 15 KB.
 type benched struct {
 	*testkit.FakeUpstream
 	base    string
@@ -50,7 +50,7 @@ func newBenched(b *testing.B, configure ...func(*Config)) *benched {
 	return f
 }
 
-// podSized is what makes an object as large as a pod.
+// podSized is content that makes an object as large as a pod.
 var podSized = strings.Repeat("x", 15<<10)
 
 func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Handler {
@@ -72,7 +72,7 @@ func (f *benched) newHandler(b *testing.B, configure ...func(*Config)) http.Hand
 	})
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: everybody{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: auth.NewSelf(granted, 0), Sink: observe.Sinks{metrics, observe.NewRequestLog(zap.NewNop())}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: ctx,
 	}
 	for _, set := range configure {
@@ -110,7 +110,7 @@ func (f *benched) serve(b *testing.B) {
 	f.base = "https://" + listener.Addr().String()
 }
 
-// client has connections of its own.
+// client returns a client with its own connections.
 func (f *benched) client(b *testing.B) *http.Client {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{
@@ -132,7 +132,7 @@ func (f *benched) open(b *testing.B, client *http.Client, target string) *http.R
 	return response
 }
 
-// blank is a client that costs nothing: what is left is the handlers' own.
+// blank is a client without costs, so that only the handlers are measured.
 type blank struct {
 	header http.Header
 	bytes  atomic.Int64
@@ -144,14 +144,14 @@ func (w *blank) SetWriteDeadline(time.Time) error { return nil }
 func (w *blank) Write(p []byte) (int, error)      { w.bytes.Add(int64(len(p))); return len(p), nil }
 func (w *blank) Flush()                           {}
 
-// BenchmarkReads answers from the cache: the handlers alone, and with HTTP/2, TLS and a client.
+// BenchmarkReads measures reads from the cache: with the handlers alone, and with HTTP/2, TLS and a client.
 func BenchmarkReads(b *testing.B) {
 	f := newBenched(b)
 	client := f.client(b)
 	for name, target := range map[string]string{
 		"get": "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0", "list of 100": "/api/v1/configmaps?resourceVersion=0",
 	} {
-		_, _ = io.Copy(io.Discard, f.open(b, client, "/api/v1/configmaps?resourceVersion=0").Body) // the lane is there
+		_, _ = io.Copy(io.Discard, f.open(b, client, "/api/v1/configmaps?resourceVersion=0").Body) // fill the lane
 		for _, encoding := range []string{"identity", "gzip"} {
 			b.Run(name+"/"+encoding+"/handlers", func(b *testing.B) {
 				b.ReportAllocs()
@@ -165,7 +165,7 @@ func BenchmarkReads(b *testing.B) {
 					w := &blank{header: http.Header{}}
 					f.handler.ServeHTTP(w, r)
 					if w.bytes.Load() == 0 {
-						b.Fatal("no answer")
+						b.Fatal("got an empty response")
 					}
 				}
 			})
@@ -181,8 +181,8 @@ func BenchmarkReads(b *testing.B) {
 	}
 }
 
-// BenchmarkWatches tells what an event of 15 KB costs the server for each of 200 watches, which share connections or
-// have one each. Their client is a process of its own.
+// BenchmarkWatches measures the cost of an event of 15 KB for each of 200 watches, on shared or separate connections.
+// The client is another process.
 func BenchmarkWatches(b *testing.B) {
 	for _, each := range []int{100, 1} {
 		b.Run(fmt.Sprintf("%d on a connection", each), func(b *testing.B) {
@@ -195,7 +195,7 @@ func BenchmarkWatches(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			heard, err := client.StdoutPipe()
+			received, err := client.StdoutPipe()
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -203,7 +203,7 @@ func BenchmarkWatches(b *testing.B) {
 				b.Fatal(err)
 			}
 			await := func() {
-				if _, err := io.ReadFull(heard, make([]byte, 1)); err != nil {
+				if _, err := io.ReadFull(received, make([]byte, 1)); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -228,8 +228,8 @@ const (
 	watches     = 200
 )
 
-// watchAll opens the watches, says so, and says each time that all of them have heard of one more event, until its
-// input ends.
+// watchAll opens the watches and writes a byte. It then writes a byte each time that all of them have received one more
+// event, until its input ends.
 func watchAll(what string) {
 	each, url := 0, ""
 	_, _ = fmt.Sscan(what, &each, &url)
@@ -245,7 +245,7 @@ func watchAll(what string) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		go hear(response.Body, lines)
+		go receive(response.Body, lines)
 	}
 	_, _ = os.Stdout.Write([]byte("."))
 	go func() {
@@ -259,8 +259,8 @@ func watchAll(what string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// hear tells of each line of a watch until it ends.
-func hear(body io.Reader, lines chan<- struct{}) {
+// receive sends to lines for each line of a watch until it ends.
+func receive(body io.Reader, lines chan<- struct{}) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := body.Read(buffer)
@@ -287,7 +287,7 @@ func (f *benched) now(b *testing.B, client *http.Client) string {
 	return rv
 }
 
-// cpu is the processor time that this process has taken.
+// cpu is the processor time that this process has used.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// inSet is a label selector of a number of values.
+// inSet is a label selector with the given number of values.
 func inSet(values int) string {
 	all := make([]string, values)
 	for i := range all {
@@ -19,7 +19,7 @@ func inSet(values int) string {
 	return "a in (" + strings.Join(all, ",") + ")"
 }
 
-// What is too much is refused before anybody is asked anything, and a little less is answered.
+// Requests above a limit are refused before authentication, and requests just below it are served.
 func TestBoundsOfRequests(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -29,26 +29,26 @@ func TestBoundsOfRequests(t *testing.T) {
 			code  int
 			says  string
 		}{
-			"a URL as long as may be":          {"x=" + strings.Repeat("x", maxURL-len(reads[0])-3), 200, ""},
-			"a longer one":                     {"x=" + strings.Repeat("x", maxURL-len(reads[0])-2), 414, "longer than 65536 bytes"},
-			"as many parameters as may be":     {strings.Repeat("x=1&", maxParameters-2) + "x=1", 200, ""},
-			"one more":                         {strings.Repeat("x=1&", maxParameters-1) + "x=1", 400, "more than 100 query parameters"},
-			"more than net/url reads":          {strings.Repeat("&", 10_001), 400, "more than 100 query parameters"},
-			"more by semicolons":               {strings.Repeat("x=1;", maxParameters) + "&x=1", 200, ""},
-			"a long selector":                  {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-3)+"b"), 200, ""},
-			"a longer one of labels":           {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-2)+"b"), 400, "labelSelector is longer than 16384 bytes"},
-			"a longer one of fields":           {"fieldSelector=" + strings.Repeat("x", maxSelector+1), 400, "fieldSelector is longer than 16384 bytes"},
-			"one behind another":               {"labelSelector=a&labelSelector=" + strings.Repeat("x", maxSelector+1), 400, "labelSelector is longer"},
-			"many requirements":                {"labelSelector=a" + strings.Repeat(",a", maxRequirements-1), 200, ""},
-			"too many":                         {"labelSelector=a" + strings.Repeat(",a", maxRequirements), 400, "more than 256 requirements"},
-			"too many of fields":               {"fieldSelector=metadata.name%3Da" + strings.Repeat(",metadata.name%3Da", maxRequirements), 400, "more than 256 requirements"},
-			"many values":                      {"labelSelector=" + url.QueryEscape(inSet(maxValues)), 200, ""},
-			"too many values":                  {"labelSelector=" + url.QueryEscape(inSet(maxValues+1)), 400, "or 1000 values"},
-			"what is none, however much of it": {"labelSelector=" + strings.Repeat(",%3D", 1000), 400, "found ',', expected"},
+			"a URL of maximum length":             {"x=" + strings.Repeat("x", maxURL-len(reads[0])-3), 200, ""},
+			"a longer one":                        {"x=" + strings.Repeat("x", maxURL-len(reads[0])-2), 414, "longer than 65536 bytes"},
+			"the maximum number of parameters":    {strings.Repeat("x=1&", maxParameters-2) + "x=1", 200, ""},
+			"one more":                            {strings.Repeat("x=1&", maxParameters-1) + "x=1", 400, "more than 100 query parameters"},
+			"more than net/url reads":             {strings.Repeat("&", 10_001), 400, "more than 100 query parameters"},
+			"more by semicolons":                  {strings.Repeat("x=1;", maxParameters) + "&x=1", 200, ""},
+			"a long selector":                     {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-3)+"b"), 200, ""},
+			"a longer one of labels":              {"labelSelector=" + url.QueryEscape("a="+strings.Repeat(" ", maxSelector-2)+"b"), 400, "labelSelector is longer than 16384 bytes"},
+			"a longer one of fields":              {"fieldSelector=" + strings.Repeat("x", maxSelector+1), 400, "fieldSelector is longer than 16384 bytes"},
+			"one behind another":                  {"labelSelector=a&labelSelector=" + strings.Repeat("x", maxSelector+1), 400, "labelSelector is longer"},
+			"many requirements":                   {"labelSelector=a" + strings.Repeat(",a", maxRequirements-1), 200, ""},
+			"too many":                            {"labelSelector=a" + strings.Repeat(",a", maxRequirements), 400, "more than 256 requirements"},
+			"too many of fields":                  {"fieldSelector=metadata.name%3Da" + strings.Repeat(",metadata.name%3Da", maxRequirements), 400, "more than 256 requirements"},
+			"many values":                         {"labelSelector=" + url.QueryEscape(inSet(maxValues)), 200, ""},
+			"too many values":                     {"labelSelector=" + url.QueryEscape(inSet(maxValues+1)), 400, "or 1000 values"},
+			"a long selector that does not parse": {"labelSelector=" + strings.Repeat(",%3D", 1000), 400, "found ',', expected"},
 		} {
 			response, body := f.get(t, reads[0]+"&"+c.query)
 			if response.StatusCode != c.code || !strings.Contains(body, c.says) {
-				t.Errorf("%s: %d %.300s", name, response.StatusCode, body)
+				t.Errorf("%s: got %d %.300s", name, response.StatusCode, body)
 			}
 			if c.code != 200 && !strings.Contains(body, `"kind":"Status"`) {
 				t.Errorf("%s: %.300s", name, body)
@@ -57,7 +57,7 @@ func TestBoundsOfRequests(t *testing.T) {
 	})
 }
 
-// A connection is HTTP's until its end, but for a watch over a websocket. Nothing of this reaches the upstream.
+// A connection stays with HTTP, except for a watch over a websocket. None of these requests reaches the upstream.
 func TestUpgradesAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		for _, path := range []string{
@@ -84,11 +84,11 @@ func TestUpgradesAreRefused(t *testing.T) {
 					want = http.StatusMethodNotAllowed
 				}
 				if response.StatusCode != want {
-					t.Errorf("%s to %s: %d, want %d", path, upgrade, response.StatusCode, want)
+					t.Errorf("%s to %s: got %d, want %d", path, upgrade, response.StatusCode, want)
 				}
 			}
 			if n := f.Asked(testkit.Ask(path)); n != 0 {
-				t.Errorf("%s: the upstream was asked", path)
+				t.Errorf("%s: got a request to the upstream, want none", path)
 			}
 		}
 	})

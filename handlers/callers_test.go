@@ -30,9 +30,8 @@ func alice(way auth.Way) *auth.Caller {
 	return auth.NewCaller(&user.DefaultInfo{Name: "alice", Groups: []string{user.AllAuthenticated}}, way, time.Time{})
 }
 
-// Each way of not knowing who asks, or what they may do, has its answer; none of them is taken for another, and none
-// says what the upstream's address is.
-func TestWhoIsNotLetIn(t *testing.T) {
+// Each error of authentication and authorization has its own response. No response contains the upstream's address.
+func TestErrorsOfAuthenticationAndAuthorization(t *testing.T) {
 	const unavailable = "authentication and authorization by kube-apiserver are unavailable"
 	down := &auth.UnavailableError{Err: errors.New("dial tcp 10.0.0.1:443: connection refused")}
 	for name, c := range map[string]struct {
@@ -40,17 +39,17 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		code                    int
 		reason, message, retry  string
 	}{
-		"nobody":                       {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
-		"tokens cannot be reviewed":    {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many failed logins":       {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests from this caller", "3"},
-		"a page of another site":       {auth.ErrForeign, nil, 403, "Forbidden", "loopback names", ""},
-		"a bug in the authenticator":   {errors.New("nil map"), nil, 500, "InternalError", "", ""},
-		"denied":                       {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
-		"denied with a reason":         {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},
-		"rights cannot be reviewed":    {nil, down, 503, "ServiceUnavailable", unavailable, "1"},
-		"too many questions":           {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests from this caller", "1"},
-		"a grant that covers nothing":  {nil, nil, 403, "Forbidden", `cannot list resource "configmaps"`, ""},
-		"the upstream is long unheard": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not responded for too long", "1"},
+		"invalid credentials":                 {auth.ErrUnauthenticated, nil, 401, "Unauthorized", "Unauthorized", ""},
+		"tokens cannot be reviewed":           {down, nil, 503, "ServiceUnavailable", unavailable, "1"},
+		"too many failed logins":              {&auth.BusyError{After: 3 * time.Second}, nil, 429, "TooManyRequests", "too many requests from this caller", "3"},
+		"a page of another site":              {auth.ErrForeign, nil, 403, "Forbidden", "loopback names", ""},
+		"a bug in the authenticator":          {errors.New("nil map"), nil, 500, "InternalError", "", ""},
+		"denied":                              {nil, &auth.DeniedError{}, 403, "Forbidden", `configmaps is forbidden: User "alice" cannot list resource "configmaps" in API group "" at the cluster scope`, ""},
+		"denied with a reason":                {nil, &auth.DeniedError{Reason: "because <b>"}, 403, "Forbidden", `at the cluster scope: because <b>`, ""},
+		"rights cannot be reviewed":           {nil, down, 503, "ServiceUnavailable", unavailable, "1"},
+		"too many questions":                  {nil, &auth.BusyError{After: time.Millisecond}, 429, "TooManyRequests", "too many requests from this caller", "1"},
+		"a decision that covers nothing":      {nil, nil, 403, "Forbidden", `cannot list resource "configmaps"`, ""},
+		"the upstream is silent for too long": {nil, auth.ErrStale, 503, "ServiceUnavailable", "has not responded for too long", "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -58,14 +57,14 @@ func TestWhoIsNotLetIn(t *testing.T) {
 				response, body := f.get(t, "/api/v1/configmaps?resourceVersion=0")
 				for _, want := range []string{fmt.Sprintf(`"code":%d`, c.code), c.message, fmt.Sprintf(`"reason":%q`, c.reason)} {
 					if !strings.Contains(strings.NewReplacer(`\"`, `"`, `\u003c`, "<", `\u003e`, ">").Replace(body), want) {
-						t.Errorf("%q is not in %s", want, body)
+						t.Errorf("got %[2]s, want it to contain %[1]q", want, body)
 					}
 				}
 				if response.StatusCode != c.code || response.Header.Get("Retry-After") != c.retry {
-					t.Errorf("%d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
+					t.Errorf("got %d, Retry-After %q", response.StatusCode, response.Header.Get("Retry-After"))
 				}
 				if strings.Contains(body, "10.0.0.1") || strings.Contains(body, "canary") {
-					t.Errorf("tells too much: %s", body)
+					t.Errorf("the response reveals internal details: %s", body)
 				}
 			}, func(config *Config) {
 				config.Authenticator = callerOrError{caller: alice(auth.ByToken), err: c.authenticate}
@@ -75,7 +74,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 	}
 }
 
-// Who asks in somebody else's name is refused, whatever he asks for, and nobody is asked about it.
+// Requests that impersonate another user are refused, whatever they read, and are not authorized.
 func TestImpersonationIsRefused(t *testing.T) {
 	for _, header := range []string{"Impersonate-User", "impersonate-group", "Impersonate-Uid", "Impersonate-Extra-Scopes", "Impersonate-Anything"} {
 		inBubble(t, func(t *testing.T, f *facade) {
@@ -92,22 +91,22 @@ func TestImpersonationIsRefused(t *testing.T) {
 				}
 				_ = response.Body.Close()
 				if response.StatusCode != http.StatusForbidden {
-					t.Errorf("%s with %s: %d", target, header, response.StatusCode)
+					t.Errorf("%s with %s: got %d, want 403", target, header, response.StatusCode)
 				}
 			}
 			if source := f.events.last().Source; source != observe.FromFacade {
-				t.Errorf("answered from %s", source)
+				t.Errorf("got a response from %s", source)
 			}
 		})
 	}
 }
 
-// In whose name the upstream is asked (ADR 12), by who asks, for what, and what the operator has chosen.
-func TestSpeaker(t *testing.T) {
+// The credentials of a forwarded request depend on the caller, the request and the operator's choice (ADR 12).
+func TestUpstreamCredentials(t *testing.T) {
 	var (
-		person, facade, nobody = upstream.AsKubeconfig(), upstream.AsFacade(), upstream.Anonymously()
-		token                  = upstream.WithToken("secret")
-		refused                *upstream.Credentials
+		person, facade, anonymous = upstream.AsKubeconfig(), upstream.AsFacade(), upstream.Anonymously()
+		token                     = upstream.WithToken("secret")
+		refused                   *upstream.Credentials
 	)
 	asAlice, err := upstream.Impersonating(alice(0).Info)
 	if err != nil {
@@ -124,25 +123,25 @@ func TestSpeaker(t *testing.T) {
 		of   func(*Request)
 		want *upstream.Credentials
 	}{
-		"one person, anything":                     {auth.ByKubeconfig, PassAsToken, secret, &person},
-		"one person, nothing passed":               {auth.ByKubeconfig, PassNothing, secret, &person},
-		"a token, what the cache may hold":         {auth.ByToken, PassAsToken, held, &token},
-		"a token, a Secret":                        {auth.ByToken, PassAsToken, secret, &token},
-		"a token beside impersonation":             {auth.ByToken, PassAsImpersonation, secret, &token},
-		"a token, nothing passed":                  {auth.ByToken, PassNothing, secret, refused},
-		"a token, nothing passed but what is held": {auth.ByToken, PassNothing, held, &facade},
-		"a certificate, what the cache may hold":   {auth.ByCertificate, PassAsToken, held, &facade},
-		"a certificate, a document":                {auth.ByCertificate, PassAsToken, document, &facade},
-		"a certificate, a Secret":                  {auth.ByCertificate, PassAsToken, secret, refused},
-		"a certificate, HEAD":                      {auth.ByCertificate, PassAsToken, head, refused},
-		"a certificate, any path":                  {auth.ByCertificate, PassAsToken, other, refused},
-		"impersonated, a Secret":                   {auth.ByCertificate, PassAsImpersonation, secret, &asAlice},
-		"impersonated, what the cache may hold":    {auth.ByCertificate, PassAsImpersonation, held, &facade},
-		"a front proxy's user, a Secret":           {auth.ByFrontProxy, PassAsToken, secret, refused},
-		"a front proxy's user, impersonated":       {auth.ByFrontProxy, PassAsImpersonation, secret, &asAlice},
-		"nobody, a Secret":                         {auth.Anonymously, PassAsToken, secret, &nobody},
-		"nobody, impersonation":                    {auth.Anonymously, PassAsImpersonation, other, &nobody},
-		"nobody, nothing passed":                   {auth.Anonymously, PassNothing, secret, refused},
+		"kubeconfig, any read":                    {auth.ByKubeconfig, PassAsToken, secret, &person},
+		"kubeconfig, no forwarding":               {auth.ByKubeconfig, PassNothing, secret, &person},
+		"a token, cacheable":                      {auth.ByToken, PassAsToken, held, &token},
+		"a token, a Secret":                       {auth.ByToken, PassAsToken, secret, &token},
+		"a token with impersonation":              {auth.ByToken, PassAsImpersonation, secret, &token},
+		"a token, no forwarding":                  {auth.ByToken, PassNothing, secret, refused},
+		"a token, no forwarding except cacheable": {auth.ByToken, PassNothing, held, &facade},
+		"a certificate, cacheable":                {auth.ByCertificate, PassAsToken, held, &facade},
+		"a certificate, a document":               {auth.ByCertificate, PassAsToken, document, &facade},
+		"a certificate, a Secret":                 {auth.ByCertificate, PassAsToken, secret, refused},
+		"a certificate, HEAD":                     {auth.ByCertificate, PassAsToken, head, refused},
+		"a certificate, any path":                 {auth.ByCertificate, PassAsToken, other, refused},
+		"impersonated, a Secret":                  {auth.ByCertificate, PassAsImpersonation, secret, &asAlice},
+		"impersonated, cacheable":                 {auth.ByCertificate, PassAsImpersonation, held, &facade},
+		"a front proxy's user, a Secret":          {auth.ByFrontProxy, PassAsToken, secret, refused},
+		"a front proxy's user, impersonated":      {auth.ByFrontProxy, PassAsImpersonation, secret, &asAlice},
+		"anonymous, a Secret":                     {auth.Anonymously, PassAsToken, secret, &anonymous},
+		"anonymous, impersonation":                {auth.Anonymously, PassAsImpersonation, other, &anonymous},
+		"anonymous, no forwarding":                {auth.Anonymously, PassNothing, secret, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Request{Caller: alice(c.way), method: http.MethodGet, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
@@ -150,20 +149,20 @@ func TestSpeaker(t *testing.T) {
 			s := &Server{resolver: resolver{passAs: c.as}}
 			got, err := s.credentials(t.Context(), q)
 			if (err != nil) != (c.want == nil) || c.want != nil && got.String() != c.want.String() {
-				t.Errorf("%+v, %v; want %+v", got, err, c.want)
+				t.Errorf("got %+v, %v; want %+v", got, err, c.want)
 			}
-			// What is not asked in the caller's own name was reviewed first.
+			// A request that is not forwarded under the caller's identity was authorized first.
 			own := c.way == auth.ByKubeconfig || c.want != nil && c.want.String() != facade.String()
 			if s.resolver.passedThrough(q) && !own {
-				t.Error("nobody reviews it")
+				t.Error("got a request that the upstream authorizes, want it reviewed before")
 			}
 		})
 	}
 }
 
-// What nobody can ask in the caller's name is not served, and the answer says what the caller can do about it. Nothing
-// of it is logged: it is the client's, and clients may send any number.
-func TestNotServed(t *testing.T) {
+// A request that cannot be forwarded gets a 501, which names what the caller can do. It is not logged, because clients
+// may send any number of them.
+func TestRequestsThatCannotBeForwardedGet501(t *testing.T) {
 	for name, c := range map[string]struct {
 		as      PassThroughAs
 		caller  *auth.Caller
@@ -174,7 +173,7 @@ func TestNotServed(t *testing.T) {
 				"with --passthrough=impersonate listfacade also forwards requests of other callers"},
 		"one that cannot be impersonated": {PassAsImpersonation, auth.NewCaller(&user.DefaultInfo{Name: "two\nlines"}, auth.ByCertificate, time.Time{}),
 			"this request is not cached, and cannot be forwarded with the caller's credentials: use a bearer token, or send it to kube-apiserver"},
-		"nothing passed": {PassNothing, alice(auth.ByToken), "this request is not cached, and listfacade does not forward requests (--passthrough=off): send it to kube-apiserver"},
+		"no forwarding": {PassNothing, alice(auth.ByToken), "this request is not cached, and listfacade does not forward requests (--passthrough=off): send it to kube-apiserver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := &Request{Caller: c.caller, method: http.MethodPost, token: "secret", info: &request.RequestInfo{}, url: &url.URL{Path: "/x"}, Event: &observe.Event{}}
@@ -187,24 +186,24 @@ func TestNotServed(t *testing.T) {
 	}
 }
 
-// The token that is passed on is the one that proved the caller, or none.
+// The forwarded token is the one that authenticated the caller, or none.
 func TestBearerToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		header http.Header
 		want   string
 	}{
-		"none":             {http.Header{}, ""},
-		"a token":          {http.Header{"Authorization": {"Bearer a.b.c"}}, "a.b.c"},
-		"in small letters": {http.Header{"Authorization": {"bearer a"}}, "a"},
-		"spaces around it": {http.Header{"Authorization": {"  Bearer a "}}, "a"},
-		"two spaces":       {http.Header{"Authorization": {"Bearer  a"}}, ""},
-		"a password":       {http.Header{"Authorization": {"Basic YTpi"}}, ""},
-		"two":              {http.Header{"Authorization": {"Bearer a", "Bearer b"}}, "a"},
-		"another protocol": {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"base64.binary.k8s.io"}}, "a"},
-		"one beside it":    {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"x, base64url.bearer.authorization.k8s.io.Yg"}}, ""},
+		"none":                      {http.Header{}, ""},
+		"a token":                   {http.Header{"Authorization": {"Bearer a.b.c"}}, "a.b.c"},
+		"in small letters":          {http.Header{"Authorization": {"bearer a"}}, "a"},
+		"spaces around it":          {http.Header{"Authorization": {"  Bearer a "}}, "a"},
+		"two spaces":                {http.Header{"Authorization": {"Bearer  a"}}, ""},
+		"a password":                {http.Header{"Authorization": {"Basic YTpi"}}, ""},
+		"two":                       {http.Header{"Authorization": {"Bearer a", "Bearer b"}}, "a"},
+		"another protocol":          {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"base64.binary.k8s.io"}}, "a"},
+		"another one in a protocol": {http.Header{"Authorization": {"Bearer a"}, "Sec-Websocket-Protocol": {"x, base64url.bearer.authorization.k8s.io.Yg"}}, ""},
 	} {
 		if got := bearerToken(c.header); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Nothing that cleaning would change reaches the upstream, which answers it with a secret here, nor does what cleaning
-// would make of it.
-func TestCrookedPathsStayHere(t *testing.T) {
+// A path that is not canonical does not reach the upstream, which would answer it with a secret here. Its cleaned form
+// does not reach the upstream either.
+func TestNonCanonicalPathsAreNotForwarded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
@@ -27,21 +27,21 @@ func TestCrookedPathsStayHere(t *testing.T) {
 			"//api/v1/namespaces/ns/secrets":                      "404 page not found",
 			"/%2e/api/v1/namespaces/ns/secrets":                   "404 page not found",
 			"/apis/nope.io/../../api/v1/namespaces/ns/secrets":    "404 page not found",
-			"/api/v1/watch/namespaces/ns/configmaps/..?pretty=%2": "", // a watch of nothing
+			"/api/v1/watch/namespaces/ns/configmaps/..?pretty=%2": "", // a watch without events
 		} {
 			for _, asked := range []testkit.Ask{"/api/v1/namespaces/ns/secrets", "/api/v1/secrets", testkit.Ask(path)} {
 				f.Script(asked, stolen)
 			}
 			_, body := f.get(t, path+map[bool]string{true: "&timeoutSeconds=1"}[strings.Contains(path, "?")])
 			if !strings.Contains(body, want) || want == "" && body != "" || strings.Contains(body, "stolen") {
-				t.Errorf("%s: %q", path, body)
+				t.Errorf("%s: got %q", path, body)
 			}
 		}
 	})
 }
 
-// What a crooked path means is asked of the upstream by the path that means it.
-func TestCrookedPathsThatMeanSomething(t *testing.T) {
+// A path that is not canonical, but that kube-apiserver accepts, is forwarded as its canonical path.
+func TestNonCanonicalPathsAreForwardedInCanonicalForm(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
@@ -65,10 +65,10 @@ func TestCrookedPathsThatMeanSomething(t *testing.T) {
 			_ = response.Body.Close()
 			asked := f.Requests(want)
 			if len(asked) != before+1 {
-				t.Fatalf("%s: %d, and %s was asked %d times", path, response.StatusCode, want, len(asked)-before)
+				t.Fatalf("%s: got %d, and %s requested %d times", path, response.StatusCode, want, len(asked)-before)
 			}
 			if got := asked[before].URL; !isCanonical(got.Path) || strings.Contains(got.EscapedPath(), "%2f") {
-				t.Errorf("%s: the upstream was asked %s", path, got)
+				t.Errorf("%s: got a request for %s", path, got)
 			}
 		}
 	})

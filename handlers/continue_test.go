@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-func TestTokenRoundTrip(t *testing.T) {
+func TestContinueTokenRoundTrip(t *testing.T) {
 	for _, prefix := range []string{"", "default/"} {
 		for _, style := range []upstream.ContinueStyle{upstream.CacheStyle, upstream.EtcdStyle} {
 			for _, name := range []string{"a", "a.b-c", "ümlaut", "<&>", "x\"y\\z"} {
@@ -21,7 +21,7 @@ func TestTokenRoundTrip(t *testing.T) {
 				token := encodeToken(42, last, prefix, style)
 				start, rv, err := decodeToken(token, prefix)
 				if start != last+"\x00" || rv != 42 || err != nil {
-					t.Errorf("%q comes back as %q, %d, %v", last, start, rv, err)
+					t.Errorf("%q: got %q, %d, %v after decoding", last, start, rv, err)
 				}
 				if strings.ContainsAny(token, "=+/") {
 					t.Errorf("%q is not in the URL alphabet without padding", token)
@@ -32,7 +32,7 @@ func TestTokenRoundTrip(t *testing.T) {
 }
 
 // The bytes are kube-apiserver's: the watch cache's with a slash in front, etcd's without (semantics 2.5).
-func TestTokenBytes(t *testing.T) {
+func TestContinueTokenBytes(t *testing.T) {
 	for want, token := range map[string]string{
 		`{"v":"meta.k8s.io/v1","rv":233,"start":"/cm2\u0000"}`:        encodeToken(233, "default/cm2", "default/", upstream.CacheStyle),
 		`{"v":"meta.k8s.io/v1","rv":233,"start":"/default/w1\u0000"}`: encodeToken(233, "default/w1", "", upstream.CacheStyle),
@@ -41,19 +41,19 @@ func TestTokenBytes(t *testing.T) {
 	} {
 		got, err := base64.RawURLEncoding.DecodeString(token)
 		if err != nil || string(got) != want {
-			t.Errorf("%s, want %s (%v)", got, want, err)
+			t.Errorf("got %s, want %s (%v)", got, want, err)
 		}
 	}
-	// The storage layer makes the same of it.
-	theirs, err := storage.EncodeContinue("/p/default/e1\x00", "/p/default/", 233)
-	if ours := encodeToken(233, "default/e1", "default/", upstream.EtcdStyle); err != nil || ours != theirs {
-		t.Errorf("%s, kube-apiserver makes %s (%v)", ours, theirs, err)
+	// kube-apiserver's storage layer creates the same token.
+	want, err := storage.EncodeContinue("/p/default/e1\x00", "/p/default/", 233)
+	if got := encodeToken(233, "default/e1", "default/", upstream.EtcdStyle); err != nil || got != want {
+		t.Errorf("got %s, want kube-apiserver's %s (%v)", got, want, err)
 	}
 }
 
 func raw(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-func TestTokenErrors(t *testing.T) {
+func TestContinueTokenErrors(t *testing.T) {
 	for token, want := range map[string]string{
 		"!":                          "illegal base64 data at input byte 0",
 		"aGVsbG8=":                   "illegal base64 data at input byte 7",
@@ -74,13 +74,13 @@ func TestTokenErrors(t *testing.T) {
 		_, _, err := decodeToken(token, "default/")
 		status := statusOf(err)
 		if want = "invalid continue token: continue key is not valid: " + want; status.Message != want || status.Code != 400 || status.Reason != "BadRequest" {
-			t.Errorf("%s: %d %s %q, want %q", token, status.Code, status.Reason, status.Message, want)
+			t.Errorf("%s: got %d %s %q, want %q", token, status.Code, status.Reason, status.Message, want)
 		}
 	}
 }
 
-// JSON of another type is refused in words that name kube-apiserver's own Go types: it has to say them.
-func TestTokenOfAnotherType(t *testing.T) {
+// JSON of another type is forwarded, because the error message names kube-apiserver's Go types.
+func TestContinueTokenOfAnotherTypeIsForwarded(t *testing.T) {
 	for _, text := range []string{`[]`, `1`, `{"v":1}`, `{"v":"meta.k8s.io/v1","rv":"1","start":"a"}`, `{"v":"meta.k8s.io/v1","rv":1e99,"start":"a"}`} {
 		if _, _, err := decodeToken(raw(text), "default/"); !isForward(err) {
 			t.Errorf("%s: %v", text, err)
@@ -88,7 +88,7 @@ func TestTokenOfAnotherType(t *testing.T) {
 	}
 }
 
-// Whatever a client sends: it is taken exactly when kube-apiserver takes it, means the same, and never leads out of the
+// A token is accepted if and only if kube-apiserver accepts it. It then has the same meaning, and never leaves the
 // prefix.
 func FuzzDecodeToken(f *testing.F) {
 	f.Add(encodeToken(1, "ns/a", "ns/", upstream.CacheStyle), "ns/")
@@ -103,10 +103,10 @@ func FuzzDecodeToken(f *testing.F) {
 		start, rv, err := decodeToken(token, prefix)
 		theirStart, theirRV, theirErr := storage.DecodeContinue(token, prefix)
 		if (err == nil) != (theirErr == nil) || err == nil && (start != theirStart || rv != theirRV) {
-			t.Fatalf("%q, %d, %v; kube-apiserver: %q, %d, %v", start, rv, err, theirStart, theirRV, theirErr)
+			t.Fatalf("got %q, %d, %v, want kube-apiserver's %q, %d, %v", start, rv, err, theirStart, theirRV, theirErr)
 		}
 		if err == nil && !strings.HasPrefix(start, prefix) {
-			t.Fatalf("%q leads out of %q", start, prefix)
+			t.Fatalf("got start %q, want it below %q", start, prefix)
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// reporting is a facade that tells who reads what.
+// reporting runs a test with a facade that reports its clients.
 func reporting(t *testing.T, test func(*testing.T, *facade)) {
 	t.Helper()
 	inBubble(t, test, func(c *Config) {
@@ -27,8 +27,8 @@ func reporting(t *testing.T, test func(*testing.T, *facade)) {
 	})
 }
 
-// told reads a report as JSON.
-func told[T any](t *testing.T, f *facade, target string) (report T) {
+// reportOf reads a report as JSON.
+func reportOf[T any](t *testing.T, f *facade, target string) (report T) {
 	t.Helper()
 	response, body := f.get(t, target)
 	if err := json.Unmarshal([]byte(body), &report); err != nil || response.StatusCode != http.StatusOK {
@@ -37,7 +37,7 @@ func told[T any](t *testing.T, f *facade, target string) (report T) {
 	return report
 }
 
-// A watch that sends shows what it takes before it ends, and where it is.
+// A watch that sends events is reported before it ends, with its costs and its position.
 func TestOpenWatchIsReported(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) {
@@ -60,9 +60,9 @@ func TestOpenWatchIsReported(t *testing.T) {
 				}
 				synctest.Wait()
 				<-time.After(time.Minute)
-				list := told[observe.OpenList](t, f, "/debug/watches?output=json")
+				list := reportOf[observe.OpenList](t, f, "/debug/watches?output=json")
 				if list.Total != 1 {
-					t.Fatalf("%+v", list)
+					t.Fatalf("got %+v", list)
 				}
 				w := list.Items[0]
 				if w.User != "kubeconfig" || w.Resource != "configmaps" || w.LabelSelector != "!x" || w.ResourceVersion != "0" || w.Mode != "Any" || w.Source != "cache" ||
@@ -70,7 +70,7 @@ func TestOpenWatchIsReported(t *testing.T) {
 					t.Errorf("%+v %+v", w, w.OpenWatch)
 				}
 				for by, want := range map[string]int64{"events": 11, "bytes": int64(len(text))} {
-					ranking := told[accounting.Ranking](t, f, "/debug/clients?window=5m&output=json&by="+by)
+					ranking := reportOf[accounting.Ranking](t, f, "/debug/clients?window=5m&output=json&by="+by)
 					found := false
 					for _, client := range ranking.Clients {
 						if client.Verb == "watch" {
@@ -86,15 +86,15 @@ func TestOpenWatchIsReported(t *testing.T) {
 				}
 				_ = watch.Body.Close()
 				synctest.Wait()
-				if list := told[observe.OpenList](t, f, "/debug/watches?output=json"); list.Total != 0 {
-					t.Errorf("%+v", list)
+				if list := reportOf[observe.OpenList](t, f, "/debug/watches?output=json"); list.Total != 0 {
+					t.Errorf("got %+v", list)
 				}
 			})
 		})
 	}
 }
 
-// A watch whose client does not read waits for it, and falls behind.
+// A watch whose client does not read is reported as waiting for it and as behind.
 func TestStalledWatchIsReported(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) {
@@ -106,13 +106,13 @@ func TestStalledWatchIsReported(t *testing.T) {
 					f.client = f.http2
 				}
 				watch := f.ask(t, "/api/v1/configmaps?watch=1&resourceVersion=0", "application/json")
-				f.client = client // by another connection
+				f.client = client // on another connection
 				for range 100 {
-					f.Put("ns/a", strings.Repeat("x", 32<<10)) // more of them than any buffer takes
+					f.Put("ns/a", strings.Repeat("x", 32<<10)) // more in total than any buffer takes
 				}
 				synctest.Wait()
 				<-time.After(10 * time.Second)
-				list := told[observe.OpenList](t, f, "/debug/watches?output=json")
+				list := reportOf[observe.OpenList](t, f, "/debug/watches?output=json")
 				if w := list.Items[0]; w.State != "writing" || w.WaitsFor != "client" || w.StateSeconds < 9 || w.LagSeconds < 9 || w.LagEvents < 1 {
 					t.Errorf("%+v %+v", w, w.OpenWatch)
 				}
@@ -126,7 +126,7 @@ func TestStalledWatchIsReported(t *testing.T) {
 	}
 }
 
-// A request that waits says for what.
+// A request that waits is reported with its step.
 func TestOpenRequestIsReported(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -140,7 +140,7 @@ func TestOpenRequestIsReported(t *testing.T) {
 			}
 		}()
 		<-time.After(3 * time.Second)
-		list := told[observe.OpenList](t, f, "/debug/requests?by=age&limit=1&output=json")
+		list := reportOf[observe.OpenList](t, f, "/debug/requests?by=age&limit=1&output=json")
 		if list.Total != 2 || len(list.Items) != 1 {
 			t.Fatalf("%+v", list)
 		}
@@ -154,8 +154,8 @@ func TestOpenRequestIsReported(t *testing.T) {
 	})
 }
 
-// What a report cannot be made of is refused in kube-apiserver's words, and only to who may ask.
-func TestReportsRefuse(t *testing.T) {
+// Invalid queries are refused like in kube-apiserver, and only for authorized callers.
+func TestReportsRefuseInvalidQueries(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		for target, want := range map[string]string{
 			"/debug/clients?by=x":              `by: Unsupported value: "x": supported values: "bytes", "cpu", "objects", "forwarded", "events"`,
@@ -190,7 +190,7 @@ func TestReportsRefuse(t *testing.T) {
 	})
 }
 
-// A report is text, unless JSON is asked for in one of two ways.
+// A report is text, unless the client requests JSON in one of two ways.
 func TestReportsAreNegotiated(t *testing.T) {
 	const text, asJSON = "text/plain; charset=utf-8", "application/json"
 	reporting(t, func(t *testing.T, f *facade) {
@@ -218,8 +218,8 @@ func TestReportsAreNegotiated(t *testing.T) {
 	})
 }
 
-// A facade that does not count leaves the paths to the upstream.
-func TestNoReports(t *testing.T) {
+// Without these reports, the paths are forwarded.
+func TestReportPathsAreForwardedWhenDisabled(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script("/debug/clients", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the upstream's") })
 		if _, body := f.get(t, "/debug/clients"); body != "the upstream's" {
@@ -228,7 +228,7 @@ func TestNoReports(t *testing.T) {
 	})
 }
 
-// What a watch sends over a websocket is counted like any other.
+// Bytes of a watch over a websocket are counted like those of any other watch.
 func TestOpenSocketIsReported(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -247,31 +247,31 @@ func TestOpenSocketIsReported(t *testing.T) {
 		}
 		go func() { _, _ = io.Copy(io.Discard, response.Body) }()
 		synctest.Wait()
-		list := told[observe.OpenList](t, f, "/debug/watches?output=json")
+		list := reportOf[observe.OpenList](t, f, "/debug/watches?output=json")
 		if list.Total != 1 || list.Items[0].Events != 1 || list.Items[0].Bytes < 100 || list.Items[0].State != "idle" {
 			t.Errorf("%+v", list)
 		}
 		sent := list.Items[0].Bytes
 		_ = response.Body.Close()
 		synctest.Wait()
-		ranking := told[accounting.Ranking](t, f, "/debug/clients?by=bytes&output=json")
+		ranking := reportOf[accounting.Ranking](t, f, "/debug/clients?by=bytes&output=json")
 		for _, client := range ranking.Clients {
 			if client.Verb == "watch" && client.Estimate == sent {
 				return
 			}
 		}
-		t.Errorf("%+v, not %d bytes", ranking, sent)
+		t.Errorf("got %+v, want %d bytes", ranking, sent)
 	})
 }
 
-// The shape of a selector has no values, an order of its own, and an end.
-func TestShapes(t *testing.T) {
+// The shape of a selector has no values, is sorted, and has a maximum length.
+func TestSelectorShapes(t *testing.T) {
 	reporting(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
 		f.get(t, "/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.name==a&labelSelector=z,y!=1,x==2,w+notin+(1,2),x=3")
 		f.get(t, "/api/v1/configmaps?resourceVersion=0&labelSelector=a,b,c,d,e,f,g,h")
-		ranking := told[accounting.Ranking](t, f, "/debug/clients?output=json")
+		ranking := reportOf[accounting.Ranking](t, f, "/debug/clients?output=json")
 		shapes := map[string]bool{}
 		for _, client := range ranking.Clients {
 			shapes[client.Selector] = true
@@ -281,7 +281,7 @@ func TestShapes(t *testing.T) {
 			"label a exists, label b exists, label c exists, label d exists, label e exists, label f exists, ...",
 		} {
 			if !shapes[want] {
-				t.Errorf("%s is not one of %v", want, shapes)
+				t.Errorf("got shapes %[2]v, want %[1]s among them", want, shapes)
 			}
 		}
 	})

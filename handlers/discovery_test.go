@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// says answers with JSON.
+// says responds with JSON.
 func says(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -17,8 +17,8 @@ func says(body string) http.HandlerFunc {
 	}
 }
 
-// What another server says of itself is asked for each time; what the upstream says of all and of its own is kept.
-func TestDocumentsOfOtherServers(t *testing.T) {
+// Documents of aggregated API servers are forwarded each time. Those of the upstream itself are cached.
+func TestDocumentsOfAggregatedAPIsAreForwarded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script("/apis", says(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+
 			`{"name":"own.io","versions":[{"groupVersion":"own.io/v1","version":"v1"}]},`+
@@ -45,14 +45,14 @@ func TestDocumentsOfOtherServers(t *testing.T) {
 			}
 			for range 3 {
 				if response, body := f.get(t, path); response.StatusCode != http.StatusOK {
-					t.Errorf("%s: %s %s", path, response.Status, body)
+					t.Errorf("%s: got %s %s", path, response.Status, body)
 				}
 				if got := f.events.last().Source; got != source {
-					t.Errorf("%s is answered from %s", path, got)
+					t.Errorf("%s: got a response from %s", path, got)
 				}
 			}
 			if n := f.Asked(testkit.Ask(path)) - before; n != want {
-				t.Errorf("%s was asked for %d times", path, n)
+				t.Errorf("%s: got %d requests", path, n)
 			}
 		}
 	})

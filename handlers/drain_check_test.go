@@ -10,26 +10,26 @@ import (
 	"go.uber.org/zap"
 )
 
-// TestLeft: a server that has shut down answers probes and metrics, and everything else in kube-apiserver's words.
-func TestLeft(t *testing.T) {
+// After the shutdown, the server serves probes and metrics, and refuses all other requests like kube-apiserver.
+func TestRequestsAreRefusedAfterShutdown(t *testing.T) {
 	var leave context.CancelFunc
 	inBubble(t, func(t *testing.T, f *facade) {
 		if response, body := f.get(t, "/api/v1/configmaps"); response.StatusCode != http.StatusOK {
-			t.Errorf("before it leaves: %s %s", response.Status, body)
+			t.Errorf("before the shutdown: got %s %s", response.Status, body)
 		}
 		leave()
 		for _, path := range []string{"/api/v1/configmaps", "/apis", "/nothing"} {
 			response, body := f.get(t, path)
 			if response.StatusCode != http.StatusTooManyRequests || body != "The apiserver is shutting down, please try again later.\n" || !response.Close {
-				t.Errorf("%s: %s %s, close %t", path, response.Status, body, response.Close)
+				t.Errorf("%s: got %s %s, close %t", path, response.Status, body, response.Close)
 			}
 			for name, want := range map[string]string{"Retry-After": "5", "Content-Type": "text/plain; charset=utf-8", "Cache-Control": ""} {
 				if got := response.Header.Get(name); got != want {
-					t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+					t.Errorf("%s: %s: got %q, want %q", path, name, got, want)
 				}
 			}
 			if e := f.events.last(); e.Code != http.StatusTooManyRequests {
-				t.Errorf("%s: the event says %d", path, e.Code)
+				t.Errorf("%s: got code %d in the event", path, e.Code)
 			}
 		}
 		for _, path := range []string{"/readyz", "/livez", "/healthz/ping", "/metrics"} {
@@ -40,8 +40,8 @@ func TestLeft(t *testing.T) {
 	}, func(c *Config) { c.Leaving, leave = context.WithCancel(context.Background()) })
 }
 
-// TestGoaway: only HTTP/2 clients are asked to come back on another connection, and only where it is wanted.
-func TestGoaway(t *testing.T) {
+// Only HTTP/2 clients are made to reconnect, and only if it is configured.
+func TestGoawayIsForHTTP2Only(t *testing.T) {
 	for _, c := range []struct {
 		protocol int
 		chance   float64
@@ -52,7 +52,7 @@ func TestGoaway(t *testing.T) {
 		out := newReply(httptest.NewRecorder(), r, zap.NewNop(), time.Minute)
 		d := drainCheck{goaway: c.chance}
 		if err := d.enter(out); err != nil || out.header().Get("Connection") != c.want {
-			t.Errorf("HTTP/%d with %v: %q, %v", c.protocol, c.chance, out.header().Get("Connection"), err)
+			t.Errorf("HTTP/%d with %v: got %q, %v", c.protocol, c.chance, out.header().Get("Connection"), err)
 		}
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// TestWatchesEndBehindGaps: a watch whose end comes while its client is told of a gap is told of all of it, and ends
-// with the bookmark behind it. Many feeds make that take long enough.
-func TestWatchesEndBehindGaps(t *testing.T) {
+// A watch that ends while its client is inside a replay sends all of the replay, and ends with its bookmark. Many feeds
+// make the replay long enough.
+func TestWatchesEndAfterReplay(t *testing.T) {
 	const objects, feeds = 300, 1500
 	inBubble(t, func(t *testing.T, f *facade) {
 		for i := range objects {
@@ -54,17 +54,17 @@ func TestWatchesEndBehindGaps(t *testing.T) {
 		over()
 		frames.Scan()
 		f.drain()
-		told, last := 1, ""
-		for ; frames.Scan(); told++ {
+		events, last := 1, ""
+		for ; frames.Scan(); events++ {
 			last = frames.Text()
 		}
-		if told != objects+1 || !strings.Contains(last, "BOOKMARK") || !strings.Contains(last, fmt.Sprintf(`"resourceVersion":"%d"`, end)) {
-			t.Errorf("told %d events, at last %s", told, last)
+		if events != objects+1 || !strings.Contains(last, "BOOKMARK") || !strings.Contains(last, fmt.Sprintf(`"resourceVersion":"%d"`, end)) {
+			t.Errorf("got %d events, the last one %s", events, last)
 		}
 	})
 }
 
-// open asks for a watch.
+// open starts a watch.
 func (f *facade) open(t *testing.T, target string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)

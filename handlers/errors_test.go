@@ -24,7 +24,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// fails is the answer to a request that ended with an error.
+// fails returns the response to a request that ended with an error.
 func fails(err error, accept, path string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if accept != "" {
@@ -35,8 +35,8 @@ func fails(err error, accept, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// Every error in kube-apiserver's bytes, where it has them.
-func TestErrors(t *testing.T) {
+// Every error has kube-apiserver's bytes where kube-apiserver has this error.
+func TestErrorResponses(t *testing.T) {
 	const head = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":`
 	for name, c := range map[string]struct {
 		err   error
@@ -74,7 +74,7 @@ func TestErrors(t *testing.T) {
 			func() error { _, err := parseRV("abc"); return err }(), 500, "",
 			`"resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax","code":500}`,
 		},
-		"an invalid review of oneself": {
+		"an invalid self review": {
 			&auth.InvalidError{Answer: apierrors.NewInvalid(schema.GroupKind{Group: "authorization.k8s.io"}, "", nil).ErrStatus}, 422, "",
 			`".authorization.k8s.io \"\" is invalid","reason":"Invalid","details":{"group":"authorization.k8s.io"},"code":422}`,
 		},
@@ -100,30 +100,30 @@ func TestErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := fails(c.err, "", "/api/v1/pods")
 			if w.Code != c.code || w.Header().Get("Retry-After") != c.retry || w.Header().Get("Content-Type") != "application/json" {
-				t.Errorf("%d, %v", w.Code, w.Header())
+				t.Errorf("got %d, %v", w.Code, w.Header())
 			}
 			if diff := cmp.Diff(head+c.body+"\n", w.Body.String()); diff != "" {
 				t.Error(diff)
 			}
-			// In a watch the same Status stands in an ERROR event.
+			// In a watch the same Status is in an ERROR event.
 			framer := jsonwire.Encoding{}.Shape(wire.Description{}).Framer(wire.Representation{})
 			if got := string(framer.AppendError(nil, statusOf(c.err))); got != `{"type":"ERROR","object":`+head+c.body+"}\n" {
-				t.Errorf("in a stream: %s", got)
+				t.Errorf("in a stream: got %s", got)
 			}
 		})
 	}
 }
 
-// A request that ran out of time before its first byte (semantics 1.1).
-func TestDeadline(t *testing.T) {
+// A request that timed out before its first byte gets kube-apiserver's bytes (semantics 1.1).
+func TestTimeoutResponse(t *testing.T) {
 	w := fails(fmt.Errorf("wrapped: %w", errTimeUp), "", "/api/v1/pods")
 	const want = `{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout","reason":"Timeout","details":{},"code":504}` + "\n"
 	if w.Code != http.StatusGatewayTimeout || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || w.Body.String() != want {
-		t.Errorf("%d %v %s", w.Code, w.Header(), w.Body)
+		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
 	}
 }
 
-// Errors are negotiated anew, without transformations (semantics 6.3).
+// Errors are negotiated again, without transformations (semantics 6.3).
 func TestErrorNegotiation(t *testing.T) {
 	const (
 		compact  = `{"kind":"Status",`
@@ -147,7 +147,7 @@ func TestErrorNegotiation(t *testing.T) {
 	} {
 		w := fails(notFound(schema.GroupResource{Resource: "pods"}, "x"), c.accept, "/api/v1/namespaces/a/pods/x"+c.query)
 		if w.Code != http.StatusNotFound || w.Header().Get("Content-Type") != c.mediaType || !strings.HasPrefix(w.Body.String(), c.prefix) {
-			t.Errorf("%q %s: %d %s %q", c.accept, c.query, w.Code, w.Header().Get("Content-Type"), w.Body)
+			t.Errorf("%q %s: got %d %s %q", c.accept, c.query, w.Code, w.Header().Get("Content-Type"), w.Body)
 		}
 		if c.mediaType == "application/json" && !json.Valid(w.Body.Bytes()) {
 			t.Errorf("%q: no JSON: %s", c.accept, w.Body)

@@ -17,8 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Each request leaves one Event that says who asked what, who answered, why, and at what cost.
-func TestEvents(t *testing.T) {
+// Each request creates one Event with the caller, the request, the source of the response, the reason and the cost.
+func TestRequestsCreateEvents(t *testing.T) {
 	core := func(verb string) observe.Event {
 		return observe.Event{
 			User: auth.Kubeconfig().Name(), Method: "GET", Verb: verb, Version: "v1", Resource: "configmaps", Scope: "cluster",
@@ -85,21 +85,21 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// An Event knows what the request waited for.
-func TestWaits(t *testing.T) {
+// An Event contains how long the request waited for the authorizer.
+func TestEventHasWaitForAuthorizer(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
 		f.allow = func(auth.Attributes) bool { <-time.After(time.Second); return true }
 		f.get(t, reads[1])
 		if waited := f.events.last().Waits[observe.Authorizing]; waited != time.Second {
-			t.Errorf("the authorizer took %s", waited)
+			t.Errorf("got a wait of %s for the authorizer", waited)
 		}
 	})
 }
 
-// Who reads the log finds a client's request by the id that its answer has (docs/divergences.md: ids are logged).
-func TestIDsAreLogged(t *testing.T) {
+// An operator finds a client's request in the log by the id in its response (docs/divergences.md: ids are logged).
+func TestAuditIDsAreLogged(t *testing.T) {
 	core, logs := observer.New(zap.DebugLevel)
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -114,17 +114,17 @@ func TestIDsAreLogged(t *testing.T) {
 		synctest.Wait()
 		for id, target := range ids {
 			lines := logs.FilterField(zap.String("auditID", id)).Len()
-			want := 1 // what a client did wrong itself has no other
+			want := 1 // errors of the client are only in this line
 			if target == reads[1] {
-				want += 2 // what failed here has a line of its own, and so has its stack, at levels that are on by default
+				want += 2 // an error of the facade has its own line, and so has its stack, at levels that are on by default
 			}
 			for _, entry := range logs.FilterField(zap.String("auditID", id)).All() {
 				if entry.Level > zap.DebugLevel && strings.Contains(fmt.Sprint(entry.ContextMap()), "/configmaps") {
-					t.Errorf("what a client sends is logged: %v", entry.ContextMap())
+					t.Errorf("got a log line with the client's data: %v", entry.ContextMap())
 				}
 			}
 			if id == "" || lines != want {
-				t.Errorf("%s: %d lines name %q, want %d", target, lines, id, want)
+				t.Errorf("%s: got %d lines with %q, want %d", target, lines, id, want)
 			}
 		}
 	}, func(c *Config) { c.Log, c.Sink = zap.New(core), observe.NewRequestLog(zap.New(core)) })

@@ -19,9 +19,9 @@ const (
 	watchAtEnd = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=-1"
 )
 
-// A newcomer finds a place although a few callers, or many service accounts of a namespace, hold all of them. The watch
-// that gives way ends as a whole, from the cache and passed through.
-func TestNewcomersFindPlaces(t *testing.T) {
+// A new caller gets a seat although a few callers, or many service accounts of a namespace, have all of them. The watch
+// that gives way ends without an error, whether cached or forwarded.
+func TestNewCallersGetSeats(t *testing.T) {
 	for name, holder := range map[string]func(i int) string{
 		"a few callers":               func(i int) string { return fmt.Sprint("holder", i/3) },
 		"accounts of a namespace":     func(i int) string { return fmt.Sprint("system:serviceaccount:ns:holder", i) },
@@ -35,7 +35,7 @@ func TestNewcomersFindPlaces(t *testing.T) {
 				for i := range 9 {
 					response := f.as(t, holder(i), watchAlong)
 					if response.StatusCode != http.StatusOK {
-						t.Fatalf("got %d, want a place for holder %d", response.StatusCode, i)
+						t.Fatalf("got %d, want a seat for holder %d", response.StatusCode, i)
 					}
 					go func() {
 						_, err := io.Copy(io.Discard, response.Body)
@@ -47,7 +47,7 @@ func TestNewcomersFindPlaces(t *testing.T) {
 					t.Errorf("got %d for a newcomer, want 200", response.StatusCode)
 				}
 				if err := <-ended; err != nil || time.Since(began) != 0 {
-					t.Errorf("got %v after %s, want a watch that ends as a whole at once", err, time.Since(began))
+					t.Errorf("got %v after %s, want an immediate end without an error", err, time.Since(began))
 				}
 				if e := f.events.last(); !e.Yielded {
 					t.Error("the event does not say that the watch gave way")
@@ -61,8 +61,8 @@ func TestNewcomersFindPlaces(t *testing.T) {
 	}
 }
 
-// A watch that is passed through ends as a whole, too, and a log breaks off: half of it would look like all of it.
-func TestStreamsGiveWay(t *testing.T) {
+// A forwarded watch also ends without an error. A log is broken off, because it would otherwise look complete.
+func TestForwardedStreamsGiveWay(t *testing.T) {
 	const log = "/api/v1/namespaces/ns/pods/a/log?follow=true"
 	for target, whole := range map[string]bool{watchAlong: true, log: false} {
 		t.Run(target, func(t *testing.T) {
@@ -79,14 +79,14 @@ func TestStreamsGiveWay(t *testing.T) {
 				_ = f.asking(t, "holder", target, passedThrough)
 				_ = f.as(t, "newcomer", watchAlong)
 				if _, err := io.Copy(io.Discard, first.Body); (err == nil) != whole {
-					t.Errorf("got %v, want a whole answer: %t", err, whole)
+					t.Errorf("got %v, want a complete response: %t", err, whole)
 				}
 			})
 		})
 	}
 }
 
-// asking is as with an Accept header.
+// asking does the same as the method as, with an Accept header.
 func (f *facade) asking(t *testing.T, name, target, accept string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
@@ -105,8 +105,8 @@ func (f *facade) asking(t *testing.T, name, target, accept string) *http.Respons
 	return response
 }
 
-// Callers that use up the rate of all watches hold up a newcomer by a turn.
-func TestNewcomersHaveTurns(t *testing.T) {
+// Callers that use up the rate of all watches delay a new caller by one turn.
+func TestNewCallersTakeTurns(t *testing.T) {
 	within(t, Limits{WatchRate: 20, WatchRatePerUser: 50}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
@@ -129,8 +129,8 @@ func TestNewcomersHaveTurns(t *testing.T) {
 	})
 }
 
-// A watch that waits for its turn while the server begins to shut down is refused: it would end at once.
-func TestDrainingRefusesWatchesThatWait(t *testing.T) {
+// A watch that waits in the queue when the server begins to shut down is refused, because it would end immediately.
+func TestQueuedWatchesAreRefusedAtShutdown(t *testing.T) {
 	within(t, Limits{WatchRate: 1, WatchRatePerUser: 50}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
@@ -147,8 +147,8 @@ func TestDrainingRefusesWatchesThatWait(t *testing.T) {
 	})
 }
 
-// Watches that authorization refuses take nothing that others share: neither of the rate, nor a place.
-func TestRefusedWatchesTakeNothing(t *testing.T) {
+// Denied watches take nothing that callers share: neither rate nor seats.
+func TestDeniedWatchesTakeNoSharedSeats(t *testing.T) {
 	within(t, Limits{Watches: 2, WatchRate: 2, WatchRatePerUser: 100}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
@@ -167,13 +167,13 @@ func TestRefusedWatchesTakeNothing(t *testing.T) {
 			t.Errorf("got %d watches that gave way, want none", n)
 		}
 		if response := f.as(t, "bob", watchAtEnd); response.StatusCode != http.StatusOK || time.Since(began) != 0 {
-			t.Errorf("got %d after %s, want 200 at once", response.StatusCode, time.Since(began))
+			t.Errorf("got %d after %s, want an immediate 200", response.StatusCode, time.Since(began))
 		}
 	})
 }
 
-// Callers without a right end no watch of others by requests that are passed through without a review.
-func TestRefusedStreamsTakeNothing(t *testing.T) {
+// Forwarded requests of callers without permission do not end watches of others.
+func TestDeniedForwardedStreamsEndNoOtherStream(t *testing.T) {
 	const unknown, log = "/api/v1/nosuch", "/api/v1/namespaces/ns/pods/a/log"
 	for _, name := range []string{"anonymous", "mallory"} {
 		for _, target := range []string{unknown + "?watch=1", log} {
@@ -194,7 +194,7 @@ func TestRefusedStreamsTakeNothing(t *testing.T) {
 						}
 					}
 					if ended := f.yielded(); len(ended) != 0 {
-						t.Errorf("got %d watches that gave way to a caller without a right, want none", len(ended))
+						t.Errorf("got %d watches that gave way to a caller without permission, want none", len(ended))
 					}
 				}, func(c *Config) { c.Authenticator, c.Limits = waysIn{}, Limits{Watches: 3} })
 			})
@@ -202,8 +202,8 @@ func TestRefusedStreamsTakeNothing(t *testing.T) {
 	}
 }
 
-// Streams that the upstream is about to refuse have a bound for each caller, too.
-func TestRefusedStreamsAreBounded(t *testing.T) {
+// Streams that the upstream is about to refuse have a limit per caller, too.
+func TestDeniedForwardedStreamsAreBounded(t *testing.T) {
 	const log = "/api/v1/namespaces/ns/pods/a/log"
 	within(t, Limits{WatchesPerUser: 2}, func(t *testing.T, f *facade) {
 		f.Script(log, func(w http.ResponseWriter, r *http.Request) {
@@ -219,8 +219,8 @@ func TestRefusedStreamsAreBounded(t *testing.T) {
 	})
 }
 
-// A stream whose right cannot be looked up for the moment is refused: it would have no place.
-func TestStreamsOfUnknownRightAreRefused(t *testing.T) {
+// A stream is refused while its caller's permission cannot be reviewed, because it would have no seat.
+func TestStreamsAreRefusedWhileReviewsFail(t *testing.T) {
 	for code, err := range map[int]error{
 		http.StatusTooManyRequests:    &auth.BusyError{After: time.Second},
 		http.StatusServiceUnavailable: &auth.UnavailableError{Err: io.EOF},
@@ -233,9 +233,9 @@ func TestStreamsOfUnknownRightAreRefused(t *testing.T) {
 	}
 }
 
-// unreviewed grants what is passed through, and cannot review anything else.
+// unreviewed allows forwarded requests, and fails to review all others.
 type unreviewed struct {
-	everybody
+	authenticated
 	err error
 }
 
@@ -247,7 +247,7 @@ func (u unreviewed) Authorize(ctx context.Context, a auth.Attributes) (auth.Deci
 	return auth.NewSelf(nil, 0).Authorize(ctx, a)
 }
 
-// holds opens a stream in a user's name, and reads it to its end.
+// holds opens a stream as a user, and reads it to its end.
 func (f *facade) holds(t *testing.T, name, target string) {
 	t.Helper()
 	response := f.as(t, name, target)

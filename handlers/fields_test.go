@@ -12,8 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// overServices runs a test with a facade of services, in front of an upstream that does, or does not, select by
-// spec.type.
+// overServices runs a test with a facade of services. The upstream supports a field selector on spec.type, or does not.
 func overServices(t *testing.T, selects bool, test func(*testing.T, *facade)) {
 	t.Helper()
 	services := testkit.FakeKind{GVR: schema.GroupVersionResource{Version: "v1", Resource: "services"}, Kind: "Service", Namespaced: true}
@@ -36,7 +35,7 @@ func overServices(t *testing.T, selects bool, test func(*testing.T, *facade)) {
 	})
 }
 
-// questions counts how often the upstream was asked whether it selects by spec.type.
+// questions counts the probes whether the upstream supports a field selector on spec.type.
 func (f *facade) questions() (n int) {
 	for _, r := range f.Requests(testkit.AskProbe) {
 		if strings.Contains(r.URL.Query().Get("fieldSelector"), "spec.type") {
@@ -51,56 +50,56 @@ var byType = []string{
 	"/api/v1/services?watch=1&timeoutSeconds=1&fieldSelector=spec.type%21%3DClusterIP", "/api/v1/watch/services?timeoutSeconds=1&fieldSelector=spec.type%3DX",
 }
 
-// A field that this upstream does not select by is refused by it, in its words, although a later release has it.
-func TestFieldsOfOldUpstreams(t *testing.T) {
+// If the upstream does not support a field, the upstream refuses the request, although a later release supports it.
+func TestUnsupportedFieldsAreRefusedByUpstream(t *testing.T) {
 	overServices(t, false, func(t *testing.T, f *facade) {
 		for _, target := range byType {
 			response, body := f.get(t, target)
 			if response.StatusCode != http.StatusBadRequest || !strings.Contains(body, "scripted") {
-				t.Errorf("%s: %d %s", target, response.StatusCode, body)
+				t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 			}
 		}
 		if response, body := f.get(t, "/api/v1/services?resourceVersion=0&fieldSelector=metadata.name%3Da"); !strings.Contains(body, `"name":"a"`) {
-			t.Errorf("by name: %d %s", response.StatusCode, body)
+			t.Errorf("by name: got %d %s", response.StatusCode, body)
 		}
 		if n := f.questions(); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("got %d probes", n)
 		}
 	})
 }
 
-func TestFieldsOfTodaysUpstreams(t *testing.T) {
+func TestSupportedFieldsAreServed(t *testing.T) {
 	overServices(t, true, func(t *testing.T, f *facade) {
 		lists := f.Asked(testkit.AskList)
 		for _, target := range []string{byType[0], byType[2]} {
 			if response, body := f.get(t, target); response.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d %s", target, response.StatusCode, body)
+				t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 			}
 		}
 		if n := f.questions(); n != 1 || f.Asked(testkit.AskList) != lists {
-			t.Errorf("asked %d times, and %d lists were passed through", n, f.Asked(testkit.AskList)-lists)
+			t.Errorf("got %d probes and %d forwarded lists", n, f.Asked(testkit.AskList)-lists)
 		}
 	})
 }
 
-// Nothing is asked for whoever may not read.
-func TestFieldsAreAskedAfterTheAuthorizer(t *testing.T) {
+// No probe is sent for a caller without permission.
+func TestFieldsAreProbedAfterAuthorization(t *testing.T) {
 	overServices(t, true, func(t *testing.T, f *facade) {
 		f.allow = func(auth.Attributes) bool { return false }
 		f.get(t, byType[0])
 		if n := f.questions(); n != 0 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("got %d probes, want none", n)
 		}
 	})
 }
 
-// While nobody can be asked, the upstream is to answer: what it selects by is not guessed.
-func TestFieldsOfUnknownUpstreams(t *testing.T) {
+// While the probe fails, the request is forwarded: support for the field is not guessed.
+func TestFieldsAreForwardedWhileProbesFail(t *testing.T) {
 	overServices(t, true, func(t *testing.T, f *facade) {
 		f.Script("/version", testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 		lists := f.Asked(testkit.AskList)
 		if response, body := f.get(t, byType[0]); response.StatusCode != http.StatusOK || f.Asked(testkit.AskList) != lists+1 {
-			t.Errorf("%d %s; %d lists passed through", response.StatusCode, body, f.Asked(testkit.AskList)-lists)
+			t.Errorf("got %d %s and %d forwarded lists", response.StatusCode, body, f.Asked(testkit.AskList)-lists)
 		}
 	})
 }

@@ -35,18 +35,18 @@ func TestMain(m *testing.M) {
 	testkit.VerifyTestMain(m)
 }
 
-// facade is the whole handler in front of a scripted upstream, in a bubble of virtual time.
+// facade is the complete handler in front of a scripted upstream, in a bubble of virtual time.
 type facade struct {
 	*testkit.FakeUpstream
 	lanes   *reflector.Lanes
-	asker   *upstream.Client // of the fake upstream
+	asker   *upstream.Client // client of the fake upstream
 	handler http.Handler
 	client  *http.Client
 	http2   *http.Client
 	drain   func()
-	broken  chan struct{}              // closed when the listings of fillsIn break off
-	allow   func(auth.Attributes) bool // what the upstream's authorizer says
-	deny    Authorizer                 // asked instead, once it is there
+	broken  chan struct{}              // closed to make the lists of fillsIn fail
+	allow   func(auth.Attributes) bool // decides for the upstream's authorizer
+	deny    Authorizer                 // used instead of it, if not nil
 	events  eventRecorder
 }
 
@@ -61,11 +61,11 @@ func (r *eventRecorder) Done(e *observe.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := *e
-	kept.Progress = nil // which holds all of the answer
+	kept.Progress = nil // it refers to the complete response
 	r.all = append(r.all, kept)
 }
 
-// last is the Event of the request that ended last. A client may have its answer a moment before.
+// last is the Event of the request that ended last. A client may have received the response shortly before.
 func (r *eventRecorder) last() observe.Event {
 	synctest.Wait()
 	r.mu.Lock()
@@ -73,7 +73,7 @@ func (r *eventRecorder) last() observe.Event {
 	return r.all[len(r.all)-1]
 }
 
-// inBubble runs a test with a facade of config maps.
+// inBubble runs a test with a facade of config maps, in virtual time.
 func inBubble(t *testing.T, test func(*testing.T, *facade), configure ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newFacade(t, configure...)) })
@@ -110,7 +110,7 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	t.Cleanup(drain)
 	config := Config{
 		Catalog: upstream.NewCatalog(client), Lanes: f.lanes, Documents: upstream.NewDocuments(client), Fields: upstream.NewFields(client), Upstream: upstream.NewPassThrough(client),
-		Authenticator: everybody{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
+		Authenticator: authenticated{}, Authorizer: scriptedAuthorizer{facade: f}, Sink: observe.Sinks{metrics, &f.events}, Metrics: metrics.Handler(), SLIs: metrics.SLIs(), Live: metrics, Log: zap.NewNop(), RequestTimeout: time.Minute, MinWatch: 30 * time.Minute,
 		BookmarkInterval: time.Minute, WriteTimeout: 30 * time.Second, Draining: draining,
 	}
 	for _, set := range configure {
@@ -121,19 +121,21 @@ func newFacadeOf(t *testing.T, kind testkit.FakeKind, configure ...func(*Config)
 	return f
 }
 
-// everybody is whoever asks, with rights that last.
-type everybody struct{}
+// authenticated accepts every caller, with permissions that last.
+type authenticated struct{}
 
 // Authenticate implements Authenticator.
-func (everybody) Authenticate(*http.Request) (*auth.Caller, error) { return auth.Kubeconfig(), nil }
+func (authenticated) Authenticate(*http.Request) (*auth.Caller, error) { return auth.Kubeconfig(), nil }
 
 // Hold implements Authorizer.
-func (everybody) Hold(auth.Attributes) *auth.WatchAuthorization { return &auth.WatchAuthorization{} }
+func (authenticated) Hold(auth.Attributes) *auth.WatchAuthorization {
+	return &auth.WatchAuthorization{}
+}
 
-// scriptedAuthorizer gives real grants for what the test allows.
+// scriptedAuthorizer returns real decisions for what the test allows.
 type scriptedAuthorizer struct {
 	*facade
-	everybody
+	authenticated
 }
 
 // Authorize implements Authorizer.
@@ -145,16 +147,16 @@ func (s scriptedAuthorizer) Authorize(ctx context.Context, a auth.Attributes) (a
 	return auth.NewSelf(reviewer(func() (int, []byte, error) { return http.StatusCreated, answer, nil }), 0).Authorize(ctx, a)
 }
 
-// reviewer is an upstream that answers every access review in this way.
+// reviewer is an upstream that gives every access review this answer.
 type reviewer func() (int, []byte, error)
 
 // Post implements auth.Upstream.
 func (r reviewer) Post(context.Context, string, []byte) (int, []byte, error) { return r() }
 
-// Unheard implements auth.Upstream.
+// Silent implements auth.Upstream.
 func (r reviewer) Silent() time.Duration { return 0 }
 
-// get sends a GET and reads the whole answer.
+// get sends a GET and reads the complete response.
 func (f *facade) get(t *testing.T, target string) (*http.Response, string) {
 	t.Helper()
 	response, body, err := f.try(t, http.MethodGet, target)
@@ -179,14 +181,14 @@ func (f *facade) try(t *testing.T, method, target string) (*http.Response, strin
 	return response, string(body), err
 }
 
-// isForward tells whether err lets the upstream answer.
+// isForward reports whether err is a *forwardError.
 func isForward(err error) bool {
 	var forward *forwardError
 	return errors.As(err, &forward)
 }
 
-// manyObjects are as many as the upstream is asked for rather than that somebody waits for a proof.
+// manyObjects are more objects than a list may have that is forwarded instead of waiting for a freshness check.
 const manyObjects = 500
 
-// usual is what makes an object of the usual size.
+// usual is content that gives an object the usual size.
 var usual = strings.Repeat("x", 2<<10)

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// heldWatches are open at a time.
+	// heldWatches is the number of open watches.
 	heldWatches = 300
-	// mostHeld is what one of them may hold beside its connection and stack, in bytes: a fifth more than it does.
+	// mostHeld is the maximum memory of a watch in bytes, without its connection and stack: a fifth more than measured.
 	mostHeld = 9 << 10
 )
 
-// TestFootprint: a watch is the goroutine that net/http has for it and no other, and what it sent is not kept. It runs
-// in real time: a bubble keeps timers that were stopped, and what they hold.
-func TestFootprint(t *testing.T) {
+// A watch has one goroutine, which net/http starts, and does not keep sent events. The test runs in real time, because
+// a bubble keeps stopped timers and the objects that they refer to.
+func TestWatchHasOneGoroutineAndLittleMemory(t *testing.T) {
 	var config Config
 	f := newFacade(t, func(c *Config) { config = *c })
 	for i := range heldWatches {
@@ -36,7 +36,7 @@ func TestFootprint(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	var held sync.WaitGroup
 	clients := make([]*blank, heldWatches)
-	await(t, func() bool { return inStacks(t, ownMethods) == 0 }) // the one that has just been answered is still ending
+	await(t, func() bool { return inStacks(t, ownMethods) == 0 }) // the last request is still ending
 	for i := range clients {
 		clients[i] = &blank{header: http.Header{}}
 		target := fmt.Sprintf("/api/v1/namespaces/ns/configmaps?watch=1&resourceVersion=0&fieldSelector=metadata.name%%3D%d", i)
@@ -54,10 +54,10 @@ func TestFootprint(t *testing.T) {
 	}
 	await(t, sent(16<<10))
 	await(t, func() bool { return inStacks(t, "/handlers.(*watchStream).wait(") == heldWatches }) // nothing is being sent
-	// A timer has another for a moment.
+	// A timer that fires has its own goroutine for a moment.
 	testkit.Eventually(t, "no goroutines but the watches", func() error {
 		if got := inStacks(t, ownMethods); got != heldWatches {
-			return fmt.Errorf("%d watches are %d goroutines", heldWatches, got)
+			return fmt.Errorf("%d watches: got %d goroutines", heldWatches, got)
 		}
 		return nil
 	})
@@ -65,16 +65,16 @@ func TestFootprint(t *testing.T) {
 	leave()
 	held.Wait()
 	each := (int64(open) - int64(heap())) / heldWatches
-	t.Logf("each holds %d bytes", each)
+	t.Logf("each takes %d bytes", each)
 	if each > mostHeld {
-		t.Errorf("each holds %d bytes, more than %d", each, mostHeld)
+		t.Errorf("each takes %d bytes, want at most %d", each, mostHeld)
 	}
 }
 
-// ownMethods are in the stacks of all goroutines that are in this package, or begun by it.
+// ownMethods is in the stacks of all goroutines that run methods of this package.
 const ownMethods = "/handlers.(*"
 
-// inStacks is how many goroutines have something in their stacks.
+// inStacks returns the number of goroutines with a text in their stacks.
 func inStacks(t *testing.T, what string) int {
 	t.Helper()
 	stacks := make([]byte, 64<<20)
@@ -88,7 +88,7 @@ func inStacks(t *testing.T, what string) int {
 	return n
 }
 
-// await waits until something is so.
+// await waits until a condition is true.
 func await(t *testing.T, so func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -97,12 +97,12 @@ func await(t *testing.T, so func() bool) {
 		select {
 		case <-tick.C:
 		case <-t.Context().Done():
-			t.Fatal("it did not come to pass")
+			t.Fatal("the condition did not become true")
 		}
 	}
 }
 
-// heap is how much of it is in use once garbage is gone; what a sync.Pool keeps over one collection goes with the next.
+// heap is the heap in use after garbage collection. The second collection frees objects that a sync.Pool keeps.
 func heap() uint64 {
 	var m runtime.MemStats
 	for range 2 {

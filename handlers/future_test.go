@@ -12,8 +12,8 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// A quiet lane does not hear that the upstream reaches, within the wait, the version that somebody wants.
-func TestVersionIsReachedInTime(t *testing.T) {
+// A lane of a quiet resource finds out within the wait that the upstream has reached the requested version.
+func TestQuietLaneReachesVersionInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, "/api/v1/configmaps?resourceVersion=0")
@@ -24,36 +24,36 @@ func TestVersionIsReachedInTime(t *testing.T) {
 				"/api/v1/configmaps?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=10&resourceVersion=%d", want))
 			if inTime := after < freshWait; inTime != strings.HasPrefix(body, `{"type":"ADDED"`) ||
 				inTime == strings.Contains(body, fmt.Sprintf("Too large resource version: %d", want)) {
-				t.Errorf("reached after %s: %s", after, body)
+				t.Errorf("reached after %s: got %s", after, body)
 			}
 		}
 	})
 }
 
-// While kube-apiserver throttles, a small read at a version that the lane has not heard of is passed on: it is the one
-// who says whether it has room for it, each time. Nobody is told that the version lies in the future.
-func TestVersionWhileProbesAreThrottled(t *testing.T) {
+// While kube-apiserver throttles, a small read at a version that the lane has not received is forwarded each time. No
+// client gets an error that the version is too large.
+func TestSmallReadsAreForwardedWhileProbesAreThrottled(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
 		f.Script(testkit.AskProbe, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
 		want, before := f.Elsewhere(), f.Asked(testkit.AskProbe)
-		for range 2 { // the second one in the pause
+		for range 2 { // the second one during the pause of probes
 			began := time.Now()
 			response, body := f.get(t, fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", want))
 			if took := time.Since(began); response.StatusCode != http.StatusOK || !holds(body, want) || took >= freshWait {
-				t.Errorf("%d after %v: %s", response.StatusCode, took, body)
+				t.Errorf("got %d after %v: %s", response.StatusCode, took, body)
 			}
 		}
 		if n := f.Asked(testkit.AskProbe) - before; n != 1 {
-			t.Errorf("%d probes, want 1", n)
+			t.Errorf("got %d probes, want 1", n)
 		}
 	})
 }
 
-// Who walks a list at a version that the upstream has, and that the lane cannot be brought to in time, gets the page
-// all the same, from the upstream. Who asks for all that is left at once is told to come back.
-func TestPageThatTheLaneDoesNotReach(t *testing.T) {
+// A list is continued at a version that the upstream has, and that the lane does not reach in time. A small page is
+// then forwarded. A request for all remaining objects is refused.
+func TestPageIsForwardedIfLaneDoesNotReachVersion(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		for i := range manyObjects + 200 {
 			f.Put(fmt.Sprintf("big/%04d", i), "1")
@@ -66,7 +66,7 @@ func TestPageThatTheLaneDoesNotReach(t *testing.T) {
 		for target, want := range map[string]int{walk + "&limit=100": http.StatusOK, walk: http.StatusGatewayTimeout} {
 			response, body := f.get(t, target)
 			if response.StatusCode != want || want == http.StatusOK && !holds(body, now) {
-				t.Errorf("%s: %d, want %d: %s", target, response.StatusCode, want, body[:min(len(body), 300)])
+				t.Errorf("%s: got %d, want %d: %s", target, response.StatusCode, want, body[:min(len(body), 300)])
 			}
 		}
 	})

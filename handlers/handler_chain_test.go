@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Whatever a request is about, it takes at most the time that it may: HEAD and what is passed through as well.
-func TestTimeLimit(t *testing.T) {
+// Every request ends at its timeout, including HEAD and forwarded requests.
+func TestRequestsEndAtTimeout(t *testing.T) {
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for _, c := range []struct {
 		method, target string
@@ -36,7 +36,7 @@ func TestTimeLimit(t *testing.T) {
 			began := time.Now()
 			response, body, err := f.try(t, c.method, c.target)
 			if err != nil || response.StatusCode != http.StatusGatewayTimeout || time.Since(began) != c.limit {
-				t.Errorf("%s %s: %v after %s: %v", c.method, c.target, response, time.Since(began), err)
+				t.Errorf("%s %s: got %v after %s: %v", c.method, c.target, response, time.Since(began), err)
 			}
 			if c.method == "GET" && !strings.Contains(body, "request did not complete within the allotted timeout") {
 				t.Errorf("%s: %s", c.target, body)
@@ -45,8 +45,8 @@ func TestTimeLimit(t *testing.T) {
 	}
 }
 
-// Discovery counts, too: of a resource that is not known yet the upstream is asked within the request's own time.
-func TestTimeLimitOfDiscovery(t *testing.T) {
+// Discovery counts against the timeout of a request for an unknown resource.
+func TestDiscoveryEndsAtTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		answers := make(chan struct{})
 		f.Script("/api", func(w http.ResponseWriter, r *http.Request) {
@@ -56,24 +56,24 @@ func TestTimeLimitOfDiscovery(t *testing.T) {
 		began := time.Now()
 		response, _ := f.get(t, "/api/v1/configmaps?timeout=1s")
 		if response.StatusCode != http.StatusGatewayTimeout || time.Since(began) != time.Second {
-			t.Errorf("%d after %s", response.StatusCode, time.Since(began))
+			t.Errorf("got %d after %s", response.StatusCode, time.Since(began))
 		}
 		if waited := f.events.last().Waits[observe.Discovering]; waited != time.Second {
-			t.Errorf("discovery took %s", waited)
+			t.Errorf("got a wait of %s for discovery", waited)
 		}
 		f.drain()
 		began = time.Now()
 		response, _ = f.get(t, "/api/v1/configmaps?watch=1")
 		if response.StatusCode != http.StatusServiceUnavailable || time.Since(began) != 0 {
-			t.Errorf("a watch while the server drains: %d after %s", response.StatusCode, time.Since(began))
+			t.Errorf("a watch while the server drains: got %d after %s", response.StatusCode, time.Since(began))
 		}
 		close(answers)
-		<-time.After(time.Minute) // discovery ends, however it went
+		<-time.After(time.Minute) // discovery ends, with or without success
 	})
 }
 
-// What runs long has no timeout to be malformed, and what cannot be read is the upstream's to refuse.
-func TestTimeoutsThatNobodyReads(t *testing.T) {
+// The timeout parameter of a long-running request is not parsed. The upstream refuses an unreadable request.
+func TestIgnoredTimeoutParameters(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		for _, c := range []struct {
 			method, target string
@@ -92,8 +92,8 @@ func TestTimeoutsThatNobodyReads(t *testing.T) {
 	})
 }
 
-// A malformed timeout is told before the method is looked at.
-func TestTimeoutBeforeMethod(t *testing.T) {
+// A malformed timeout is refused before the method is checked.
+func TestMalformedTimeoutIsRefusedBeforeMethod(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		response, body, err := f.try(t, http.MethodPost, "/api/v1/namespaces/ns/configmaps?timeout=1")
 		if err != nil || response.StatusCode != http.StatusBadRequest || !strings.Contains(body, "missing unit in duration") {
@@ -102,8 +102,8 @@ func TestTimeoutBeforeMethod(t *testing.T) {
 	})
 }
 
-// An answer that breaks off is told as a panic, as kube-apiserver tells it, and not as one that is whole.
-func TestBreakingOffIsTold(t *testing.T) {
+// A response that breaks off is reported as a panic, like in kube-apiserver, and not as a complete response.
+func TestBrokenResponseIsReportedAsPanic(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script("/anything", func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(usual))
@@ -111,19 +111,19 @@ func TestBreakingOffIsTold(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})
 		if _, body, err := f.try(t, http.MethodGet, "/anything"); err == nil {
-			t.Errorf("an answer that broke off looks whole: %d bytes", len(body))
+			t.Errorf("got a complete response of %d bytes, want it to break off", len(body))
 		}
 		if e := f.events.last(); e.Panicked != http.ErrAbortHandler.Error() {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 		f.get(t, "/livez")
 		if e := f.events.last(); e.Panicked != "" {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 	})
 }
 
-// What the facade tells about itself passes the authorizer, too, and is never asked of the upstream.
+// Requests about the facade itself are authorized, too, and never forwarded.
 func TestOwnPathsAreAuthorized(t *testing.T) {
 	var asked []auth.Attributes
 	deny := false
@@ -136,7 +136,7 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 	})
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	handler := New(Config{
-		Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
+		Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: authenticated{}, Authorizer: authorizer, Draining: t.Context(), Metrics: ok, Profiles: ok,
 		Inflight: new(observe.Inflight), Clients: accounting.NewClients(nil),
 	})
 	for _, path := range []string{"/metrics", "/debug/pprof", "/debug/pprof/heap", "/debug/clients", "/debug/requests", "/debug/watches", "/healthz", "/livez/ping"} {
@@ -145,10 +145,10 @@ func TestOwnPathsAreAuthorized(t *testing.T) {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 			if len(asked) != 1 || asked[0].Path != path || asked[0].Verb != "get" || asked[0].Caller == nil {
-				t.Errorf("%s: the authorizer was asked %+v", path, asked)
+				t.Errorf("%s: got attributes %+v", path, asked)
 			}
 			if denied := w.Code == http.StatusForbidden; denied != deny {
-				t.Errorf("%s, denied %t: %d %s", path, deny, w.Code, w.Body)
+				t.Errorf("%s, denied %t: got %d %s", path, deny, w.Code, w.Body)
 			}
 			if w.Header().Get("Audit-Id") == "" {
 				t.Errorf("%s: no Audit-Id", path)

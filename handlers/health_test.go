@@ -11,11 +11,11 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Probes answer in kube-apiserver's form (semantics 8.3).
+// Probes have kube-apiserver's format (semantics 8.3).
 func TestHealth(t *testing.T) {
 	var broken error
 	progress := ""
-	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: everybody{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
+	handler := New(Config{Log: zap.NewNop(), Sink: observe.Sinks{}, Authenticator: authenticated{}, Authorizer: allower{}, Draining: t.Context(), Checks: []Check{
 		{Name: "ping", Probes: []string{"healthz", "livez", "readyz"}, Healthy: func() error { return nil }},
 		{Name: "discovery", Probes: []string{"readyz"}, Healthy: func() error { return broken }, Progress: func() string { return progress }},
 	}})
@@ -43,7 +43,7 @@ func TestHealth(t *testing.T) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(c.method, c.path, nil))
 		if w.Code != c.code || c.body != "" && w.Body.String() != c.body || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {
-			t.Errorf("%s %s: %d %q %v", c.method, c.path, w.Code, w.Body, w.Header())
+			t.Errorf("%s %s: got %d %q %v", c.method, c.path, w.Code, w.Body, w.Header())
 		}
 		if w.Code != http.StatusOK && w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s: no nosniff", c.path)

@@ -16,12 +16,12 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// followed keeps what a Follower is told.
+// followed records the calls of a Follower.
 type followed struct {
 	eventRecorder
 	mu        sync.Mutex
-	received  []string // who asked
-	answering []int    // the codes of answers that run long
+	received  []string // names of callers
+	answering []int    // codes of long-running responses
 	lags      []observe.Lag
 }
 
@@ -44,9 +44,9 @@ func (f *followed) Lagging(_ *observe.Event, by observe.Lag) {
 	f.lags = append(f.lags, by)
 }
 
-// A watch whose client stops reading is told of while it is open, with how far it is behind, and again when it goes on
-// so. One that is read, quiet or busy, never is.
-func TestLagsAreTold(t *testing.T) {
+// A watch whose client stops reading is reported while it is open, with its lag, and again as long as that lasts. A
+// watch whose client reads is never reported, quiet or busy.
+func TestLaggingWatchIsReported(t *testing.T) {
 	const bound = 5 * time.Second
 	follower := &followed{}
 	inBubble(t, func(t *testing.T, f *facade) {
@@ -80,7 +80,7 @@ func TestLagsAreTold(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		if len(follower.lags) != 0 {
-			t.Errorf("a watch that is read is behind: %v", follower.lags)
+			t.Errorf("got %v for a watch whose client reads, want no lag", follower.lags)
 		}
 		stalled := open()
 		for range 1000 {
@@ -91,14 +91,14 @@ func TestLagsAreTold(t *testing.T) {
 		lags := follower.lags
 		follower.mu.Unlock()
 		if len(lags) != 3 {
-			t.Fatalf("told %d times: %v", len(lags), lags)
+			t.Fatalf("got %d reports, want 3: %v", len(lags), lags)
 		}
 		for i, lag := range lags {
 			if behind := lag.For.Round(time.Second); behind != time.Duration(i+1)*bound {
-				t.Errorf("%d: behind for %s", i, behind)
+				t.Errorf("report %d: got a lag of %s", i, behind)
 			}
 			if lag.LaneRV < lag.SentRV || lag.LaneRV == 0 {
-				t.Errorf("%d: %+v", i, lag)
+				t.Errorf("report %d: got %+v", i, lag)
 			}
 		}
 		_ = stalled.Body.Close()
@@ -106,47 +106,47 @@ func TestLagsAreTold(t *testing.T) {
 		<-reading
 		f.drain()
 		if e := follower.last(); e.Verb != "watch" {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v", e)
 		}
 	}, func(c *Config) { c.Sink, c.SlowWatchLag = follower, bound })
 }
 
-// A stream that is never caught up with is behind although each piece is taken in time; one that is caught up with
-// between its pieces is not.
+// A stream that never catches up is behind, although each piece is accepted in time. A stream that catches up between
+// its pieces is not.
 func TestLagCountsFromTheFirstPiece(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
-		var told []time.Duration
-		o.notifyLag(5*time.Second, func(behind time.Duration) { told = append(told, behind) })
+		var lags []time.Duration
+		o.notifyLag(5*time.Second, func(behind time.Duration) { lags = append(lags, behind) })
 		for range 20 {
 			if err := send(o.pieces()); err != nil {
 				t.Fatal(err)
 			}
 			o.caughtUp()
 		}
-		if len(told) != 0 {
-			t.Errorf("behind for %s", told)
+		if len(lags) != 0 {
+			t.Errorf("got lags %s, want none", lags)
 		}
 		for range 12 {
 			if err := send(o.pieces()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if len(told) != 2 || told[0].Round(time.Second) != 5*time.Second || told[1].Round(time.Second) != 10*time.Second {
-			t.Errorf("behind for %s", told)
+		if len(lags) != 2 || lags[0].Round(time.Second) != 5*time.Second || lags[1].Round(time.Second) != 10*time.Second {
+			t.Errorf("got lags %s, want 5s and 10s", lags)
 		}
 		o.finish()
 		<-time.After(time.Hour)
-		if len(told) != 2 {
-			t.Errorf("told behind the end: %s", told)
+		if len(lags) != 2 {
+			t.Errorf("got lags %s after the end", lags)
 		}
 	})
 }
 
-// A piece that is not taken is broken off in its time, however long a watch may be behind, and whatever the timer was
-// set to between two pieces.
-func TestLagDoesNotDelayTheGuard(t *testing.T) {
+// A piece that is not accepted is broken off after the write timeout. The lag bound and the timer between two pieces do
+// not delay that.
+func TestLagDoesNotDelayWriteTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
@@ -158,14 +158,14 @@ func TestLagDoesNotDelayTheGuard(t *testing.T) {
 		w.takes = 10 * pieceTimeout
 		began := time.Now()
 		if err := send(o.pieces()); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != pieceTimeout {
-			t.Errorf("a piece that is not taken: %v after %s", err, time.Since(began))
+			t.Errorf("a piece that is not accepted: got %v after %s", err, time.Since(began))
 		}
 		o.finish()
 	})
 }
 
-// Who follows is told who asks before anything is done, and of the beginnings of what runs long, refusals included.
-func TestFollowed(t *testing.T) {
+// A follower receives the caller before any work is done, and the start of each long-running response, even a refusal.
+func TestFollowerIsNotified(t *testing.T) {
 	follower := &followed{}
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -177,17 +177,17 @@ func TestFollowed(t *testing.T) {
 			f.get(t, target)
 			e := follower.last()
 			if len(follower.received) != 1 || follower.received[0] != e.User {
-				t.Errorf("%s: received %v", target, follower.received)
+				t.Errorf("%s: got callers %v", target, follower.received)
 			}
 			if len(follower.answering) != len(want) || len(want) > 0 && follower.answering[0] != want[0] {
-				t.Errorf("%s: answering %v, want %v", target, follower.answering, want)
+				t.Errorf("%s: got codes %v, want %v", target, follower.answering, want)
 			}
 		}
 	}, func(c *Config) { c.Sink = follower })
 }
 
-// What the client takes to accept an answer is told from what its bytes take to make.
-func TestWritingIsCounted(t *testing.T) {
+// The time for writing a response is counted separately from the time for encoding it.
+func TestWritingIsCountedSeparately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: time.Second}
 		o := replyTo(w)
@@ -197,7 +197,7 @@ func TestWritingIsCounted(t *testing.T) {
 			}
 		}
 		if e := o.finish(); e.Waits[observe.Writing] != 3*time.Second {
-			t.Errorf("writing took %s", e.Waits[observe.Writing])
+			t.Errorf("got %s for writing", e.Waits[observe.Writing])
 		}
 	})
 }
@@ -223,13 +223,13 @@ func TestSlowWatchIsLogged(t *testing.T) {
 		synctest.Wait()
 		lines := logs.FilterMessage("slow watch").All()
 		if len(lines) == 0 || lines[0].ContextMap()["auditID"] != response.Header.Get("Audit-Id") {
-			t.Errorf("%v", logs.All())
+			t.Errorf("got %v", logs.All())
 		}
 		_ = response.Body.Close()
 		f.drain()
 		synctest.Wait()
 		if logs.FilterMessage("slow watch ended").Len() != 1 {
-			t.Errorf("%v", logs.All())
+			t.Errorf("got %v", logs.All())
 		}
 	}, func(c *Config) {
 		limits := observe.SlowLimits{WatchLag: 5 * time.Second}

@@ -14,9 +14,9 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// askedAuthorizer allows everything or nothing, and keeps what it was asked.
+// askedAuthorizer allows everything or nothing, and records the attributes.
 type askedAuthorizer struct {
-	everybody
+	authenticated
 	allows bool
 	asked  []string
 }
@@ -30,7 +30,7 @@ func (a *askedAuthorizer) Authorize(ctx context.Context, of auth.Attributes) (au
 	return auth.NewSelf(reviewer(func() (int, []byte, error) { return 0, nil, io.ErrUnexpectedEOF }), 0).Authorize(ctx, of)
 }
 
-// Nothing about the log is told or changed before the authorizer has allowed that verb of that path.
+// The log level is neither shown nor changed before the authorizer has allowed that verb on that path.
 func TestLevelIsAuthorized(t *testing.T) {
 	atomic := zap.NewAtomicLevelAt(zap.InfoLevel)
 	level := observe.NewLevel(atomic, zap.NewNop(), func(uint32) {})
@@ -58,17 +58,17 @@ func TestLevelIsAuthorized(t *testing.T) {
 				level.SetLevel("the test", zap.InfoLevel, 0)
 				asker.asked = nil
 				if got := put(path, body).StatusCode; got != code || atomic.Level() != wanted || !slices.Equal(asker.asked, []string{"put " + path}) {
-					t.Errorf("allowed %t: %s: %d, at %s, asked for %q", allowed, path, got, atomic.Level(), asker.asked)
+					t.Errorf("allowed %t: %s: got %d, level %s, authorized %q", allowed, path, got, atomic.Level(), asker.asked)
 				}
 			}
 			asker.asked = nil
 			if response, _ := f.get(t, observe.LevelPath); response.StatusCode != code || !slices.Equal(asker.asked, []string{"get " + observe.LevelPath}) {
-				t.Errorf("allowed %t: it is told with %d, asked for %q", allowed, response.StatusCode, asker.asked)
+				t.Errorf("allowed %t: got %d for reading the level, authorized %q", allowed, response.StatusCode, asker.asked)
 			}
 		}
 		for _, path := range []string{"/metrics", "/debug/flags", "/readyz/ping/x", "/api/v1/namespaces/ns/configmaps/a"} {
 			if got := put(path, "4").StatusCode; got != http.StatusMethodNotAllowed && got != http.StatusNotFound {
-				t.Errorf("PUT %s: %d", path, got)
+				t.Errorf("PUT %s: got %d", path, got)
 			}
 		}
 	}, func(c *Config) { c.Level = level })

@@ -19,31 +19,31 @@ import (
 const (
 	allOfThem     = "/api/v1/configmaps"
 	streamingList = "/api/v1/configmaps?watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=60"
-	// passedThrough is a form of which the upstream says whether there is one.
+	// passedThrough is a media type that only the upstream negotiates.
 	passedThrough = "application/*"
 )
 
-// crowd counts who is answered at a time.
-type crowd struct {
+// concurrency counts concurrent requests to the upstream.
+type concurrency struct {
 	mu        sync.Mutex
 	now, most int
 }
 
-func (c *crowd) enter() {
+func (c *concurrency) enter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now++
 	c.most = max(c.most, c.now)
 }
 
-func (c *crowd) leave() {
+func (c *concurrency) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now--
 }
 
-// answer takes a second for the work, and sends size bytes.
-func (c *crowd) answer(size int) http.HandlerFunc {
+// answer works for a second, and sends size bytes.
+func (c *concurrency) answer(size int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		c.enter()
 		<-time.After(time.Second)
@@ -52,8 +52,8 @@ func (c *crowd) answer(size int) http.HandlerFunc {
 	}
 }
 
-// stream sends initial events for a second, and then goes on for as long as its client listens.
-func (c *crowd) stream(w http.ResponseWriter, r *http.Request) {
+// stream sends initial events for a second, and then stays open until its client leaves.
+func (c *concurrency) stream(w http.ResponseWriter, r *http.Request) {
 	c.enter()
 	for range 20 {
 		_, _ = io.WriteString(w, "event\n")
@@ -80,7 +80,7 @@ func (f *facade) ask(t *testing.T, target, accept string) *http.Response {
 	return response
 }
 
-// tryFor reads the whole of a GET that accepts a media type.
+// tryFor reads the complete response to a GET that accepts a media type.
 func (f *facade) tryFor(t *testing.T, target, accept string) (*http.Response, string, error) {
 	t.Helper()
 	response := f.ask(t, target, accept)
@@ -88,8 +88,8 @@ func (f *facade) tryFor(t *testing.T, target, accept string) (*http.Response, st
 	return response, string(body), err
 }
 
-// storm asks the same of many clients at once, which read what they are sent, and returns how many got which code. A
-// watch has answered when it begins.
+// storm sends the same request from many clients that read the response, and returns the number of responses by code. A
+// watch counts when its response begins.
 func (f *facade) storm(t *testing.T, clients int, target, accept string) map[int]int {
 	var mu sync.Mutex
 	codes := map[int]int{}
@@ -111,16 +111,16 @@ func (f *facade) storm(t *testing.T, clients int, target, accept string) map[int
 	return codes
 }
 
-// What may have any size is asked of the upstream by few at a time, whatever its form, and the others wait.
+// Few forwarded requests with responses of any size are sent at a time, whatever their media type. The others wait.
 func TestLargeForwardsAreBounded(t *testing.T) {
 	for name, c := range map[string]struct {
 		target, accept string
 		most           int
 	}{
-		"a list that the cache does not give":  {allOfThem, passedThrough, 8},
+		"a list in a media type that the cache does not offer": {allOfThem, passedThrough, 8},
 		"at a version":                         {allOfThem + "?resourceVersion=1&resourceVersionMatch=Exact", passedThrough, 8},
 		"a limit that kube-apiserver ignores":  {allOfThem + "?limit=500&resourceVersion=0", "application/json", 8},
-		"a limit that is none":                 {allOfThem + "?limit=100000", passedThrough, 8},
+		"a limit that is too high":             {allOfThem + "?limit=100000", passedThrough, 8},
 		"a page with a selector at a version":  {allOfThem + "?limit=5&labelSelector=a&continue=x", passedThrough, 8},
 		"a streaming list":                     {streamingList, passedThrough, 8},
 		"a watch from any state":               {allOfThem + "?watch=1", passedThrough, 8},
@@ -132,40 +132,40 @@ func TestLargeForwardsAreBounded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
-				crowd := &crowd{}
+				concurrent := &concurrency{}
 				for _, ask := range []testkit.Ask{testkit.AskList, testkit.AskProbe} {
-					f.Script(ask, crowd.answer(100))
+					f.Script(ask, concurrent.answer(100))
 				}
 				for _, ask := range []testkit.Ask{testkit.AskStreaming, testkit.AskWatch} {
-					f.Script(ask, crowd.stream)
+					f.Script(ask, concurrent.stream)
 				}
-				if c.accept == "application/json" { // the lane is not to become ready
+				if c.accept == "application/json" { // the lane must not become ready
 					f.Script(testkit.AskStreaming, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 					f.Script(testkit.AskProbe, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 				}
 				if codes := f.storm(t, 40, c.target, c.accept); codes[http.StatusOK] != 40 {
-					t.Errorf("the answers are %v", codes)
+					t.Errorf("got responses %v", codes)
 				}
-				<-time.After(time.Minute) // until every stream was begun
-				if crowd.most != c.most {
-					t.Errorf("%d were asked at a time, want %d", crowd.most, c.most)
+				<-time.After(time.Minute) // until every stream has begun
+				if concurrent.most != c.most {
+					t.Errorf("got %d concurrent requests, want %d", concurrent.most, c.most)
 				}
 			})
 		})
 	}
 }
 
-// ends tells whether a body could be read to its end.
+// ends reports whether a body could be read to its end.
 func ends(response *http.Response) bool {
 	_, err := io.Copy(io.Discard, response.Body)
 	return err == nil
 }
 
-// Eight clients that do not read do not keep the ninth from being answered, whether their answers are small or large.
-// This is not in a bubble: its time stands still while a client does not read.
-func TestSlowClientsRefuseNobody(t *testing.T) {
+// Eight clients that do not read do not block the ninth, whether their responses are small or large. The test uses real
+// time, because virtual time stops while a client does not read.
+func TestSlowClientsDoNotBlockOthers(t *testing.T) {
 	for _, size := range []int{100 << 10, bufferedOfOne + 1<<20} {
-		const patience = 5 * time.Minute // of the machine's time: nobody is to be broken off
+		const patience = 5 * time.Minute // real time: no response may break off
 		f := newFacade(t, func(c *Config) { c.RequestTimeout, c.WriteTimeout = patience, patience })
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
 		slow := make([]*http.Response, 8)
@@ -174,15 +174,15 @@ func TestSlowClientsRefuseNobody(t *testing.T) {
 		}
 		for _, response := range append(slow[:1:1], f.ask(t, allOfThem, passedThrough), slow[1]) {
 			if response.StatusCode != http.StatusOK || !ends(response) {
-				t.Errorf("of %d bytes: %d, or not everything", size, response.StatusCode)
+				t.Errorf("%d bytes: got %d, or an incomplete response", size, response.StatusCode)
 			}
 		}
 	}
 }
 
-// A place is left when everything was read ahead, and else when the client has held the upstream up for a second in
-// all.
-func TestPlaceIsLeft(t *testing.T) {
+// A seat is released when the complete response was read ahead. Otherwise it is released when the client has made the
+// upstream wait for a second in total.
+func TestForwardSeatIsReleased(t *testing.T) {
 	for size, held := range map[int]time.Duration{0: 0, 100 << 10: 0, bufferedOfOne - 300<<10: 0, bufferedOfOne + 1<<20: maxUpstreamWait} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
@@ -202,60 +202,60 @@ func TestPlaceIsLeft(t *testing.T) {
 			_, _ = io.ReadFull(body, make([]byte, min(size, 1000)))
 			<-time.After(time.Minute)
 			if after := time.Duration(left.Load()); after != held {
-				t.Errorf("of %d bytes: left after %s, want %s", size, after, held)
+				t.Errorf("%d bytes: got the seat released after %s, want %s", size, after, held)
 			}
 			if n, err := io.Copy(io.Discard, body); err != nil || int(n) != size-min(size, 1000) {
-				t.Errorf("of %d bytes %d are left: %v", size, n, err)
+				t.Errorf("%d bytes: got %d remaining bytes: %v", size, n, err)
 			}
 			_ = body.Close()
 			if !p.limiter.buffered.TryAcquire(bufferedOverall) {
-				t.Error("memory is counted that is free")
+				t.Error("got memory that was not released")
 			}
 		})
 	}
 }
 
-// A fast client's list keeps its place to its end, although it is large.
-func TestFastClientsKeepTheirPlace(t *testing.T) {
+// A large list keeps its seat to its end if its client is fast.
+func TestFastClientsKeepTheirSeat(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		crowd := &crowd{}
+		concurrent := &concurrency{}
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) {
-			crowd.enter()
-			defer crowd.leave()
+			concurrent.enter()
+			defer concurrent.leave()
 			for range 3 {
 				_, _ = w.Write(make([]byte, bufferedOfOne/2))
 				<-time.After(time.Second)
 			}
 		})
-		if codes := f.storm(t, 9, allOfThem, passedThrough); codes[http.StatusOK] != 9 || crowd.most != 8 {
-			t.Errorf("%d at a time, the answers are %v", crowd.most, codes)
+		if codes := f.storm(t, 9, allOfThem, passedThrough); codes[http.StatusOK] != 9 || concurrent.most != 8 {
+			t.Errorf("got %d concurrent requests and responses %v", concurrent.most, codes)
 		}
 	})
 }
 
-// One resource's storm holds up neither the lists of another nor reads of objects.
-func TestStormOfOneResource(t *testing.T) {
+// A storm for one resource delays neither lists of another resource nor reads of objects.
+func TestStormOfOneResourceDoesNotDelayOthers(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		f.Script(testkit.AskList, hangs)
-		f.Script("/api/v1/secrets", (&crowd{}).answer(10))
-		f.Script("/api/v1/namespaces/ns/configmaps/a", (&crowd{}).answer(10))
+		f.Script("/api/v1/secrets", (&concurrency{}).answer(10))
+		f.Script("/api/v1/namespaces/ns/configmaps/a", (&concurrency{}).answer(10))
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			codes := f.storm(t, 8+listBounds.Queue+5, allOfThem, passedThrough)
 			if want := map[int]int{http.StatusGatewayTimeout: 8, http.StatusTooManyRequests: listBounds.Queue + 5}; fmt.Sprint(codes) != fmt.Sprint(want) {
-				t.Errorf("the storm is answered %v", codes)
+				t.Errorf("got responses %v to the storm", codes)
 			}
 		})
 		synctest.Wait()
 		began := time.Now()
 		for _, target := range []string{"/api/v1/secrets", "/api/v1/namespaces/ns/configmaps/a"} {
 			if response := f.ask(t, target, passedThrough); response.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d", target, response.StatusCode)
+				t.Errorf("%s: got %d", target, response.StatusCode)
 			}
 		}
 		if took := time.Since(began); took != 2*time.Second {
-			t.Errorf("two answers of a second took %s", took)
+			t.Errorf("got two responses of a second after %s", took)
 		}
 		response, body := f.get(t, "/api/v1/secrets?limit=5")
 		if response.StatusCode != http.StatusOK {
@@ -265,9 +265,9 @@ func TestStormOfOneResource(t *testing.T) {
 	})
 }
 
-// Who finds no place is told to come back, in kube-apiserver's words, after at most the time that it would queue for
-// there; at once when too many wait already.
-func TestRefusals(t *testing.T) {
+// A request without a seat is refused with kube-apiserver's message, after at most the time that kube-apiserver would
+// queue it. It is refused immediately if too many requests wait already.
+func TestRequestsWithoutSeatAreRefused(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script(testkit.AskList, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		var wait sync.WaitGroup
@@ -279,7 +279,7 @@ func TestRefusals(t *testing.T) {
 			response, body, err := f.tryFor(t, target, passedThrough)
 			if err != nil || response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") != "1" ||
 				!strings.Contains(body, "storage is (re)initializing") || time.Since(began) != after {
-				t.Errorf("after %s: %v %v %q", time.Since(began), err, response, body)
+				t.Errorf("got after %s: %v %v %q", time.Since(began), err, response, body)
 			}
 		}
 		refused(allOfThem+"?timeout=4s", time.Second)
@@ -292,29 +292,29 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// What is known to be small costs less: how large a resource is tells its last answer.
-func TestKnownSizes(t *testing.T) {
+// A resource whose last response was small takes fewer seats.
+func TestSmallResourcesTakeFewerSeats(t *testing.T) {
 	for _, ask := range []string{allOfThem, streamingList} {
 		inBubble(t, func(t *testing.T, f *facade) {
-			crowd := &crowd{}
-			f.Script(testkit.AskList, crowd.answer(1000))
-			f.Script(testkit.AskStreaming, crowd.stream)
+			concurrent := &concurrency{}
+			f.Script(testkit.AskList, concurrent.answer(1000))
+			f.Script(testkit.AskStreaming, concurrent.stream)
 			f.storm(t, 1, ask, passedThrough)
 			<-time.After(time.Minute)
 			f.storm(t, 40, ask, passedThrough)
 			<-time.After(time.Minute)
-			if crowd.most != 40 {
-				t.Errorf("%s: %d at a time", ask, crowd.most)
+			if concurrent.most != 40 {
+				t.Errorf("%s: got %d concurrent requests, want 40", ask, concurrent.most)
 			}
 			f.Script(testkit.AskList, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
-				crowd.answer(unknownSeats*bytesPerSeat/gzipRatio)(w, r)
+				concurrent.answer(unknownSeats*bytesPerSeat/gzipRatio)(w, r)
 			})
 			f.storm(t, 1, allOfThem, passedThrough)
-			crowd.most = 0
+			concurrent.most = 0
 			f.storm(t, 9, allOfThem, passedThrough)
-			if crowd.most != 8 {
-				t.Errorf("of a large resource, %d at a time", crowd.most)
+			if concurrent.most != 8 {
+				t.Errorf("got %d concurrent lists of a large resource, want 8", concurrent.most)
 			}
 		})
 	}

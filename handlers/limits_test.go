@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// named is an authenticator that believes what it is told.
+// named is an authenticator that trusts the user header.
 type named struct{}
 
 const userHeader = "X-Test-User"
@@ -32,13 +32,13 @@ func (named) Authenticate(r *http.Request) (*auth.Caller, error) {
 	return auth.NewCaller(&user.DefaultInfo{Name: r.Header.Get(userHeader)}, auth.ByToken, time.Time{}), nil
 }
 
-// within runs a test with a facade that holds its callers to limits.
+// within runs a test with a facade that has limits.
 func within(t *testing.T, limits Limits, test func(*testing.T, *facade)) {
 	t.Helper()
 	inBubble(t, test, func(c *Config) { c.Authenticator, c.Limits = named{}, limits })
 }
 
-// as sends a GET in a user's name. The caller reads the answer.
+// as sends a GET as a user. The test reads the response.
 func (f *facade) as(t *testing.T, name, target string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
@@ -55,46 +55,46 @@ func (f *facade) as(t *testing.T, name, target string) *http.Response {
 	return response
 }
 
-// status is a resource's subresource, which the upstream answers.
+// status is the path of a subresource, which the upstream serves.
 const status = "/api/v1/namespaces/ns/configmaps/a/status"
 
-// assertTooMany wants kube-apiserver's refusal, with a time to come back.
+// assertTooMany fails unless the response is kube-apiserver's 429 with a Retry-After.
 func assertTooMany(t *testing.T, response *http.Response) {
 	t.Helper()
 	body, _ := io.ReadAll(response.Body)
 	after, err := strconv.Atoi(response.Header.Get("Retry-After"))
 	if response.StatusCode != http.StatusTooManyRequests || err != nil || after < 1 || after > 5 ||
 		!strings.Contains(string(body), `"message":"Too many requests, please try again later.","reason":"TooManyRequests","details":{"retryAfterSeconds":`+strconv.Itoa(after)+`}`) {
-		t.Errorf("%d after %d (%v): %s", response.StatusCode, after, err, body)
+		t.Errorf("got %d, Retry-After %d (%v): %s", response.StatusCode, after, err, body)
 	}
 }
 
-// Many requests of one caller at once are all answered, some of them later.
+// Concurrent requests of one caller are all served, some of them later.
 func TestRequestsOfOneCallerWait(t *testing.T) {
 	within(t, Limits{Requests: 400, RequestsPerUser: 50}, func(t *testing.T, f *facade) {
-		crowd := &crowd{}
-		f.Script(status, crowd.answer(10))
+		concurrent := &concurrency{}
+		f.Script(status, concurrent.answer(10))
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
 				if response := f.as(t, "alice", status); response.StatusCode != http.StatusOK {
-					t.Errorf("%d", response.StatusCode)
+					t.Errorf("got %d", response.StatusCode)
 				}
 			})
 		}
 		wait.Wait()
-		if crowd.most != 50 {
-			t.Errorf("%d at a time", crowd.most)
+		if concurrent.most != 50 {
+			t.Errorf("got %d concurrent requests, want 50", concurrent.most)
 		}
 	})
 }
 
-// A flood of one caller is refused after a while, and takes nothing from others but one turn; what is asked about the
-// facade itself waits for nobody.
-func TestFloodOfOneCaller(t *testing.T) {
+// Excess requests of one caller are refused after a while, and delay other callers by one turn only. Requests about the
+// facade itself do not wait.
+func TestFloodOfOneCallerDoesNotDelayOthers(t *testing.T) {
 	within(t, Limits{Requests: 4, RequestsPerUser: 4}, func(t *testing.T, f *facade) {
-		crowd := &crowd{}
-		f.Script(status, crowd.answer(10))
+		concurrent := &concurrency{}
+		f.Script(status, concurrent.answer(10))
 		var wait sync.WaitGroup
 		for range 500 {
 			wait.Go(func() {
@@ -107,23 +107,23 @@ func TestFloodOfOneCaller(t *testing.T) {
 		began := time.Now()
 		for _, path := range []string{"/healthz", "/metrics"} {
 			if response := f.as(t, "kubelet", path); response.StatusCode != http.StatusOK || time.Since(began) != 0 {
-				t.Errorf("%s: %d after %s", path, response.StatusCode, time.Since(began))
+				t.Errorf("%s: got %d after %s", path, response.StatusCode, time.Since(began))
 			}
 		}
 		if response := f.as(t, "alice", status); response.StatusCode != http.StatusOK || time.Since(began) > 2*time.Second {
-			t.Errorf("%d after %s", response.StatusCode, time.Since(began))
+			t.Errorf("got %d after %s", response.StatusCode, time.Since(began))
 		}
 		wait.Wait()
-		if took := time.Since(began); took > 16*time.Second || crowd.most != 4 {
-			t.Errorf("%d at a time, the last was told after %s", crowd.most, took)
+		if took := time.Since(began); took > 16*time.Second || concurrent.most != 4 {
+			t.Errorf("got %d concurrent requests, and the last response after %s", concurrent.most, took)
 		}
 		if response := f.as(t, "flood", status); response.StatusCode != http.StatusOK {
-			t.Errorf("%d when the flood is over", response.StatusCode)
+			t.Errorf("got %d after the flood", response.StatusCode)
 		}
 	})
 }
 
-func TestWatchesOfOneCaller(t *testing.T) {
+func TestWatchesPerCallerAreBounded(t *testing.T) {
 	within(t, Limits{Watches: 5, WatchesPerUser: 3}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
@@ -131,7 +131,7 @@ func TestWatchesOfOneCaller(t *testing.T) {
 		open := func(name string) {
 			t.Helper()
 			if response := f.as(t, name, target); response.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d", name, response.StatusCode)
+				t.Errorf("%s: got %d", name, response.StatusCode)
 			}
 		}
 		for range 3 {
@@ -142,36 +142,36 @@ func TestWatchesOfOneCaller(t *testing.T) {
 		open("bob")
 		assertTooMany(t, f.as(t, "bob", target))
 		if response := f.as(t, "alice", reads[0]); response.StatusCode != http.StatusOK {
-			t.Errorf("a list: %d", response.StatusCode)
+			t.Errorf("a list: got %d", response.StatusCode)
 		}
 		<-time.After(2 * time.Minute)
 		open("alice")
 	})
 }
 
-func TestNewWatchesOfOneCaller(t *testing.T) {
+func TestWatchRatePerCallerIsBounded(t *testing.T) {
 	within(t, Limits{WatchRate: 100, WatchRatePerUser: 2}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		_ = f.as(t, "alice", reads[0])
 		const target = "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=-1"
 		for range 20 {
 			if response := f.as(t, "alice", target); response.StatusCode != http.StatusOK {
-				t.Fatalf("%d", response.StatusCode)
+				t.Fatalf("got %d", response.StatusCode)
 			}
 		}
 		assertTooMany(t, f.as(t, "alice", target))
 		if response := f.as(t, "bob", target); response.StatusCode != http.StatusOK {
-			t.Errorf("another: %d", response.StatusCode)
+			t.Errorf("another one: got %d", response.StatusCode)
 		}
 		<-time.After(time.Second / 2)
 		if response := f.as(t, "alice", target); response.StatusCode != http.StatusOK {
-			t.Errorf("after half a second: %d", response.StatusCode)
+			t.Errorf("after half a second: got %d", response.StatusCode)
 		}
 	})
 }
 
-// Lists of one caller wait for one another when they are large together, and initial events count until they are sent.
-func TestBytesOfOneCaller(t *testing.T) {
+// Lists of one caller wait for each other if they are large together. Initial events count until they are sent.
+func TestListBytesPerCallerAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t.Context(), time.Minute)
 		l.shares = newShares(Limits{ListBytes: 16 << 20})
@@ -187,34 +187,34 @@ func TestBytesOfOneCaller(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := charge("bob", 1<<40); err != nil || time.Since(began) != 0 {
-			t.Errorf("another: %v after %s", err, time.Since(began))
+			t.Errorf("another caller: got %v after %s", err, time.Since(began))
 		}
 		if _, err := charge("alice", 1000); !apierrors.IsTooManyRequests(err) || time.Since(began) != 15*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 		time.AfterFunc(time.Second, leave)
 		if _, err := charge("alice", 1000); err != nil || time.Since(began) != 16*time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 	})
-	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) { // one of them at a time
+	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) { // one list at a time
 		f.Put("ns/a", usual)
 		for range 3 {
 			began := time.Now()
 			response := f.as(t, "alice", reads[0])
 			if _, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
-				t.Errorf("%d: %v", response.StatusCode, err)
+				t.Errorf("got %d: %v", response.StatusCode, err)
 			}
 			response = f.as(t, "alice", "/api/v1/configmaps?watch=1&resourceVersion=0")
 			if _, err := response.Body.Read(make([]byte, 10)); err != nil || time.Since(began) != 0 {
-				t.Errorf("%d after %s: %v", response.StatusCode, time.Since(began), err)
+				t.Errorf("got %d after %s: %v", response.StatusCode, time.Since(began), err)
 			}
 			synctest.Wait()
 		}
 	})
 }
 
-// What a list is charged for is what it may send: of a page no more than its limit, of a selection its index's.
+// A list is charged for the bytes that it may send: for a page up to its limit, for a selection those in its index.
 func TestAnswerBytes(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		for i := range 200 {
@@ -239,37 +239,36 @@ func TestAnswerBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if bytes := answerBytes(q, lane, p); bytes < objects*2<<10 || bytes > objects*3<<10 {
-				t.Errorf("%s: %d bytes of %d objects", target, bytes, objects)
+				t.Errorf("%s: got %d bytes of %d objects", target, bytes, objects)
 			}
 		}
 	})
 }
 
-func TestLimitsThatAreNone(t *testing.T) {
+func TestZeroLimitsMeanUnlimited(t *testing.T) {
 	s := newShares(Limits{})
 	if s.requests != nil || s.bytes != nil {
-		t.Error("there are seats")
+		t.Error("got seats, want none")
 	}
 	for range 10_000 {
 		if _, ok := s.begins.Take("a"); !ok {
-			t.Fatal("there is a rate")
+			t.Fatal("got a rate, want none")
 		}
 		if _, err := s.watches.Enter(limit.Alone("a"), func() {}); errors.Is(err, limit.ErrBusy) {
-			t.Fatal("there is a bound")
+			t.Fatal("got a bound, want none")
 		}
 	}
 }
 
-// TestForwardedWatchesHoldNoBytes: a watch that turns out to be the upstream's to answer no longer counts as a list
-// that the cache sends, however long it lasts.
-func TestForwardedWatchesHoldNoBytes(t *testing.T) {
+// A watch that is forwarded after all no longer takes list bytes, however long it lasts.
+func TestForwardedWatchesTakeNoListBytes(t *testing.T) {
 	within(t, Limits{ListBytes: 1}, func(t *testing.T, f *facade) {
 		f.Put("ns/a", usual)
-		_, _ = io.Copy(io.Discard, f.as(t, "alice", reads[0]).Body) // there is a lane
+		_, _ = io.Copy(io.Discard, f.as(t, "alice", reads[0]).Body) // fill the lane
 		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskRoll, testkit.AskProgressWatch} {
 			f.Script(ask, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
 		}
-		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: what was proven is old
+		time.Sleep(2 * time.Second) //nolint:forbidigo // virtual time: the last freshness check is old
 		f.Script(testkit.AskStreaming, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "{}\n")
 			w.(http.Flusher).Flush()
@@ -277,14 +276,14 @@ func TestForwardedWatchesHoldNoBytes(t *testing.T) {
 		})
 		before := len(f.Requests(testkit.AskStreaming))
 		if code := f.as(t, "alice", streamingList).StatusCode; code != http.StatusOK {
-			t.Fatalf("a watch: %d", code)
+			t.Fatalf("a watch: got %d", code)
 		}
 		if n := len(f.Requests(testkit.AskStreaming)) - before; n != 1 {
-			t.Fatalf("%d watches of the upstream, want one", n)
+			t.Fatalf("got %d watches of the upstream, want one", n)
 		}
 		began := time.Now()
 		if code := f.as(t, "alice", "/api/v1/configmaps?resourceVersion=0").StatusCode; code != http.StatusOK || time.Since(began) > time.Second {
-			t.Errorf("a list beside it: %d after %s", code, time.Since(began))
+			t.Errorf("a list at the same time: got %d after %s", code, time.Since(began))
 		}
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// kube-apiserver has one index, of two kinds.
+// kube-apiserver has one index for each of two resources.
 func TestIndexedUpstream(t *testing.T) {
 	pods := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestIndexedUpstream(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := indexedUpstream(c.resource, kind.Predicate("", nil, fields)); got != c.want {
-			t.Errorf("%s by %q: %t", c.resource, c.fields, got)
+			t.Errorf("%s by %q: got %t", c.resource, c.fields, got)
 		}
 	}
 }

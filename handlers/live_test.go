@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// What is under way is told while it is, and what a watch is sent when it is sent, not when it ends.
-func TestLive(t *testing.T) {
+// Requests in flight are counted while they are open, and events of a watch when they are sent.
+func TestMetricsCountRequestsInFlight(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.Put("ns/b", "1")
 		f.get(t, reads[0])
-		<-time.After(2 * time.Second) // the peak of that is over
+		<-time.After(2 * time.Second) // the peak before has passed
 		frames := f.follow(t, "/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=60&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"+
 			"resourceVersion=0&allowWatchBookmarks=true")
 		for range 3 {
@@ -27,7 +27,7 @@ func TestLive(t *testing.T) {
 		counts(t, f, open+"1", `apiserver_watch_events_total{group="",resource="configmaps",version="v1"} 4`,
 			`apiserver_watch_events_sizes_count{group="",resource="configmaps",version="v1"} 4`,
 			`apiserver_watch_list_duration_seconds_count{group="",resource="configmaps",scope="namespace",version="v1"} 1`,
-			`apiserver_current_inflight_requests{request_kind="readOnly"} 1`) // which is this one
+			`apiserver_current_inflight_requests{request_kind="readOnly"} 1`) // this request
 		for range frames {
 		}
 		synctest.Wait()
@@ -42,12 +42,12 @@ func counts(t *testing.T, f *facade, lines ...string) {
 	for _, line := range lines {
 		if !strings.Contains(text, line+"\n") {
 			name, _, _ := strings.Cut(line, "{")
-			t.Errorf("%s is not told, but\n%s", line, linesOf(text, name))
+			t.Errorf("want %s, got\n%s", line, linesOf(text, name))
 		}
 	}
 }
 
-// linesOf are the lines of a text that begin in one way.
+// linesOf returns the lines of a text with a prefix.
 func linesOf(text, beginning string) string {
 	var found strings.Builder
 	for line := range strings.Lines(text) {
@@ -58,7 +58,7 @@ func linesOf(text, beginning string) string {
 	return found.String()
 }
 
-// Subresources are told by their names if discovery has them.
+// Subresources are reported by name if discovery has them.
 func TestDiscoveredSubresources(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -66,11 +66,11 @@ func TestDiscoveredSubresources(t *testing.T) {
 		for _, target := range []string{"/api/v1/namespaces/ns/configmaps/a/madeup", "/api/v1/namespaces/ns/madeups/a/status"} {
 			f.get(t, target)
 			if f.events.last().Discovered {
-				t.Errorf("%s is known", target)
+				t.Errorf("%s: got a known subresource", target)
 			}
 		}
 		if _, _, err := f.try(t, http.MethodHead, reads[0]); err != nil || !f.events.last().Discovered {
-			t.Errorf("%s is not known for HEAD: %v", reads[0], err)
+			t.Errorf("%s: got an unknown resource for HEAD: %v", reads[0], err)
 		}
 	})
 }

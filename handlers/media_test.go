@@ -24,7 +24,7 @@ func asks(accept, query string) *http.Request {
 	return r
 }
 
-// What the cache answers, and what it leaves to the upstream (semantics 6.1, 6.2, 6.4, 6.5, 6.8).
+// The representations that the cache offers, and those that need the upstream (semantics 6.1, 6.2, 6.4, 6.5, 6.8).
 func TestNegotiate(t *testing.T) {
 	const (
 		table   = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -39,7 +39,7 @@ func TestNegotiate(t *testing.T) {
 	}
 	for _, c := range []struct {
 		verb, accept, query string
-		want                *media // nil: the upstream's
+		want                *media // nil if the upstream must answer
 	}{
 		{verbList, "", "", plain},
 		{verbList, "*/*", "", plain},
@@ -89,7 +89,7 @@ func TestNegotiate(t *testing.T) {
 	} {
 		for _, custom := range []bool{false, true} {
 			want := c.want
-			switch { // custom resources are not encoded as protobuf
+			switch { // custom resources have no protobuf
 			case custom && c.accept == proto+",application/json":
 				want = plain
 			case custom && want != nil && want.protobuf:
@@ -97,7 +97,7 @@ func TestNegotiate(t *testing.T) {
 			}
 			got, ok := negotiate(asks(c.accept, c.query), c.verb, custom)
 			if ok != (want != nil) {
-				t.Errorf("%s %q %s, custom %t: answered by the cache: %t", c.verb, c.accept, c.query, custom, ok)
+				t.Errorf("%s %q %s, custom %t: got the cache offering it: %t", c.verb, c.accept, c.query, custom, ok)
 				continue
 			}
 			if want != nil {
@@ -109,7 +109,7 @@ func TestNegotiate(t *testing.T) {
 	}
 }
 
-// No header that a client can send makes the process panic, and what is answered was asked for.
+// No header of a client makes the process panic, and every representation was requested.
 func FuzzNegotiate(f *testing.F) {
 	for _, accept := range []string{
 		"", "*/*", "application/json;as=Table;v=v1;g=meta.k8s.io", "application/json;as=;v=;g=", ";;;", "a/b/c", "application/json;q=x", ",,,", "application/json;as=Table",
@@ -122,24 +122,24 @@ func FuzzNegotiate(f *testing.F) {
 		r := asks(accept, query)
 		m, ok := negotiate(r, verb, choice&4 != 0)
 		if ok && (m.transform == asPartialList) && verb != verbList || ok && m.transform == asPartial && verb == verbList {
-			t.Errorf("%s of %q as %d", verb, accept, m.transform)
+			t.Errorf("%s of %q: got transformation %d", verb, accept, m.transform)
 		}
 		if ok && m.transform != asIs && m.meta == "" {
-			t.Errorf("a transformed answer without a version: %+v", m)
+			t.Errorf("got a transformation without a version: %+v", m)
 		}
 		w := httptest.NewRecorder()
 		newReply(w, r, zap.NewNop(), time.Minute).fail(badRequest("x"))
 		if w.Code != http.StatusBadRequest || w.Body.Len() == 0 {
-			t.Errorf("an error is answered with %d", w.Code)
+			t.Errorf("got %d for an error", w.Code)
 		}
 		if _, err := url.ParseQuery(query); err == nil && r.URL.Query().Get("includeObject") == "None" && ok && m.transform == asTable && m.include != wire.IncludeNone {
-			t.Error("rows with objects that nobody asked for")
+			t.Error("got rows with objects that were not requested")
 		}
 	})
 }
 
-// Who asks for a form that the cache does not give starts no lane, keeps none alive and waits for none.
-func TestOtherMediaOpenNoLane(t *testing.T) {
+// A request for a media type that the cache does not offer starts no lane, keeps none alive and waits for none.
+func TestForwardedMediaTypesOpenNoLane(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		for _, target := range reads {
@@ -155,14 +155,14 @@ func TestOtherMediaOpenNoLane(t *testing.T) {
 			}
 			response.Body.Close()
 			if response.StatusCode != http.StatusOK || time.Since(began) >= time.Second && !strings.Contains(target, "watch") {
-				t.Errorf("%s: %d after %s", target, response.StatusCode, time.Since(began))
+				t.Errorf("%s: got %d after %s", target, response.StatusCode, time.Since(began))
 			}
 			if e := f.events.last(); e.Source != observe.FromUpstream || e.Reason != observe.MediaType {
-				t.Errorf("%s: %s, %s", target, e.Source, e.Reason)
+				t.Errorf("%s: got source %s and reason %s", target, e.Source, e.Reason)
 			}
 		}
 		if lanes := len(f.lanes.All()); lanes != 0 {
-			t.Errorf("%d lanes run", lanes)
+			t.Errorf("got %d lanes, want none", lanes)
 		}
 	})
 }

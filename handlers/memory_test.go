@@ -14,8 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// withMemory runs a test with a facade that has so many bytes of memory for answers and watches, less what is used
-// otherwise.
+// withMemory runs a test with a facade that has the given number of bytes for responses and watches.
 func withMemory(t *testing.T, bytes int64, used *atomic.Int64, test func(*testing.T, *facade)) {
 	t.Helper()
 	memory := budget.New(budget.Options{
@@ -25,10 +24,10 @@ func withMemory(t *testing.T, bytes int64, used *atomic.Int64, test func(*testin
 	inBubble(t, test, func(c *Config) { c.Authenticator, c.Memory = named{}, memory })
 }
 
-// listOf lists everything that an older State has, so that nobody need prove it.
+// listOf lists all objects of an older State, which needs no freshness check.
 const listOf = allOfThem + "?resourceVersion=0"
 
-// Where memory is short large lists and watches are refused, in kube-apiserver's words, and what is small is served.
+// If memory is short, large lists and watches are refused like in kube-apiserver, and small reads are served.
 func TestLargeAnswersTakeMemory(t *testing.T) {
 	var used atomic.Int64
 	withMemory(t, 100<<20, &used, func(t *testing.T, f *facade) {
@@ -40,7 +39,7 @@ func TestLargeAnswersTakeMemory(t *testing.T) {
 			t.Helper()
 			response := f.as(t, "alice", target)
 			if _, err := io.Copy(io.Discard, response.Body); response.StatusCode != http.StatusOK || err != nil {
-				t.Errorf("%s: %d %v", target, response.StatusCode, err)
+				t.Errorf("%s: got %d %v", target, response.StatusCode, err)
 			}
 		}
 		watch := fmt.Sprintf("%s?watch=1&resourceVersion=%d&timeoutSeconds=1", allOfThem, f.RV())
@@ -52,7 +51,7 @@ func TestLargeAnswersTakeMemory(t *testing.T) {
 		assertTooMany(t, f.as(t, "alice", listOf))
 		serves("/api/v1/namespaces/ns/configmaps/1?resourceVersion=0")
 		serves("/api/v1/namespaces/empty/configmaps?resourceVersion=0")
-		serves(watch) // there is as much left as a watch takes
+		serves(watch) // the remaining memory is enough for one watch
 		used.Store(100 << 20)
 		<-time.After(time.Minute)
 		assertTooMany(t, f.as(t, "alice", watch))
@@ -65,8 +64,8 @@ func TestLargeAnswersTakeMemory(t *testing.T) {
 	})
 }
 
-// What an answer and a watch took is given back when they are over.
-func TestMemoryIsGivenBack(t *testing.T) {
+// Memory of a response or a watch is released at its end.
+func TestMemoryIsReleased(t *testing.T) {
 	var used atomic.Int64
 	withMemory(t, answerMemory+watchMemory, &used, func(t *testing.T, f *facade) {
 		f.Put("ns/a", strings.Repeat("x", largeAnswer))
@@ -74,16 +73,16 @@ func TestMemoryIsGivenBack(t *testing.T) {
 			for _, target := range []string{listOf, streamingList} {
 				response := f.as(t, "alice", target)
 				if _, err := io.Copy(io.Discard, response.Body); response.StatusCode != http.StatusOK || err != nil {
-					t.Fatalf("%s: %d %v", target, response.StatusCode, err)
+					t.Fatalf("%s: got %d %v", target, response.StatusCode, err)
 				}
 			}
 		}
 	})
 }
 
-// A resource that there is no memory for is as one that is not cached yet: what is cheap is passed through, and the
-// rest is refused.
-func TestResourceWithoutRoom(t *testing.T) {
+// A resource that does not fit into memory is treated like one that is not cached yet. Cheap reads are forwarded, and
+// others are refused.
+func TestResourceThatDoesNotFitIntoMemory(t *testing.T) {
 	full := budget.New(budget.Options{
 		Limit: 1, Runtime: func() budget.Runtime { return budget.Runtime{Live: 2} }, Collect: func() {}, RefuseAbove: 100, FillAbove: 1,
 	})
@@ -96,18 +95,18 @@ func TestResourceWithoutRoom(t *testing.T) {
 			body, _ := io.ReadAll(response.Body)
 			if response.StatusCode != http.StatusTooManyRequests || response.Header.Get("Retry-After") == "" ||
 				!strings.Contains(string(body), "storage is (re)initializing: there is no memory for this resource") {
-				t.Errorf("%d %v: %.300s", response.StatusCode, response.Header, body)
+				t.Errorf("got %d %v: %.300s", response.StatusCode, response.Header, body)
 			}
 		}
 		for _, target := range []string{"/api/v1/namespaces/ns/configmaps/1", allOfThem + "?limit=1"} {
 			response := f.as(t, "alice", target)
 			_, _ = io.Copy(io.Discard, response.Body)
 			if e := f.events.last(); response.StatusCode != http.StatusOK || e.Source != observe.FromUpstream || e.Reason != observe.NoMemory {
-				t.Errorf("%s: %d from %s, because of %s", target, response.StatusCode, e.Source, e.Reason)
+				t.Errorf("%s: got %d from %s, because of %s", target, response.StatusCode, e.Source, e.Reason)
 			}
 		}
 		if asked := f.Asked(testkit.AskStreaming); asked != 1 {
-			t.Errorf("the upstream was asked %d times for the lane", asked)
+			t.Errorf("got %d streaming lists of the lane, want one", asked)
 		}
 	}, func(c *Config) { c.Authenticator, c.Memory = named{}, full })
 }

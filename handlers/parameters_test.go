@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// TestEveryParameterIsPlanned: a parameter of a later Kubernetes is not ignored by oversight.
-func TestEveryParameterIsPlanned(t *testing.T) {
+// The facade does not ignore parameters of a later Kubernetes release by mistake.
+func TestEveryListOptionIsInListParameters(t *testing.T) {
 	planned := map[string]bool{}
 	for name := range listParameters {
 		planned[name] = true
@@ -35,8 +35,7 @@ func TestEveryParameterIsPlanned(t *testing.T) {
 	}
 }
 
-// TestShardsAreForwarded: a list or watch of a shard goes to the upstream as it came, and opens no lane. An empty
-// selector selects everything.
+// A list or watch of a shard is forwarded unchanged and opens no lane. An empty selector selects everything.
 func TestShardsAreForwarded(t *testing.T) {
 	const shard = "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
 	inBubble(t, func(t *testing.T, f *facade) {
@@ -49,7 +48,7 @@ func TestShardsAreForwarded(t *testing.T) {
 			{"/api/v1/configmaps?limit=1&", testkit.AskList},
 			{"/api/v1/configmaps?resourceVersion=0&", testkit.AskList},
 			{"/api/v1/namespaces/ns/configmaps?watch=1&resourceVersion=2&timeoutSeconds=1&", testkit.AskWatch},
-			{"/api/v1/watch/namespaces/ns/configmaps?resourceVersion=2&timeoutSeconds=1&", ""}, // which the fake does not know
+			{"/api/v1/watch/namespaces/ns/configmaps?resourceVersion=2&timeoutSeconds=1&", ""}, // the fake upstream does not support it
 		} {
 			query := "shardSelector=" + url.QueryEscape(shard)
 			asked := f.Asked(c.ask)
@@ -59,7 +58,7 @@ func TestShardsAreForwarded(t *testing.T) {
 				t.Errorf("%s: got %d requests, want one more than %d, with the selector", c.target, len(requests), asked)
 			}
 			if e := f.events.last(); e.Source != observe.FromUpstream || e.Reason != observe.Unserved {
-				t.Errorf("%s: got an answer of %s for %q", c.target, e.Source, e.Reason)
+				t.Errorf("%s: got a response from %s because of %q", c.target, e.Source, e.Reason)
 			}
 		}
 		if lanes := len(f.lanes.All()); lanes != 0 {
@@ -70,7 +69,7 @@ func TestShardsAreForwarded(t *testing.T) {
 		} {
 			response, _ := f.get(t, target)
 			if e := f.events.last(); response.StatusCode != http.StatusOK || e.Source != observe.FromCache {
-				t.Errorf("%s: got %s of %s for %q, want it of the cache", target, response.Status, e.Source, e.Reason)
+				t.Errorf("%s: got %s from %s because of %q, want it from the cache", target, response.Status, e.Source, e.Reason)
 			}
 		}
 	})

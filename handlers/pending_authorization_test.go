@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// speechless is an upstream that allows everything, until it says nothing more.
+// speechless is an upstream that allows everything until it stops responding.
 type speechless struct{ silent atomic.Bool }
 
 // Post implements auth.Upstream.
@@ -27,12 +27,12 @@ func (s *speechless) Post(ctx context.Context, _ string, _ []byte) (int, []byte,
 	return http.StatusCreated, []byte(`{"kind":"SubjectAccessReview","status":{"allowed":true}}`), nil
 }
 
-// Unheard implements auth.Upstream.
+// Silent implements auth.Upstream.
 func (*speechless) Silent() time.Duration { return 0 }
 
-// TestWatchEndsInDoubt: a watch whose time is over while nobody knows whether its right is gone ends as a whole, like
-// any other. What happened since the doubt is not in it.
-func TestWatchEndsInDoubt(t *testing.T) {
+// A watch whose lifetime passes during a pending authorization ends without an error. It does not contain events since
+// then.
+func TestWatchEndsCleanlyDuringPendingAuthorization(t *testing.T) {
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(protocol, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,10 +54,10 @@ func TestWatchEndsInDoubt(t *testing.T) {
 				f.Put("ns/a", "since")
 				body, err := io.ReadAll(watch.Body)
 				if took := time.Since(began); err != nil || took != 3*time.Second {
-					t.Errorf("it ended with %v after %s", err, took)
+					t.Errorf("got %v after %s, want an end without an error after 3s", err, took)
 				}
-				if told := string(body); !strings.Contains(told, "before") || strings.Contains(told, "since") {
-					t.Errorf("it told %s", told)
+				if text := string(body); !strings.Contains(text, "before") || strings.Contains(text, "since") {
+					t.Errorf("got %s", text)
 				}
 			})
 		})

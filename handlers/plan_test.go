@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// resources by which plans differ: namespaced, cluster-scoped, without a watch cache.
+// resources with different plans: namespaced, cluster-scoped, without a watch cache.
 var (
 	configMaps   = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	nodes        = upstream.Resource{GVR: schema.GroupVersionResource{Version: "v1", Resource: "nodes"}}
@@ -39,7 +39,7 @@ func read(t *testing.T, resource upstream.Resource, target string) (*Request, er
 	return q, q.selectBy(selectors.ForBuiltin(resource.GVK, scope))
 }
 
-// The table of semantics 2.1: what the four parameters mean together.
+// The table of semantics 2.1: the combined meaning of the four parameters.
 func TestPlan(t *testing.T) {
 	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	latest := raw(`{"v":"meta.k8s.io/v1","rv":-1,"start":"/m\u0000"}`)
@@ -79,25 +79,25 @@ func TestPlan(t *testing.T) {
 		}
 		q, err := read(t, configMaps, "/api/v1/namespaces/default/configmaps?"+query.Encode())
 		if err != nil {
-			t.Errorf("%s: %v", query.Encode(), err)
+			t.Errorf("%s: got %v", query.Encode(), err)
 			continue
 		}
 		got, err := planList(q)
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", query.Encode(), err, diff)
+			t.Errorf("%s: got %v\n%s", query.Encode(), err, diff)
 		}
 		q.resource = eventObjects
 		got, err = planList(q)
 		if c.rv == "0" && c.limit != "" {
-			c.want.limit = 5 // etcd honours the limit at version 0
+			c.want.limit = 5 // reads from etcd use the limit at version 0
 		}
 		if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(plan{})); diff != "" || err != nil {
-			t.Errorf("events %s: %v\n%s", query.Encode(), err, diff)
+			t.Errorf("events %s: got %v\n%s", query.Encode(), err, diff)
 		}
 	}
 }
 
-// Reads of one name are read as one key where a key can be told; an exact version of one key is always etcd's.
+// Reads of one name are reads of one key if the key is known. An exact version of one key is always read from etcd.
 func TestPlanOfAPinnedName(t *testing.T) {
 	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	for _, c := range []struct {
@@ -126,12 +126,12 @@ func TestPlanOfAPinnedName(t *testing.T) {
 		}
 		got, err := planList(q)
 		if isForward(err) != c.forward || !c.forward && (err != nil || got.kind != c.want) {
-			t.Errorf("%s: %+v, %v", c.target, got, err)
+			t.Errorf("%s: got %+v, %v", c.target, got, err)
 		}
 	}
 }
 
-// What kube-apiserver refuses is refused in its words (semantics 1.2, 1.4, 1.5, 2.1).
+// Errors have kube-apiserver's messages (semantics 1.2, 1.4, 1.5, 2.1).
 func TestPlanRefusals(t *testing.T) {
 	token := encodeToken(7, "default/m", "default/", upstream.CacheStyle)
 	const invalid = `ListOptions.meta.k8s.io "" is invalid: `
@@ -157,11 +157,11 @@ func TestPlanRefusals(t *testing.T) {
 			_, err = planList(q)
 		}
 		if err == nil {
-			t.Errorf("%s is accepted", query)
+			t.Errorf("%s: got no error", query)
 			continue
 		}
 		if status := statusOf(err); status.Code != want.code || status.Message != want.message {
-			t.Errorf("%s: %d %s\nwant %d %s", query, status.Code, status.Message, want.code, want.message)
+			t.Errorf("%s: got %d %s\nwant %d %s", query, status.Code, status.Message, want.code, want.message)
 		}
 	}
 }

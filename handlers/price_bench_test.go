@@ -20,15 +20,15 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// pricedGet is what is asked for: an object as large as a pod, out of a cache that is warm.
+// pricedGet is the measured request: an object as large as a pod, from a filled cache.
 const pricedGet = "/api/v1/namespaces/ns/configmaps/7?resourceVersion=0"
 
-// pricedSinks are those who are told of each request, from nobody to all of them.
+// pricedSinks are the sinks that receive each request, from none to all of them.
 var pricedSinks = []struct {
 	name                              string
 	metrics, slow, accounting, audits bool
 }{
-	{name: "nobody"},
+	{name: "none"},
 	{name: "metrics", metrics: true},
 	{name: "slow lines", slow: true},
 	{name: "accounting", accounting: true},
@@ -36,31 +36,31 @@ var pricedSinks = []struct {
 	{name: "all", metrics: true, slow: true, accounting: true, audits: true},
 }
 
-// BenchmarkPrice is what a GET from a warm cache pays for who is told of it, in batches of lines where it is audited:
-// the handlers alone, and what the process takes for it when it comes by HTTP/2 and TLS from another one.
+// BenchmarkPrice measures the cost of each sink for a GET from a filled cache. It measures the handlers alone, and the
+// process when the request comes from another process over HTTP/2 and TLS. Audit lines are written in batches.
 func BenchmarkPrice(b *testing.B) {
-	for _, told := range pricedSinks {
+	for _, priced := range pricedSinks {
 		f := newBenched(b, func(c *Config) {
 			sinks := observe.Sinks{}
-			if told.metrics {
+			if priced.metrics {
 				sinks = append(sinks, c.Live.(*observe.Metrics), observe.NewHistory())
 			}
-			if told.slow {
+			if priced.slow {
 				sinks = append(sinks, observe.NewSlowLog(zap.NewNop(), observe.SlowLimits{Request: time.Second, WatchLag: time.Second}))
 			}
-			if told.accounting {
+			if priced.accounting {
 				c.Inflight = new(observe.Inflight)
 				c.Clients = accounting.NewClients(c.Inflight)
 				sinks = append(sinks, c.Clients)
 			}
-			if told.audits {
+			if priced.audits {
 				sinks = append(sinks, auditEverything(b, c.Live.(*observe.Metrics)))
 			}
 			c.Sink = sinks
 		})
-		f.open(b, f.client(b), "/api/v1/configmaps?resourceVersion=0") // the lane is there
-		b.Run(told.name+"/handlers", f.handle)
-		b.Run(told.name+"/process", f.beAsked)
+		f.open(b, f.client(b), "/api/v1/configmaps?resourceVersion=0") // fill the lane
+		b.Run(priced.name+"/handlers", f.handle)
+		b.Run(priced.name+"/process", f.beAsked)
 	}
 }
 
@@ -85,7 +85,7 @@ func auditEverything(b *testing.B, counts audit.Counts) *audit.Log {
 	return written
 }
 
-// handle hands the request to the handlers, in the name of a client that costs nothing.
+// handle sends the request to the handlers, from a client without costs.
 func (f *benched) handle(b *testing.B) {
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, f.base+pricedGet, nil)
 	if err != nil {
@@ -99,13 +99,13 @@ func (f *benched) handle(b *testing.B) {
 		w := &blank{header: http.Header{}}
 		f.handler.ServeHTTP(w, r)
 		if w.bytes.Load() == 0 {
-			b.Fatal("no answer")
+			b.Fatal("got an empty response")
 		}
 	}
 	b.ReportMetric(float64(cpu(b)-before)/float64(b.N)/float64(time.Microsecond), "cpu-µs/op")
 }
 
-// beAsked lets another process ask, and says what this one took.
+// beAsked lets another process send requests, and reports the costs of this one.
 func (f *benched) beAsked(b *testing.B) {
 	before := cpu(b)
 	client := exec.CommandContext(b.Context(), os.Args[0])
@@ -116,10 +116,11 @@ func (f *benched) beAsked(b *testing.B) {
 	b.ReportMetric(float64(cpu(b)-before)/float64(b.N)/float64(time.Microsecond), "cpu-µs/op")
 }
 
-// getClient is the variable that makes this program the other process of BenchmarkPrice: how often to ask, and what.
+// getClient is the environment variable that makes this program the other process of BenchmarkPrice. It contains the
+// number of requests and the URL.
 const getClient = "LISTFACADE_GET_CLIENT"
 
-// getAll asks as that says, eight at a time.
+// getAll sends these requests, eight at a time.
 func getAll(what string) {
 	var times int
 	var url string

@@ -14,9 +14,9 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// A client that reads, but slowly, has its answer broken off when the request's time is over, wherever it comes from:
-// the State that it is read from can be forgotten then.
-func TestSlowReaders(t *testing.T) {
+// A response to a client that reads slowly breaks off at the request's timeout, whatever its source. The State that it
+// reads can then be released.
+func TestSlowReadersAreCutOffAtTimeout(t *testing.T) {
 	const size = 2 << 20
 	for name, target := range map[string]string{
 		"the cache": reads[0], "the upstream": "/api/v1/namespaces/ns/configmaps/a/status", "a document": "/openapi/v2",
@@ -25,7 +25,7 @@ func TestSlowReaders(t *testing.T) {
 			for limit, timeout := range map[time.Duration]string{time.Minute: "", 40 * time.Second: "timeout=40s"} {
 				t.Run(fmt.Sprintf("%s in HTTP/%d within %s", name, version, limit), func(t *testing.T) {
 					if version == 1 == (timeout == "") {
-						settings.Long(t) // a short run has one of each version and limit
+						settings.Long(t) // a short run has one test of each version and limit
 					}
 					inBubble(t, func(t *testing.T, f *facade) {
 						for i := range 20 {
@@ -50,7 +50,7 @@ func TestSlowReaders(t *testing.T) {
 	}
 }
 
-// breaksOff reads 8 KiB each second, which is no piece that comes too late, until the answer breaks off.
+// breaksOff reads 8 KiB each second until the response breaks off. Each piece is accepted in time.
 func (f *facade) breaksOff(t *testing.T, target string, limit time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -61,15 +61,15 @@ func (f *facade) breaksOff(t *testing.T, target string, limit time.Duration) {
 		_, err = io.CopyN(io.Discard, response.Body, 8<<10)
 	}
 	if took := time.Since(began); errors.Is(err, io.EOF) || took < limit || took > limit+10*time.Second {
-		t.Errorf("%s: %v after %s", target, err, took)
+		t.Errorf("%s: got %v after %s", target, err, took)
 	}
 	if event := f.events.last(); event.Code != http.StatusOK || event.Took != limit {
-		t.Errorf("%s: %d, over after %s", target, event.Code, event.Took)
+		t.Errorf("%s: got %d, ended after %s", target, event.Code, event.Took)
 	}
 }
 
-// Not even the end of an answer is waited for without end: it is sent when its handler has returned.
-func TestClientThatDoesNotRead(t *testing.T) {
+// The end of a response, which net/http sends after its handler has returned, does not wait without limit either.
+func TestClientThatDoesNotReadIsCutOff(t *testing.T) {
 	for _, target := range []string{"/healthz", "/api/v1/namespaces/ns/configmaps/none?resourceVersion=0", "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0"} {
 		inBubble(t, func(t *testing.T, f *facade) {
 			f.Put("ns/a", "1")
@@ -84,22 +84,22 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			}
 			<-time.After(2 * time.Minute)
 			if response, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil {
-				t.Errorf("%s: %d is still being sent", target, response.StatusCode)
+				t.Errorf("%s: got %d, which is still being sent", target, response.StatusCode)
 				_ = response.Body.Close()
 			}
 		})
 	}
 }
 
-// An answer's deadline is its own: what follows on the connection has another.
-func TestNextAnswerOfAConnection(t *testing.T) {
+// The deadline of a response does not apply to the next response on the connection.
+func TestNextResponseHasItsOwnDeadline(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		for range 3 {
 			f.get(t, reads[0])
 			<-time.After(5 * time.Minute)
 			if response, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=300"); response.StatusCode != http.StatusOK || !strings.Contains(body, "ADDED") {
-				t.Errorf("%d %q", response.StatusCode, body)
+				t.Errorf("got %d %q", response.StatusCode, body)
 			}
 		}
 	})

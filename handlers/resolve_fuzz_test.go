@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What is authorized is what is served, and what the upstream reads when the request is passed on: paths and queries
-// mean the same to everybody who reads them, however they are spelled.
+// The facade authorizes, serves and forwards the same request. Paths and queries have the same meaning for every
+// reader, whatever their spelling.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range []string{
 		"/api/v1/pods?fieldSelector=spec.nodeName=n1&fieldSelector=", "/api/v1/pods?fieldSelector=&fieldSelector=spec.nodeName=n1",
@@ -35,7 +35,7 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, target string) {
 		u, err := url.ParseRequestURI(target)
 		if err != nil || u.Host != "" {
-			return // which net/http refuses before anybody is asked
+			return // net/http refuses it
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL = u
@@ -46,33 +46,33 @@ func FuzzRequest(f *testing.F) {
 		a := attributesOf(q)
 		want, err := paths.NewRequestInfo(r)
 		if err != nil {
-			t.Fatalf("%q is read by us alone", target)
+			t.Fatalf("%q: got a request that only the facade accepts", target)
 		}
 		if a.Verb != "get" && (a.Verb != want.Verb || a.Namespace != want.Namespace || a.Name != want.Name || a.Resource != want.Resource) {
-			t.Errorf("%q is authorized as %+v, kube-apiserver reads %+v", target, a, want)
+			t.Errorf("%q: got attributes %+v, want kube-apiserver's %+v", target, a, want)
 		}
 		if !isCanonical(q.url.Path) {
-			return // never passed on
+			return // never forwarded
 		}
 		passed := httptest.NewRequest(http.MethodGet, "/", nil)
-		passed.URL = &url.URL{Path: q.url.Path, RawQuery: q.url.Query().Encode()} // as the upstream's request is made
+		passed.URL = &url.URL{Path: q.url.Path, RawQuery: q.url.Query().Encode()} // as for the request to the upstream
 		again, err := url.ParseRequestURI(passed.URL.RequestURI())
 		if err != nil {
-			t.Fatalf("%q becomes %q, which is no URL", target, passed.URL)
+			t.Fatalf("%q: got %q, which is not a URL", target, passed.URL)
 		}
 		passed.URL = again
 		got, err := paths.NewRequestInfo(passed)
 		if err != nil {
-			t.Fatalf("%q becomes %q, which cannot be read: %v", target, again, err)
+			t.Fatalf("%q: got %q, which cannot be parsed: %v", target, again, err)
 		}
 		if diff := cmp.Diff(asked(want), asked(got)); diff != "" {
-			t.Errorf("%q becomes %q, which means something else (-asked +passed on):\n%s", target, again, diff)
+			t.Errorf("%q: got %q, which has another meaning (-request +forwarded):\n%s", target, again, diff)
 		}
 	})
 }
 
-// asked is what of a RequestInfo the upstream authorizes and answers by. How many slashes end a path is not counted
-// where it is passed on with fewer (semantics 8.6).
+// asked returns the parts of a RequestInfo by which the upstream authorizes and answers. The number of slashes at the
+// end is ignored if it is reduced before forwarding (semantics 8.6).
 func asked(info *request.RequestInfo) request.RequestInfo {
 	of := *info
 	of.Path = strings.TrimRight(of.Path, "/")
@@ -82,7 +82,7 @@ func asked(info *request.RequestInfo) request.RequestInfo {
 	return of
 }
 
-// The id of a request is the client's own or a new one; either may be logged, sent back and passed on as it is.
+// The id of a request is the client's or a new one. Both may be logged, sent back and forwarded unchanged.
 func FuzzAuditID(f *testing.F) {
 	for _, seed := range []string{
 		"", "a", "6c8f5d1e-3f43-4d2b-9f4f-0a4e7a1c8e11", strings.Repeat("a", 64), strings.Repeat("a", 65), "a b", "a\r\nX-Remote-User: admin",
@@ -93,15 +93,15 @@ func FuzzAuditID(f *testing.F) {
 	f.Fuzz(func(t *testing.T, asked string) {
 		id := auditIDOf(http.Header{"Audit-Id": {asked}})
 		if id == "" || len(id) > 64 {
-			t.Errorf("%q becomes %q, of %d bytes", asked, id, len(id))
+			t.Errorf("%q: got %q, of %d bytes", asked, id, len(id))
 		}
 		for _, c := range []byte(id) {
 			if c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
-				t.Errorf("%q becomes %q, which has %q in it", asked, id, c)
+				t.Errorf("%q: got %q, which contains %q", asked, id, c)
 			}
 		}
 		if _, err := uuid.Parse(id); err != nil && id != asked {
-			t.Errorf("%q becomes %q, which is neither the client's nor a new one", asked, id)
+			t.Errorf("%q: got %q, want the client's id or a new one", asked, id)
 		}
 	})
 }

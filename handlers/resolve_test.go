@@ -27,12 +27,12 @@ func TestViaWatchPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := viaWatchPath(info); got != want {
-			t.Errorf("%s: %t", path, got)
+			t.Errorf("%s: got %t", path, got)
 		}
 	}
 }
 
-// What is asked of the authorizer is what kube-apiserver would ask (semantics 1.1, 8.4).
+// The authorizer gets the same attributes as kube-apiserver's (semantics 1.1, 8.4).
 func TestAttributes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/api/v1/pods":                      "list /v1/pods ns= name= f= l=",

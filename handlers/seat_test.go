@@ -12,9 +12,9 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 )
 
-// Clients who ask for large answers and take nothing of them hold no seat that another needs, whether the answer comes
-// from the cache or from the upstream; who takes his answer in the end gets all of it.
-func TestStalledAnswersHoldNoSeats(t *testing.T) {
+// Clients that request large responses and do not read them keep no seat, whether the response is cached or forwarded.
+// A client that reads later still gets the complete response.
+func TestStalledResponsesReleaseSeats(t *testing.T) {
 	const size, each = 1 << 20, 4
 	for name, target := range map[string]string{"the cache": reads[0], "the upstream": status, "a document": "/openapi/v2"} {
 		t.Run(name, func(t *testing.T) {
@@ -38,12 +38,12 @@ func TestStalledAnswersHoldNoSeats(t *testing.T) {
 				began := time.Now()
 				response := f.as(t, "alice", "/api/v1/namespaces/ns/configmaps/0?resourceVersion=0")
 				if took := time.Since(began); response.StatusCode != http.StatusOK || took > time.Second {
-					t.Errorf("another is told %d after %s", response.StatusCode, took)
+					t.Errorf("another caller: got %d after %s", response.StatusCode, took)
 				}
 				for _, response := range stalled {
 					n, err := io.Copy(io.Discard, response.Body)
 					if err != nil || response.StatusCode != http.StatusOK || n < size {
-						t.Fatalf("%d, %d bytes, %v", response.StatusCode, n, err)
+						t.Fatalf("got %d, %d bytes, %v", response.StatusCode, n, err)
 					}
 				}
 			})
@@ -51,7 +51,7 @@ func TestStalledAnswersHoldNoSeats(t *testing.T) {
 	}
 }
 
-// incompressible is text of which gzip makes hardly less.
+// incompressible returns text that gzip hardly compresses.
 func incompressible(length int) string {
 	random, text := rand.New(rand.NewPCG(1, 2)), make([]byte, length)
 	for i := range text {
@@ -60,10 +60,10 @@ func incompressible(length int) string {
 	return string(text)
 }
 
-// client is one who takes pieces of an answer.
+// client is a client that accepts pieces of a response.
 type client struct {
 	*seat
-	given bool // the seat was given back
+	given bool // the seat was released
 }
 
 func newClient(stalls *limit.Stalls) *client {
@@ -72,7 +72,7 @@ func newClient(stalls *limit.Stalls) *client {
 	return c
 }
 
-// takes has the client take a piece in a time.
+// takes lets the client accept a piece in the given time.
 func (c *client) takes(t *testing.T, bytes int, in time.Duration) {
 	t.Helper()
 	if err := c.writes(time.Now(), bytes); err != nil {
@@ -83,19 +83,19 @@ func (c *client) takes(t *testing.T, bytes int, in time.Duration) {
 	c.wrote(bytes)
 }
 
-// Who takes an answer as fast as it is written holds the seat to the end, however long that takes; who does not holds
-// it for a tenth of a second altogether.
-func TestSeatsOfSlowClients(t *testing.T) {
+// A client that reads as fast as the response is written keeps the seat to the end. A slower client keeps it for a
+// tenth of a second of delay in total.
+func TestSlowClientsLoseTheirSeat(t *testing.T) {
 	for name, test := range map[string]struct {
 		pieces, bytes int
 		each          time.Duration
 		keeps         bool
 	}{
 		"fast":                    {1000, 128 << 10, 50 * time.Millisecond, true},
-		"now and then":            {1000, 128 << 10, 62 * time.Millisecond, true},
+		"almost slow":             {1000, 128 << 10, 62 * time.Millisecond, true},
 		"slow":                    {20, 128 << 10, 80 * time.Millisecond, false},
-		"a drop at a time":        {200, 100, time.Millisecond, false},
-		"what net/http keeps":     {4, 1 << 10, time.Second, true},
+		"tiny pieces":             {200, 100, time.Millisecond, false},
+		"buffered by net/http":    {4, 1 << 10, time.Second, true},
 		"one piece, not too late": {1, 128 << 10, 160 * time.Millisecond, true},
 		"one piece, too late":     {1, 128 << 10, 170 * time.Millisecond, false},
 	} {
@@ -107,19 +107,19 @@ func TestSeatsOfSlowClients(t *testing.T) {
 					c.takes(t, test.bytes, test.each)
 				}
 				if c.given == test.keeps || stalls.Load().Taken == 1 == test.keeps {
-					t.Errorf("given back: %t; %d are stalled", c.given, stalls.Load().Taken)
+					t.Errorf("got released %t and %d stalled responses", c.given, stalls.Load().Taken)
 				}
 				c.release()
 				if !c.given || stalls.Load().Taken != 0 {
-					t.Errorf("in the end, given back: %t; %d are stalled", c.given, stalls.Load().Taken)
+					t.Errorf("at the end: got released %t and %d stalled responses", c.given, stalls.Load().Taken)
 				}
 			})
 		})
 	}
 }
 
-// Where there are too many stalled answers, and all of them go on, a seat is held until there are fewer.
-func TestSeatsWhereTheNetworkIsSlow(t *testing.T) {
+// If there are too many stalled responses and all of them make progress, seats are kept until there are fewer.
+func TestSeatsAreKeptIfTheNetworkIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stalls := limit.NewStalls(limit.StallBounds{One: 1, All: 10, Bytes: 1 << 30})
 		first, second := newClient(stalls), newClient(stalls)
@@ -130,13 +130,13 @@ func TestSeatsWhereTheNetworkIsSlow(t *testing.T) {
 		<-time.After(500 * time.Millisecond)
 		synctest.Wait()
 		if !first.given || second.given {
-			t.Errorf("given back: %t and %t", first.given, second.given)
+			t.Errorf("got released %t and %t", first.given, second.given)
 		}
 		first.release()
 		<-time.After(maxClientDelay)
 		synctest.Wait()
 		if !second.given {
-			t.Error("not given back when there are fewer")
+			t.Error("the seat was not released when there were fewer")
 		}
 		second.release()
 	})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A review is what the upstream is sent as one, and nothing else: every other POST is refused here.
+// Only reviews are accepted as POST requests, and they match the upstream's review paths.
 func TestIsReview(t *testing.T) {
 	const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 	for path, want := range map[string]bool{
@@ -18,7 +18,7 @@ func TestIsReview(t *testing.T) {
 		for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodGet} {
 			q := &Request{method: method, url: &url.URL{Path: path}}
 			if got := isReview(q); got != (want && method == http.MethodPost) {
-				t.Errorf("%s %s: %t", method, path, got)
+				t.Errorf("%s %s: got %t", method, path, got)
 			}
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// reads are one of each: what is asked of the authorizer and of the upstream is different for each.
+// reads has one read of each kind: they differ for the authorizer and for the upstream.
 var reads = []string{
 	"/api/v1/configmaps?resourceVersion=0", "/api/v1/namespaces/ns/configmaps?resourceVersion=0", "/api/v1/namespaces/ns/configmaps/a?resourceVersion=0",
 	"/api/v1/configmaps?watch=1&resourceVersion=0&timeoutSeconds=1", "/api/v1/configmaps", "/api/v1/configmaps?limit=1&resourceVersion=2&resourceVersionMatch=NotOlderThan",
@@ -28,27 +28,27 @@ var reads = []string{
 
 func TestReadsComeFromTheCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		for _, key := range []string{"ns/a", "ns/b", "ns/c"} { // less would be the upstream's, for its price
+		for _, key := range []string{"ns/a", "ns/b", "ns/c"} { // fewer objects would be forwarded as cheaper
 			f.Put(key, usual)
 		}
 		for _, target := range reads {
 			response, body := f.get(t, target)
 			if response.StatusCode != http.StatusOK || !strings.Contains(body, `"name":"a"`) {
-				t.Errorf("%s: %d %s", target, response.StatusCode, body)
+				t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 			}
 			if response.Header.Get("Audit-Id") == "" || response.Header.Get("Cache-Control") != "no-cache, private" {
-				t.Errorf("%s: %v", target, response.Header)
+				t.Errorf("%s: got %v", target, response.Header)
 			}
 		}
 		if n := f.Asked(testkit.AskList) + f.Asked(testkit.AskWatch) + f.Asked("/api/v1/namespaces/ns/configmaps/a"); n != 0 {
-			t.Errorf("%d reads were the upstream's", n)
+			t.Errorf("got %d forwarded reads", n)
 		}
 	})
 }
 
-// Before the authorizer has said yes to exactly this read, no lane is started and none is looked at: whoever is denied
-// gets the upstream's own words, and learns nothing from how long they take or what they are.
-func TestNothingIsReadBeforeTheGrant(t *testing.T) {
+// Before the authorizer has allowed exactly this read, no lane is started or read. A denied caller gets the upstream's
+// own response, and cannot learn anything from its content or timing.
+func TestNothingIsReadBeforeAuthorization(t *testing.T) {
 	refusal := testkit.Refuse(http.StatusForbidden, "Forbidden")
 	denials := map[string]Authorizer{
 		"denied":            denier{err: &auth.DeniedError{}},
@@ -77,15 +77,15 @@ func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 					for _, target := range reads {
 						response, body := f.get(t, target)
 						if response.StatusCode != http.StatusForbidden || body != testkit.StatusText(403, "Forbidden")+"\n" {
-							t.Errorf("%s: %d %s", target, response.StatusCode, body)
+							t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 						}
 					}
 					if got := len(f.lanes.All()); got != lanes {
-						t.Errorf("%d lanes run, before it were %d", got, lanes)
+						t.Errorf("got %d lanes, want %d as before", got, lanes)
 					}
-					// The only probe is the read by name, which was passed through.
+					// The only probe is the read by name, which was forwarded.
 					if got := f.Asked(testkit.AskProbe) - probes; got != 1 {
-						t.Errorf("%d probes", got)
+						t.Errorf("got %d probes, want one", got)
 					}
 				})
 			})
@@ -93,9 +93,9 @@ func TestNothingIsReadBeforeTheGrant(t *testing.T) {
 	}
 }
 
-// denier gives no grant that covers anything.
+// denier returns decisions that cover nothing.
 type denier struct {
-	everybody
+	authenticated
 	err error
 }
 
@@ -104,16 +104,16 @@ func (d denier) Authorize(context.Context, auth.Attributes) (auth.Decision, erro
 	return auth.Decision{}, d.err
 }
 
-// allower grants whatever needs no review.
-type allower struct{ everybody }
+// allower allows every request that needs no review.
+type allower struct{ authenticated }
 
 // Authorize implements Authorizer.
 func (allower) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
 	return auth.NewSelf(nil, 0).Authorize(ctx, a)
 }
 
-// otherGrant gives a real grant, for another namespace.
-type otherGrant struct{ everybody }
+// otherGrant returns a real decision for another namespace.
+type otherGrant struct{ authenticated }
 
 // Authorize implements Authorizer.
 func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Decision, error) {
@@ -123,7 +123,7 @@ func (otherGrant) Authorize(ctx context.Context, a auth.Attributes) (auth.Decisi
 	}), 0).Authorize(ctx, a)
 }
 
-// The authorizer is asked for each read anew, with what is read.
+// Each read is authorized with its own attributes.
 func TestEachReadIsAuthorized(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -131,38 +131,38 @@ func TestEachReadIsAuthorized(t *testing.T) {
 		f.allow = func(a auth.Attributes) bool { return a.Verb == "list" && a.Namespace == "ns" }
 		f.Script(testkit.AskList, testkit.Refuse(http.StatusForbidden, "Forbidden"))
 		if response, _ := f.get(t, "/api/v1/namespaces/ns/configmaps?resourceVersion=0"); response.StatusCode != http.StatusOK {
-			t.Errorf("what is allowed: %d", response.StatusCode)
+			t.Errorf("an allowed read: got %d", response.StatusCode)
 		}
 		for _, target := range []string{
 			"/api/v1/configmaps?resourceVersion=0", "/api/v1/namespaces/other/configmaps?resourceVersion=0",
 			"/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.namespace%3Dns",
 		} {
 			if response, _ := f.get(t, target); response.StatusCode != http.StatusForbidden {
-				t.Errorf("%s: %d", target, response.StatusCode)
+				t.Errorf("%s: got %d", target, response.StatusCode)
 			}
 		}
 	})
 }
 
-// A panic costs one client its answer: a 500 if nothing was sent yet, a broken connection if something was.
-func TestPanic(t *testing.T) {
+// A panic affects one client only. The client gets a 500 if nothing was sent yet, and otherwise a broken connection.
+func TestPanicBecomes500(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.allow = func(auth.Attributes) bool { panic("a bug") }
 		response, body := f.get(t, reads[0])
 		if response.StatusCode != http.StatusInternalServerError || !strings.Contains(body, `"reason":"InternalError"`) || strings.Contains(body, "a bug") {
-			t.Errorf("%d %s", response.StatusCode, body)
+			t.Errorf("got %d %s", response.StatusCode, body)
 		}
 		f.allow = func(auth.Attributes) bool { return true }
 		if response, _ := f.get(t, reads[0]); response.StatusCode != http.StatusOK {
-			t.Errorf("the next request gets %d", response.StatusCode)
+			t.Errorf("the next request: got %d", response.StatusCode)
 		}
 	})
 }
 
-func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
+func TestPanicInTheMiddleOfAResponse(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *facade) {
-		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: everybody{}, live: discardLive{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
+		s := &Server{log: zap.NewNop(), sink: observe.Sinks{}, authenticator: authenticated{}, live: discardLive{}, limiter: newLimiter(t.Context(), time.Minute), authorization: authorizationCheck{authorizer: allower{}}}
 		client := testkit.ServeInMemory(t, s.handlerChain(aboutHealth, func(_ context.Context, out *reply, _ *Request, _ *reflector.Reflector) error {
 			_, _ = io.WriteString(out.w, `{"items":[`)
 			_ = http.NewResponseController(out.w).Flush()
@@ -174,24 +174,24 @@ func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 		}
 		defer response.Body.Close()
 		if body, err := io.ReadAll(response.Body); err == nil {
-			t.Errorf("the client takes %q for the whole answer", body)
+			t.Errorf("got %q as a complete response", body)
 		}
 	})
 }
 
 // Only reads are served.
-func TestMethods(t *testing.T) {
+func TestOnlyReadsAreServed(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		const want = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server does not allow this method on the requested resource","reason":"MethodNotAllowed","details":{},"code":405}` + "\n"
 		for _, path := range []string{"/api/v1/namespaces/ns/configmaps", "/api/v1/namespaces/ns/configmaps/a", "/apis", "/version", "/anything"} {
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "CONNECTS", "TRACE"} {
 				response, body, err := f.try(t, method, path)
 				if err != nil || response.StatusCode != http.StatusMethodNotAllowed || body != want {
-					t.Errorf("%s %s: %v %s", method, path, err, body)
+					t.Errorf("%s %s: got %v %s", method, path, err, body)
 				}
 			}
 			if n := f.Asked(testkit.Ask(path)); n != 0 {
-				t.Errorf("the upstream heard of %s", path)
+				t.Errorf("got a request to the upstream for %s", path)
 			}
 		}
 		for _, path := range []string{
@@ -201,7 +201,7 @@ func TestMethods(t *testing.T) {
 			response, body := f.get(t, path)
 			path, _, _ = strings.Cut(path, "?")
 			if response.StatusCode != http.StatusMethodNotAllowed || body != want || f.Asked(testkit.Ask(path)) != 0 {
-				t.Errorf("%s opens a connection: %d %s", path, response.StatusCode, body)
+				t.Errorf("%s: got an open connection: %d %s", path, response.StatusCode, body)
 			}
 		}
 	})
@@ -209,32 +209,32 @@ func TestMethods(t *testing.T) {
 
 func TestTimeoutParameter(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
-		for i := range manyObjects { // so many that the upstream is not asked instead
+		for i := range manyObjects { // too many to be forwarded instead
 			f.Put(fmt.Sprint("ns/", i), "1")
 		}
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
 		response, body := f.get(t, "/api/v1/configmaps?resourceVersion=0&timeout=abc")
 		if response.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"message":"invalid timeout specified in the request URL - time: invalid duration \"abc\""`) {
-			t.Errorf("%d %s", response.StatusCode, body)
+			t.Errorf("got %d %s", response.StatusCode, body)
 		}
 		began := time.Now()
 		response, body = f.get(t, "/api/v1/configmaps?resourceVersion=9999&timeout=1s")
 		if response.StatusCode != http.StatusGatewayTimeout || response.Header.Get("Content-Type") != "text/plain; charset=utf-8" || time.Since(began) != time.Second {
-			t.Errorf("%d after %s: %s", response.StatusCode, time.Since(began), body)
+			t.Errorf("got %d after %s: %s", response.StatusCode, time.Since(began), body)
 		}
 		began = time.Now()
 		response, body = f.get(t, "/api/v1/configmaps?resourceVersion=9999")
 		if response.StatusCode != http.StatusGatewayTimeout || response.Header.Get("Retry-After") != "1" || !strings.Contains(body, "Too large resource version: 9999, current: 502") {
-			t.Errorf("%d: %s", response.StatusCode, body)
+			t.Errorf("got %d: %s", response.StatusCode, body)
 		}
 		if took := time.Since(began); took < freshWait || took > freshWait+time.Second {
-			t.Errorf("it took %s", took)
+			t.Errorf("got a response after %s", took)
 		}
 	})
 }
 
-// A malformed resourceVersion has four answers (semantics 1.5).
+// A malformed resourceVersion has four responses (semantics 1.5).
 func TestMalformedResourceVersion(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
@@ -250,15 +250,15 @@ func TestMalformedResourceVersion(t *testing.T) {
 		} {
 			response, body := f.get(t, target)
 			if response.StatusCode != want.code || !strings.HasSuffix(body, want.tail+"\n") {
-				t.Errorf("%s: %d %s", target, response.StatusCode, body)
+				t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 			}
 		}
 	})
 }
 
-// A lane that is not filled says so as an uninitialised cache does; what costs the upstream little goes there
+// A lane that is not filled responds like an uninitialized cache. Reads that cost the upstream little are forwarded
 // (semantics 2.1).
-func TestUnready(t *testing.T) {
+func TestUnfilledLaneRespondsLikeUninitializedCache(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.Script(testkit.AskStreaming, testkit.Refuse(http.StatusInternalServerError, "InternalError"))
@@ -271,14 +271,14 @@ func TestUnready(t *testing.T) {
 		} {
 			response, body := f.get(t, target)
 			if response.StatusCode != want || want == http.StatusTooManyRequests && response.Header.Get("Retry-After") != "1" {
-				t.Errorf("%s: %d %s", target, response.StatusCode, body)
+				t.Errorf("%s: got %d %s", target, response.StatusCode, body)
 			}
 		}
 	})
 }
 
-// What cannot be proven is the upstream's to answer, and what is too old is nobody's.
-func TestUpstreamGoesAway(t *testing.T) {
+// A read is forwarded if the lane is not confirmed fresh, and refused if the lane is too old.
+func TestReadsWhileUpstreamIsAway(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
@@ -286,27 +286,27 @@ func TestUpstreamGoesAway(t *testing.T) {
 		<-time.After(30 * time.Second)
 		response, body := f.get(t, reads[0])
 		if response.StatusCode != http.StatusOK || !strings.Contains(response.Header.Get("Warning"), "has not responded for") {
-			t.Errorf("any age: %d %v %s", response.StatusCode, response.Header, body)
+			t.Errorf("any version: got %d %v %s", response.StatusCode, response.Header, body)
 		}
 		_, rest, _ := strings.Cut(body, `"resourceVersion":"`)
 		version, _, _ := strings.Cut(rest, `"`)
 		response, body = f.get(t, "/api/v1/configmaps?resourceVersionMatch=Exact&resourceVersion="+version)
 		if response.StatusCode != http.StatusOK || response.Header.Get("Warning") != "" {
-			t.Errorf("as it was: %d %v %s", response.StatusCode, response.Header, body)
+			t.Errorf("an exact version: got %d %v %s", response.StatusCode, response.Header, body)
 		}
 		response, body = f.get(t, "/api/v1/configmaps")
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Audit-Id") == "" || !strings.Contains(body, "cannot be reached") {
-			t.Errorf("most recent: %d %v %s", response.StatusCode, response.Header, body)
+			t.Errorf("most recent: got %d %v %s", response.StatusCode, response.Header, body)
 		}
 		<-time.After(5 * time.Minute)
 		if response, body = f.get(t, reads[0]); response.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("over the allowed age: %d %s", response.StatusCode, body)
+			t.Errorf("above MaxStaleness: got %d %s", response.StatusCode, body)
 		}
 	}, func(c *Config) { c.MaxStaleness = 5 * time.Minute })
 }
 
-// Watches end cleanly when the server drains, those of the upstream too.
-func TestDraining(t *testing.T) {
+// Watches end without an error when the server drains, whether cached or forwarded.
+func TestWatchesEndWhileDraining(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
@@ -316,24 +316,25 @@ func TestDraining(t *testing.T) {
 			f.drain()
 		}()
 		if response, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2"); response.StatusCode != http.StatusOK || body != "" {
-			t.Errorf("%d %q", response.StatusCode, body)
+			t.Errorf("got %d %q", response.StatusCode, body)
 		}
 		if took := time.Since(began); took != time.Minute {
-			t.Errorf("the watch lasted %s", took)
+			t.Errorf("got a watch of %s", took)
 		}
-		// A client that asks again on the same connection is to find another server, not a watch that ends at once.
+		// A client that sends another watch on the same connection must reconnect, and not get a watch that ends
+		// immediately.
 		response, body := f.get(t, "/api/v1/configmaps?watch=1&resourceVersion=2")
 		if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") != "1" || !response.Close {
-			t.Errorf("%d %v %q", response.StatusCode, response.Header, body)
+			t.Errorf("got %d %v %q", response.StatusCode, response.Header, body)
 		}
 		if response, body := f.get(t, reads[0]); response.StatusCode != http.StatusOK {
-			t.Errorf("a list while it drains: %d %s", response.StatusCode, body)
+			t.Errorf("a list while draining: got %d %s", response.StatusCode, body)
 		}
 	})
 }
 
-// A resource that vanished, or that is another one now, is looked for in discovery again.
-func TestResourceVanishes(t *testing.T) {
+// A resource that has vanished, or was replaced by another one, is looked up in discovery again.
+func TestVanishedResourceIsDiscoveredAgain(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
@@ -351,18 +352,18 @@ func TestResourceVanishes(t *testing.T) {
 		synctest.Wait()
 		for range 10 {
 			if response, _ := f.get(t, reads[0]); response.StatusCode != http.StatusNotFound {
-				t.Errorf("what is gone: %d", response.StatusCode)
+				t.Errorf("a vanished resource: got %d", response.StatusCode)
 			}
 		}
 		if n := f.Asked("/api/v1") - before; n != 1 {
-			t.Errorf("discovery was read %d times", n)
+			t.Errorf("got %d reads of discovery", n)
 		}
 		for _, ask := range []testkit.Ask{"/api/v1", testkit.AskProbe, testkit.AskList, testkit.AskWatch} {
 			f.Script(ask, nil)
 		}
 		<-time.After(10 * time.Second)
 		if response, body := f.get(t, reads[0]); response.StatusCode != http.StatusOK || f.Asked(testkit.AskStreaming) != 2 {
-			t.Errorf("what is back: %d %s", response.StatusCode, body)
+			t.Errorf("the new resource: got %d %s", response.StatusCode, body)
 		}
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Watches that send the same frames send all of them in order, alone and in bursts, each in its own form, and bookmarks
-// between them.
-func TestWatchesThatShareFrames(t *testing.T) {
+// Watches that share frames send all of them in order, alone and in bursts, each in its own representation, with
+// bookmarks between them.
+func TestWatchesThatShareFramesSendAllInOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", usual)
 		f.get(t, reads[0])
@@ -20,7 +20,7 @@ func TestWatchesThatShareFrames(t *testing.T) {
 		for _, accept := range []string{"application/json", "application/json", "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"} {
 			response := f.ask(t, target, accept)
 			go func() {
-				body, _ := io.ReadAll(response.Body) // what is missing is missed below
+				body, _ := io.ReadAll(response.Body) // missing events are detected below
 				bodies <- [2]string{accept, string(body)}
 			}()
 		}
@@ -31,17 +31,17 @@ func TestWatchesThatShareFrames(t *testing.T) {
 				<-time.After(7 * time.Second)
 			}
 		}
-		said := map[string]string{}
+		seen := map[string]string{}
 		for range 3 {
 			b := <-bodies
 			accept, body := b[0], b[1]
-			if other, twice := said[accept]; twice && withoutBookmarks(other) != withoutBookmarks(body) {
-				t.Errorf("%s: two watches say different things", accept)
+			if other, twice := seen[accept]; twice && withoutBookmarks(other) != withoutBookmarks(body) {
+				t.Errorf("%s: got different events from two watches", accept)
 			}
-			said[accept] = body
+			seen[accept] = body
 			for i := range 20 {
 				if n := strings.Count(body, fmt.Sprintf(`"name":"%d"`, i)); n != 1 {
-					t.Errorf("%s: object %d is there %d times", accept, i, n)
+					t.Errorf("%s: got object %d %d times, want once", accept, i, n)
 				}
 			}
 			inOrder(t, body)
@@ -49,7 +49,7 @@ func TestWatchesThatShareFrames(t *testing.T) {
 	})
 }
 
-// withoutBookmarks is what is said of objects: bookmarks come at each watch's own time.
+// withoutBookmarks returns the events of objects: each watch has bookmarks at different times.
 func withoutBookmarks(body string) string {
 	var kept []string
 	for line := range strings.Lines(body) {
@@ -60,7 +60,7 @@ func withoutBookmarks(body string) string {
 	return strings.Join(kept, "")
 }
 
-// inOrder fails the test if a resourceVersion goes back.
+// inOrder fails the test if a resourceVersion decreases.
 func inOrder(t *testing.T, body string) {
 	t.Helper()
 	last := 0
@@ -68,7 +68,7 @@ func inOrder(t *testing.T, body string) {
 		_, rest, _ := strings.Cut(line, `"resourceVersion":"`)
 		var rv int
 		if _, err := fmt.Sscanf(rest, "%d", &rv); err != nil || rv < last {
-			t.Errorf("%d behind %d: %q", rv, last, line)
+			t.Errorf("got %d after %d: %q", rv, last, line)
 		}
 		last = rv
 	}

@@ -25,7 +25,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// socketWatch opens a watch over a websocket; the client's end of the connection is closed with the test.
+// socketWatch opens a watch over a websocket. The client closes the connection at the end of the test.
 func (f *facade) socketWatch(t *testing.T, accept, query string) (conn io.ReadWriter, code int) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test/api/v1/namespaces/ns/configmaps?watch=1&"+query, nil)
@@ -51,7 +51,7 @@ const (
 	pongMessage  = 0x8a
 )
 
-// ping is one with 125 bytes, the most that there may be, masked with zeros.
+// ping is a ping with the maximum of 125 bytes, masked with zeros.
 var ping = append([]byte{0x89, 0x80 | 125, 0, 0, 0, 0}, bytes.Repeat([]byte{'p'}, 125)...)
 
 // readMessage reads one message of a server.
@@ -76,7 +76,7 @@ func readMessage(t *testing.T, conn io.Reader) (kind byte, content string) {
 	return begin[0], string(text)
 }
 
-// wantStacks wants so many goroutines with one of these functions on their stacks.
+// wantStacks returns an error unless the given number of goroutines have one of these functions on their stacks.
 func wantStacks(want int, functions ...string) error {
 	stacks := make([]byte, 4<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
@@ -92,7 +92,7 @@ func wantStacks(want int, functions ...string) error {
 	return nil
 }
 
-// fickle is an upstream that allows everything, or nothing.
+// fickle is an upstream that allows everything or nothing.
 type fickle struct{ denies atomic.Bool }
 
 // Post implements auth.Upstream.
@@ -100,22 +100,22 @@ func (f *fickle) Post(context.Context, string, []byte) (int, []byte, error) {
 	return http.StatusCreated, fmt.Appendf(nil, `{"kind":"SubjectAccessReview","status":{"allowed":%t}}`, !f.denies.Load()), nil
 }
 
-// Unheard implements auth.Upstream.
+// Silent implements auth.Upstream.
 func (*fickle) Silent() time.Duration { return 0 }
 
-// Watches whose clients send pings and read nothing keep no goroutine, no seat and no lease after their end, even while
-// an event waits behind the answer to a ping.
+// Watches whose clients send pings and do not read keep no goroutine, seat or watch authorization after their end. That
+// also applies while an event waits behind the response to a ping.
 func TestSocketsOfSilentReadersEnd(t *testing.T) {
 	const most = 50
 	upstream := &fickle{}
 	reviews := auth.NewReviews(auth.ReviewsConfig{Upstream: upstream})
 	ctx, cancel := context.WithCancel(t.Context())
-	reviewed := make(chan struct{})
-	go func() { defer close(reviewed); reviews.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-reviewed })
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); reviews.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-stopped })
 	f := newFacade(t, func(c *Config) {
 		c.Authenticator, c.Authorizer, c.Limits = named{}, reviews, Limits{Watches: 2 * most, WatchesPerUser: most}
-		c.WriteTimeout = time.Hour // nothing but the end of a watch ends its writes
+		c.WriteTimeout = time.Hour // only the end of a watch ends its writes
 	})
 	f.client = overTCP(t, f.handler)
 	f.Put("ns/a", "1")
@@ -136,8 +136,8 @@ func TestSocketsOfSilentReadersEnd(t *testing.T) {
 	testkit.Eventually(t, "the watches end", func() error {
 		return wantStacks(0, "handlers.(*reply)", "handlers.(*Server)", "handlers.(*socketSink)")
 	})
-	if leases, _ := reviews.Held(); leases != 0 {
-		t.Errorf("got %d leases, want 0", leases)
+	if authorizations, _ := reviews.Held(); authorizations != 0 {
+		t.Errorf("got %d authorizations, want 0", authorizations)
 	}
 	upstream.denies.Store(false)
 	if code := f.pingForever(t); code != http.StatusSwitchingProtocols {
@@ -145,7 +145,7 @@ func TestSocketsOfSilentReadersEnd(t *testing.T) {
 	}
 }
 
-// pingForever opens a watch whose client sends pings until the connection is closed, and reads nothing.
+// pingForever opens a watch whose client sends pings until the connection is closed, and does not read.
 func (f *facade) pingForever(t *testing.T) (code int) {
 	t.Helper()
 	conn, code := f.socketWatch(t, "application/json", "resourceVersion=0")
@@ -161,7 +161,7 @@ func (f *facade) pingForever(t *testing.T) (code int) {
 	return code
 }
 
-// overTCP serves a handler until the test ends, over TCP with buffers that fill fast.
+// overTCP serves a handler until the test ends, over TCP with small buffers.
 func overTCP(t *testing.T, handler http.Handler) *http.Client {
 	t.Helper()
 	const buffer = 4 << 10
@@ -169,7 +169,7 @@ func overTCP(t *testing.T, handler http.Handler) *http.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := &http.Server{Handler: handler, ConnState: func(conn net.Conn, state http.ConnState) { //nolint:gosec // nobody else can reach it
+	server := &http.Server{Handler: handler, ConnState: func(conn net.Conn, state http.ConnState) { //nolint:gosec // only the test can connect
 		if state == http.StateNew {
 			_ = conn.(*net.TCPConn).SetWriteBuffer(buffer)
 		}
@@ -188,8 +188,8 @@ func overTCP(t *testing.T, handler http.Handler) *http.Client {
 	}}}
 }
 
-// A ping that comes long after an event is answered, and the watch goes on to its end.
-func TestSocketsAnswerLatePings(t *testing.T) {
+// A ping long after an event gets its pong, and the watch continues to its end.
+func TestLatePingsGetPongs(t *testing.T) {
 	for _, accept := range []string{"application/json", passedThrough} {
 		t.Run(accept, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -218,8 +218,8 @@ func TestSocketsAnswerLatePings(t *testing.T) {
 	}
 }
 
-// What is written has the write timeout each time, and all that is written after the end has the closing time together.
-func TestTakenConnectionsHaveDeadlines(t *testing.T) {
+// Each write has the write timeout. All writes after the end of the watch have the closing time in total.
+func TestTakenOverConnectionsHaveDeadlines(t *testing.T) {
 	const timeout = 20 * time.Second
 	fails := func(t *testing.T, conn *takenConn, after time.Duration) {
 		t.Helper()

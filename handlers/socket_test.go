@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// A page may read from its own host alone: a browser lets it open a websocket to any other, too, and says where it is
-// from.
+// Only pages of the same host may read. A browser lets a page open a websocket to any host, and sends the page's
+// origin.
 func TestSocketOrigins(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")
 		f.get(t, reads[0])
 		const path = "/api/v1/namespaces/ns/configmaps?watch=1&timeoutSeconds=1&resourceVersion=0"
-		// From the cache, and passed through.
+		// From the cache, and forwarded.
 		for _, accept := range []string{"application/json", passedThrough} {
 			for origin, want := range map[string]int{
 				"http://facade.test": http.StatusSwitchingProtocols, "https://FACADE.test": http.StatusSwitchingProtocols,
@@ -37,10 +37,10 @@ func TestSocketOrigins(t *testing.T) {
 				}
 				_ = response.Body.Close()
 				if response.StatusCode != want {
-					t.Errorf("%s from %q: %d, want %d", accept, origin, response.StatusCode, want)
+					t.Errorf("%s from %q: got %d, want %d", accept, origin, response.StatusCode, want)
 				}
 				if e := f.events.last(); e.Code != want {
-					t.Errorf("%s from %q: the event says %d, want %d", accept, origin, e.Code, want)
+					t.Errorf("%s from %q: got %d in the event, want %d", accept, origin, e.Code, want)
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 )
 
-// slowWriter is a connection whose client takes a piece when it is told to, and which knows its deadlines.
+// slowWriter is a connection whose client accepts each piece after a time. It records its deadlines.
 type slowWriter struct {
 	http.ResponseWriter
 	takes time.Duration
@@ -23,7 +23,7 @@ type slowWriter struct {
 	broken    chan struct{} // closed by a deadline that has passed
 }
 
-// SetWriteDeadline is what http.ResponseController calls.
+// SetWriteDeadline is called by http.ResponseController.
 func (w *slowWriter) SetWriteDeadline(deadline time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,7 +47,7 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 // Flush implements http.Flusher.
 func (w *slowWriter) Flush() {}
 
-// set is how many deadlines were set since it was asked last.
+// set returns the number of deadlines that were set since the last call.
 func (w *slowWriter) set() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -57,7 +57,7 @@ func (w *slowWriter) set() int {
 
 const pieceTimeout = 30 * time.Second
 
-// replyTo is an answer in HTTP/2.
+// replyTo returns a response over HTTP/2.
 func replyTo(w http.ResponseWriter) *reply {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.ProtoMajor = 2
@@ -72,8 +72,9 @@ func send(out *timedWriter) error {
 	return out.Flush()
 }
 
-// A stream that is read sets no deadline, busy or quiet, however long; one piece that is not taken in time breaks it.
-func TestStreamsAreGuarded(t *testing.T) {
+// A stream whose client reads sets no deadline, busy or quiet. A single piece that is not accepted in time breaks it
+// off.
+func TestStreamsBreakOffIfAPieceIsNotAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{})}
 		o := replyTo(w)
@@ -81,7 +82,7 @@ func TestStreamsAreGuarded(t *testing.T) {
 			w.takes = pieceTimeout - time.Second
 			for range 5 {
 				if err := send(o.pieces()); err != nil {
-					t.Fatalf("quiet for %s: %v", quiet, err)
+					t.Fatalf("after a pause of %s: got %v", quiet, err)
 				}
 				if quiet > 0 {
 					<-time.After(quiet)
@@ -89,19 +90,19 @@ func TestStreamsAreGuarded(t *testing.T) {
 			}
 		}
 		if n := w.set(); n != 0 {
-			t.Errorf("%d deadlines were set for a stream that is read", n)
+			t.Errorf("got %d deadlines, want none", n)
 		}
 		w.takes = 10 * pieceTimeout
 		began := time.Now()
 		if err := send(o.pieces()); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(began) != pieceTimeout {
-			t.Errorf("a piece that is not taken: %v after %s", err, time.Since(began))
+			t.Errorf("a piece that is not accepted: got %v after %s", err, time.Since(began))
 		}
 		o.finish()
 	})
 }
 
-// When an answer is finished nothing touches its connection any more.
-func TestGuardEnds(t *testing.T) {
+// After a response is finished, its connection is not changed.
+func TestFinishedResponseSetsNoDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{})}
 		o := replyTo(w)
@@ -110,19 +111,19 @@ func TestGuardEnds(t *testing.T) {
 		}
 		o.finish()
 		if n := w.set(); n != 1 {
-			t.Errorf("%d deadlines for what net/http sends, not one", n)
+			t.Errorf("got %d deadlines for the bytes that net/http sends, want one", n)
 		}
 		<-time.After(10 * pieceTimeout)
 		synctest.Wait()
 		if n := w.set(); n != 0 {
-			t.Errorf("%d deadlines were set behind the end", n)
+			t.Errorf("got %d deadlines after the end, want none", n)
 		}
 	})
 }
 
-// An answer that has its time moves its deadline a few times in a timeout, never so that a piece has less than its
-// time, and never beyond the end.
-func TestDeadlinesOfLists(t *testing.T) {
+// A response with a timeout moves its deadline only a few times per write timeout. A piece always has its time, and the
+// deadline never exceeds the timeout.
+func TestDeadlinesAreMovedRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{ResponseWriter: httptest.NewRecorder(), broken: make(chan struct{}), takes: 10 * time.Millisecond}
 		o := replyTo(w)
@@ -133,20 +134,20 @@ func TestDeadlinesOfLists(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.mu.Lock()
-			stands := w.deadlines[len(w.deadlines)-1]
+			deadline := w.deadlines[len(w.deadlines)-1]
 			w.mu.Unlock()
-			if left := time.Until(stands); stands.After(o.until) || !stands.Equal(o.until) && (left < pieceTimeout-w.takes || left > pieceTimeout*9/8) {
-				t.Fatalf("after %s a deadline stands in %s", time.Since(began), left)
+			if left := time.Until(deadline); deadline.After(o.until) || !deadline.Equal(o.until) && (left < pieceTimeout-w.takes || left > pieceTimeout*9/8) {
+				t.Fatalf("after %s: got a deadline in %s", time.Since(began), left)
 			}
 		}
 		if n := w.set(); n > 16 {
-			t.Errorf("%d deadlines in 40 seconds", n)
+			t.Errorf("got %d deadlines in 40 seconds, want at most 16", n)
 		}
 	})
 }
 
-// What runs long begins with what is sent first, whoever sends it.
-func TestLongAnswersBegin(t *testing.T) {
+// A long-running response starts with the first code, bytes or flush.
+func TestStartOfLongRunningResponseIsReported(t *testing.T) {
 	for name, begin := range map[string]func(http.ResponseWriter){
 		"a code":  func(w http.ResponseWriter) { w.WriteHeader(http.StatusOK) },
 		"a piece": func(w http.ResponseWriter) { _, _ = w.Write([]byte("x")) },
@@ -159,7 +160,7 @@ func TestLongAnswersBegin(t *testing.T) {
 			begin(w)
 			begin(w)
 			if len(follower.answering) != 1 || follower.answering[0] != http.StatusOK {
-				t.Errorf("%s: %v", name, follower.answering)
+				t.Errorf("%s: got %v", name, follower.answering)
 			}
 		}))
 		o.finish()

@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// waysIn is an authenticator that believes what it is told, of callers who come in each way.
+// waysIn is an authenticator that trusts the user header, and returns callers of each kind.
 type waysIn struct{}
 
 // Authenticate implements Authenticator.
@@ -29,9 +29,9 @@ func (waysIn) Authenticate(r *http.Request) (*auth.Caller, error) {
 	}
 }
 
-// Discovery is read again for what is not known only if the caller may read it. All others are answered as before: by
-// the upstream, or with a refusal.
-func TestUnknownResourcesAreDiscoveredForThoseWhoMayReadThem(t *testing.T) {
+// For an unknown resource, discovery is read again only if the caller may read the resource. For other callers the
+// request is forwarded or refused.
+func TestUnknownResourcesAreDiscoveredForAuthorizedCallersOnly(t *testing.T) {
 	const unknown = "/apis/unknown.example/v1/things"
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.allow = func(a auth.Attributes) bool { return a.Group == "" || a.Caller.Name() == "admin" }
@@ -59,7 +59,7 @@ func TestUnknownResourcesAreDiscoveredForThoseWhoMayReadThem(t *testing.T) {
 	}, func(c *Config) { c.Authenticator = waysIn{} })
 }
 
-// An authorizer that does not answer for a moment does not say that a resource is not there.
+// An authorizer that fails for a moment does not mean that a resource does not exist.
 func TestUndiscoveredResourcesAreNotDenied(t *testing.T) {
 	for code, err := range map[int]error{
 		http.StatusTooManyRequests:    &auth.BusyError{After: time.Second},
@@ -68,7 +68,7 @@ func TestUndiscoveredResourcesAreNotDenied(t *testing.T) {
 		inBubble(t, func(t *testing.T, f *facade) {
 			f.Put("ns/a", "1")
 			if response := f.as(t, "certified", reads[0]); response.StatusCode != code {
-				t.Errorf("got %d for a resource that is there, want %d", response.StatusCode, code)
+				t.Errorf("got %d for an existing resource, want %d", response.StatusCode, code)
 			}
 			if response := f.as(t, "certified", reads[0]); response.StatusCode != http.StatusOK {
 				t.Errorf("got %d afterwards, want 200", response.StatusCode)
@@ -79,7 +79,7 @@ func TestUndiscoveredResourcesAreNotDenied(t *testing.T) {
 	}
 }
 
-// unansweredOnce does not answer the first question.
+// unansweredOnce fails the first request.
 type unansweredOnce struct {
 	Authorizer
 	err   error

@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/auth"
 )
 
-// A body that is announced and never sent holds nothing: not the answer, not the caller's seat.
-func TestUnreadBodies(t *testing.T) {
+// A request whose announced body is never sent keeps neither the response nor the caller's seat.
+func TestUnsentBodyKeepsNoSeat(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", strings.Repeat("x", 64<<10))
 		began := time.Now()
@@ -29,18 +29,18 @@ func TestUnreadBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK {
-				t.Errorf("%s: %d, %v", target, response.StatusCode, err)
+				t.Errorf("%s: got %d, %v", target, response.StatusCode, err)
 			}
 			_ = response.Body.Close()
 		}
 		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("answered after %s", took)
+			t.Errorf("got a response after %s", took)
 		}
 	}, func(c *Config) { c.Limits = Limits{Requests: 1, RequestsPerUser: 1} })
 }
 
-// A review of oneself is waited for in its caller's seat, and not for long.
-func TestReviewsAreSentInTime(t *testing.T) {
+// A self review waits for its body in its caller's seat, for a limited time.
+func TestUnsentReviewEndsAtTimeout(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		send := func(ctx context.Context) (int, error) {
 			announced, never := io.Pipe()
@@ -60,10 +60,10 @@ func TestReviewsAreSentInTime(t *testing.T) {
 		}
 		began := time.Now()
 		if code, err := send(t.Context()); code != http.StatusBadRequest {
-			t.Errorf("%d %v after %s", code, err, time.Since(began))
+			t.Errorf("got %d %v after %s", code, err, time.Since(began))
 		}
 		if took := time.Since(began); took > time.Minute {
-			t.Errorf("after %s", took)
+			t.Errorf("got a response after %s", took)
 		}
 	}, func(c *Config) { c.Authenticator = callerOrError{caller: alice(auth.ByCertificate)} })
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// oldWays are the upstreams of the past that do not give streaming lists or bookmarks.
+// oldWays are earlier upstreams without streaming lists or bookmarks.
 var oldWays = map[string]testkit.Ways{
 	"1.13":                   {Streaming: testkit.StreamingIgnored, NoBookmarks: true, NullTimes: true},
 	"1.18":                   {Streaming: testkit.StreamingIgnored, NullTimes: true},
@@ -38,7 +38,7 @@ func inFrontOf(t *testing.T, test func(*testing.T, *facade)) {
 			inBubble(t, func(t *testing.T, f *facade) {
 				f.SetWays(ways)
 				f.Put("ns/a", "1")
-				f.get(t, reads[0]) // may be told to come back
+				f.get(t, reads[0]) // may be refused with a 429
 				synctest.Wait()
 				<-time.After(time.Minute)
 				test(t, f)
@@ -47,23 +47,23 @@ func inFrontOf(t *testing.T, test func(*testing.T, *facade)) {
 	}
 }
 
-// holds tells whether an answer has an object at a version.
+// holds reports whether a response contains an object at a version.
 func holds(body string, rv uint64) bool {
 	return strings.Contains(body, fmt.Sprintf(`"resourceVersion":"%d"`, rv))
 }
 
-// Whatever the upstream knows, an answer from the cache is what it says, and a consistent read shows every write before
-// it. What cannot be proven is passed on after a bounded time: there is no bookmark to wait for.
+// With any upstream, a response from the cache is correct, and a consistent read includes every earlier write. A read
+// that cannot be confirmed fresh is forwarded after a bounded time, because there is no bookmark to wait for.
 func TestReadsFromOldUpstreams(t *testing.T) {
 	inFrontOf(t, func(t *testing.T, f *facade) {
-		for i := range manyObjects + 1 { // so many that the upstream is not asked at once
+		for i := range manyObjects + 1 { // too many to be forwarded immediately
 			f.Put(fmt.Sprint("big/", i), "1")
 		}
 		for _, quiet := range []bool{false, true} {
 			rv := f.Put("ns/a", "2")
 			now := rv
 			if quiet {
-				now = f.Elsewhere() // nothing tells the lane of it
+				now = f.Elsewhere() // the lane does not receive this
 			}
 			for _, target := range []string{
 				"/api/v1/namespaces/ns/configmaps", "/api/v1/configmaps", "/api/v1/configmaps?limit=600", "/api/v1/namespaces/ns/configmaps/a",
@@ -74,19 +74,19 @@ func TestReadsFromOldUpstreams(t *testing.T) {
 				began := time.Now()
 				response, body := f.get(t, target)
 				if response.StatusCode != http.StatusOK || !holds(body, rv) {
-					t.Errorf("quiet %t: %s: %d, without the write at %d: %s", quiet, target, response.StatusCode, rv, body[:min(len(body), 300)])
+					t.Errorf("quiet %t: %s: got %d without the write at %d: %s", quiet, target, response.StatusCode, rv, body[:min(len(body), 300)])
 				}
 				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("quiet %t: %s took %s", quiet, target, took)
+					t.Errorf("quiet %t: %s: got a response after %s", quiet, target, took)
 				}
 			}
 		}
 	})
 }
 
-// A lane of an upstream without bookmarks cannot hear that other resources have reached a version: the upstream is
-// asked for lists of any size, which are right, instead of letting everybody wait for nothing.
-func TestVersionsOfOthersWithoutBookmarks(t *testing.T) {
+// Without bookmarks, a lane cannot find out that other resources have reached a version. Lists of any size are then
+// forwarded, instead of waiting for the timeout.
+func TestUnreachedVersionsAreForwardedWithoutBookmarks(t *testing.T) {
 	for _, name := range []string{"1.13", "1.26 without bookmarks"} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, f *facade) {
@@ -99,14 +99,14 @@ func TestVersionsOfOthersWithoutBookmarks(t *testing.T) {
 				rv := f.Put("ns/a", "2")
 				response, body := f.get(t, fmt.Sprintf("/api/v1/configmaps?resourceVersion=%d", f.Elsewhere()))
 				if response.StatusCode != http.StatusOK || !holds(body, rv) {
-					t.Errorf("%d: %s", response.StatusCode, body[:min(len(body), 300)])
+					t.Errorf("got %d: %s", response.StatusCode, body[:min(len(body), 300)])
 				}
 			})
 		})
 	}
 }
 
-// A watch tells everything once, whether the upstream's own watch ends or not, and its bookmarks are true.
+// A watch sends everything once, whether the upstream's own watch ends or not, and its bookmarks are correct.
 func TestWatchesOfOldUpstreams(t *testing.T) {
 	inFrontOf(t, func(t *testing.T, f *facade) {
 		start := f.RV()
@@ -128,23 +128,23 @@ func TestWatchesOfOldUpstreams(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			case e.Type == testkit.Bookmark && e.RV < last, e.Type == testkit.Bookmark && len(want) > 0 && e.RV >= want[0]:
-				t.Errorf("%s after %d, before %v", e, last, want)
+				t.Errorf("got %s after %d, before %v", e, last, want)
 			case e.Type == testkit.Bookmark:
 				marked++
 			case len(want) == 0 || e.RV != want[0]:
-				t.Fatalf("%s, want one of %v next", e, want)
+				t.Fatalf("got %s, want one of %v next", e, want)
 			default:
 				want = want[1:]
 			}
 			last = e.RV
 		}
 		if len(want) > 0 || marked == 0 {
-			t.Errorf("%d bookmarks; not told of: %v", marked, want)
+			t.Errorf("got %d bookmarks; missing events: %v", marked, want)
 		}
 	})
 }
 
-// follow opens a watch and sends its frames.
+// follow opens a watch and sends its frames to a channel.
 func (f *facade) follow(t *testing.T, target string) <-chan string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://facade.test"+target, nil)
@@ -153,7 +153,7 @@ func (f *facade) follow(t *testing.T, target string) <-chan string {
 	}
 	response, err := f.client.Do(request)
 	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %v, %v", target, response, err)
+		t.Fatalf("%s: got %v, %v", target, response, err)
 	}
 	frames := make(chan string, 1000)
 	go func() {
@@ -166,7 +166,7 @@ func (f *facade) follow(t *testing.T, target string) <-chan string {
 	return frames
 }
 
-// Today's informers ask for a streaming list, and get one also where the upstream knows none.
+// Current informers request a streaming list, and get one even if the upstream does not support it.
 func TestInformersOfOldUpstreams(t *testing.T) {
 	inFrontOf(t, func(t *testing.T, f *facade) {
 		informer := dynamicinformer.NewDynamicSharedInformerFactory(f.dynamic(t), 0).ForResource(f.GVR).Informer()
@@ -194,7 +194,7 @@ func versionOf(t *testing.T, object any) string {
 	return accessor.GetResourceVersion()
 }
 
-// dynamic is an unmodified client of the facade.
+// dynamic returns an unmodified client of the facade.
 func (f *facade) dynamic(t *testing.T) dynamic.Interface {
 	t.Helper()
 	client, err := dynamic.NewForConfigAndClient(&rest.Config{Host: "http://facade.test", QPS: -1}, f.client)
@@ -204,8 +204,8 @@ func (f *facade) dynamic(t *testing.T) dynamic.Interface {
 	return client
 }
 
-// A version that the upstream has not reached is an error that clients know by its cause, whatever the upstream says of
-// it: 0.18 to 0.20 look for nothing else.
+// Clients recognize a version that the upstream has not reached by the cause of the error, whatever the upstream
+// returns: client-go 0.18 to 0.20 check nothing else.
 func TestTooLargeOfOldUpstreams(t *testing.T) {
 	for name, details := range map[string]string{"1.16": testkit.TooLarge116, "1.17": testkit.TooLarge117, "today": testkit.TooLargeNow} {
 		t.Run(name, func(t *testing.T) {
@@ -223,7 +223,7 @@ func TestTooLargeOfOldUpstreams(t *testing.T) {
 				saysTooLarge(t, "get", err)
 				response, body := f.get(t, "/api/v1/namespaces/ns/configmaps?resourceVersion="+future)
 				if want := testkit.TooLargeText(9999, f.RV(), testkit.TooLargeNow); body != want || response.Header.Get("Retry-After") != "1" {
-					t.Errorf("%v\n got %s\nwant %s", response.Header, body, want)
+					t.Errorf("headers %v\n got %s\nwant %s", response.Header, body, want)
 				}
 			})
 		})
@@ -235,11 +235,11 @@ func saysTooLarge(t *testing.T, what string, err error) {
 	if !apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) || !apierrors.IsTimeout(err) {
 		var status apierrors.APIStatus
 		errors.As(err, &status)
-		t.Errorf("%s: %v is not recognised: %+v", what, err, status)
+		t.Errorf("%s: got %v, which clients do not recognize: %+v", what, err, status)
 	}
 }
 
-// A time that is null in the upstream's bookmarks is so in the facade's.
+// If a time is null in the upstream's bookmarks, it is null in the facade's.
 func TestNullTimes(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.SetWays(testkit.Ways{NullTimes: true})
@@ -249,7 +249,7 @@ func TestNullTimes(t *testing.T) {
 		want := fmt.Sprintf(`{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"%d",`+
 			`"creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}}`, rv)
 		if len(lines) != 2 || lines[1] != want || lines[0] != strings.TrimSpace(f.FrameText("ADDED", f.ObjectText("ns/a", rv, "1"), rv, "")) {
-			t.Errorf("the watch says\n%s\nwant\n%s", body, want)
+			t.Errorf("got\n%s\nwant\n%s", body, want)
 		}
 	})
 }

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// TestWatchesPartOneByOne: they end over the grace period, or as fast as kube-apiserver ends few of them.
-func TestWatchesPartOneByOne(t *testing.T) {
-	// With -race a bubble in which many goroutines ask timers that are due at once crashes (golang/go#78156): watches that
-	// need not wait for their turns have none.
+// Watches end over the grace period. Few watches end as fast as in kube-apiserver.
+func TestWatchesEndOverGracePeriod(t *testing.T) {
+	// With -race, a bubble crashes if many goroutines use timers that are due at the same time (golang/go#78156).
+	// Watches that end immediately have no timer.
 	for _, c := range []struct {
 		watches int
 		grace   time.Duration
@@ -45,14 +45,14 @@ func TestWatchesPartOneByOne(t *testing.T) {
 			}
 			<-time.After(time.Hour)
 			if len(ends) > 0 || p.has() {
-				t.Fatalf("%d have ended before the server shuts down", len(ends))
+				t.Fatalf("got %d ends before the shutdown", len(ends))
 			}
 			began = time.Now()
 			drain()
 			ended.Wait()
 			last := ends[len(ends)-1]
-			if last > c.within || last < c.within/2 { // by chance, of hundreds, it is nearly the end
-				t.Errorf("%d watches with %v have ended after %v, want about %v", c.watches, c.grace, last, c.within)
+			if last > c.within || last < c.within/2 { // the last of hundreds is near the end
+				t.Errorf("%d watches with %v: got the last end after %v, want about %v", c.watches, c.grace, last, c.within)
 			}
 			early := 0
 			for _, end := range ends {
@@ -61,27 +61,27 @@ func TestWatchesPartOneByOne(t *testing.T) {
 				}
 			}
 			if c.within > 0 && (early < c.watches/4 || early > c.watches*3/4) {
-				t.Errorf("%d of %d watches end in the first half", early, c.watches)
+				t.Errorf("got %d of %d watches that end in the first half", early, c.watches)
 			}
 			if open := p.open.Load(); open != 0 {
-				t.Errorf("%d are open", open)
+				t.Errorf("got %d open watches, want none", open)
 			}
 		})
 	}
 }
 
-// TestOverBeforeItsTurn: a watch that ended by itself is not ended again.
-func TestOverBeforeItsTurn(t *testing.T) {
+// A watch that ended earlier is not ended again.
+func TestEndedWatchIsNotEndedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		draining, drain := context.WithCancel(t.Context())
 		p := newWatchTermination(draining, time.Hour)
 		for range 200 {
-			stop := p.follow(func() { t.Error("it is ended") })
+			stop := p.follow(func() { t.Error("got an end before the time of the watch") })
 			defer stop()
 		}
-		before := p.follow(func() { t.Error("one that was over before is ended") })
+		before := p.follow(func() { t.Error("got an end of a watch that had ended before") })
 		before()
 		drain()
-		synctest.Wait() // every watch waits for its turn
+		synctest.Wait() // every watch waits for its time
 	})
 }

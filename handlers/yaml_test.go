@@ -17,8 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// What becomes YAML here is bounded by what is selected, in objects and in bytes.
-func TestYAMLIsBounded(t *testing.T) {
+// The number of objects and bytes that are converted to YAML is limited after selection.
+func TestYAMLSizeIsBounded(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Script(testkit.AskList, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the upstream's") })
 		for i := range 11 {
@@ -37,23 +37,23 @@ func TestYAMLIsBounded(t *testing.T) {
 			"/api/v1/configmaps?resourceVersion=0&fieldSelector=metadata.name%3D1,metadata.namespace%3Dlarge":    true,
 		} {
 			if _, body, err := f.tryFor(t, target, "application/yaml"); err != nil || strings.HasPrefix(body, "apiVersion: v1\nitems:") != small {
-				t.Errorf("%s: here %t, want %t: %v %.100s", target, !small, small, err, body)
+				t.Errorf("%s: got converted %t, want %t: %v %.100s", target, !small, small, err, body)
 			}
 			if event := f.events.last(); (event.Source == observe.FromCache) != small || !small && event.Reason != observe.TooLargeYAML {
-				t.Errorf("%s: %s %s", target, event.Source, event.Reason)
+				t.Errorf("%s: got %s %s", target, event.Source, event.Reason)
 			}
 		}
 		f.Put("many/more", "x")
 		f.get(t, reads[0])
 		_, _, err := f.tryFor(t, "/api/v1/namespaces/many/configmaps?resourceVersion=0", "application/yaml")
 		if err != nil || f.events.last().Reason != observe.TooLargeYAML {
-			t.Error("an object too much is not passed through")
+			t.Error("got no forwarded request with one object too many")
 		}
 	})
 }
 
-// A few become YAML at a time, however many clients want it, and a client that does not read keeps no turn.
-func TestYAMLTurns(t *testing.T) {
+// Few conversions run at a time, whatever the number of clients, and a client that does not read keeps no seat.
+func TestYAMLConversionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := semaphore.NewWeighted(1)
 		wait := func() (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), time.Minute) }
@@ -66,15 +66,15 @@ func TestYAMLTurns(t *testing.T) {
 		quick := newYAMLWriter(&got, turns, wait)
 		_, _ = io.WriteString(quick, `{"a":1}`)
 		if err := quick.Close(); err != nil || got.String() != "a: 1\n" {
-			t.Errorf("beside a client that does not read: %q, %v", got.String(), err)
+			t.Errorf("with another client that does not read: got %q, %v", got.String(), err)
 		}
 		_ = unread.Close()
 		if !turns.TryAcquire(1) {
-			t.Fatal("a turn is kept")
+			t.Fatal("got no free seat")
 		}
 		began := time.Now()
 		if err := newYAMLWriter(&got, turns, wait).Close(); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
-			t.Errorf("without a turn: %v after %s", err, time.Since(began))
+			t.Errorf("without a seat: got %v after %s", err, time.Since(began))
 		}
 	})
 }
