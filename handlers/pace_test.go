@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// A request waits for a forward seat because its lane is not ready. If the lane is ready when the request gets its seat,
-// the lane serves the request.
+// A request waits for a forward seat because its lane is not ready. If the lane is ready when the request gets its
+// seat, the lane serves the request.
 func TestQueuedRequestIsServedByReadyLane(t *testing.T) {
 	inBubble(t, func(t *testing.T, f *facade) {
 		f.Put("ns/a", "1")

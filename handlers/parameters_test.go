@@ -48,7 +48,7 @@ func TestShardsAreForwarded(t *testing.T) {
 			{"/api/v1/configmaps?limit=1&", testkit.AskList},
 			{"/api/v1/configmaps?resourceVersion=0&", testkit.AskList},
 			{"/api/v1/namespaces/ns/configmaps?watch=1&resourceVersion=2&timeoutSeconds=1&", testkit.AskWatch},
-			{"/api/v1/watch/namespaces/ns/configmaps?resourceVersion=2&timeoutSeconds=1&", ""}, // the fake upstream does not support it
+			{"/api/v1/watch/namespaces/ns/configmaps?resourceVersion=2&timeoutSeconds=1&", ""}, // not in the fake upstream
 		} {
 			query := "shardSelector=" + url.QueryEscape(shard)
 			asked := f.Asked(c.ask)
