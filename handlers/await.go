@@ -22,8 +22,9 @@ const (
 // MiB in total.
 var waitBounds = limit.ConcurrencyBounds{Each: 2048, All: 8192}
 
-// await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which.
-// It returns an error if the request's context ends, too many requests wait, or the server shuts down.
+// await waits until the lane has a State, has failed, or the wait has lasted long enough. The caller must check which
+// of these happened. It returns an error if the request's context ends, too many requests wait, or the server shuts
+// down.
 func (g *authorizationCheck) await(ctx context.Context, q *Request, lane *reflector.Reflector) error {
 	if isReady(lane) {
 		return nil // the usual case

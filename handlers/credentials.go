@@ -30,8 +30,7 @@ func (v *resolver) passedThrough(q *Request) bool {
 	if q.hasOwnCredentials() {
 		return q.reason != ""
 	}
-	// Permission to impersonate cannot be granted for a resource that the upstream does not have. The authorizer
-	// decides.
+	// If the upstream does not have the resource, no permission to impersonate exists for it. The authorizer decides.
 	return q.reason != "" && q.reason != observe.Undiscovered && v.passAs == PassAsImpersonation && !q.mayBeCached()
 }
 

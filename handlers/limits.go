@@ -237,7 +237,7 @@ func tooMany(after time.Duration) error {
 	return apierrors.NewTooManyRequests("Too many requests, please try again later.", min(seconds, maxRetryAfter))
 }
 
-// answerBytes estimates the bytes of a read. It counts all objects that must be searched.
+// answerBytes estimates the bytes of a response. It counts all objects that the read must search.
 func answerBytes(q *Request, lane *reflector.Reflector, p plan) int64 {
 	state, err := lane.Cache.State()
 	if err != nil {

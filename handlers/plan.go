@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// readKind is how recent the objects of a read must be (semantics 2.1).
+// readKind is the version of the objects that a read requires (semantics 2.1).
 type readKind int
 
 const (

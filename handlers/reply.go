@@ -97,8 +97,8 @@ func (o *reply) boundBody() {
 // atEnd adds a function that is called at the end of the response, before those that were added earlier.
 func (o *reply) atEnd(do func()) { o.ends = append(o.ends, do) }
 
-// finishLongRunning writes the rest of a long-running response. Its caller uses almost no stack. A stack that is hardly
-// used becomes small again, and each of thousands of watches has one.
+// finishLongRunning writes the rest of a long-running response. It is called with a nearly empty stack. Go shrinks a
+// stack that is hardly used, and each of thousands of watches has one.
 func (o *reply) finishLongRunning() error {
 	if o.rest == nil {
 		return nil

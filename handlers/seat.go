@@ -11,8 +11,8 @@ import (
 const (
 	// maxClientDelay is how long, in total, a client may delay its response before the request's seats are released.
 	maxClientDelay = 100 * time.Millisecond
-	// minClientSpeed is the speed, in bytes per second, from which on a client does not delay its response. A list that
-	// takes seconds to write thus keeps its seat while the facade works on it.
+	// minClientSpeed is the minimum speed of a client in bytes per second. A faster client does not delay its response.
+	// A list that takes seconds to write thus keeps its seat while the facade works on it.
 	minClientSpeed = 2 << 20
 	// onePiece is the maximum number of bytes of a piece for which a client gets time in advance.
 	onePiece = 128 << 10
@@ -22,7 +22,7 @@ const (
 	stallMemory = 64 << 10
 )
 
-// seat is the part of its caller's share that a request uses: a seat among the requests, and of the list bytes in
+// seat is the part of its caller's share that a request uses: a seat for the request, and seats for its list bytes in
 // flight. It covers the facade's work and not the client's reading. When the client has delayed the response for too
 // long, all seats are released. The response is then a stalled one, and stalled responses have limits of their own (ADR
 // 28).

@@ -43,8 +43,8 @@ func (o *reply) nothing(ctx context.Context, q *Request, encoding wire.Encoding)
 }
 
 // shakeHands opens a websocket and runs talk, which sends frames. After the context has ended, the client cannot delay
-// talk for longer than closingTime. gone is called when the client is gone. The websocket library itself responds to a
-// handshake that it refuses, without an error here.
+// talk for longer than closingTime. gone is called when the client is gone. If the websocket library refuses the
+// handshake, it writes the response itself and returns no error.
 func (o *reply) shakeHands(ctx context.Context, framing wire.Framing, gone func(), talk func(*socketSink)) {
 	taken := &takenConn{timeout: o.timeout}
 	o.handConnection(taken, websocket.Server{Handshake: o.checkOrigin, Handler: func(conn *websocket.Conn) {
