@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// Filter turns what is written to it into another text on its way to w, for instance NewIndenter. Closing it completes
-// the text, and does not close w.
+// Filter returns a writer that transforms the written text and writes the result to w, as NewIndenter does. Closing the
+// writer completes the text, but does not close w.
 type Filter func(w io.Writer) io.WriteCloser
 
-// BodyOptions say how a body goes out.
+// BodyOptions are the options of a Body.
 type BodyOptions struct {
-	// AcceptEncoding is the request's header.
+	// AcceptEncoding is the value of the request's Accept-Encoding header.
 	AcceptEncoding string
-	// Announce is called before the first byte of a body that is compressed.
+	// Announce is called before the first byte of a compressed body.
 	Announce func()
-	// Filter is what the whole body goes through before it is compressed; nil when it goes as it is.
+	// Filter transforms the complete body before compression; nil for none.
 	Filter Filter
-	// Precompressed keeps what is compressed ahead; nil when nothing is.
+	// Precompressed caches precompressed runs of pages; nil disables them.
 	Precompressed *Precompressed
 }
 
-// Body is the body of one answer on its way to a client: filtered if it has to be, and one gzip member if it is large
-// and the client takes it. What writes lists and objects into it is part of it, so that what was compressed before can
-// be put into the member as it is. Used by one goroutine.
+// Body is the body of one response. It is filtered if a filter is set, and compressed as one gzip member if it is large
+// and the client accepts gzip. Body itself writes lists and objects, because precompressed runs are copied directly
+// into the gzip member. Used by one goroutine.
 type Body struct {
 	member        *member
-	filter        io.WriteCloser // nil when there is none
-	precompressed *Precompressed // nil when nothing is to be compressed ahead
-	items         int            // of lists that were written
+	filter        io.WriteCloser // nil for none
+	precompressed *Precompressed // nil if precompressed runs are not used
+	items         int            // number of items written by WriteList
 }
 
-// NewBody writes a body to w.
+// NewBody returns a body that is written to w.
 func NewBody(w io.Writer, o BodyOptions) *Body {
 	b := &Body{member: &member{w: w, allowed: AcceptsGzip(o.AcceptEncoding), announce: o.Announce}}
 	if o.Filter != nil {
@@ -50,35 +50,35 @@ func (b *Body) Write(p []byte) (int, error) {
 	return b.member.Write(p)
 }
 
-// Remembers reports whether what a selector leaves of pages is worth remembering: the body may be compressed, and the
-// user has asked before. Then a list is to be written from runs that have the selector.
+// Remembers reports whether the result of a selector should be cached as precompressed runs. That is so if the body may
+// be compressed, and the user has sent the same selector before. The caller then sets Run.Selector.
 func (b *Body) Remembers(asked Asked) bool {
-	return b.precompressed != nil && b.precompressed.sees(asked)
+	return b.precompressed != nil && b.precompressed.repeated(asked)
 }
 
-// Items is how many items the lists had that were written.
+// Items returns the number of list items written so far.
 func (b *Body) Items() int { return b.items }
 
-// WriteObject writes a body of one object, and nothing else is written into it. The body is not closed.
+// WriteObject writes a body that consists of one object. It does not close the body.
 func (b *Body) WriteObject(shape Shape, f Representation, it *Item) error {
 	object := objects.Get().(*[]byte)
 	*object = shape.AppendObject((*object)[:0], f, it, time.Now())
 	w := io.Writer(b)
 	if b.filter == nil && len(*object) <= compressFrom {
 		b.member.length += int64(len(*object))
-		w = b.member.w // it is known not to be compressed, so that nothing has to be held back
+		w = b.member.w // the body is too small for compression, so buffering it is unnecessary
 	}
 	_, err := w.Write(*object)
-	if err == nil && cap(*object) <= keepPiece { // else HTTP/2 may still be about to read it
+	if err == nil && cap(*object) <= keepPiece { // after an error, HTTP/2 may still read it
 		objects.Put(object)
 	}
 	return err
 }
 
-// Length is how many bytes the body has so far, before it is compressed.
+// Length returns the number of bytes written so far, before compression.
 func (b *Body) Length() int64 { return b.member.length }
 
-// Close completes the body; it does not close the writer below.
+// Close completes the body. It does not close the underlying writer.
 func (b *Body) Close() error {
 	if b.filter != nil {
 		if err := b.filter.Close(); err != nil {

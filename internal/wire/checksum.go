@@ -5,31 +5,32 @@ import (
 	"hash/crc32"
 )
 
-// checksum is the end of a gzip member in the making: the CRC-32 and the length of everything that it holds (RFC 1952).
+// checksum is the trailer of a gzip member: the CRC-32 and the length of the uncompressed text (RFC 1952).
 type checksum struct {
 	crc    uint32
-	length uint32 // modulo 2^32, as the member's end has it
+	length uint32 // modulo 2^32, as in the trailer
 }
 
-// write takes text into account.
+// write adds text to the checksum.
 func (c *checksum) write(text []byte) {
 	c.crc = crc32.Update(c.crc, crc32.IEEETable, text)
 	c.length += uint32(len(text))
 }
 
-// join takes text into account whose checksum is known, without looking at it.
+// join adds precompressed text to the checksum without reading the text.
 func (c *checksum) join(d *Deflated) {
 	c.crc = times(d.shift, c.crc) ^ d.sum.crc
 	c.length += d.sum.length
 }
 
-// A CRC-32 is a polynomial over GF(2) modulo crc32.IEEE, its highest power in the lowest bit. That of two texts one
-// behind the other is that of the first, times x for each bit of the second, plus that of the second.
+// A CRC-32 is a polynomial over GF(2) modulo crc32.IEEE, with the highest power in the lowest bit. To get the CRC of
+// two concatenated texts, multiply the CRC of the first by x for each bit of the second. Then add the CRC of the
+// second.
 
 // one is the polynomial 1.
 const one = uint32(1) << 31
 
-// times is a product of polynomials.
+// times returns the product of two polynomials.
 func times(a, b uint32) uint32 {
 	product := uint32(0)
 	for ; a != 0; a <<= 1 { // from the lowest power of a to the highest, while b becomes b times x
@@ -50,7 +51,7 @@ var squares = func() (powers [64]uint32) {
 	return powers
 }()
 
-// shiftBy is what a CRC-32 is multiplied with when so many bytes follow.
+// shiftBy returns the factor by which a CRC-32 is multiplied when the given number of bytes is appended.
 func shiftBy(bytes int) uint32 {
 	power := one
 	for at := 3; bytes > 0; at++ { // a byte is x^8
@@ -62,7 +63,7 @@ func shiftBy(bytes int) uint32 {
 	return power
 }
 
-// appendTo appends it as a member ends with it.
+// appendTo appends the trailer of the member.
 func (c *checksum) appendTo(dst []byte) []byte {
 	dst = binary.LittleEndian.AppendUint32(dst, c.crc)
 	return binary.LittleEndian.AppendUint32(dst, c.length)

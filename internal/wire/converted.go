@@ -2,9 +2,9 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// conversionAnnotations are those that the conversion to a version of a kind writes for fields that the version lacks.
-// They are in the objects that kube-apiserver sends, but not in PartialObjectMetadata, which it makes before that
-// conversion (k8s.io/kubernetes pkg/apis/{apps,autoscaling}/v1/conversion.go).
+// conversionAnnotations maps a resource to annotations that conversion to this version adds for fields that the version
+// lacks. Objects from kube-apiserver contain them. PartialObjectMetadata does not, because kube-apiserver makes it
+// before that conversion (k8s.io/kubernetes pkg/apis/{apps,autoscaling}/v1/conversion.go).
 var conversionAnnotations = map[schema.GroupVersionResource][]string{
 	{Group: "apps", Version: "v1", Resource: "daemonsets"}:  {"deprecated.daemonset.template.generation"},
 	{Group: "apps", Version: "v1", Resource: "deployments"}: {"deprecated.deployment.rollback.to"},
@@ -14,8 +14,8 @@ var conversionAnnotations = map[schema.GroupVersionResource][]string{
 	},
 }
 
-// ConversionAnnotations names the annotations of a resource's objects that their PartialObjectMetadata leaves out; not
-// to be changed.
+// ConversionAnnotations returns the annotations that objects of a resource have, but their PartialObjectMetadata does
+// not. The caller must not modify the result.
 func ConversionAnnotations(resource schema.GroupVersionResource) []string {
 	return conversionAnnotations[resource]
 }

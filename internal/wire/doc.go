@@ -1,21 +1,21 @@
-// Package wire is what all encodings of objects have in common: what an Encoding is (how the upstream is asked, how its
-// answers are cut and scanned, what answers look like), the lists, bodies and frames that are made with one, gzip, and
-// what JSON is turned into on its way out (indented text, YAML). What pages look like in compressed bodies is
-// compressed once and kept with them, under a budget of bytes (Precompressed).
+// Package wire contains what all encodings of objects have in common: the Encoding interface, lists, bodies and watch
+// frames, gzip, indented JSON, and YAML. An Encoding defines how objects are requested from the upstream, and how its
+// responses are split into objects and scanned. It also defines how responses to clients are written. A cache of
+// precompressed pages is limited by a budget in bytes (Precompressed).
 //
-// Each encoding is a package below, and adding one is that package and the places where encodings are named: handlers,
-// which negotiates, and whoever preloads lanes.
+// Each encoding is a subpackage. To add one, write that package, and name it in handlers, which negotiates the
+// encoding, and in the code that preloads lanes.
 //
-//	wire          Encoding, Reader, Shape, Item, Representation; Body, which owns the gzip member and writes lists page by page;
-//	              Precompressed, which keeps what pages look like in it
+//	wire          Encoding, Reader, Shape, Item, Representation; Body, which owns the gzip member and writes lists page
+//	              by page; Precompressed, which caches the compressed text of pages
 //	wire/jsonwire objects in JSON, and their Tables
 //	wire/protowire objects of built-in kinds in protobuf
-//	wire/table    a Table's columns, and its cells that grow old
-//	wire/scan     the scanner of JSON
+//	wire/table    the columns of a Table, and its cells that show ages
+//	wire/scan     the JSON scanner
 //
-// It promises that splice(split(x)) is x: an object's bytes are never changed on their way, except where an answer must
-// differ by definition. What an Item holds is known to its encoding only. Malformed input gives a typed error and never
-// panics.
+// The package promises that the bytes of an object do not change between upstream and client, except where a response
+// must differ by definition. Only the encoding of an Item reads its content. Malformed input causes a typed error,
+// never a panic.
 //
-// The packages start no goroutine and write to an io.Writer and nowhere else.
+// The packages start no goroutine, and write only to an io.Writer.
 package wire

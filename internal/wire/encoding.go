@@ -2,43 +2,43 @@ package wire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Encoding is all that differs between objects in JSON and objects in another encoding. Each lane is of one. Encodings
-// are comparable and immutable.
+// Encoding is everything that differs between JSON and another encoding of objects. Each lane has one encoding.
+// Encodings are comparable and immutable.
 type Encoding interface {
-	// Name is a word for logs, metrics and keys: "json".
+	// Name returns the name in logs, metrics and keys, such as "json".
 	Name() string
-	// MediaType is the Content-Type of a body, StreamType that of a watch.
+	// MediaType returns the Content-Type of a body, StreamType the Content-Type of a watch.
 	MediaType() string
 	StreamType() string
-	// Framing is how the frames of its watches stand one behind the other.
+	// Framing returns how the frames of a watch are delimited.
 	Framing() Framing
-	// Covers tells whether objects of a kind that is selected by these fields can be read and written.
+	// Covers reports whether the encoding supports the kind, and selection by these fields.
 	Covers(d Description, fields []Path) bool
-	// Asks are the ways to ask the upstream for objects, the best first. Who is refused one by 406 takes the next.
+	// Asks returns the kinds of request that the upstream may accept, the preferred one first. After status 406 the next
+	// one is used.
 	Asks() []Ask
-	// Pages is how the upstream is asked for lists of what one of the asks brings; for one listing.
+	// Pages returns the requests and the reader for one paged listing of the data that ask requests.
 	Pages(d Description, ask Ask, fields []Path) Pages
-	// Reader reads the answers to one of the asks; fields are those that objects are selected by.
+	// Reader returns a reader of the responses to ask. The fields are those that objects are selected by.
 	Reader(d Description, ask Ask, fields []Path) Reader
-	// Shape is what answers about a kind look like as far as its description tells.
+	// Shape returns the shape of responses about a kind. It contains what follows from the description alone.
 	Shape(d Description) Shape
 }
 
-// Ask is a way to ask the upstream for objects.
+// Ask is one kind of request for objects: an Accept header and query parameters.
 type Ask struct {
 	Accept string
-	// Query are parameters that it takes, in lists and in watches alike.
+	// Query are the query parameters of both lists and watches.
 	Query map[string]string
 }
 
-// Description is what an encoding has to know of a kind before it sees an object.
+// Description is the information that an encoding needs about a kind before it reads an object.
 type Description struct {
 	Resource schema.GroupVersionResource
 	Kind     schema.GroupVersionKind
 	ListKind string
-	// Custom tells a custom resource from a kind that is built into a server.
+	// Custom is true for custom resources, false for built-in kinds.
 	Custom bool
-	// DatePaths are the JSONPaths of a custom resource's columns of type date, by the column's name, as far as they are
-	// known.
+	// DatePaths maps the name of a custom resource's column of type date to its JSONPath. Unknown paths are missing.
 	DatePaths map[string]string
 }

@@ -1,20 +1,19 @@
 package wire
 
-// Path says where one selectable field's value lies.
+// Path is the location of one selectable field's value.
 type Path struct {
-	// Alternatives are dotted paths with array indexes as numbers; the first with a value that is not empty counts.
+	// Alternatives are dotted paths in which array indexes are numbers. The first value that is not empty is used.
 	Alternatives []string
-	// Default is the value when none has one.
+	// Default is the value when all alternatives are empty.
 	Default string
 }
 
 // Pair is a label's key and value.
 type Pair struct{ Key, Value string }
 
-// Facts is what is read out of an object: all that the cache sorts, selects and indexes by. It aliases no bytes of the
-// object.
+// Facts are the values that the cache sorts, selects and indexes an object by. They do not alias the object's bytes.
 type Facts struct {
 	Namespace, Name, ResourceVersion string
 	Labels                           []Pair   // sorted by key
-	Fields                           []string // parallel to the paths that were asked for
+	Fields                           []string // in the order of the requested paths
 }

@@ -10,44 +10,44 @@ import (
 	"iter"
 )
 
-// FrameLimit bounds one watch frame in bytes: an object is at most 1.5 MB in etcd, its JSON a few times that, and it
-// may come with its managed fields and a Table around it.
+// FrameLimit is the maximum size of one watch frame in bytes. An object has at most 1.5 MB in etcd, and a few times
+// that in JSON. Managed fields and a Table may be added.
 const FrameLimit = 64 << 20
 
-// FrameTooLargeError says that a frame exceeds what the reader was allowed to hold.
+// FrameTooLargeError is returned when a frame is longer than the reader's limit in bytes.
 type FrameTooLargeError struct{ Limit int }
 
 func (e *FrameTooLargeError) Error() string {
-	return fmt.Sprintf("a watch frame exceeds %d bytes", e.Limit)
+	return fmt.Sprintf("watch frame exceeds %d bytes", e.Limit)
 }
 
-// Framing is how the frames of a watch stand one behind the other, and what they are as messages of a websocket: a
-// string is sent as text, bytes as they are (semantics 4.6, 4.7).
+// Framing defines how the frames of a watch are delimited, and how they are sent as websocket messages. A string is
+// sent as a text message, bytes as a binary message (semantics 4.6, 4.7).
 type Framing interface {
-	// Reader reads the frames of a stream, of at most limit bytes each.
+	// Reader returns a reader of the frames of a stream. Each frame has at most limit bytes.
 	Reader(stream io.Reader, limit int) FrameReader
-	// Message is a frame that a Reader returned as a message, which does not alias it.
+	// Message returns the websocket message for a frame that Reader returned. The message does not alias the frame.
 	Message(frame []byte) any
-	// Messages are whole frames that stand one behind the other, each as a message.
+	// Messages returns one websocket message for each of the concatenated frames.
 	Messages(frames []byte) iter.Seq[any]
 }
 
 // FrameReader reads frames. Used by one goroutine.
 type FrameReader interface {
-	// Next returns the next frame, valid until the next call. io.EOF is the end between two frames, io.ErrUnexpectedEOF
-	// one within a frame, *FrameTooLargeError a frame beyond the limit.
+	// Next returns the next frame, which is valid until the next call. It returns io.EOF at the end of the stream,
+	// io.ErrUnexpectedEOF when the stream ends inside a frame, and *FrameTooLargeError when the frame is too long.
 	Next() ([]byte, error)
 }
 
 // Lines is the framing of JSON: each frame ends with a newline. Empty lines are skipped.
 type Lines struct{}
 
-// Reader implements Framing. Its frames come without their newlines, in one buffer that grows to the largest.
+// Reader implements Framing. Frames have no newline, and share one buffer that grows to the largest frame.
 func (Lines) Reader(stream io.Reader, limit int) FrameReader {
 	return &lineReader{reader: bufio.NewReaderSize(stream, 64<<10), limit: limit}
 }
 
-// Message implements Framing: text, with its newline.
+// Message implements Framing. It returns text that ends with a newline.
 func (Lines) Message(frame []byte) any { return string(frame) + "\n" }
 
 // Messages implements Framing.
@@ -64,7 +64,7 @@ func (Lines) Messages(frames []byte) iter.Seq[any] {
 type lineReader struct {
 	reader *bufio.Reader
 	limit  int
-	long   []byte // a frame that did not fit the reader's buffer
+	long   []byte // a frame longer than the reader's buffer
 }
 
 // Next implements FrameReader.
@@ -103,15 +103,15 @@ func (l *lineReader) line() ([]byte, error) {
 	return l.long, err
 }
 
-// Prefixed is the framing of protobuf: four bytes before each frame say how long it is, the highest first.
+// Prefixed is the framing of protobuf: a length of four bytes, big-endian, precedes each frame.
 type Prefixed struct{}
 
-// Reader implements Framing. Its frames come without their prefixes, in one buffer that grows to the largest.
+// Reader implements Framing. Frames have no prefix, and share one buffer that grows to the largest frame.
 func (Prefixed) Reader(stream io.Reader, limit int) FrameReader {
 	return &prefixReader{reader: bufio.NewReader(stream), limit: limit}
 }
 
-// Message implements Framing: bytes, without the prefix.
+// Message implements Framing. It returns the bytes without the prefix.
 func (Prefixed) Message(frame []byte) any { return bytes.Clone(frame) }
 
 // Messages implements Framing.
@@ -130,7 +130,7 @@ func (Prefixed) Messages(frames []byte) iter.Seq[any] {
 type prefixReader struct {
 	reader *bufio.Reader
 	limit  int
-	frame  bytes.Buffer // grows with what comes, not with what a prefix promises
+	frame  bytes.Buffer // grows with received data, not with the announced length
 }
 
 // Next implements FrameReader.

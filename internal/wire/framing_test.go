@@ -14,7 +14,7 @@ func TestLines(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	input := "a\n\n \r\n" + long + "\nb\r\n" + long + "y\n"
 	for name, source := range map[string]io.Reader{
-		"at once": strings.NewReader(input), "by halves": iotest.HalfReader(strings.NewReader(input)),
+		"in one read": strings.NewReader(input), "by halves": iotest.HalfReader(strings.NewReader(input)),
 		"with the end": iotest.DataErrReader(strings.NewReader(input)), "by bytes": iotest.OneByteReader(strings.NewReader(input)),
 	} {
 		r := Lines{}.Reader(source, 1<<20)
@@ -24,18 +24,18 @@ func TestLines(t *testing.T) {
 			}
 		}
 		if _, err := r.Next(); !errors.Is(err, io.EOF) {
-			t.Errorf("%s: the end is %v", name, err)
+			t.Errorf("%s: got %v, want io.EOF", name, err)
 		}
 	}
 }
 
 func TestLinesErrors(t *testing.T) {
 	if _, err := (Lines{}).Reader(strings.NewReader(`{"type":`), 100).Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
-		t.Errorf("a cut frame: %v", err)
+		t.Errorf("incomplete frame: got %v, want io.ErrUnexpectedEOF", err)
 	}
 	broken := errors.New("broken")
 	if _, err := (Lines{}).Reader(io.MultiReader(strings.NewReader("{"), iotest.ErrReader(broken)), 100).Next(); !errors.Is(err, broken) {
-		t.Errorf("a broken connection: %v", err)
+		t.Errorf("broken connection: got %v, want %v", err, broken)
 	}
 	for _, size := range []int{1000, 100_000, 500_000} {
 		for limit, fits := range map[int]bool{size: true, size - 1: false} {
@@ -49,16 +49,16 @@ func TestLinesErrors(t *testing.T) {
 	endless := Lines{}.Reader(iotest.OneByteReader(zeros{}), 1<<17)
 	var large *FrameTooLargeError
 	if _, err := endless.Next(); !errors.As(err, &large) || cap(endless.(*lineReader).long) > 1<<20 {
-		t.Errorf("an endless frame: %v, %d bytes held", err, cap(endless.(*lineReader).long))
+		t.Errorf("endless frame: got %v with a buffer of %d bytes", err, cap(endless.(*lineReader).long))
 	}
 }
 
-// zeros never ends.
+// zeros is an endless stream.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// prefixed are frames as they stand in a stream of protobuf.
+// prefixed returns frames with their length prefixes.
 func prefixed(frames ...string) string {
 	var b []byte
 	for _, frame := range frames {
@@ -76,20 +76,20 @@ func TestPrefixed(t *testing.T) {
 		}
 	}
 	if _, err := r.Next(); !errors.Is(err, io.EOF) {
-		t.Errorf("the end is %v", err)
+		t.Errorf("got %v, want io.EOF", err)
 	}
 	for _, cut := range []int{1, 4, 5} {
 		if _, err := (Prefixed{}).Reader(strings.NewReader(prefixed("abc")[:cut]), 3).Next(); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("a frame that breaks off after %d bytes: %v", cut, err)
+			t.Errorf("frame that ends after %d bytes: got %v, want io.ErrUnexpectedEOF", cut, err)
 		}
 	}
 	var large *FrameTooLargeError
 	if _, err := (Prefixed{}).Reader(strings.NewReader(prefixed("abc")), 2).Next(); !errors.As(err, &large) || large.Limit != 2 {
-		t.Errorf("a frame above the limit: %v", err)
+		t.Errorf("frame above the limit: got %v, want a FrameTooLargeError", err)
 	}
-	lie := Prefixed{}.Reader(strings.NewReader("\x04\x00\x00\x00abc"), FrameLimit)
-	if _, err := lie.Next(); !errors.Is(err, io.ErrUnexpectedEOF) || lie.(*prefixReader).frame.Cap() > 1<<20 {
-		t.Errorf("64 MiB that do not come: %v, %d bytes held", err, lie.(*prefixReader).frame.Cap())
+	short := Prefixed{}.Reader(strings.NewReader("\x04\x00\x00\x00abc"), FrameLimit)
+	if _, err := short.Next(); !errors.Is(err, io.ErrUnexpectedEOF) || short.(*prefixReader).frame.Cap() > 1<<20 {
+		t.Errorf("stream shorter than its prefix: got %v with a buffer of %d bytes", err, short.(*prefixReader).frame.Cap())
 	}
 }
 
@@ -111,17 +111,17 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 		if got := textOf(t, name, test.framing.Message([]byte("f"))); got != test.one {
-			t.Errorf("%s: one is %q, want %q", name, got, test.one)
+			t.Errorf("%s: one message is %q, want %q", name, got, test.one)
 		}
 	}
 }
 
-// textOf is a message's content; lines are text, and nothing else is.
+// textOf returns the content of a message, and checks that only lines are sent as text.
 func textOf(t *testing.T, framing string, message any) string {
 	t.Helper()
 	text, isText := message.(string)
 	if isText != (framing == "lines") {
-		t.Errorf("%s: a message of type %T", framing, message)
+		t.Errorf("%s: got a message of type %T", framing, message)
 	}
 	if isText {
 		return text

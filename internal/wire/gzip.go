@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AcceptsGzip tells whether an Accept-Encoding header offers gzip as kube-apiserver reads it: a quality with it does
-// not count.
+// AcceptsGzip reports whether an Accept-Encoding header offers gzip. Like kube-apiserver, it does not recognize gzip
+// with a quality value.
 func AcceptsGzip(acceptEncoding string) bool {
 	for part := range strings.SplitSeq(acceptEncoding, ",") {
 		if strings.TrimSpace(part) == "gzip" {
@@ -17,9 +17,9 @@ func AcceptsGzip(acceptEncoding string) bool {
 	return false
 }
 
-// WriteMember writes p as one gzip member, in one Write. A streaming list is a sequence of members, one each flush
-// (semantics 6.6). The flush before the end keeps p out of the member's last block: Go's reader holds back what that
-// block holds until it has seen the next member's head, which is sent with the next event.
+// WriteMember writes p as one gzip member in a single Write. A streaming list is a sequence of members, one for each
+// flush (semantics 6.6). The flush before the end keeps p out of the member's last block. Otherwise Go's gzip reader
+// would return p only after the next member's header, which is sent with the next event.
 func WriteMember(w io.Writer, p []byte) error {
 	out := scratch.Get().(*bytes.Buffer)
 	out.Reset()
@@ -32,7 +32,7 @@ func WriteMember(w io.Writer, p []byte) error {
 	return endMember(w, out, &sum)
 }
 
-// WritePrecompressed writes what was compressed ahead as one gzip member.
+// WritePrecompressed writes precompressed text as one gzip member.
 func WritePrecompressed(w io.Writer, d *Deflated) error {
 	out := scratch.Get().(*bytes.Buffer)
 	out.Reset()
@@ -45,7 +45,7 @@ func endMember(w io.Writer, out *bytes.Buffer, sum *checksum) error {
 	out.Write(lastBlock)
 	out.Write(sum.appendTo(out.AvailableBuffer()))
 	if _, err := w.Write(out.Bytes()); err != nil {
-		return err // HTTP/2 may still be about to read what a client did not wait for
+		return err // HTTP/2 may still read the buffer, so it is not reused
 	}
 	scratch.Put(out)
 	return nil

@@ -10,14 +10,13 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// TestWriteMemberIsReadAtOnce reads members as Go's HTTP client does, as one stream: each must come out before the next
-// begins.
-func TestWriteMemberIsReadAtOnce(t *testing.T) {
+// Members are read as one stream, as Go's HTTP client does. Each member must be readable before the next one begins.
+func TestMemberIsReadableBeforeTheNext(t *testing.T) {
 	for _, text := range []string{"x\n", strings.Repeat("a frame\n", 3), strings.Repeat("many frames\n", 20000)} {
 		r, w := io.Pipe()
 		defer func() { _ = w.Close() }()
 		go func() {
-			_ = WriteMember(w, []byte(text)) // and nothing after it, as while no event comes
+			_ = WriteMember(w, []byte(text)) // no other member follows, as when there are no events
 		}()
 		read := make(chan string, 1)
 		go func() {
@@ -33,10 +32,10 @@ func TestWriteMemberIsReadAtOnce(t *testing.T) {
 		select {
 		case got := <-read:
 			if got != text {
-				t.Errorf("read %d other bytes, wrote %d", len(got), len(text))
+				t.Errorf("got %d different bytes, want %d", len(got), len(text))
 			}
 		case <-time.After(settings.Patience()):
-			t.Fatalf("%d bytes are held back until another member comes", len(text))
+			t.Fatalf("got nothing, want %d bytes before the next member", len(text))
 		}
 	}
 }

@@ -14,12 +14,12 @@ func TestAcceptsGzip(t *testing.T) {
 		"gzip;q=1.0": false, "GZIP": false, "x-gzip": false,
 	} {
 		if got := AcceptsGzip(header); got != want {
-			t.Errorf("%q: %v", header, got)
+			t.Errorf("%q: got %v, want %v", header, got, want)
 		}
 	}
 }
 
-func TestBodiesAreCompressedWhenTheyAreLarge(t *testing.T) {
+func TestLargeBodiesAreCompressed(t *testing.T) {
 	for _, size := range []int{0, 1, 1000, compressFrom, compressFrom + 1, 1 << 20} {
 		for _, pieces := range []int{1, 3, 1000} {
 			for accept, allowed := range map[string]bool{"gzip": true, "identity": false} {
@@ -85,11 +85,11 @@ func TestMembers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := gunzip(t, bytes.NewReader(b.Bytes()[from:])); got != text {
-			t.Errorf("a member of %d bytes reads as %d", len(text), len(got))
+			t.Errorf("got %d bytes from a member, want %d", len(got), len(text))
 		}
 		want += text
 	}
 	if got := gunzip(t, &b); got != want {
-		t.Errorf("the stream reads as %d bytes, want %d", len(got), len(want))
+		t.Errorf("got %d bytes from the stream, want %d", len(got), len(want))
 	}
 }

@@ -6,18 +6,18 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Indenter indents compact JSON as encoding/json's MarshalIndent does with two spaces, in any number of writes, and
-// drops the newline at the end (semantics 6.8).
+// Indenter indents compact JSON by two spaces like json.MarshalIndent, in any number of writes. It drops the newline at
+// the end (semantics 6.8).
 type Indenter struct {
 	w       io.Writer
 	out     []byte
 	depth   int
 	text    bool // inside a string
-	escaped bool // behind a backslash
-	open    bool // behind a bracket that may turn out to be empty
+	escaped bool // after a backslash
+	open    bool // after an opening bracket whose value may be empty
 }
 
-// NewIndenter writes indented JSON to w.
+// NewIndenter returns an Indenter that writes to w.
 func NewIndenter(w io.Writer) *Indenter { return &Indenter{w: w} }
 
 // Write implements io.Writer.
@@ -37,7 +37,7 @@ func (n *Indenter) Write(p []byte) (int, error) {
 	return len(p), n.Close()
 }
 
-// copyText copies what needs no look at each byte: the inside of a string.
+// copyText copies the plain bytes inside a string and returns their number.
 func (n *Indenter) copyText(p []byte) int {
 	plain := scan.PlainLen(p)
 	n.out = append(n.out, p[:plain]...)
@@ -94,7 +94,7 @@ func (n *Indenter) newline() {
 	}
 }
 
-// Close sends what is held back; it does not close the writer below.
+// Close writes the buffered text. It does not close the underlying writer.
 func (n *Indenter) Close() error {
 	if len(n.out) == 0 {
 		return nil

@@ -33,13 +33,13 @@ func FuzzIndenter(f *testing.F) {
 	f.Add([]byte(`"\\\""`), 3)
 	f.Add([]byte(`7`), 100)
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
-		got := indented(t, text, max(size, 1)) // must not panic on anything
+		got := indented(t, text, max(size, 1)) // must not panic for any input
 		if !json.Valid(text) {
 			return
 		}
 		var want bytes.Buffer
 		if err := json.Indent(&want, bytes.TrimSpace(text), "", "  "); err != nil {
-			t.Skip(err) // deeper than encoding/json goes
+			t.Skip(err) // deeper than encoding/json allows
 		}
 		if diff := cmp.Diff(want.String(), got); diff != "" {
 			t.Errorf("(-encoding/json +got):\n%s", diff)
@@ -60,12 +60,12 @@ func TestIndenterSendsLargePieces(t *testing.T) {
 	}
 	for _, size := range writes[:len(writes)-1] {
 		if size < pieceSize {
-			t.Errorf("a write of %d bytes before the end", size)
+			t.Errorf("got a write of %d bytes before the end, want at least %d", size, pieceSize)
 		}
 	}
 }
 
-// sizes keeps how much each write brought.
+// sizes records the size of each write.
 type sizes []int
 
 func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return len(p), nil }

@@ -11,87 +11,86 @@ import (
 type ListMeta struct {
 	ResourceVersion string
 	Continue        string // empty when the list is complete
-	// RemainingItemCount is how many items follow; nil when it is not told (semantics 2.6).
+	// RemainingItemCount is the number of items that follow; nil when it is omitted (semantics 2.6).
 	RemainingItemCount *int64
 }
 
-// ListStyle is one form of list: what stands around and between its items. Used for one list.
+// ListStyle writes the text around and between the items of one list.
 type ListStyle interface {
-	// AppendHead appends what stands before the items, of which there may be none.
+	// AppendHead appends the text before the items.
 	AppendHead(dst []byte, meta ListMeta, content Content) []byte
 	// AppendItem appends an item.
 	AppendItem(dst []byte, it *Item) []byte
-	// Separator stands between two items.
+	// Separator returns the text between two items.
 	Separator() string
-	// AppendTail appends what stands behind the items.
+	// AppendTail appends the text after the items.
 	AppendTail(dst []byte, meta ListMeta, content Content) []byte
 }
 
-// MeasuredStyle is a ListStyle whose head says how long the items are together, so that all of them are looked at
-// before the first is written.
+// MeasuredStyle is a ListStyle whose head contains the total length of the items. All items are measured before the
+// first one is written.
 type MeasuredStyle interface {
 	ListStyle
-	// Len is how many bytes AppendItem appends for an item, with what stands between it and the next.
+	// Len returns the number of bytes that AppendItem appends for an item, including the text between items.
 	Len(it *Item) int
-	// SetTotal says, before AppendHead, how long all items are together.
+	// SetTotal sets the total length of all items in bytes. It is called before AppendHead.
 	SetTotal(bytes int)
 }
 
-// Content is whether a list has items: some are written in another way when they have none.
+// Content tells whether a list has items. Some styles write empty lists differently.
 type Content int
 
-// The contents.
+// The values of Content.
 const (
 	Empty Content = iota
 	Filled
 )
 
-// Page is a run of neighbouring objects that nothing changes. It has identity: as long as none of its objects changes,
-// lists are written from the same Page, so what is prepared for one in a Representation serves many answers.
+// Page is an immutable run of neighbouring objects. Lists use the same Page until one of its objects changes. Therefore
+// a precompressed Representation of a page serves many responses.
 type Page interface {
-	// Len is how many objects there are.
+	// Len returns the number of objects.
 	Len() int
-	// Item is the object at a place from 0 up to but not including Len.
+	// Item returns the object at position at, from 0 to Len-1.
 	Item(at int) *Item
-	// Precompressed are what is kept of what it looks like in bodies; nil when nothing is.
+	// Precompressed returns the cached runs of the page; nil if runs of the page are never cached.
 	Precompressed() *PrecompressedPage
 }
 
-// Run is the part of a page that belongs to a list: its items From up to but not including To.
+// Run is the part of a page that belongs to a list: the items at positions From to To-1.
 type Run struct {
 	Page     Page
 	From, To int
-	// Selector selects which of them do; nil when all do.
+	// Selector selects items of this part; nil selects all.
 	Selector *Selector
 }
 
-// Selector selects items. It is for lists of which parts are compressed ahead: whether an item is selected is not asked
-// again for a part that is there.
+// Selector selects items for lists with precompressed runs. It is not evaluated for runs that are in the cache.
 type Selector struct {
-	// Name tells what is selected: equal names select the same items of a page.
+	// Name identifies the selector. Selectors with equal names select the same items of a page.
 	Name unique.Handle[string]
-	// Selects tells whether the item at a place of a page is selected.
+	// Selects reports whether the item at a position of a page is selected.
 	Selects func(p Page, at int) bool
 }
 
 func (r Run) selects(at int) bool { return r.Selector == nil || r.Selector.Selects(r.Page, at) }
 
-// pieceSize is how much is written at once: smaller writes cost HTTP/2 and TLS twice and more per byte.
+// pieceSize is the size in bytes of one write. Smaller writes cost HTTP/2 and TLS at least twice as much per byte.
 const pieceSize = 128 << 10
 
-// keepPiece is how large in bytes a buffer may be that is used again.
+// keepPiece is the maximum capacity in bytes of a buffer that is used again.
 const keepPiece = 1 << 20
 
-// pieces are the buffers of bodies; one has grown with the largest object that was in it.
+// pieces is a pool of buffers for bodies. The capacity of a buffer grows to its largest object.
 var pieces = sync.Pool{New: func() any {
 	b := make([]byte, 0, pieceSize+64<<10)
 	return &b
 }}
 
-// objects are the buffers of single objects, which are far smaller than a list's pieces.
+// objects is a pool of buffers for single objects, which are much smaller than a list's pieces.
 var objects = sync.Pool{New: func() any { return new([]byte) }}
 
-// release gives a buffer back. What is not given back is garbage, which is what the buffer of a broken answer deserves.
+// release returns a buffer to the pool. The garbage collector frees the buffers of responses that fail early.
 func release(piece *[]byte) {
 	if cap(*piece) <= keepPiece {
 		*piece = (*piece)[:0]
@@ -99,19 +98,19 @@ func release(piece *[]byte) {
 	}
 }
 
-// List is what a list is written from.
+// List describes a list to write.
 type List struct {
 	Shape Shape
-	// Representation is what its items are in: Listed, Partial or Row.
+	// Representation is the representation of the items: Listed, Partial or Row.
 	Representation Representation
 	Meta           ListMeta
-	// Now is what ages in it are counted to.
+	// Now is the time that ages in the list are relative to.
 	Now time.Time
-	// Runs together are all its items, in order. They are read once.
+	// Runs are the runs of all items, in order. They are read once.
 	Runs iter.Seq[Run]
 }
 
-// WriteList writes a list into a body, run by run. The body is not closed.
+// WriteList writes a list, run by run. It does not close the body.
 func (b *Body) WriteList(list List) error {
 	style := list.Shape.List(list.Representation, list.Now)
 	l := listWriter{list: list, body: b, style: style, separator: style.Separator(), piece: pieces.Get().(*[]byte)}
@@ -126,9 +125,9 @@ func (b *Body) WriteList(list List) error {
 	return l.end()
 }
 
-// measured writes a list whose head says how long its items are together.
+// measured writes a list whose head contains the total length of its items.
 func (l *listWriter) measured(style MeasuredStyle) error {
-	var runs []Run // and not what was compressed ahead, which may be evicted while a slow client reads
+	var runs []Run // precompressed text is not retained, so that it can be evicted while a slow client reads
 	total := 0
 	for run := range l.list.Runs {
 		runs = append(runs, run)
@@ -161,14 +160,14 @@ type listWriter struct {
 	content   Content
 }
 
-// run adds a run of a page: as it was compressed ahead, unless it was not, or the body may turn out to be too small to
-// be compressed.
-func (l *listWriter) run(r Run, ahead *Deflated) error {
-	if ahead != nil {
-		if len(ahead.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+ahead.Length()) {
-			return l.splice(ahead)
+// run writes a run of a page, from precompressed text if there is any. If the body may stay too small for compression,
+// it writes the same items one by one.
+func (l *listWriter) run(r Run, text *Deflated) error {
+	if text != nil {
+		if len(text.items) == 0 || l.body.member.takes(len(*l.piece)+len(l.separator)+text.Length()) {
+			return l.splice(text)
 		}
-		return l.positions(r.Page, ahead.items)
+		return l.positions(r.Page, text.items)
 	}
 	for at := r.From; at < r.To; at++ {
 		if !r.selects(at) {
@@ -181,7 +180,7 @@ func (l *listWriter) run(r Run, ahead *Deflated) error {
 	return nil
 }
 
-// places adds items of a page that are known to be selected.
+// positions writes the items at the given positions of a page.
 func (l *listWriter) positions(p Page, items []uint16) error {
 	for _, at := range items {
 		if err := l.item(p.Item(int(at))); err != nil {
@@ -191,7 +190,7 @@ func (l *listWriter) positions(p Page, items []uint16) error {
 	return nil
 }
 
-// item adds an object. The head is written before the first, since it depends on whether there is one.
+// item writes an object. The head is written before the first one, because it depends on whether the list is empty.
 func (l *listWriter) item(it *Item) error {
 	l.between()
 	l.body.items++
@@ -202,7 +201,7 @@ func (l *listWriter) item(it *Item) error {
 	return l.send()
 }
 
-// between adds what stands before the next item.
+// between writes the head or the separator before the next item.
 func (l *listWriter) between() {
 	if l.content == Empty {
 		l.content = Filled

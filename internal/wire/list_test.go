@@ -13,10 +13,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// pieceSize is how much a list writes at once, and how large a body is compressed.
+// pieceSize is the size in bytes of a list's writes, and of the largest body that is not compressed.
 const pieceSize = 128 << 10
 
-// sizes keeps how much each write brought.
+// sizes records the size of each write.
 type sizes []int
 
 func (s *sizes) Write(p []byte) (int, error) { *s = append(*s, len(p)); return len(p), nil }
@@ -43,7 +43,7 @@ func (p page) Len() int                               { return len(p) }
 func (p page) Item(at int) *wire.Item                 { return &p[at] }
 func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
-// runs yields the parts from..to of pages.
+// runs yields the given runs.
 func runs(parts ...wire.Run) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		for _, part := range parts {
@@ -54,7 +54,7 @@ func runs(parts ...wire.Run) iter.Seq[wire.Run] {
 	}
 }
 
-// listOf is a list of runs.
+// listOf returns a list of runs.
 func listOf(parts ...wire.Run) wire.List {
 	return wire.List{Shape: builtin, Representation: listed, Runs: runs(parts...)}
 }
@@ -73,17 +73,17 @@ func TestListsAreWrittenInLargePieces(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(writes) < 3 {
-		t.Fatalf("%d writes of 4 MB", len(writes))
+		t.Fatalf("got %d writes of 4 MB, want at least 3", len(writes))
 	}
 	for _, n := range writes[:len(writes)-1] {
 		if n < pieceSize {
-			t.Errorf("a write of %d bytes before the end", n)
+			t.Errorf("got a write of %d bytes before the end, want at least %d", n, pieceSize)
 		}
 	}
 }
 
-// However the items lie on pages, and whichever parts of these are wanted, the list is the same.
-func TestListsDoNotShowTheirPages(t *testing.T) {
+// The list does not depend on the distribution of its items over pages and runs.
+func TestListsDoNotDependOnPages(t *testing.T) {
 	a, b, c, d := itemOf(t, "a"), itemOf(t, "b"), itemOf(t, "c"), itemOf(t, "d")
 	for name, test := range map[string]struct {
 		runs iter.Seq[wire.Run]
@@ -118,16 +118,16 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestWritersPassErrorsOn(t *testing.T) {
+func TestBodiesReturnWriteErrors(t *testing.T) {
 	gone := errors.New("the client is gone")
 	w := failing{gone}
 	big := page{itemOf(t, strings.Repeat("x", pieceSize))}
 	body := func() *wire.Body {
-		return wire.NewBody(w, wire.BodyOptions{Announce: func() { t.Error("nothing is compressed") }})
+		return wire.NewBody(w, wire.BodyOptions{Announce: func() { t.Error("compression was announced for a small body") }})
 	}
-	held := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: "gzip"})
-	if _, err := held.Write([]byte("x")); err != nil {
-		t.Errorf("what is held back: %v", err)
+	small := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: "gzip"})
+	if _, err := small.Write([]byte("x")); err != nil {
+		t.Errorf("buffered write: got %v, want no error", err)
 	}
 	indenter := wire.NewIndenter(w)
 	_, indented := indenter.Write(bytes.Repeat([]byte("[1]"), pieceSize))
@@ -135,16 +135,16 @@ func TestWritersPassErrorsOn(t *testing.T) {
 	for name, err := range map[string]error{
 		"an item":   body().WriteList(listOf(whole(big))),
 		"the end":   body().WriteList(listOf()),
-		"an object": body().WriteObject(builtin, wire.Representation{}, &big[0]), "Close": held.Close(),
+		"an object": body().WriteObject(builtin, wire.Representation{}, &big[0]), "Close": small.Close(),
 		"WriteMember": wire.WriteMember(w, []byte("x")), "Indenter": indented, "Write": written,
 	} {
 		if !errors.Is(err, gone) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v, want %v", name, err, gone)
 		}
 	}
 }
 
-// A list allocates the same, whatever the number of its items.
+// The number of allocations for a list does not depend on the number of its items.
 func TestItemsAreWrittenWithoutAllocating(t *testing.T) {
 	many := make(page, 1000)
 	for i := range many {
@@ -157,7 +157,7 @@ func TestItemsAreWrittenWithoutAllocating(t *testing.T) {
 		}
 	}
 	if one, all := testing.AllocsPerRun(100, write(one)), testing.AllocsPerRun(100, write(all)); all > one {
-		t.Errorf("%v allocations for a list of 1000, %v for one", all, one)
+		t.Errorf("got %v allocations for a list of 1000 items, want %v as for one", all, one)
 	}
 }
 

@@ -12,20 +12,20 @@ import (
 // compressFrom is the size in bytes above which kube-apiserver compresses a body (semantics 6.6).
 const compressFrom = 128 << 10
 
-// member compresses a body into one gzip member if the client takes it and the body is large. It holds the first 128
-// KiB back until it knows. What was compressed ahead becomes part of it as it is.
+// member compresses a body into one gzip member if the client accepts gzip and the body is large. It buffers the first
+// 128 KiB until the size is known to be larger. Precompressed text is copied into the member unchanged.
 type member struct {
 	w        io.Writer
 	allowed  bool
 	announce func() // called before the first byte of a compressed body
-	held     []byte // what was written while it is not known yet whether the body is large
+	buffered []byte // written data while the final size is unknown
 	out      *bufio.Writer
-	flate    *flate.Writer // of what is compressed as it comes; nil when that is not under way
+	flate    *flate.Writer // compressor for other data; nil when none is in use
 	sum      checksum
-	length   int64 // of what was written, before it is compressed
+	length   int64 // bytes written, before compression
 }
 
-// compressing tells whether the body is known to be large.
+// compressing reports whether the body is known to be large.
 func (m *member) compressing() bool { return m.out != nil }
 
 // Write implements io.Writer.
@@ -39,8 +39,8 @@ func (m *member) write(p []byte) (int, error) {
 	case !m.allowed:
 		return m.w.Write(p)
 	case m.compressing():
-	case len(m.held)+len(p) <= compressFrom:
-		m.held = append(m.held, p...)
+	case len(m.buffered)+len(p) <= compressFrom:
+		m.buffered = append(m.buffered, p...)
 		return len(p), nil
 	default:
 		if err := m.begin(); err != nil {
@@ -54,12 +54,12 @@ func (m *member) write(p []byte) (int, error) {
 	return m.deflate(p)
 }
 
-// takes tells whether so many bytes more make the body one that is compressed.
+// takes reports whether the body is compressed if length more bytes are written.
 func (m *member) takes(length int) bool {
-	return m.allowed && (m.compressing() || len(m.held)+length > compressFrom)
+	return m.allowed && (m.compressing() || len(m.buffered)+length > compressFrom)
 }
 
-// splice adds what was compressed ahead to a body that takes it.
+// splice adds precompressed text. The caller has checked takes.
 func (m *member) splice(d *Deflated) error {
 	if !m.compressing() {
 		if err := m.begin(); err != nil {
@@ -75,7 +75,7 @@ func (m *member) splice(d *Deflated) error {
 	return err
 }
 
-// begin begins the member with what was held back.
+// begin starts the member with the buffered data.
 func (m *member) begin() error {
 	m.announce()
 	m.out = outs.Get().(*bufio.Writer)
@@ -83,29 +83,29 @@ func (m *member) begin() error {
 	if _, err := m.out.Write(memberHead); err != nil {
 		return err
 	}
-	held := m.held
-	m.held = nil
-	if len(held) == 0 {
+	buffered := m.buffered
+	m.buffered = nil
+	if len(buffered) == 0 {
 		return nil
 	}
-	_, err := m.write(held)
+	_, err := m.write(buffered)
 	return err
 }
 
-// outs collect what is compressed, since deflate writes a few hundred bytes at a time. That of an answer that broke off
-// is garbage.
+// outs is a pool of buffers for compressed data, because deflate writes only a few hundred bytes at a time. The buffer
+// of a failed response is not returned.
 var outs = sync.Pool{New: func() any { return bufio.NewWriterSize(io.Discard, pieceSize) }}
 
-// memberHead begins a gzip member without a name and a time (RFC 1952).
+// memberHead is the header of a gzip member without a name or a time (RFC 1952).
 var memberHead = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff}
 
-// lastBlock is a deflate block of nothing that says that it is the last.
+// lastBlock is an empty deflate block that is marked as last.
 var lastBlock = []byte{3, 0}
 
-// fewBytes are not worth a block that is compressed: a comma, a list's head or end.
+// fewBytes is the size in bytes up to which text is stored without compression: a comma, or a list's head or tail.
 const fewBytes = 256
 
-// store writes a few bytes as a block of its own, as they are (RFC 1951).
+// store writes a few bytes as an uncompressed block (RFC 1951).
 func (m *member) store(p []byte) error {
 	block := m.out.AvailableBuffer()
 	block = append(block, 0)
@@ -115,7 +115,7 @@ func (m *member) store(p []byte) error {
 	return err
 }
 
-// deflate compresses what comes.
+// deflate compresses data as it is written.
 func (m *member) deflate(p []byte) (int, error) {
 	if m.flate == nil {
 		m.flate = flates.Get().(*flate.Writer)
@@ -124,8 +124,8 @@ func (m *member) deflate(p []byte) (int, error) {
 	return m.flate.Write(p)
 }
 
-// pause ends what is compressed as it comes on a byte. What follows must not refer to what was before: a decompressor's
-// memory is of the last 32 KiB, whoever compressed them.
+// pause ends the compressed data on a byte boundary and releases the compressor. Later data must not refer to earlier
+// data: a decompressor's window is the last 32 KiB, which may include precompressed text.
 func (m *member) pause() error {
 	if m.flate == nil {
 		return nil
@@ -137,13 +137,13 @@ func (m *member) pause() error {
 	return err
 }
 
-// Close completes the body; it does not close the writer below.
+// Close completes the body. It does not close the underlying writer.
 func (m *member) Close() error {
 	if !m.compressing() {
-		if len(m.held) == 0 {
+		if len(m.buffered) == 0 {
 			return nil
 		}
-		_, err := m.w.Write(m.held)
+		_, err := m.w.Write(m.buffered)
 		return err
 	}
 	if err := m.pause(); err != nil {

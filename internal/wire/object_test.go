@@ -9,11 +9,11 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// An object that is too small to be compressed is not copied to find that out.
-func TestSmallObjectsAreNotHeldBack(t *testing.T) {
+// A small object is not copied into a buffer before it is written.
+func TestSmallObjectsAreNotBuffered(t *testing.T) {
 	it := itemOf(t, strings.Repeat("x", 15<<10))
 	write := func(w io.Writer, accept string) {
-		body := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: accept, Announce: func() { t.Error("compressed") }})
+		body := wire.NewBody(w, wire.BodyOptions{AcceptEncoding: accept, Announce: func() { t.Error("compression was announced") }})
 		if err := body.WriteObject(builtin, wire.Representation{}, &it); err != nil {
 			t.Error(err)
 		}
@@ -21,16 +21,16 @@ func TestSmallObjectsAreNotHeldBack(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var plain, asked bytes.Buffer
+	var plain, accepting bytes.Buffer
 	write(&plain, "identity")
-	write(&asked, "gzip")
-	if !bytes.Equal(plain.Bytes(), asked.Bytes()) || plain.Len() == 0 {
-		t.Errorf("%d bytes and %d", plain.Len(), asked.Len())
+	write(&accepting, "gzip")
+	if !bytes.Equal(plain.Bytes(), accepting.Bytes()) || plain.Len() == 0 {
+		t.Errorf("got %d bytes with gzip, want %d", accepting.Len(), plain.Len())
 	}
 	allocations := func(accept string) float64 {
 		return testing.AllocsPerRun(100, func() { write(io.Discard, accept) })
 	}
-	if plain, asked := allocations("identity"), allocations("gzip"); asked > plain {
-		t.Errorf("%v allocations for a client that takes gzip, %v for another", asked, plain)
+	if plain, accepting := allocations("identity"), allocations("gzip"); accepting > plain {
+		t.Errorf("got %v allocations for a client that accepts gzip, want %v", accepting, plain)
 	}
 }

@@ -2,29 +2,29 @@ package wire
 
 import "errors"
 
-// Pages is how the objects of one resourceVersion are read page by page, at the least price for the upstream: whole
-// objects by one question, and by another one what it prints of them, row by row in the same order.
+// Pages describes how to read the objects of one resourceVersion page by page, at the lowest cost for the upstream. One
+// request reads complete objects. Another request reads their Table rows in the same order.
 type Pages struct {
 	Objects Ask
-	// Rows is nil when nothing is printed.
+	// Rows is nil when no Table rows are needed.
 	Rows   *Ask
 	Reader PageReader
 }
 
-// PageReader reads the pages of one listing. The rows of a page wait in it for their objects, which come in pages of
-// their own. Head may be called while another goroutine calls the other methods, which one goroutine does.
+// PageReader reads the pages of one listing. It keeps the rows of a page until their objects arrive, because objects
+// and rows are read in separate pages. One goroutine calls the methods, but another one may call Head concurrently.
 type PageReader interface {
-	// Head is what a page of objects or of rows says besides them, without a look at each where the list lets it.
+	// Head returns the metadata of a page of objects or rows. It reads the items only if the list format requires it.
 	Head(page []byte) (ListHead, error)
-	// Rows takes a page of rows, which it keeps.
+	// Rows adds a page of rows. It retains the page.
 	Rows(page []byte) (ListHead, error)
-	// Rest is how many rows wait for their objects.
+	// Rest returns the number of rows whose objects have not been read.
 	Rest() int
-	// Objects reads a page of objects with the rows that wait, if anything is printed; each is called with every object
-	// in order, and keeps nothing of the page. It fails with the error of each, with ErrUnaligned when an object's row is
-	// not the next one, or when the page is no list of whole objects.
+	// Objects reads a page of objects and joins them with the rows, if there are rows. It calls each with every object in
+	// order, and does not retain the page. It fails with the error of each, or with ErrUnaligned when an object does not
+	// match the next row. It also fails when the page is not a list of complete objects.
 	Objects(page []byte, each func(Item, Facts) error) (ListHead, error)
 }
 
-// ErrUnaligned says that the rows that the upstream prints of a list are not in the order of its objects.
-var ErrUnaligned = errors.New("the rows of the Table are not those of the list's objects, one by one")
+// ErrUnaligned is returned when the rows of a Table are not in the order of the list's objects.
+var ErrUnaligned = errors.New("rows of the Table do not match the objects of the list")

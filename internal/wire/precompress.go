@@ -2,24 +2,24 @@ package wire
 
 import "time"
 
-// AgingStyle is a ListStyle whose items read differently as time goes by.
+// AgingStyle is a ListStyle whose items contain ages.
 type AgingStyle interface {
 	ListStyle
-	// Until is when the first of the items that were appended since it was last asked reads differently; zero when none
-	// ever does.
+	// Until returns the time when the first of the items appended since the last call changes. It is zero if none of them
+	// ever changes.
 	Until() time.Time
 }
 
 const (
-	// precompressFrom is how many bytes of items are worth being compressed ahead. Fewer are compressed as they go.
+	// precompressFrom is the minimum size of a run in bytes. Smaller runs are compressed while they are written.
 	precompressFrom = 16 << 10
-	// precompressItems is how many items a part of a page must have for it. Where lists of a namespace or a client's
-	// chunks begin and end is the same again and again; what a selector leaves of a page is not.
+	// precompressItems is the minimum number of items of a part of a page. The bounds of lists of a namespace or of a
+	// client's chunks repeat. The results of a selector do not, so they are not subject to this minimum.
 	precompressItems = 8
 )
 
-// ahead is the form of a run, which is made if there is none and it is worth it; nil when the run is to be written item
-// by item. before is how many bytes of the list stand before the run.
+// precompressed returns the precompressed text of a run, and makes it if this is worthwhile. It returns nil when the
+// run is to be written item by item. before is the number of bytes of the list before the run.
 func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	precompressed, page := l.body.precompressed, r.Page.Precompressed()
 	if precompressed == nil || page == nil || r.Selector == nil && r.isShort() || l.list.Representation.Kind == Row && time.Since(l.list.Now) > agedList {
@@ -35,13 +35,14 @@ func (l *listWriter) precompressed(r Run, before int) *Deflated {
 	return precompressed.precompress(s, key, l.list.Now, func(dst []byte) uncompressedText { return l.textOf(dst, r) })
 }
 
-// agedList is for how long a Table takes forms, and makes them: its ages are all counted to when it began.
+// agedList is how long after its start a Table list uses and makes precompressed runs: its ages are relative to its
+// start.
 const agedList = time.Second
 
-// isShort tells a part of a page with few items.
+// isShort reports whether the run is a part of a page with few items.
 func (r Run) isShort() bool { return r.To-r.From < min(precompressItems, r.Page.Len()) }
 
-// keyOf is the key of a run's form.
+// keyOf returns the cache key of a run.
 func keyOf(representation Representation, body bodyKind, r Run) precompressedKey {
 	key := precompressedKey{representation: representation, body: body, from: r.From, to: r.To}
 	if r.Selector != nil {
@@ -50,8 +51,8 @@ func keyOf(representation Representation, body bodyKind, r Run) precompressedKey
 	return key
 }
 
-// isWorth tells whether a run is large, and the body with it, as far as its objects tell. What is selected of a run is
-// worth remembering even if that is nothing.
+// isWorth reports whether both the run and the body are large enough, by the sizes of the objects. The result of a
+// selector is always cached, even if it is empty.
 func (l *listWriter) isWorth(r Run, before int) bool {
 	if r.Selector != nil {
 		return true
@@ -60,7 +61,7 @@ func (l *listWriter) isWorth(r Run, before int) bool {
 	return bytes >= precompressFrom && l.body.member.takes(before+bytes)
 }
 
-// textOf is what a run's items look like, and what stands between them.
+// textOf returns the text of a run's items with separators.
 func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 	style, text := l.list.Shape.List(l.list.Representation, l.list.Now), uncompressedText{plain: dst}
 	for at := r.From; at < r.To; at++ {
@@ -78,8 +79,8 @@ func (l *listWriter) textOf(dst []byte, r Run) uncompressedText {
 	return text
 }
 
-// PrecompressedEvents is a run as ADDED events, whose frames do not depend on what was sent before: Whole or Partial.
-// It is made if there is none; nil when the run is better sent event by event.
+// PrecompressedEvents returns a run as ADDED events in representation Whole or Partial. Their frames do not depend on
+// earlier frames. It makes the text if it is not cached. It returns nil when the run should be sent event by event.
 func PrecompressedEvents(precompressed *Precompressed, shape Shape, representation Representation, r Run, now time.Time) *Deflated {
 	if precompressed == nil || !precompressed.keeps() || r.Page.Precompressed() == nil || representation.Kind == Row || r.isShort() {
 		return nil
@@ -100,7 +101,7 @@ func PrecompressedEvents(precompressed *Precompressed, shape Shape, representati
 	})
 }
 
-// size is how many bytes the run's items have together.
+// size returns the total size of the run's items in bytes.
 func (r Run) size() int {
 	bytes := 0
 	for at := r.From; at < r.To; at++ {
@@ -109,7 +110,7 @@ func (r Run) size() int {
 	return bytes
 }
 
-// splice adds a run that was compressed ahead.
+// splice writes a precompressed run.
 func (l *listWriter) splice(text *Deflated) error {
 	if len(text.items) == 0 {
 		return nil

@@ -12,33 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Precompressed keeps forms of pages, for all lanes together: what a page's items look like in one kind of body,
-// compressed ahead. A form is made on first need, once for all who need it at the same time. It goes with its page, or
-// when others were used later and all together exceed the budget. Safe for concurrent use; who finds a form takes no
-// lock.
+// Precompressed caches precompressed runs of pages for all lanes: the compressed text of a page's items in one
+// representation and one kind of body. A run is made on first use, once for all concurrent callers. It is dropped with
+// its page. When all runs together exceed the budget, the least recently used ones are evicted. Safe for concurrent
+// use; lookups take no lock.
 type Precompressed struct {
 	budget int64
-	bound  atomic.Int64 // what is kept at most at the moment: the budget, or less where memory is short
+	bound  atomic.Int64 // current maximum in bytes: the budget, or less while memory is short
 	began  time.Time
 	seed   maphash.Seed
 	counts struct{ found, made, evicted atomic.Int64 }
-	seen   [selectorsSeen]atomic.Uint64 // of selectors, by their hashes
+	seen   [selectorsSeen]atomic.Uint64 // hashes of recent selectors
 
-	mu    sync.Mutex // guards all below; taken by who makes or drops a form
-	bytes int64      // of those that are made
+	mu    sync.Mutex // guards the fields below; taken to make or drop a run
+	bytes int64      // size of all finished runs
 	kept  map[*precompressedRun]struct{}
 }
 
-// NewPrecompressed keeps forms of at most so many bytes; with a budget of 0 it keeps none, and nothing is compressed
-// ahead.
+// NewPrecompressed returns a cache with a budget in bytes. A budget of 0 disables precompression.
 func NewPrecompressed(budget int64) *Precompressed {
 	f := &Precompressed{budget: budget, began: time.Now(), seed: maphash.MakeSeed(), kept: map[*precompressedRun]struct{}{}}
 	f.bound.Store(budget)
 	return f
 }
 
-// Yield drops forms of so many bytes, if there are as many, those first that were not used for longest, and returns how
-// many it did. From then on there are to be no more than are left, until Recover.
+// Yield evicts least recently used runs until the given number of bytes is free, or none are left. It returns the
+// number of evicted bytes. The remaining size becomes the maximum until Recover raises it.
 func (f *Precompressed) Yield(bytes int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,27 +48,27 @@ func (f *Precompressed) Yield(bytes int64) int64 {
 	return before - f.bytes
 }
 
-// recovery is how many times Recover is called until forms may take their whole budget again.
+// recovery is the number of calls of Recover that restore the full budget.
 const recovery = 16
 
-// Recover lets forms take a part more of the budget that they were made with.
+// Recover raises the current maximum by one sixteenth of the budget.
 func (f *Precompressed) Recover() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.bound.Store(min(f.budget, f.bound.Load()+max(f.budget/recovery, 1)))
 }
 
-// keeps tells whether forms are kept at the moment.
+// keeps reports whether the current maximum allows any runs.
 func (f *Precompressed) keeps() bool { return f.bound.Load() > 0 }
 
-// PrecompressedStats are Precompressed in numbers: what is kept at the moment, and what was found, made and evicted
-// since the start.
+// PrecompressedStats are the statistics of a Precompressed: Bytes and Kept are current values, the other fields are
+// counted since the start.
 type PrecompressedStats struct {
 	Bytes, Kept          int64
 	Found, Made, Evicted int64
 }
 
-// Stats are the numbers of the moment.
+// Stats returns the current statistics.
 func (f *Precompressed) Stats() PrecompressedStats {
 	f.mu.Lock()
 	bytes, kept := f.bytes, int64(len(f.kept))
@@ -77,15 +76,15 @@ func (f *Precompressed) Stats() PrecompressedStats {
 	return PrecompressedStats{Bytes: bytes, Kept: kept, Found: f.counts.found.Load(), Made: f.counts.made.Load(), Evicted: f.counts.evicted.Load()}
 }
 
-// precompressedKey is what there is one form of a page of.
+// precompressedKey identifies a run within its page.
 type precompressedKey struct {
 	representation Representation
 	body           bodyKind
-	from, to       int                   // the part of the page
-	selector       unique.Handle[string] // what is selected of it; zero when everything is
+	from, to       int                   // part of the page
+	selector       unique.Handle[string] // zero when all items are selected
 }
 
-// nameLen is how many bytes the key keeps alive.
+// nameLen returns the number of bytes that the key retains.
 func (k precompressedKey) nameLen() int {
 	if k.selector == (unique.Handle[string]{}) {
 		return 0
@@ -93,7 +92,7 @@ func (k precompressedKey) nameLen() int {
 	return len(k.selector.Value())
 }
 
-// bodyKind is what stands around and between the items.
+// bodyKind is the kind of body, which defines the text around and between the items.
 type bodyKind int
 
 const (
@@ -101,34 +100,37 @@ const (
 	inStream
 )
 
-// precompressedRun is one form of one page. It is kept from the moment when somebody begins to make it.
+// precompressedRun is one run of a page in one representation. It is in the cache from the moment when a caller starts
+// to make it.
 type precompressedRun struct {
 	key  precompressedKey
-	of   *shelf
-	used atomic.Int64             // when it was last used, in nanoseconds after the Precompressed began
+	of   *pageRuns
+	used atomic.Int64             // time of last use in nanoseconds after Precompressed.began
 	text atomic.Pointer[Deflated] // nil until it is made
-	made chan struct{}            // closed then, and when it could not be made
-	// until is when the text becomes another; zero when it never does. It is there before the text is.
+	made chan struct{}            // closed when text is set or could not be made
+	// until is the time when the text changes; zero if never. Set before text.
 	until time.Time
-	size  int64 // what it counts for; 0 until it is made. Guarded by Precompressed.mu
+	size  int64 // size in the budget; 0 until it is made; guarded by Precompressed.mu
 }
 
-// selectorsSeen is how many selectors are remembered, about. Clients that list again use a few hundred.
+// selectorsSeen is the approximate number of recent selectors that are recorded. Clients that repeat their lists use a
+// few hundred.
 const selectorsSeen = 1 << 12
 
-// longestSelector is how long a selector's name may be for what it selects to be remembered.
+// longestSelector is the maximum length in bytes of a selector whose results are cached.
 const longestSelector = 4 << 10
 
-// Asked is a selector that a user lists a resource by.
+// Asked identifies a list request with a selector.
 type Asked struct {
 	User     string
 	Resource schema.GroupVersionResource
 	Selector string
 }
 
-// hears reports whether a user has listed a resource by a selector before: what is asked for once is not worth keeping.
-// Of what other users ask, an answer shows nothing.
-func (f *Precompressed) sees(asked Asked) bool {
+// repeated reports whether a user has listed a resource by the same selector before, and records the selector. Results
+// of selectors that are used once are not worth caching. The user is part of the key, so response times reveal nothing
+// about the requests of other users.
+func (f *Precompressed) repeated(asked Asked) bool {
 	if len(asked.Selector) > longestSelector {
 		return false
 	}
@@ -136,18 +138,18 @@ func (f *Precompressed) sees(asked Asked) bool {
 	return f.seen[hash%selectorsSeen].Swap(hash) == hash
 }
 
-// precompressedOverhead is what a form counts for beside its bytes: what it takes, with the name of a selector of the
-// usual length. It also bounds how many there are, which are looked at together when some have to go.
+// precompressedOverhead is added to the size of each run in the budget, in bytes: its memory and a selector name of
+// usual length. It also limits the number of runs, all of which are sorted for eviction.
 const precompressedOverhead = 1 << 10
 
-// precompressedPerPage bounds how many forms a page has at a time. Parts of pages come in any number.
+// precompressedPerPage is the maximum number of runs of one page, because requests can name any part of a page.
 const precompressedPerPage = 24
 
-// find is the form of a key that may be used now; nil when there is none.
-func (f *Precompressed) find(s *shelf, key precompressedKey, now time.Time) *precompressedRun {
+// find returns the run of a key that is usable now; nil when there is none.
+func (f *Precompressed) find(s *pageRuns, key precompressedKey, now time.Time) *precompressedRun {
 	for _, representation := range s.runs() {
 		if representation.key == key {
-			if representation.isOver(now) {
+			if representation.expired(now) {
 				return nil
 			}
 			return representation
@@ -156,12 +158,12 @@ func (f *Precompressed) find(s *shelf, key precompressedKey, now time.Time) *pre
 	return nil
 }
 
-// isOver tells whether the text has become another. One that is being made is of now.
-func (p *precompressedRun) isOver(now time.Time) bool {
+// expired reports whether the text is out of date. A run that is being made is up to date.
+func (p *precompressedRun) expired(now time.Time) bool {
 	return p.text.Load() != nil && !p.until.IsZero() && !now.Before(p.until)
 }
 
-// use waits until a form is made and returns its text; nil when it could not be made.
+// use waits until a run is made and returns its text. It returns nil when the run could not be made or is out of date.
 func (f *Precompressed) use(representation *precompressedRun, now time.Time) *Deflated {
 	f.counts.found.Add(1)
 	if at := int64(now.Sub(f.began)); representation.used.Load() < at {
@@ -171,23 +173,24 @@ func (f *Precompressed) use(representation *precompressedRun, now time.Time) *De
 		return text
 	}
 	<-representation.made
-	if representation.isOver(now) {
-		return nil // it was made by a list that began long before
+	if representation.expired(now) {
+		return nil // made for a list that started long before
 	}
 	return representation.text.Load()
 }
 
-// uncompressedText is what becomes a form.
+// uncompressedText is the text of a run before compression.
 type uncompressedText struct {
 	plain []byte
-	items []uint16  // their places on the page
-	until time.Time // when it reads differently; zero: never
+	items []uint16  // their positions on the page
+	until time.Time // time when the text changes; zero if never
 }
 
-// precompress makes the form of a key, unless somebody else has begun to, who is waited for. text appends it as it is.
-func (f *Precompressed) precompress(s *shelf, key precompressedKey, now time.Time, text func(dst []byte) uncompressedText) *Deflated {
-	representation, mine := f.begin(s, key, now)
-	if !mine {
+// precompress makes the run of a key. If another caller is already making it, precompress waits for that caller. text
+// appends the uncompressed text.
+func (f *Precompressed) precompress(s *pageRuns, key precompressedKey, now time.Time, text func(dst []byte) uncompressedText) *Deflated {
+	representation, created := f.begin(s, key, now)
+	if !created {
 		return f.use(representation, now)
 	}
 	defer f.settle(representation)
@@ -205,7 +208,7 @@ func (f *Precompressed) precompress(s *shelf, key precompressedKey, now time.Tim
 	return made
 }
 
-// settle ends the wait for a form. One that was not made, because what is to be compressed panics, is nobody's.
+// settle wakes the callers that wait for a run. If making it caused a panic, settle removes it.
 func (f *Precompressed) settle(representation *precompressedRun) {
 	if representation.text.Load() == nil {
 		f.mu.Lock()
@@ -216,14 +219,14 @@ func (f *Precompressed) settle(representation *precompressedRun) {
 	close(representation.made)
 }
 
-// keepPlain is how large in bytes a buffer may be that is used again: a page of 128 pods.
+// keepPlain is the maximum capacity in bytes of a buffer that is used again: a page of 128 pods.
 const keepPlain = 4 << 20
 
-// plains are the buffers for what is about to be compressed.
+// plains is a pool of buffers for text before compression.
 var plains = sync.Pool{New: func() any { return new([]byte) }}
 
-// begin keeps a form that is to be made; mine tells that it is the caller's to make.
-func (f *Precompressed) begin(s *shelf, key precompressedKey, now time.Time) (representation *precompressedRun, mine bool) {
+// begin adds a run that is to be made. If created is true, the caller must make it.
+func (f *Precompressed) begin(s *pageRuns, key precompressedKey, now time.Time) (representation *precompressedRun, created bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if representation = f.find(s, key, now); representation != nil {
@@ -231,28 +234,28 @@ func (f *Precompressed) begin(s *shelf, key precompressedKey, now time.Time) (re
 	}
 	representation = &precompressedRun{key: key, of: s, made: make(chan struct{})}
 	representation.used.Store(int64(now.Sub(f.began)))
-	left := make([]*precompressedRun, 0, len(s.runs())+1)
+	others := make([]*precompressedRun, 0, len(s.runs())+1)
 	for _, other := range s.runs() {
 		if other.key == key {
-			f.forget(other) // its time is over
+			f.forget(other) // out of date
 		} else {
-			left = append(left, other)
+			others = append(others, other)
 		}
 	}
-	if len(left) == precompressedPerPage {
-		oldest := slices.MinFunc(left, lastUse)
-		left = slices.DeleteFunc(left, func(other *precompressedRun) bool { return other == oldest })
+	if len(others) == precompressedPerPage {
+		oldest := slices.MinFunc(others, lastUse)
+		others = slices.DeleteFunc(others, func(other *precompressedRun) bool { return other == oldest })
 		f.evict(oldest)
 	}
-	s.set(append(left, representation))
+	s.set(append(others, representation))
 	f.kept[representation] = struct{}{}
 	return representation, true
 }
 
-// lastUse puts those first that were not used for longest.
+// lastUse orders runs by last use, the least recently used first.
 func lastUse(a, b *precompressedRun) int { return cmp.Compare(a.used.Load(), b.used.Load()) }
 
-// charge counts a form that is made, unless it was dropped meanwhile, and keeps to the budget.
+// charge adds a finished run to the size, unless it was dropped meanwhile, and enforces the budget.
 func (f *Precompressed) charge(representation *precompressedRun, size int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -266,8 +269,8 @@ func (f *Precompressed) charge(representation *precompressedRun, size int64) {
 	}
 }
 
-// shrink evicts what was not used for longest. It goes well below the budget, so that it need not look at all forms for
-// each that is made. The caller holds f.mu.
+// shrink evicts least recently used runs. charge passes a size well below the budget, because each call sorts all runs.
+// The caller holds f.mu.
 func (f *Precompressed) shrink(to int64) {
 	all := make([]*precompressedRun, 0, len(f.kept))
 	for representation := range f.kept {
@@ -290,30 +293,30 @@ func (f *Precompressed) evict(representation *precompressedRun) {
 	f.forget(representation)
 }
 
-// forget no longer counts a form that its page has no more. The caller holds f.mu.
+// forget removes a run from the statistics and the size. The caller holds f.mu.
 func (f *Precompressed) forget(representation *precompressedRun) {
 	f.bytes -= representation.size
 	representation.size = 0
 	delete(f.kept, representation)
 }
 
-// tryDrop is drop for a writer of a lane, who waits for nobody: what is not dropped goes like a page's that nobody
-// holds.
-func (f *Precompressed) tryDrop(s *shelf) {
+// tryDrop is drop for a lane's writer, which must not wait. If the lock is taken, the runs remain until they are
+// evicted or the page is garbage collected.
+func (f *Precompressed) tryDrop(s *pageRuns) {
 	if f.mu.TryLock() {
 		defer f.mu.Unlock()
 		f.dropAll(s)
 	}
 }
 
-// drop drops all forms of a page.
-func (f *Precompressed) drop(s *shelf) {
+// drop drops all runs of a page.
+func (f *Precompressed) drop(s *pageRuns) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dropAll(s)
 }
 
-func (f *Precompressed) dropAll(s *shelf) {
+func (f *Precompressed) dropAll(s *pageRuns) {
 	for _, representation := range s.runs() {
 		f.forget(representation)
 	}

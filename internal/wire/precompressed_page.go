@@ -6,45 +6,47 @@ import (
 	"sync/atomic"
 )
 
-// PrecompressedPage are the forms of one page, which it is a part of. The zero PrecompressedPage has none.
-type PrecompressedPage struct{ shelf atomic.Pointer[shelf] }
+// PrecompressedPage contains the precompressed runs of one page and is a part of that page. The zero PrecompressedPage
+// has none.
+type PrecompressedPage struct{ pageRuns atomic.Pointer[pageRuns] }
 
-// shelf is what is kept for a page. It does not point to it, so that what is kept keeps no page alive.
-type shelf struct {
-	keeper *Precompressed
-	all    atomic.Pointer[[]*precompressedRun] // replaced as a whole, under Precompressed.mu
+// pageRuns contains the runs of a page. It has no pointer to the page, so that cached runs do not keep pages in memory.
+type pageRuns struct {
+	cache *Precompressed
+	all   atomic.Pointer[[]*precompressedRun] // replaced as a unit, under Precompressed.mu
 }
 
-func (s *shelf) runs() []*precompressedRun {
+func (s *pageRuns) runs() []*precompressedRun {
 	if all := s.all.Load(); all != nil {
 		return *all
 	}
 	return nil
 }
 
-func (s *shelf) set(all []*precompressedRun) { s.all.Store(&all) }
+func (s *pageRuns) set(all []*precompressedRun) { s.all.Store(&all) }
 
-func (s *shelf) remove(representation *precompressedRun) {
+func (s *pageRuns) remove(representation *precompressedRun) {
 	s.set(slices.DeleteFunc(slices.Clone(s.runs()), func(other *precompressedRun) bool { return other == representation }))
 }
 
-// on is the shelf for the page, which is cleared when nobody holds the page any more.
-func (p *PrecompressedPage) on(f *Precompressed) *shelf {
-	if s := p.shelf.Load(); s != nil {
+// on returns the runs of the page, and creates the pageRuns on first use. They are dropped when the page is garbage
+// collected.
+func (p *PrecompressedPage) on(f *Precompressed) *pageRuns {
+	if s := p.pageRuns.Load(); s != nil {
 		return s
 	}
-	s := &shelf{keeper: f}
-	if !p.shelf.CompareAndSwap(nil, s) {
-		return p.shelf.Load()
+	s := &pageRuns{cache: f}
+	if !p.pageRuns.CompareAndSwap(nil, s) {
+		return p.pageRuns.Load()
 	}
 	runtime.AddCleanup(p, f.drop, s)
 	return s
 }
 
-// Drop drops them because their page is no longer part of the newest State. Who still reads an older one may have them
-// made again. It does not wait for anybody.
+// Drop drops the runs, because the page is no longer part of the newest State. Readers of an older State may cause them
+// to be made again. Drop does not block.
 func (p *PrecompressedPage) Drop() {
-	if s := p.shelf.Load(); s != nil && len(s.runs()) > 0 {
-		s.keeper.tryDrop(s)
+	if s := p.pageRuns.Load(); s != nil && len(s.runs()) > 0 {
+		s.cache.tryDrop(s)
 	}
 }

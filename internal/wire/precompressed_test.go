@@ -20,20 +20,20 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// formPage is a page whose forms are kept.
-type formPage struct {
+// cachedPage is a page with precompressed runs.
+type cachedPage struct {
 	page
-	forms wire.PrecompressedPage
+	runs wire.PrecompressedPage
 }
 
-func (p *formPage) Precompressed() *wire.PrecompressedPage { return &p.forms }
+func (p *cachedPage) Precompressed() *wire.PrecompressedPage { return &p.runs }
 
-// pagesOf makes pages of so many items each, of some bytes.
-func pagesOf(t testing.TB, bytes int, sizes ...int) []*formPage {
+// pagesOf returns pages with the given numbers of items. Each item contains the given number of bytes.
+func pagesOf(t testing.TB, bytes int, sizes ...int) []*cachedPage {
 	t.Helper()
-	pages := make([]*formPage, len(sizes))
+	pages := make([]*cachedPage, len(sizes))
 	for i, size := range sizes {
-		pages[i] = &formPage{}
+		pages[i] = &cachedPage{}
 		for j := range size {
 			pages[i].page = append(pages[i].page, itemOf(t, fmt.Sprintf("%d.%d %s", i, j, strings.Repeat("s", bytes))))
 		}
@@ -41,7 +41,7 @@ func pagesOf(t testing.TB, bytes int, sizes ...int) []*formPage {
 	return pages
 }
 
-// listBody is a list of whole pages, or of the parts of one that are named.
+// listBody returns the uncompressed body of a list of runs.
 func listBody(t testing.TB, precompressed *wire.Precompressed, encoding string, parts ...wire.Run) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -70,15 +70,15 @@ func listBody(t testing.TB, precompressed *wire.Precompressed, encoding string, 
 	return text
 }
 
-func allOf(pages []*formPage) (parts []wire.Run) {
+func allOf(pages []*cachedPage) (parts []wire.Run) {
 	for _, p := range pages {
 		parts = append(parts, wire.Run{Page: p, To: p.Len()})
 	}
 	return parts
 }
 
-// Whatever is kept, and however little may be, lists read the same.
-func TestFormsDoNotChangeLists(t *testing.T) {
+// Lists are the same for every budget.
+func TestPrecompressedRunsDoNotChangeLists(t *testing.T) {
 	pages := pagesOf(t, 1500, 64, 128, 20, 64, 3, 64)
 	for _, budget := range []int64{0, 1, 2000, 5000, 1 << 20} {
 		precompressed := wire.NewPrecompressed(budget)
@@ -96,63 +96,63 @@ func TestFormsDoNotChangeLists(t *testing.T) {
 			parts = parts[random.IntN(len(parts)):]
 			want := listBody(t, nil, "identity", parts...)
 			if got := listBody(t, precompressed, "gzip", parts...); !bytes.Equal(got, want) {
-				t.Fatalf("a budget of %d: %d bytes, want %d", budget, len(got), len(want))
+				t.Fatalf("budget %d: got %d bytes, want %d", budget, len(got), len(want))
 			}
 		}
 		stats := precompressed.Stats()
 		if stats.Bytes > budget {
-			t.Errorf("%d bytes are kept of a budget of %d", stats.Bytes, budget)
+			t.Errorf("got %d bytes, want at most the budget of %d", stats.Bytes, budget)
 		}
 		if made := stats.Made > 0; made != (budget > 0) || budget == 1<<20 && stats.Found == 0 {
-			t.Errorf("a budget of %d: %+v", budget, stats)
+			t.Errorf("budget %d: got %+v", budget, stats)
 		}
 	}
 }
 
-// What is asked back of forms is let go, what was used last stays, and no more are kept until they recover.
-func TestFormsYield(t *testing.T) {
+// Yield evicts least recently used runs. No more runs are cached until Recover is called.
+func TestYieldEvictsRuns(t *testing.T) {
 	pages := pagesOf(t, 1500, 64, 64, 64, 64)
 	precompressed, want := wire.NewPrecompressed(1<<20), listBody(t, nil, "identity", allOf(pages)...)
 	lists := func() wire.PrecompressedStats {
 		t.Helper()
 		if got := listBody(t, precompressed, "gzip", allOf(pages)...); !bytes.Equal(got, want) {
-			t.Error("another list is read")
+			t.Error("got a different list")
 		}
 		return precompressed.Stats()
 	}
 	all := lists()
 	freed := precompressed.Yield(all.Bytes / 2)
-	if left := lists(); freed < all.Bytes/2 || freed == all.Bytes || left.Bytes > all.Bytes/2 {
-		t.Errorf("%d of %d bytes are let go, then %d are kept", freed, all.Bytes, left.Bytes)
+	if rest := lists(); freed < all.Bytes/2 || freed == all.Bytes || rest.Bytes > all.Bytes/2 {
+		t.Errorf("evicted %d of %d bytes, then %d are cached", freed, all.Bytes, rest.Bytes)
 	}
 	if freed := precompressed.Yield(1 << 20); freed == 0 {
-		t.Error("none is let go")
+		t.Error("nothing was evicted")
 	}
 	if none := lists(); none.Bytes != 0 {
-		t.Errorf("%d bytes are kept", none.Bytes)
+		t.Errorf("got %d bytes in the cache, want none", none.Bytes)
 	}
 	for range 100 {
 		precompressed.Recover()
 	}
 	if again := lists(); again.Bytes != all.Bytes {
-		t.Errorf("%d bytes are kept of %d", again.Bytes, all.Bytes)
+		t.Errorf("got %d bytes in the cache, want %d", again.Bytes, all.Bytes)
 	}
-	runtime.KeepAlive(pages) // forms go with their pages
+	runtime.KeepAlive(pages) // runs are dropped with their pages
 }
 
-// A body that is just too small to be compressed is not, and one byte more is.
-func TestFormsKeepToTheSizeThatIsCompressed(t *testing.T) {
+// A body of the maximum uncompressed size is not compressed, and one byte more is.
+func TestPrecompressedRunsKeepTheSizeLimit(t *testing.T) {
 	pages := pagesOf(t, 1000, 64, 56)
 	short := len(listBody(t, nil, "identity", allOf(pages)...))
 	if short >= pieceSize {
-		t.Fatalf("%d bytes are too many for this test", short)
+		t.Fatalf("got a list of %d bytes, want less than %d", short, pieceSize)
 	}
 	for _, more := range []int{pieceSize - short, pieceSize - short + 1} {
 		last := pages[1].page[len(pages[1].page)-1]
-		padded := &formPage{page: append(page{}, pages[1].page...)}
+		padded := &cachedPage{page: append(page{}, pages[1].page...)}
 		padded.page[len(padded.page)-1] = itemOf(t, "1.55 "+strings.Repeat("s", 1000+more))
 		if grown := padded.page[len(padded.page)-1].Size() - last.Size(); grown != more {
-			t.Fatalf("grown by %d, want %d", grown, more)
+			t.Fatalf("item is larger by %d bytes, want %d", grown, more)
 		}
 		precompressed, announced := wire.NewPrecompressed(1<<20), 0
 		parts := []wire.Run{{Page: pages[0], To: 64}, {Page: padded, To: 56}}
@@ -174,8 +174,8 @@ func TestFormsKeepToTheSizeThatIsCompressed(t *testing.T) {
 	}
 }
 
-// Who comes while a form is being made waits for it: it is made once.
-func TestFormsAreMadeOnce(t *testing.T) {
+// Concurrent callers wait for a run that is being made: it is made once.
+func TestRunsAreMadeOnce(t *testing.T) {
 	pages, precompressed := pagesOf(t, 3000, 64, 64, 64, 64), wire.NewPrecompressed(1<<20)
 	var all sync.WaitGroup
 	for range 20 {
@@ -183,25 +183,25 @@ func TestFormsAreMadeOnce(t *testing.T) {
 	}
 	all.Wait()
 	if stats := precompressed.Stats(); stats.Made != 4 || stats.Kept != 4 {
-		t.Errorf("four pages, twenty lists: %+v", stats)
+		t.Errorf("got %+v, want four runs made and kept", stats)
 	}
 	runtime.KeepAlive(pages)
 }
 
-// What was used last stays.
-func TestFormsThatAreUsedStay(t *testing.T) {
+// The most recently used runs stay in the cache.
+func TestRecentlyUsedRunsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pages := pagesOf(t, 3000, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64)
 		one := wire.NewPrecompressed(1 << 20)
 		listBody(t, one, "gzip", allOf(pages[:3])...)
 		each := one.Stats().Bytes / one.Stats().Kept
 		for _, p := range pages {
-			p.forms.Drop()
-			p.forms = wire.PrecompressedPage{}
+			p.runs.Drop()
+			p.runs = wire.PrecompressedPage{}
 		}
 		precompressed := wire.NewPrecompressed(each*9 + each/2)
-		use := func(p ...*formPage) {
-			<-time.After(time.Second) // of the bubble: a later use
+		use := func(p ...*cachedPage) {
+			<-time.After(time.Second) // in the bubble: a later use
 			listBody(t, precompressed, "gzip", allOf(p)...)
 		}
 		use(pages[:3]...)
@@ -213,46 +213,46 @@ func TestFormsThatAreUsedStay(t *testing.T) {
 		use(pages[9])
 		use(pages[:3]...)
 		if stats := precompressed.Stats(); stats.Evicted == 0 || stats.Made != 10 {
-			t.Errorf("of ten pages what was used all the time was evicted: %+v", stats)
+			t.Errorf("got %+v, want evictions, but none of the runs in constant use", stats)
 		}
 	})
 }
 
-// Precompressed go with their page: when it is replaced, and when nobody holds it any more.
-func TestFormsGoWithTheirPage(t *testing.T) {
+// Runs are dropped with their page: when it is replaced, and when it is garbage collected.
+func TestRunsAreDroppedWithTheirPage(t *testing.T) {
 	pages, precompressed := pagesOf(t, 3000, 64, 64, 64, 64), wire.NewPrecompressed(1<<20)
 	listBody(t, precompressed, "gzip", allOf(pages)...)
 	before := precompressed.Stats()
-	pages[3].forms.Drop()
+	pages[3].runs.Drop()
 	if stats := precompressed.Stats(); stats.Kept != before.Kept-1 || stats.Bytes >= before.Bytes {
-		t.Errorf("after a drop %+v, before it %+v", stats, before)
+		t.Errorf("got %+v after Drop, want fewer than %+v", stats, before)
 	}
 	listBody(t, precompressed, "gzip", allOf(pages)...)
 	if stats := precompressed.Stats(); stats.Kept != before.Kept || stats.Bytes != before.Bytes {
-		t.Errorf("made again: %+v, before %+v", stats, before)
+		t.Errorf("got %+v after another list, want %+v", stats, before)
 	}
 	runtime.KeepAlive(pages)
 	pages = nil
 	for i := 0; precompressed.Stats().Kept > 0; i++ {
 		if i == 1000 {
-			t.Fatalf("pages are gone, not so their forms: %+v", precompressed.Stats())
+			t.Fatalf("got %+v after the pages were collected, want no runs", precompressed.Stats())
 		}
 		runtime.GC()
 		runtime.Gosched()
 	}
 	if stats := precompressed.Stats(); stats.Bytes != 0 {
-		t.Errorf("nothing is kept, but counted: %+v", stats)
+		t.Errorf("got %+v, want 0 bytes without runs", stats)
 	}
 }
 
-// A Table is kept until the first of its ages reads differently.
-func TestFormsOfTablesEnd(t *testing.T) {
+// The run of a Table is used until the first of its ages changes.
+func TestRunsOfTablesExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shape, err := jsonwire.Encoding{}.Shape(wire.Description{}).WithColumns([]byte(`[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		born, p := time.Now().Add(-time.Hour-30*time.Second), &formPage{}
+		born, p := time.Now().Add(-time.Hour-30*time.Second), &cachedPage{}
 		for i := range 64 {
 			created := born.Add(time.Duration(i) * time.Millisecond).UTC().Format(time.RFC3339)
 			row := jsonwire.Row{
@@ -289,29 +289,29 @@ func TestFormsOfTablesEnd(t *testing.T) {
 		}
 		for range 40 {
 			if got, want := table(precompressed), table(nil); got != want {
-				t.Fatalf("after %v the Table is not of now", time.Since(born))
+				t.Fatalf("the Table is out of date after %v", time.Since(born))
 			}
-			<-time.After(7 * time.Second) // of the bubble: what ages do
+			<-time.After(7 * time.Second) // in the bubble: ages change
 		}
 		runtime.KeepAlive(p)
 		if stats := precompressed.Stats(); stats.Made < 4 || stats.Made > 6 || stats.Kept != 1 {
-			t.Errorf("ages changed five times, and there is one page: %+v", stats)
+			t.Errorf("got %+v, want one run that is made again for five changes of ages", stats)
 		}
 	})
 }
 
-// A run of initial events is compressed ahead as the frames that it would be sent in, one by one.
-func TestEventsAhead(t *testing.T) {
+// Precompressed initial events are the same frames as single events.
+func TestPrecompressedEvents(t *testing.T) {
 	pages, precompressed := pagesOf(t, 1000, 64, 2), wire.NewPrecompressed(1<<20)
 	representation := wire.Representation{Kind: wire.Whole}
 	for range 2 {
 		for _, part := range []wire.Run{{Page: pages[0], To: 64}, {Page: pages[0], From: 20, To: 50}} {
-			ahead := wire.PrecompressedEvents(precompressed, builtin, representation, part, time.Now())
-			if ahead == nil {
-				t.Fatal("nothing is compressed ahead")
+			text := wire.PrecompressedEvents(precompressed, builtin, representation, part, time.Now())
+			if text == nil {
+				t.Fatal("got no precompressed events")
 			}
 			var b, want bytes.Buffer
-			if err := wire.WritePrecompressed(&b, ahead); err != nil {
+			if err := wire.WritePrecompressed(&b, text); err != nil {
 				t.Fatal(err)
 			}
 			framer := builtin.Framer(representation)
@@ -323,33 +323,33 @@ func TestEventsAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, want.Bytes()) {
-				t.Errorf("read %d bytes, want %d: %v", len(got), want.Len(), err)
+				t.Errorf("got %d bytes, %v, want %d", len(got), err, want.Len())
 			}
 		}
 	}
 	if stats := precompressed.Stats(); stats.Made != 2 || stats.Found != 2 {
-		t.Errorf("two parts, twice: %+v", stats)
+		t.Errorf("got %+v, want two runs, each found once", stats)
 	}
 	for name, none := range map[string]*wire.Deflated{
 		"few bytes":  wire.PrecompressedEvents(precompressed, builtin, representation, wire.Run{Page: pages[1], To: 2}, time.Now()),
 		"a Table":    wire.PrecompressedEvents(precompressed, builtin, wire.Representation{Kind: wire.Row}, wire.Run{Page: pages[0], To: 64}, time.Now()),
 		"no budget":  wire.PrecompressedEvents(wire.NewPrecompressed(0), builtin, representation, wire.Run{Page: pages[0], To: 64}, time.Now()),
-		"no keeper":  wire.PrecompressedEvents(nil, builtin, representation, wire.Run{Page: pages[0], To: 64}, time.Now()),
+		"no cache":   wire.PrecompressedEvents(nil, builtin, representation, wire.Run{Page: pages[0], To: 64}, time.Now()),
 		"plain page": wire.PrecompressedEvents(precompressed, builtin, representation, wire.Run{Page: pages[0].page, To: 64}, time.Now()),
 	} {
 		if none != nil {
-			t.Errorf("%s: is compressed ahead", name)
+			t.Errorf("%s: got precompressed events, want none", name)
 		}
 	}
 }
 
-// What a selector leaves of a page is remembered, nothing included, and the selector is not asked again.
-func TestFormsOfSelections(t *testing.T) {
+// The result of a selector is cached, even if it is empty, and the selector is not evaluated again.
+func TestSelectionsAreCached(t *testing.T) {
 	pages, precompressed := pagesOf(t, 3000, 64, 64, 3, 64, 64), wire.NewPrecompressed(1<<20)
 	for _, every := range []int{1, 2, 70, 1000} {
-		asked := 0
+		calls := 0
 		selector := &wire.Selector{Name: unique.Make(fmt.Sprint(every)), Selects: func(p wire.Page, at int) bool {
-			asked++
+			calls++
 			return p.Len() > 3 && at%every == every/2
 		}}
 		var selected []wire.Run
@@ -367,52 +367,52 @@ func TestFormsOfSelections(t *testing.T) {
 			parts[i].Selector = selector
 		}
 		for round := range 3 {
-			asked = 0
+			calls = 0
 			if got := listBody(t, precompressed, "gzip", parts...); !bytes.Equal(got, want) {
 				t.Errorf("one in %d, round %d: %d bytes, want %d", every, round, len(got), len(want))
 			}
-			if round > 0 && asked > 0 {
-				t.Errorf("one in %d, round %d: asked about %d items", every, round, asked)
+			if round > 0 && calls > 0 {
+				t.Errorf("one in %d, round %d: the selector was called for %d items", every, round, calls)
 			}
 		}
 	}
 }
 
-// A selector that was asked for once is not remembered.
-func TestSelectorsThatAreAskedForOnce(t *testing.T) {
+// The result of a selector is cached from its second use.
+func TestSelectionsAreCachedFromTheSecondUse(t *testing.T) {
 	precompressed, asked := wire.NewPrecompressed(1<<20), wire.Asked{User: "alice", Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Selector: "a"}
 	body := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "gzip", Precompressed: precompressed})
 	if body.Remembers(asked) {
-		t.Error("remembered before it was asked for")
+		t.Error("got true at the first use, want false")
 	}
 	runtime.GC()
 	again := asked
 	if again.Selector = strings.Clone(asked.Selector); !body.Remembers(again) {
-		t.Error("what was asked for before is forgotten")
+		t.Error("got false at the second use, want true")
 	}
-	for what, change := range map[string]func(*wire.Asked){
-		"another selector":         func(a *wire.Asked) { a.Selector = "b" },
-		"another resource":         func(a *wire.Asked) { a.Resource.Resource = "nodes" },
-		"what another user has":    func(a *wire.Asked) { a.User = "bob" },
-		"a very long selector":     func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
-		"the same long one, again": func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
+	for name, change := range map[string]func(*wire.Asked){
+		"another selector":       func(a *wire.Asked) { a.Selector = "b" },
+		"another resource":       func(a *wire.Asked) { a.Resource.Resource = "nodes" },
+		"another user":           func(a *wire.Asked) { a.User = "bob" },
+		"a very long selector":   func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
+		"the same long selector": func(a *wire.Asked) { a.Selector = strings.Repeat("a", 4<<10+1) },
 	} {
 		other := asked
 		if change(&other); body.Remembers(other) {
-			t.Errorf("%s: remembered, and was not asked for", what)
+			t.Errorf("%s: got true, want false", name)
 		}
 	}
 	if plain := wire.NewBody(io.Discard, wire.BodyOptions{AcceptEncoding: "identity", Precompressed: precompressed}); plain.Remembers(asked) {
-		t.Error("remembered for a body that is not compressed")
+		t.Error("got true for an uncompressed body, want false")
 	}
 }
 
-// What panics while it is made is not kept, and the next who needs it makes it.
-func TestFormsThatCannotBeMade(t *testing.T) {
+// A run whose making panics is not cached, and the next caller makes it.
+func TestFailedRunsAreMadeAgain(t *testing.T) {
 	pages, precompressed, fails := pagesOf(t, 3000, 64), wire.NewPrecompressed(1<<20), true
 	part := wire.Run{Page: pages[0], To: 64, Selector: &wire.Selector{Name: unique.Make("x"), Selects: func(wire.Page, int) bool {
 		if fails {
-			panic("cannot be told")
+			panic("selector fails")
 		}
 		return true
 	}}}
@@ -421,12 +421,12 @@ func TestFormsThatCannotBeMade(t *testing.T) {
 		listBody(t, precompressed, "gzip", part)
 	}()
 	if stats := precompressed.Stats(); stats.Kept != 0 || stats.Made != 0 {
-		t.Errorf("kept although it was not made: %+v", stats)
+		t.Errorf("got %+v after a panic, want no runs", stats)
 	}
 	fails = false
 	listBody(t, precompressed, "gzip", part)
 	if stats := precompressed.Stats(); stats.Kept != 1 || stats.Made != 1 {
-		t.Errorf("not made anew: %+v", stats)
+		t.Errorf("got %+v, want one run", stats)
 	}
 	runtime.KeepAlive(pages)
 }

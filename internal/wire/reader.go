@@ -1,29 +1,29 @@
 package wire
 
-// Reader reads what the upstream answers about one kind: it cuts lists and frames into objects and scans what the cache
-// has to know of each. It is not changed by what it reads; safe for concurrent use.
+// Reader reads the upstream's responses about one kind. It splits lists and frames into objects, and scans each object
+// for the facts that the cache needs. Immutable; safe for concurrent use.
 type Reader interface {
-	// List reads a list's body; each is called with every object in order. It fails with the error of each, or when the
-	// body is no list of whole objects.
+	// List reads the body of a list and calls each with every object in order. It fails with the error of each, or when
+	// the body is not a list of complete objects.
 	List(body []byte, each func(Item, Facts) error) (ListHead, error)
-	// Frame reads a frame of a watch.
+	// Frame reads a watch frame.
 	Frame(frame []byte) (Frame, error)
-	// Bookmark learns from a frame with a bookmark what bookmarks of the kind look like. With an error, which is for a
-	// log, it returns the least that every bookmark has.
+	// Bookmark learns the format of the kind's bookmarks from a frame with a bookmark. When it returns an error, which
+	// callers only log, it also returns a minimal bookmark.
 	Bookmark(frame []byte) (Bookmark, error)
 }
 
-// ListHead is what a list says besides its objects. It does not alias the list.
+// ListHead is the metadata of a list. It does not alias the list.
 type ListHead struct {
 	ResourceVersion string
 	Continue        string
-	// Remaining is how many objects follow in further pages; 0 when that is not told.
+	// Remaining is the number of objects on further pages; 0 if unknown.
 	Remaining int64
-	// Columns are those of a Table as the upstream wrote them; nil when it is none.
+	// Columns are the column definitions of a Table as the upstream wrote them; nil if the list is not a Table.
 	Columns []byte
 }
 
-// The types of a watch's events.
+// The types of watch events.
 const (
 	TypeAdded    = "ADDED"
 	TypeModified = "MODIFIED"
@@ -35,22 +35,22 @@ const (
 // Frame is one event of a watch.
 type Frame struct {
 	Type            string
-	ResourceVersion string // the object's
-	// Item and Facts are the object of an event about one: ADDED, MODIFIED or DELETED.
+	ResourceVersion string // of the object
+	// Item and Facts describe the object of an ADDED, MODIFIED or DELETED event.
 	Item  Item
 	Facts Facts
-	// InitialEventsEnd tells that a BOOKMARK ends the initial events of a streaming list (KEP-3157).
+	// InitialEventsEnd is true for the BOOKMARK that ends the initial events of a streaming list (KEP-3157).
 	InitialEventsEnd bool
-	// Columns are those of a Table as the upstream wrote them, aliasing the frame; nil when it is none, or does not
-	// repeat them.
+	// Columns are the column definitions of a Table as the upstream wrote them. They alias the frame. They are nil if the
+	// frame is not a Table or omits them.
 	Columns []byte
-	// Failure is what an ERROR says.
+	// Failure is the content of an ERROR event.
 	Failure *Failure
 }
 
 // Failure is the Status of an ERROR event.
 type Failure struct {
-	Code int // 0 when it says none
-	// Status is the whole, encoded, for a log. It aliases the frame.
+	Code int // 0 if it is missing
+	// Status is the complete encoded Status, for logs. It aliases the frame.
 	Status []byte
 }

@@ -1,21 +1,20 @@
 package wire
 
-// Representation is what an object looks like in a body. Lists, frames and single objects are made of it. Comparable,
-// so that what was prepared in a form can be found by it.
+// Representation is the form in which an object appears in a body: a list, a watch frame or a single object. It is
+// comparable, because it is part of cache keys.
 type Representation struct {
 	Kind    RepresentationKind
 	Meta    MetaVersion // of Partial and Row; empty otherwise
 	Include Include     // of Row; 0 otherwise
 }
 
-// RepresentationKind is what becomes of the object.
+// RepresentationKind is the kind of a Representation.
 type RepresentationKind int
 
 const (
-	// Whole is the object with its type meta: alone, and in a watch.
+	// Whole is the object with its type meta, as in a watch or in a body of one object.
 	Whole RepresentationKind = iota
-	// Listed is the object as it stands in a list of its kind, where built-in objects leave their type meta out
-	// (semantics 7.1).
+	// Listed is the object as in a list of its kind, where built-in objects omit their type meta (semantics 7.1).
 	Listed
 	// Partial is the object's PartialObjectMetadata (semantics 6.5).
 	Partial
@@ -23,7 +22,7 @@ const (
 	Row
 )
 
-// MetaVersion is the group version that a transformed answer says it has.
+// MetaVersion is the group version of a transformed response.
 type MetaVersion string
 
 // The versions of meta.k8s.io.
@@ -32,7 +31,7 @@ const (
 	MetaV1Beta1 MetaVersion = "meta.k8s.io/v1beta1"
 )
 
-// Include is how much of the object a Table's row holds.
+// Include is how much of the object a row of a Table contains.
 type Include int
 
 // The values of includeObject (semantics 6.4).

@@ -6,39 +6,39 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Shape is what answers about one kind look like in one encoding, as the upstream taught it. Immutable; safe for
+// Shape writes the responses about one kind in one encoding, as learned from the upstream. Immutable; safe for
 // concurrent use.
 type Shape interface {
-	// Prints tells whether objects can be answered as rows of a Table that are exact.
+	// Prints reports whether exact Table rows of the objects are available.
 	Prints() bool
-	// List is a list in a form, Listed, Partial or Row; now is what ages in it are counted to.
+	// List returns the style of a list in representation Listed, Partial or Row. Ages are relative to now.
 	List(f Representation, now time.Time) ListStyle
-	// AppendObject appends a body of one object in a form, Whole, Partial or Row; now is what its ages are counted to.
+	// AppendObject appends a body of one object in representation Whole, Partial or Row. Ages are relative to now.
 	AppendObject(dst []byte, f Representation, it *Item, now time.Time) []byte
-	// Framer writes the frames of one watch in a form, Whole, Partial or Row.
+	// Framer returns a writer for the frames of one watch in representation Whole, Partial or Row.
 	Framer(f Representation) Framer
-	// WithResourceVersion is an object with another metadata.resourceVersion: what a watcher is told of an object that
-	// left its selector is the previous content at the version of the change (semantics 4.4).
+	// WithResourceVersion returns an object with another metadata.resourceVersion. When an object leaves a watcher's
+	// selector, the watcher receives the previous content at the version of the change (semantics 4.4).
 	WithResourceVersion(it *Item, rv string) Item
-	// UID is an object's metadata.uid; empty when it has none.
+	// UID returns the metadata.uid of an object; empty when it has none.
 	UID(it *Item) string
 
-	// WithColumns is the shape with a Table's columns, which are copied.
+	// WithColumns returns the shape with the columns of a Table, which are copied.
 	WithColumns(columns []byte) (Shape, error)
-	// Reprinted tells whether a Table's columns are others than those that the shape has.
+	// Reprinted reports whether the columns of a Table differ from those of the shape.
 	Reprinted(columns []byte) bool
-	// Bookmark is the least that a bookmark of the kind has: type meta and metadata.
+	// Bookmark returns a minimal bookmark of the kind: type meta and metadata.
 	Bookmark() Bookmark
 }
 
 // Framer writes the frames of one watch (semantics 4.6, 4.8). Used by one goroutine.
 type Framer interface {
-	// AppendEvent appends an event of a type about an object.
+	// AppendEvent appends an event about an object.
 	AppendEvent(dst []byte, eventType string, it *Item) []byte
-	// AppendBookmark appends a BOOKMARK; the item is a Bookmark's at the version that it tells.
+	// AppendBookmark appends a BOOKMARK. The item is from a Bookmark and has the version to send.
 	AppendBookmark(dst []byte, it *Item) []byte
 	// AppendInitialEventsEnd appends the BOOKMARK after initial events.
 	AppendInitialEventsEnd(dst []byte, it *Item) []byte
-	// AppendError appends an ERROR, which no form touches.
+	// AppendError appends an ERROR, which is the same in all representations.
 	AppendError(dst []byte, status *metav1.Status) []byte
 }

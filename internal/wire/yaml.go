@@ -8,24 +8,24 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// YAMLWriter turns one JSON document into YAML as kube-apiserver does (semantics 7.3): its keys are sorted, so nothing
-// can be written before the end is known, and the document is decoded. That is for answers of a bounded size.
+// YAMLWriter converts one JSON document to YAML as kube-apiserver does (semantics 7.3). It decodes the document and
+// writes nothing before the end, because keys are sorted. Use it only for responses of limited size.
 type YAMLWriter struct {
 	w    io.Writer
 	json bytes.Buffer
 }
 
-// NewYAMLWriter writes YAML to w when it is closed.
+// NewYAMLWriter returns a YAMLWriter. It writes the YAML to w on Close.
 func NewYAMLWriter(w io.Writer) *YAMLWriter { return &YAMLWriter{w: w} }
 
 // Write implements io.Writer.
 func (y *YAMLWriter) Write(p []byte) (int, error) { return y.json.Write(p) }
 
-// Close writes the document.
+// Close converts the document and writes it.
 func (y *YAMLWriter) Close() error {
 	text, err := yaml.JSONToYAML(y.json.Bytes())
 	if err != nil {
-		return fmt.Errorf("turn an answer into YAML: %w", err)
+		return fmt.Errorf("convert response to YAML: %w", err)
 	}
 	_, err = y.w.Write(text)
 	return err

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The document's keys are sorted, its numbers and its text stay what they are, however it is cut into writes.
+// Keys are sorted, and values are unchanged, however the document is split into writes.
 func TestYAMLWriter(t *testing.T) {
 	const document = `{"kind":"List","items":[],"b":{"n":1234567890123456789,"f":0.5,"s":"yes","l":"a\nb\n"},"a":null}` + "\n"
 	const want = "a: null\nb:\n  f: 0.5\n  l: |\n    a\n    b\n  \"n\": 1234567890123456789\n  s: \"yes\"\nitems: []\nkind: List\n"
@@ -18,7 +18,7 @@ func TestYAMLWriter(t *testing.T) {
 			}
 		}
 		if out.Len() > 0 {
-			t.Error("something was written before the end")
+			t.Error("got output before Close")
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
@@ -28,11 +28,11 @@ func TestYAMLWriter(t *testing.T) {
 		}
 	}
 	if err := NewYAMLWriter(new(strings.Builder)).Close(); err != nil {
-		t.Errorf("nothing at all: %v", err)
+		t.Errorf("empty document: %v", err)
 	}
 	broken := NewYAMLWriter(new(strings.Builder))
 	_, _ = broken.Write([]byte(`{"a":`))
 	if err := broken.Close(); err == nil {
-		t.Error("half a document is converted")
+		t.Error("got no error for half a document")
 	}
 }

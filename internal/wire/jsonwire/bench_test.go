@@ -14,7 +14,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// realPod is a recorded pod with as many bytes as a running one has: 15 KB with its managed fields and conditions.
+// realPod is a recorded pod with the size of a running one: 15 KB with managed fields and conditions.
 func realPod(b *testing.B) Row {
 	b.Helper()
 	body, err := os.ReadFile("../../../testdata/wire/pods/table_object.json")
@@ -27,7 +27,7 @@ func realPod(b *testing.B) Row {
 	}
 	status, ok := scan.Lookup(pod.Object, "status")
 	if !ok {
-		b.Fatal("a pod without status")
+		b.Fatal("pod has no status")
 	}
 	var more strings.Builder
 	for i := range 70 {
@@ -85,7 +85,7 @@ func BenchmarkSplitList(b *testing.B) {
 	}
 }
 
-// BenchmarkLists writes lists of 1000 pods; MB/s are those of the pods' objects.
+// BenchmarkLists writes lists of 1000 pods. MB/s refer to the size of the objects.
 func BenchmarkLists(b *testing.B) {
 	pod := realPod(b)
 	it, _, err := NewExtractor(podFields).Scan(pod)
@@ -94,7 +94,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 	marks := *item.MarksOf(&it)
 	marks.Rest = 0
-	custom := item.New(item.Append(nil, &it), marks) // as if its metadata had to be put in order
+	custom := item.New(item.Append(nil, &it), marks) // without leading type meta, its metadata is sorted again
 	shape := &Shape{listKind: "PodList", apiVersion: "v1", rawColumns: []byte("[]")}
 	listed, partial := wire.Representation{Kind: wire.Listed}, wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 	pretty := wire.BodyOptions{Filter: func(w io.Writer) io.WriteCloser { return wire.NewIndenter(w) }}

@@ -5,8 +5,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// learnBookmark makes bookmarks of one that the upstream sent, with the cells that it printed. What cannot be learned
-// is the least that every bookmark has.
+// learnBookmark makes the kind's bookmarks from one that the upstream sent, including its cells. With an error it
+// returns a minimal bookmark.
 func (s *Shape) learnBookmark(row Row) (wire.Bookmark, error) {
 	template, err := bookmarks.Learn(row.Object)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *Shape) learnBookmark(row Row) (wire.Bookmark, error) {
 	return bookmark, nil
 }
 
-// plainBookmark makes bookmarks of type meta and metadata only, with the cells of a Table's row, which are an array.
+// plainBookmark makes bookmarks with only type meta and metadata. cells are the cells of a Table row, a JSON array.
 func (s *Shape) plainBookmark(cells []byte) wire.Bookmark {
 	style := bookmarks.Builtin
 	if s.custom {
@@ -27,12 +27,12 @@ func (s *Shape) plainBookmark(cells []byte) wire.Bookmark {
 	}
 	bookmark, err := bookmarkOf(bookmarks.Minimal(style, s.apiVersion, s.kind), cells)
 	if err != nil {
-		panic("BUG: a bookmark of type meta and metadata is malformed: " + err.Error())
+		panic("BUG: read own bookmark: " + err.Error())
 	}
 	return bookmark
 }
 
-// bookmarkOf scans both forms once, at some version: from then on they are items like any other.
+// bookmarkOf scans both bookmarks once and returns them as items.
 func bookmarkOf(template *bookmarks.Template, cells []byte) (bookmark wire.Bookmark, err error) {
 	scanner := NewExtractor(nil)
 	for representation, item := range map[bookmarks.Kind]*wire.Item{

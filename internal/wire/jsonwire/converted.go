@@ -6,27 +6,27 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// appendWithout appends metadata without these annotations, and without any annotations if no other is left.
+// appendWithout appends metadata without these annotations. It omits the member annotations if no others remain.
 func appendWithout(dst, metadata []byte, annotations []string) []byte {
 	return appendEdited(dst, metadata, func(key, value []byte) []byte {
 		if string(key) != "annotations" || value[0] != '{' {
 			return value
 		}
-		left := appendEdited(nil, value, func(key, value []byte) []byte {
+		rest := appendEdited(nil, value, func(key, value []byte) []byte {
 			if slices.Contains(annotations, string(key)) {
 				return nil
 			}
 			return value
 		})
-		if string(left) == "{}" {
+		if string(rest) == "{}" {
 			return nil
 		}
-		return left
+		return rest
 	})
 }
 
-// appendEdited appends an object whose values went through edit; members that it makes nil are left out. Neither the
-// keys of metadata nor those of annotations need escapes, so they are written as they were read.
+// appendEdited appends an object whose values edit has replaced. It omits members for which edit returns nil. Keys are
+// copied without escaping, because keys of metadata and annotations need no escapes.
 func appendEdited(dst, object []byte, edit func(key, value []byte) []byte) []byte {
 	s, separator := scan.Scanner{Data: object}, byte('{')
 	err := s.Object(func(key []byte) error {
@@ -42,7 +42,7 @@ func appendEdited(dst, object []byte, edit func(key, value []byte) []byte) []byt
 		return nil
 	})
 	if err != nil {
-		panic("BUG: metadata that was scanned before is malformed: " + err.Error())
+		panic("BUG: read metadata again: " + err.Error())
 	}
 	if separator == '{' {
 		dst = append(dst, '{')

@@ -27,7 +27,7 @@ func TestConversionAnnotationsAreNotInPartials(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 			if whole := string(appendListed(nil, &item)); whole != `{"metadata":`+test.metadata+`,"spec":{}}` {
-				t.Errorf("the object itself changed: %s", whole)
+				t.Errorf("object was modified: %s", whole)
 			}
 		})
 	}
@@ -36,6 +36,6 @@ func TestConversionAnnotationsAreNotInPartials(t *testing.T) {
 func TestConversionAnnotationsStayInOtherVersions(t *testing.T) {
 	v2 := schema.GroupVersionResource{Group: "autoscaling", Version: "v2", Resource: "horizontalpodautoscalers"}
 	if got := newShape(wire.Description{Resource: v2}).converted; got != nil {
-		t.Errorf("autoscaling/v2 has fields for %q", got)
+		t.Errorf("got %q for autoscaling/v2, want none", got)
 	}
 }

@@ -6,23 +6,23 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// cutter cuts lists and frames.
+// cutter splits lists and watch frames.
 type cutter struct {
 	scan.Scanner
-	bare bool // the rows of Tables come without objects
+	bare bool // rows of Tables have no objects
 }
 
-// ListBody is what a list body says besides its items. Columns alias the body.
+// ListBody is the metadata of a list. Columns aliases the body.
 type ListBody struct {
 	APIVersion, Kind          string
 	ResourceVersion, Continue string
-	Remaining                 int64  // how many objects follow in further pages; 0 when that is not told
-	Columns                   []byte // of a Table: the array of its columns; nil otherwise
+	Remaining                 int64  // number of objects on further pages; 0 if unknown
+	Columns                   []byte // column definitions of a Table, a JSON array; nil for other lists
 }
 
-// SplitList cuts a list body into its objects, with their rows if it is a Table; each is called in order. It knows
-// Tables, lists of built-in resources and of custom resources (semantics 6.4, 7.1, 7.2). It fails with a
-// *scan.MalformedError, or with the error that each returned.
+// SplitList splits a list body into objects, with their rows if it is a Table, and calls each in order. It supports
+// Tables, and lists of built-in and custom resources (semantics 6.4, 7.1, 7.2). It fails with a *scan.MalformedError or
+// the error of each.
 func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}}
 	cut := c.list
@@ -32,13 +32,13 @@ func SplitList(body []byte, each func(Row) error) (ListBody, error) {
 	return c.whole(cut, each)
 }
 
-// splitRows cuts a Table whose rows hold no objects.
+// splitRows splits a Table whose rows contain no objects.
 func splitRows(body []byte, each func(Row) error) (ListBody, error) {
 	c := cutter{Scanner: scan.Scanner{Data: body}, bare: true}
 	return c.whole(c.table, each)
 }
 
-// whole cuts a body that has nothing behind its list.
+// whole splits a body that must end after the list.
 func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Row) error) (ListBody, error) {
 	list, err := cut(each)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *cutter) whole(cut func(func(Row) error) (ListBody, error), each func(Ro
 	return list, c.End()
 }
 
-// list consumes a list of whole objects.
+// list consumes a list of complete objects.
 func (c *cutter) list(each func(Row) error) (ListBody, error) {
 	var list ListBody
 	items := false
@@ -56,7 +56,7 @@ func (c *cutter) list(each func(Row) error) (ListBody, error) {
 			return c.listMember(key, &list)
 		}
 		items = true
-		if c.Peek() == 'n' { // null: no items
+		if c.Peek() == 'n' { // null means no items
 			return c.Literal("null")
 		}
 		return c.Array(func(int) error {
@@ -87,7 +87,7 @@ func (c *cutter) table(each func(Row) error) (ListBody, error) {
 			return err
 		case "rows":
 			rows = true
-			if c.Peek() == 'n' { // null: no rows, of some kinds
+			if c.Peek() == 'n' { // some kinds have null for no rows
 				return c.Literal("null")
 			}
 			return c.Array(func(int) error { return c.row(each) })
@@ -95,7 +95,7 @@ func (c *cutter) table(each func(Row) error) (ListBody, error) {
 		return c.listMember(key, &list)
 	})
 	if err == nil && !rows {
-		return ListBody{}, c.Fail("a Table without rows")
+		return ListBody{}, c.Fail("Table without rows")
 	}
 	return list, err
 }
@@ -122,13 +122,13 @@ func (c *cutter) row(each func(Row) error) error {
 	if c.bare && string(r.Object) == "null" {
 		r.Object = nil
 	} else if c.bare || len(r.Object) == 0 || r.Object[0] != '{' {
-		return c.Fail("a row without an object, or with one that was not asked for")
+		return c.Fail("row has no object, or an object that was not requested")
 	}
 	if len(r.Cells) == 0 || r.Cells[0] != '[' {
-		return c.Fail("a row without cells")
+		return c.Fail("row without cells")
 	}
 	if r.Conditions != nil && r.Conditions[0] != '[' {
-		return c.Fail("a row whose conditions are no array")
+		return c.Fail("row conditions are not an array")
 	}
 	return each(r)
 }
@@ -149,12 +149,12 @@ func (c *cutter) listMember(key []byte, list *ListBody) error {
 		token, _ := scan.Lookup(value, "continue")
 		list.Continue = scalar(token)
 		remaining, _ := scan.Lookup(value, "remainingItemCount")
-		list.Remaining, _ = strconv.ParseInt(string(remaining), 10, 64) // 0 when it is not there
+		list.Remaining, _ = strconv.ParseInt(string(remaining), 10, 64) // 0 if it is missing
 	}
 	return nil
 }
 
-// scalar is a string's text, and nothing of anything else.
+// scalar returns the text of a string; "" for other values.
 func scalar(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

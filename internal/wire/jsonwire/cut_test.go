@@ -20,12 +20,12 @@ func split(body string) (ListBody, []Row, error) {
 	return list, rows, err
 }
 
-// rowOf is a row of texts; without cells or conditions it has none.
-func rowOf(object string, beside ...string) Row {
+// rowOf returns a row with an object, and optionally cells and conditions.
+func rowOf(object string, parts ...string) Row {
 	row := Row{Object: []byte(object)}
 	for i, part := range []*[]byte{&row.Cells, &row.Conditions} {
-		if i < len(beside) {
-			*part = []byte(beside[i])
+		if i < len(parts) {
+			*part = []byte(parts[i])
 		}
 	}
 	return row
@@ -76,7 +76,7 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-func TestSplitListRefuses(t *testing.T) {
+func TestSplitListRejectsMalformedLists(t *testing.T) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `{"kind":"PodList","apiVersion":"v1"}`, `{"items":[]}`, `{"kind":"L","items":{}}`, `{"kind":"L","items":[{}`,
 		`{"kind":"L","items":[]} x`, `<html>`, `{"kind":"Table","apiVersion":"meta.k8s.io/v1"}`,
@@ -91,7 +91,7 @@ func TestSplitListRefuses(t *testing.T) {
 	}
 }
 
-func TestSplitListPassesErrorsOn(t *testing.T) {
+func TestSplitListReturnsErrors(t *testing.T) {
 	stop := errors.New("stop")
 	calls := 0
 	_, err := SplitList([]byte(`{"kind":"L","items":[{},{}]}`), func(Row) error { calls++; return stop })
@@ -100,10 +100,10 @@ func TestSplitListPassesErrorsOn(t *testing.T) {
 	}
 }
 
-func TestLearnStyleRefuses(t *testing.T) {
+func TestLearnStyleRejectsMalformedLists(t *testing.T) {
 	for _, body := range []string{`{"kind":"Status"}`, `{"kind":"L","items":[]}`, `{"apiVersion":"v1","items":[]}`, `x`} {
 		if style, err := LearnStyle([]byte(body)); err == nil {
-			t.Errorf("%s: learned %+v", body, style)
+			t.Errorf("%s: got %+v, want an error", body, style)
 		}
 	}
 }

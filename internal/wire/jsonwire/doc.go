@@ -1,15 +1,14 @@
-// Package jsonwire is objects in JSON. It cuts the upstream's lists and watch frames into objects, and joins objects
-// into the lists, frames, Tables and partial objects that kube-apiserver would have written, without decoding any of
-// them.
+// Package jsonwire encodes objects as JSON. It splits the upstream's lists and watch frames into objects. From objects
+// it writes the same lists, frames, Tables and partial objects as kube-apiserver. It decodes none of them.
 //
-// A JSON lane watches Tables whose rows hold whole objects, since a Table's cells are the one thing that cannot be made
-// of the objects; from the objects all the other forms follow. It is filled by pages of plain lists and of Tables
-// without objects, whose rows are put beside them. An upstream that does not print a kind is asked for the objects
-// alone.
+// A JSON lane watches Tables whose rows contain complete objects. Only the cells of a Table cannot be derived from an
+// object; all other representations can. The lane is filled from pages of plain lists and of Tables without objects,
+// whose rows are joined. If an upstream has no Tables for a kind, only objects are requested.
 //
-// It promises that an object's bytes are never changed on their way, except where an answer must differ by definition
-// (the resourceVersion of an object that left a selector, the cells of a Table that hold an age, the order of metadata
-// in a custom resource's PartialObjectMetadata). Malformed input gives a *scan.MalformedError and never panics.
+// The package promises that the bytes of an object do not change, except where a response must differ by definition.
+// The exceptions are the resourceVersion of an object that left a selector, and Table cells with an age. They also
+// include the metadata in the PartialObjectMetadata of a custom resource, which has another order. Malformed input
+// causes a *scan.MalformedError, never a panic.
 //
-// The package starts no goroutine and writes nowhere but into what it is given.
+// The package starts no goroutine, and writes only to buffers of the caller.
 package jsonwire

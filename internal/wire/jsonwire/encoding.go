@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Encoding is JSON.
+// Encoding is the JSON encoding.
 type Encoding struct{}
 
 const (
@@ -14,10 +14,10 @@ const (
 	mediaPlain = "application/json"
 )
 
-// wholeObjects makes the rows of a Table hold them. What is no Table ignores it.
+// wholeObjects requests Table rows with complete objects. Other responses ignore it.
 var wholeObjects = map[string]string{"includeObject": "Object"}
 
-// noObjects leaves them out of the rows of a Table.
+// noObjects requests Table rows without objects.
 var noObjects = map[string]string{"includeObject": "None"}
 
 // Name implements wire.Encoding.
@@ -32,17 +32,17 @@ func (Encoding) StreamType() string { return runtime.ContentTypeJSON }
 // Framing implements wire.Encoding.
 func (Encoding) Framing() wire.Framing { return wire.Lines{} }
 
-// Covers implements wire.Encoding: every kind is, by whatever fields.
+// Covers implements wire.Encoding. JSON supports every kind and all fields.
 func (Encoding) Covers(wire.Description, []wire.Path) bool { return true }
 
-// Asks implements wire.Encoding: Tables with whole objects, or plain objects, which some upstreams have of some kinds
-// only.
+// Asks implements wire.Encoding. It returns Tables with complete objects, then plain objects, because some upstreams
+// have no Tables for some kinds.
 func (Encoding) Asks() []wire.Ask {
 	return []wire.Ask{{Accept: mediaTable, Query: wholeObjects}, {Accept: mediaPlain, Query: wholeObjects}}
 }
 
-// Pages implements wire.Encoding: a Table of whole objects costs kube-apiserver several times what a plain list of them
-// and a Table without objects do (docs/adr/0017-lanes-are-filled-by-pages.md).
+// Pages implements wire.Encoding. For kube-apiserver, a Table with complete objects costs several times as much as a
+// plain list and a Table without objects (docs/adr/0017-lanes-are-filled-by-pages.md).
 func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
 	plain := wire.Ask{Accept: mediaPlain}
 	read := &reader{extractor: NewExtractor(fields), shape: newShape(d), plain: true}

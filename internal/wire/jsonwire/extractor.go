@@ -7,7 +7,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Extractor reads the facts out of the objects of one kind, in one pass over their bytes. Safe for concurrent use.
+// Extractor reads the facts of objects of one kind, in one pass over their bytes. Safe for concurrent use.
 type Extractor struct {
 	paths []wire.Path
 	slots [][]int // for each path, the slots of its alternatives
@@ -15,13 +15,13 @@ type Extractor struct {
 	count int
 }
 
-// branch is a place in an object that is on the way to something wanted.
+// branch is a location in an object that is selected or contains a selected value.
 type branch struct {
-	slot    int // where to keep the value; -1 if only what is below it is wanted
+	slot    int // slot of the value; -1 if only members are needed
 	members map[string]*branch
 }
 
-// The slots that every extractor has.
+// Slots that every extractor has.
 const (
 	slotName = iota
 	slotNamespace
@@ -31,7 +31,7 @@ const (
 	ownSlots
 )
 
-// NewExtractor makes an extractor of the fields that a kind is selected by.
+// NewExtractor returns an extractor for a kind with these selectable fields.
 func NewExtractor(fields []wire.Path) *Extractor {
 	e := &Extractor{paths: fields, root: newBranch()}
 	for _, path := range []string{"metadata.name", "metadata.namespace", "metadata.resourceVersion", "metadata.labels", "metadata"} {
@@ -68,8 +68,8 @@ func (e *Extractor) want(path string) int {
 	return at.slot
 }
 
-// Scan reads an object, which must be complete, and copies it and its row into one allocation, without white space
-// between values, so that the item fits into any answer. It fails with a *scan.MalformedError.
+// Scan reads a complete object. It copies the object and its row into one allocation, without white space between
+// values, because responses are compact. It fails with a *scan.MalformedError.
 func (e *Extractor) Scan(row Row) (wire.Item, wire.Facts, error) {
 	var few [fewSlots]span
 	w := walk{Scanner: scan.Scanner{Data: row.Object}, found: few[:]}

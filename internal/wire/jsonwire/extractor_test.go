@@ -53,12 +53,12 @@ func TestScanReadsFacts(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.object, diff)
 		}
 		if string(appendWhole(nil, &item)) != test.object || cut(opened(&item)).cells != nil {
-			t.Errorf("got %s with cells %s, want %s without", appendWhole(nil, &item), cut(opened(&item)).cells, test.object)
+			t.Errorf("got %s with cells %s, want %s without cells", appendWhole(nil, &item), cut(opened(&item)).cells, test.object)
 		}
 	}
 }
 
-func TestScanRefuses(t *testing.T) {
+func TestScanRejectsMalformedObjects(t *testing.T) {
 	for _, object := range []string{
 		``, `null`, `[]`, `{}`, `{"metadata":{}}`, `{"metadata":{"resourceVersion":1}}`, `{"metadata":"resourceVersion"}`,
 		`{"metadata":{"resourceVersion":"1"}`, `{"metadata":{"resourceVersion":"1"}}}`, `{"metadata":{"resourceVersion":"1"},"x":[1,]}`,
@@ -81,7 +81,7 @@ func TestScanRefuses(t *testing.T) {
 	}
 }
 
-func TestScanTakesWhiteSpaceOut(t *testing.T) {
+func TestScanRemovesWhiteSpace(t *testing.T) {
 	var pretty bytes.Buffer
 	if err := json.Indent(&pretty, []byte(builtinPod), "", "  "); err != nil {
 		t.Fatal(err)
@@ -116,13 +116,13 @@ func TestScanCopies(t *testing.T) {
 	clear(row.Cells)
 	clear(row.Conditions)
 	if p := cut(opened(&item)); string(p.object) != builtinPod || string(p.cells) != `["p"]` || string(p.conditions) != `[{}]` {
-		t.Errorf("the item changed with its source: %s, %s, %s", p.object, p.cells, p.conditions)
+		t.Errorf("item aliases its source: %s, %s, %s", p.object, p.cells, p.conditions)
 	}
 	if facts.Name != "p" || facts.Labels[0].Key != "a" {
-		t.Errorf("the facts changed with their source: %+v", facts)
+		t.Errorf("facts alias their source: %+v", facts)
 	}
 	if item.Size() != len(row.Object)+len(row.Cells)+len(row.Conditions) {
-		t.Errorf("Size() = %d", item.Size())
+		t.Errorf("got Size() = %d, want %d", item.Size(), len(row.Object)+len(row.Cells)+len(row.Conditions))
 	}
 }
 
@@ -143,11 +143,11 @@ func TestWithResourceVersion(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, withVersion(&item, rv), cmp.AllowUnexported(wire.Item{})); diff != "" {
-				t.Errorf("%s (-scanned anew +moved):\n%s", moved, diff)
+				t.Errorf("%s (-scanned again +changed):\n%s", moved, diff)
 			}
 		}
 		if string(appendWhole(nil, &item)) != object {
-			t.Errorf("the item itself changed: %s", appendWhole(nil, &item))
+			t.Errorf("item was modified: %s", appendWhole(nil, &item))
 		}
 	}
 }
@@ -167,7 +167,7 @@ func FuzzScan(f *testing.F) {
 			return
 		}
 		if !json.Valid(object) {
-			t.Errorf("accepted what encoding/json refuses: %s", object)
+			t.Errorf("accepted invalid JSON: %s", object)
 		}
 		shape := &Shape{}
 		var b []byte
@@ -179,7 +179,7 @@ func FuzzScan(f *testing.F) {
 		b = append(appendListed(b, &item), '\n')
 		for line := range bytes.Lines(b) {
 			if !json.Valid(line) {
-				t.Errorf("spliced %s", line)
+				t.Errorf("got invalid JSON %s", line)
 			}
 		}
 	})

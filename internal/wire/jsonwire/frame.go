@@ -7,16 +7,16 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Frame is one event of a watch, cut but not decoded. Its bytes alias what was parsed.
+// Frame is one watch event, split but not decoded. Its bytes alias the parsed line.
 type Frame struct {
 	Type            string // ADDED, MODIFIED, DELETED, BOOKMARK or ERROR
-	ResourceVersion string // the object's
-	Columns         []byte // of a Table with columns: their array; nil otherwise
-	Row             Row    // the object and, of a Table, its row; empty in an ERROR frame
-	Status          []byte // of an ERROR frame: the Status object
+	ResourceVersion string // of the object
+	Columns         []byte // column definitions of a Table, a JSON array; nil if there are none
+	Row             Row    // object and Table row; empty for ERROR
+	Status          []byte // Status object of an ERROR
 }
 
-// ParseFrame cuts a frame that holds an object or a Table with one row (semantics 4.6, 4.8). It fails with a
+// ParseFrame splits a frame that contains an object or a Table with one row (semantics 4.6, 4.8). It fails with a
 // *scan.MalformedError.
 func ParseFrame(line []byte) (Frame, error) {
 	var f Frame
@@ -45,7 +45,7 @@ func ParseFrame(line []byte) (Frame, error) {
 	return f, nil
 }
 
-// open cuts the frame's object; of a Table it takes the row.
+// open splits the frame's object. From a Table it takes the row.
 func (f *Frame) open(c *cutter) error {
 	if !isTable(c.Data[c.Pos:]) {
 		var err error
@@ -59,17 +59,17 @@ func (f *Frame) open(c *cutter) error {
 		return nil
 	})
 	if err == nil && rows != 1 {
-		return c.Fail(fmt.Sprintf("a watch frame with %d rows", rows))
+		return c.Fail(fmt.Sprintf("watch frame with %d rows", rows))
 	}
 	f.Columns = table.Columns
 	return err
 }
 
-// settle checks what was found and tells errors from objects.
+// settle validates the frame, and sets Status for an ERROR.
 func (f *Frame) settle() error {
 	object := f.Row.Object
 	if f.Type == "" || len(object) == 0 || object[0] != '{' {
-		return &scan.MalformedError{Reason: "a watch frame without type or object"}
+		return &scan.MalformedError{Reason: "watch frame without type or object"}
 	}
 	if f.Type == "ERROR" {
 		*f = Frame{Type: f.Type, Status: object}
@@ -77,12 +77,12 @@ func (f *Frame) settle() error {
 	}
 	version, _ := scan.Lookup(object, "metadata.resourceVersion")
 	if f.ResourceVersion = scalar(version); f.ResourceVersion == "" {
-		return &scan.MalformedError{Reason: "a watch frame's object without metadata.resourceVersion"}
+		return &scan.MalformedError{Reason: "object in a watch frame has no metadata.resourceVersion"}
 	}
 	return nil
 }
 
-// eventType spares an allocation for each event.
+// eventType returns a constant for the known types, to avoid an allocation for each event.
 func eventType(text []byte) string {
 	for _, known := range []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"} {
 		if string(text) == known {
@@ -92,8 +92,8 @@ func eventType(text []byte) string {
 	return string(text)
 }
 
-// isTable tells by the type meta, which every Table begins with. Further on it is not looked for: a custom resource's
-// list has its kind behind its items.
+// isTable reports whether an object is a Table. It reads only the leading type meta, because every Table starts with
+// it. A custom resource's list has its kind after the items.
 func isTable(object []byte) bool {
 	s := scan.Scanner{Data: object}
 	if s.Expect('{') != nil {
@@ -107,7 +107,7 @@ func isTable(object []byte) bool {
 	return ok && bytes.HasPrefix(version, []byte(`"meta.k8s.io/`))
 }
 
-// leading is the value of the next member if it has this key.
+// leading returns the value of the next member if it has this key.
 func leading(s *scan.Scanner, key string) ([]byte, bool) {
 	if found, err := s.Key(); err != nil || string(found) != key {
 		return nil, false

@@ -38,7 +38,7 @@ func TestParseFrame(t *testing.T) {
 	}
 }
 
-func TestParseFrameRefuses(t *testing.T) {
+func TestParseFrameRejectsMalformedFrames(t *testing.T) {
 	for _, line := range []string{
 		``, `{}`, `x`, `[]`, `{"type":"ADDED"}`, `{"object":{}}`, `{"type":"ADDED","object":{}}`, `{"type":"ADDED","object":null}`,
 		`{"type":1,"object":{"metadata":{"resourceVersion":"1"}}}`, `{"type":"ADDED","object":{"metadata":{"resourceVersion":1}}}`,
@@ -70,7 +70,7 @@ func FuzzParseFrame(f *testing.F) {
 	})
 }
 
-func TestBookmarkThatWasNeverSeenAsARow(t *testing.T) {
+func TestBookmarkWithoutCellsAsTable(t *testing.T) {
 	item, _, err := NewExtractor(nil).Scan(Row{Object: []byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"}}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +85,6 @@ func TestBookmarkThatWasNeverSeenAsARow(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if !bytes.HasSuffix(got, []byte("\n")) {
-		t.Error("a frame without its newline")
+		t.Error("frame does not end with a newline")
 	}
 }

@@ -16,7 +16,7 @@ import (
 type framer struct {
 	shape          *Shape
 	representation wire.Representation
-	columns        []byte // of the next Table: the kind's on the first frame, null from then on
+	columns        []byte // column definitions in the next Table: those of the kind in the first frame, later null
 }
 
 // Framer implements wire.Shape.
@@ -29,13 +29,13 @@ func (f *framer) AppendEvent(dst []byte, event string, it *wire.Item) []byte {
 	return f.append(dst, event, it, f.representation.Include, f.shape.ages)
 }
 
-// AppendBookmark implements wire.Framer. A bookmark's cells never age.
+// AppendBookmark implements wire.Framer. The cells of a bookmark contain no ages.
 func (f *framer) AppendBookmark(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), f.representation.Include, nil)
 }
 
-// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, since the annotation is what the
-// client waits for (semantics 4.8).
+// AppendInitialEventsEnd implements wire.Framer. Its Table row always has an object, because the client waits for the
+// annotation (semantics 4.8).
 func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	include := f.representation.Include
 	if include == wire.IncludeNone {
@@ -44,7 +44,7 @@ func (f *framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 	return f.append(dst, wire.TypeBookmark, f.printed(it), include, nil)
 }
 
-// printed gives a bookmark that was never seen as a row the cells of a custom resource's: no name and nothing else.
+// printed adds cells to a bookmark without them, as a custom resource's bookmark has them: an empty name, then nulls.
 func (f *framer) printed(it *wire.Item) *wire.Item {
 	marks := *item.MarksOf(it)
 	if f.representation.Kind != wire.Row || marks.Cells > marks.Object {
@@ -80,7 +80,7 @@ func appendFrameHead(dst []byte, event string) []byte {
 func (*framer) AppendError(dst []byte, status *metav1.Status) []byte {
 	body, err := json.Marshal(status)
 	if err != nil {
-		panic("BUG: a Status that JSON cannot hold: " + err.Error())
+		panic("BUG: encode Status: " + err.Error())
 	}
 	return append(append(appendFrameHead(dst, wire.TypeError), body...), "}\n"...)
 }

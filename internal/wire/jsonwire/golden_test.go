@@ -17,8 +17,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// golden is what kube-apiserver 1.37 answered about a few objects of one kind, and what a lane holds of them after
-// reading one of these answers: the Table with whole objects.
+// golden contains responses of kube-apiserver 1.37 about a few objects of one kind. It also contains the items that a
+// lane makes from the Table with complete objects.
 type golden struct {
 	t     *testing.T
 	dir   string
@@ -27,7 +27,7 @@ type golden struct {
 	meta  wire.ListMeta
 }
 
-// goldens runs a test for each recorded kind: two built-in ones, one of them with ended pods, and a custom one.
+// goldens runs a test for each recorded kind: two built-in ones, one of them with finished pods, and a custom one.
 func goldens(t *testing.T, test func(*golden)) {
 	for _, kind := range []string{"configmaps", "pods", "widgets"} {
 		t.Run(kind, func(t *testing.T) {
@@ -63,7 +63,7 @@ func (g *golden) learn() {
 		g.t.Fatal(err)
 	}
 	g.shape = shape.(*Shape)
-	g.shape.ages = nil // cells are compared as they were printed
+	g.shape.ages = nil // the recorded cells have recorded ages
 	g.meta = wire.ListMeta{ResourceVersion: list.ResourceVersion}
 }
 
@@ -76,7 +76,7 @@ func (g *golden) file(name string) []byte {
 	return b
 }
 
-// chunk is the metadata of a recorded list with a limit.
+// chunk returns the metadata of a recorded list with a limit.
 func (g *golden) chunk(name string) wire.ListMeta {
 	g.t.Helper()
 	var list struct{ Metadata wire.ListMeta }
@@ -93,7 +93,7 @@ func (g *golden) equal(name string, got []byte) {
 	}
 }
 
-// written runs a writer into memory.
+// written returns the output of write.
 func (g *golden) written(write func(*bytes.Buffer) error) []byte {
 	g.t.Helper()
 	var b bytes.Buffer
@@ -117,7 +117,7 @@ func (p page) Len() int                               { return len(p) }
 func (p page) Item(at int) *wire.Item                 { return &p[at] }
 func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
-// onePage is a list of one page, or of none when there are no items.
+// onePage returns a list of one page, or no page if there are no items.
 func onePage(items []wire.Item) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		if len(items) > 0 {
@@ -144,7 +144,7 @@ var includes = map[string]wire.Include{
 	"object": wire.IncludeObject, "metadata": wire.IncludeMetadata, "none": wire.IncludeNone,
 }
 
-// object is the body of the first object.
+// object returns the body of the first object.
 func (g *golden) object(f wire.Representation) []byte {
 	g.t.Helper()
 	return g.written(func(b *bytes.Buffer) error {
@@ -205,7 +205,7 @@ func TestPlainListsGiveTheSameObjects(t *testing.T) {
 	})
 }
 
-// frames reads the recorded watch in which Tables hold whole objects, as a lane does.
+// frames returns the recorded watch of Tables with complete objects, as a lane reads it.
 func (g *golden) frames() []Frame {
 	g.t.Helper()
 	var frames []Frame
@@ -219,7 +219,7 @@ func (g *golden) frames() []Frame {
 	return frames
 }
 
-// reframed reads the recorded watch and writes it in a form.
+// reframed reads the recorded watch and writes it in a representation.
 func (g *golden) reframed(f wire.Representation) []byte {
 	g.t.Helper()
 	framer, extractor := g.shape.Framer(f), NewExtractor(nil)
@@ -251,7 +251,7 @@ func TestWatchesAsRecorded(t *testing.T) {
 	})
 }
 
-// A bookmark that was learned of the recorded one says the same at its version.
+// A bookmark that is learned from a recorded one is the same at its version.
 func TestBookmarksAsRecorded(t *testing.T) {
 	goldens(t, func(g *golden) {
 		reader := Encoding{}.Reader(g.shape.description, wire.Ask{}, nil)
@@ -284,7 +284,7 @@ func TestBookmarksAsRecorded(t *testing.T) {
 			}
 		}
 		if learned == 0 {
-			t.Error("no bookmark was recorded")
+			t.Error("recording has no bookmark")
 		}
 	})
 }
@@ -305,7 +305,7 @@ func TestPlainFramesGiveTheSameObjects(t *testing.T) {
 			i++
 		}
 		if i != len(frames) || frames[0].Columns == nil || frames[1].Columns != nil {
-			t.Errorf("%d plain frames, %d in tables, columns %q, then %q", i, len(frames), frames[0].Columns, frames[1].Columns)
+			t.Errorf("got %d plain frames, %d with Tables, columns %q, then %q", i, len(frames), frames[0].Columns, frames[1].Columns)
 		}
 	})
 }

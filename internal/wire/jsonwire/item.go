@@ -5,11 +5,11 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// parts is an item's row: its bytes, cut. They alias the item.
+// parts are the bytes of an item, split. They alias the item.
 type parts struct {
-	object     []byte // complete, kind and apiVersion included, without a newline
-	cells      []byte // a JSON array; nil when the upstream printed none
-	conditions []byte // a JSON array; nil when there is none
+	object     []byte // complete with kind and apiVersion, without a newline
+	cells      []byte // a JSON array; nil if the upstream sent none
+	conditions []byte // a JSON array; nil if there are none
 }
 
 func cut(open *item.Opened) parts {
@@ -24,19 +24,19 @@ func cut(open *item.Opened) parts {
 	return p
 }
 
-// versionOf is the text of an item's resourceVersion.
+// versionOf returns the text of an item's resourceVersion.
 func versionOf(open *item.Opened) []byte {
 	at := open.Marks().Version
 	return open.Data()[at.Start:at.End]
 }
 
-// appendWhole appends an item's object, which stands first in its bytes.
+// appendWhole appends the object of an item, which is at the start of its bytes.
 func appendWhole(dst []byte, it *wire.Item) []byte {
 	start := len(dst)
 	return item.Append(dst, it)[:start+int(item.MarksOf(it).Object)]
 }
 
-// appendListed appends the object as it stands in a list: built-in objects leave their type meta out (semantics 7.1).
+// appendListed appends an object as it appears in a list. Built-in objects omit their type meta (semantics 7.1).
 func appendListed(dst []byte, it *wire.Item) []byte {
 	m := item.MarksOf(it)
 	if m.Rest == 0 {
@@ -47,12 +47,12 @@ func appendListed(dst []byte, it *wire.Item) []byte {
 		return append(append(dst, '{'), open.Data()[m.Rest:m.Object]...)
 	}
 	start := len(dst)
-	dst = append(item.Append(append(dst, '{'), it)[:start], '{') // unpacked where it is to stand, and moved up
+	dst = append(item.Append(append(dst, '{'), it)[:start], '{') // unpack, then move over the type meta
 	n := copy(dst[start+1:cap(dst)], dst[start+1+int(m.Rest):start+1+int(m.Object)])
 	return dst[:start+1+n]
 }
 
-// withVersion exchanges the text of the resourceVersion.
+// withVersion returns the item with another resourceVersion.
 func withVersion(it *wire.Item, rv string) wire.Item {
 	open := item.Open(it)
 	defer open.Close()
@@ -61,7 +61,7 @@ func withVersion(it *wire.Item, rv string) wire.Item {
 	moved = append(moved, data[:m.Version.Start]...)
 	moved = append(moved, rv...)
 	moved = append(moved, data[m.Version.End:]...)
-	by := uint32(len(moved) - len(data)) // wraps around when the version became shorter, and so do the sums
+	by := uint32(len(moved) - len(data)) // wraps around if the version is shorter; the sums wrap back
 	m.Version.End += by
 	m.Metadata.End += by
 	m.Object += by

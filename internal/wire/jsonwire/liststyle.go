@@ -22,11 +22,11 @@ func (s *Shape) List(f wire.Representation, now time.Time) wire.ListStyle {
 		}
 		return builtinStyle{shape: s}
 	default:
-		panic(fmt.Sprintf("BUG: a list in the form %d, which is none of a list's", f.Kind))
+		panic(fmt.Sprintf("BUG: invalid representation %d of a list", f.Kind))
 	}
 }
 
-// commas part the items of every list.
+// commas provides the separator of every list.
 type commas struct{}
 
 // Separator implements wire.ListStyle.
@@ -56,7 +56,7 @@ func (builtinStyle) AppendTail(dst []byte, _ wire.ListMeta, _ wire.Content) []by
 	return append(dst, "]}\n"...)
 }
 
-// appendListMeta appends metadata in the order of the Go type.
+// appendListMeta appends list metadata in the order of the Go type.
 func appendListMeta(dst []byte, meta wire.ListMeta) []byte {
 	dst = append(dst, `{"resourceVersion":"`...)
 	dst = append(dst, meta.ResourceVersion...)
@@ -88,7 +88,7 @@ func (s customStyle) AppendHead(dst []byte, _ wire.ListMeta, _ wire.Content) []b
 // AppendItem implements wire.ListStyle.
 func (customStyle) AppendItem(dst []byte, it *wire.Item) []byte { return appendWhole(dst, it) }
 
-// AppendTail implements wire.ListStyle. It has metadata in sorted order; continue is always there.
+// AppendTail implements wire.ListStyle. The keys of metadata are sorted, and continue is always present.
 func (s customStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) []byte {
 	dst = append(dst, `],"kind":"`...)
 	dst = append(dst, s.shape.listKind...)

@@ -10,13 +10,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// opened is an item that nobody closes.
+// opened returns an opened item that is never closed.
 func opened(it *wire.Item) *item.Opened {
 	open := item.Open(it)
 	return &open
 }
 
-// packed are the items as they are kept when memory counts.
+// packed returns the items in packed form.
 func packed(t testing.TB, items []wire.Item) []wire.Item {
 	t.Helper()
 	var samples []*wire.Item
@@ -32,13 +32,13 @@ func packed(t testing.TB, items []wire.Item) []wire.Item {
 	p, kept := d.Packer(), make([]wire.Item, len(items))
 	for i := range items {
 		if kept[i] = p.Pack(&items[i]); !kept[i].Packed() {
-			t.Fatalf("an item of %d bytes that is its own dictionary does not shrink", items[i].Size())
+			t.Fatalf("an item of %d bytes was not packed with a dictionary made from itself", items[i].Size())
 		}
 	}
 	return kept
 }
 
-// TestPackedItemsAnswerTheSame writes everything there is from items as they came and from packed ones.
+// TestPackedItemsAnswerTheSame compares everything that is written from plain items and from packed items.
 func TestPackedItemsAnswerTheSame(t *testing.T) {
 	goldens(t, func(g *golden) {
 		kept, now := packed(t, g.items), time.Now()
@@ -46,7 +46,7 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 			t.Run(fmt.Sprintf("%+v", representation), func(t *testing.T) {
 				if representation.Kind != wire.Whole {
 					if want, got := g.list(representation, g.meta, g.items), g.list(representation, g.meta, kept); !bytes.Equal(want, got) {
-						t.Errorf("a list is\n%s, not\n%s", got, want)
+						t.Errorf("got list\n%s\nwant\n%s", got, want)
 					}
 				}
 				if representation.Kind == wire.Listed {
@@ -55,14 +55,14 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 				for i := range g.items {
 					want, got := g.shape.AppendObject(nil, representation, &g.items[i], now), g.shape.AppendObject(nil, representation, &kept[i], now)
 					if !bytes.Equal(want, got) {
-						t.Errorf("an object is\n%s, not\n%s", got, want)
+						t.Errorf("got object\n%s\nwant\n%s", got, want)
 					}
 					one, other := g.shape.Framer(representation), g.shape.Framer(representation)
 					moved, movedKept := g.shape.WithResourceVersion(&g.items[i], "12345678901"), g.shape.WithResourceVersion(&kept[i], "12345678901")
 					want = one.AppendEvent(one.AppendEvent(nil, wire.TypeAdded, &g.items[i]), wire.TypeDeleted, &moved)
 					got = other.AppendEvent(other.AppendEvent(nil, wire.TypeAdded, &kept[i]), wire.TypeDeleted, &movedKept)
 					if !bytes.Equal(want, got) {
-						t.Errorf("events are\n%s, not\n%s", got, want)
+						t.Errorf("got events\n%s\nwant\n%s", got, want)
 					}
 				}
 			})
@@ -70,7 +70,7 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 	})
 }
 
-// everyForm is every form that there is in JSON.
+// everyForm returns all representations of JSON.
 func everyForm() []wire.Representation {
 	forms := []wire.Representation{{Kind: wire.Whole}, {Kind: wire.Listed}}
 	for _, meta := range []wire.MetaVersion{wire.MetaV1, wire.MetaV1Beta1} {

@@ -12,14 +12,15 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
-// pageReader implements wire.PageReader: plain lists, and Tables without objects. kube-apiserver prints what it lists
-// in the same order, but for kinds whose printer sorts (FlowSchemas): every row's name is compared with its object's.
+// pageReader implements wire.PageReader. It reads plain lists and Tables without objects. kube-apiserver returns both
+// in the same order, except for kinds whose printer sorts (FlowSchemas). Therefore the name in every row is compared
+// with its object.
 type pageReader struct {
 	*reader
 	printed bool
-	columns []byte // of all Tables of this listing; nil until the first came
-	name    int    // the index of the cell with an object's name
-	rows    []Row  // those that wait for their objects
+	columns []byte // of all Tables of this listing; nil before the first
+	name    int    // index of the cell that contains the object's name
+	rows    []Row  // rows whose objects have not been read
 }
 
 // Head implements wire.PageReader.
@@ -32,10 +33,10 @@ func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 	return list.head(), err
 }
 
-// errEnough ends a walk that has found what it looks for.
+// errEnough ends a scan early, when the metadata is found.
 var errEnough = errors.New("found")
 
-// head consumes a list up to its metadata, which stands before the objects in built-in style and in a Table.
+// head reads a list up to its metadata. In built-in style and in a Table, metadata precedes the objects.
 func (c *cutter) head() (ListBody, error) {
 	var list ListBody
 	err := c.Object(func(key []byte) error {
@@ -53,11 +54,11 @@ func (c *cutter) head() (ListBody, error) {
 	case err != nil:
 		return ListBody{}, err
 	}
-	return ListBody{}, c.Fail("a list without metadata")
+	return ListBody{}, c.Fail("list without metadata")
 }
 
-// headBehind finds the metadata of a list in custom-resource style, where it is the last member. Nothing else that is
-// called so is followed by one closing bracket and the end.
+// headBehind finds the metadata of a list in custom-resource style, where it is the last member. Only that metadata is
+// followed by one closing bracket and the end of the body.
 func headBehind(page []byte) (list ListBody, ok bool) {
 	const key = `"metadata":`
 	at := bytes.LastIndex(page, []byte(key+"{"))
@@ -87,20 +88,20 @@ func (p *pageReader) Rows(page []byte) (wire.ListHead, error) {
 		p.columns = bytes.Clone(list.Columns)
 	}
 	if !bytes.Equal(p.columns, list.Columns) {
-		return wire.ListHead{}, &scan.MalformedError{Reason: "pages of one Table with different columns"}
+		return wire.ListHead{}, &scan.MalformedError{Reason: "pages of one Table have different columns"}
 	}
 	return list.head(), nil
 }
 
-// nameColumn is the index of the column that holds the names of objects.
+// nameColumn returns the index of the column that contains object names.
 func nameColumn(raw []byte) (int, error) {
 	var columns []table.Column
 	if err := json.Unmarshal(raw, &columns); err != nil {
-		return 0, &scan.MalformedError{Reason: "columns: " + err.Error()}
+		return 0, &scan.MalformedError{Reason: "decode columns: " + err.Error()}
 	}
 	at := slices.IndexFunc(columns, func(c table.Column) bool { return c.Format == "name" })
 	if at < 0 {
-		return 0, fmt.Errorf("%w: no column holds their names", wire.ErrUnaligned)
+		return 0, fmt.Errorf("%w: no column contains object names", wire.ErrUnaligned)
 	}
 	return at, nil
 }
@@ -116,7 +117,7 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 	lead := p.lead()
 	list, err := SplitList(page, func(row Row) error {
 		if len(p.rows) == 0 {
-			return fmt.Errorf("%w: a row is missing", wire.ErrUnaligned)
+			return fmt.Errorf("%w: no row for an object", wire.ErrUnaligned)
 		}
 		row.Lead, row.Cells, row.Conditions = lead, p.rows[0].Cells, p.rows[0].Conditions
 		p.rows = p.rows[1:]
@@ -125,7 +126,7 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 			return err
 		}
 		if !p.names(row.Cells, facts.Name) {
-			return fmt.Errorf("%w: that of %q is not the next", wire.ErrUnaligned, facts.Name)
+			return fmt.Errorf("%w: next row is not the row of %q", wire.ErrUnaligned, facts.Name)
 		}
 		return each(item, facts)
 	})
@@ -135,7 +136,7 @@ func (p *pageReader) Objects(page []byte, each func(wire.Item, wire.Facts) error
 	return list.head(), nil
 }
 
-// names tells whether a row's cells name an object.
+// names reports whether a row's cells contain the name of an object.
 func (p *pageReader) names(cells []byte, object string) bool {
 	at := 0
 	for cell := range scan.Elements(cells) {

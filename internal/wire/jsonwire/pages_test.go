@@ -12,18 +12,18 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// pagesOf reads as a lane does that is filled page by page.
+// pagesOf returns a page reader like that of a lane.
 func (g *golden) pagesOf() wire.PageReader {
 	return Encoding{}.Pages(g.shape.description, Encoding{}.Asks()[0], nil).Reader
 }
 
-// What is put together of a plain list and a Table without objects is what a Table with whole objects brings.
+// Plain lists joined with Tables without objects give the same items as Tables with complete objects.
 func TestPagesGiveTheSameItems(t *testing.T) {
 	goldens(t, func(g *golden) {
 		read := g.pagesOf()
 		rows, err := read.Rows(g.file("table_none.json"))
 		if err != nil || len(rows.Columns) == 0 || read.Rest() != len(g.items) {
-			t.Fatalf("%+v, %d rows, %v", rows, read.Rest(), err)
+			t.Fatalf("got %+v, %d rows, %v", rows, read.Rest(), err)
 		}
 		i := 0
 		list, err := read.Objects(g.file("list.json"), func(it wire.Item, _ wire.Facts) error {
@@ -37,7 +37,7 @@ func TestPagesGiveTheSameItems(t *testing.T) {
 			return nil
 		})
 		if err != nil || i != len(g.items) || read.Rest() != 0 {
-			t.Errorf("%d of %d items, %d rows left, error %v", i, len(g.items), read.Rest(), err)
+			t.Errorf("got %d of %d items, %d rows without objects, %v", i, len(g.items), read.Rest(), err)
 		}
 		for _, file := range []string{"list.json", "list_limit.json", "table_none.json", "list_empty.json", "table_empty.json"} {
 			body := g.file(file)
@@ -51,16 +51,16 @@ func TestPagesGiveTheSameItems(t *testing.T) {
 			head, err := read.Head(body)
 			want.Columns = nil
 			if diff := cmp.Diff(want.head(), head); diff != "" || err != nil {
-				t.Errorf("the head of %s: %v (-of the whole +of the head):\n%s", file, err, diff)
+				t.Errorf("head of %s: %v (-Objects +Head):\n%s", file, err, diff)
 			}
 		}
 		if list.Remaining != 0 {
-			t.Errorf("%d remain of a whole list", list.Remaining)
+			t.Errorf("got %d remaining items of a complete list, want 0", list.Remaining)
 		}
 	})
 }
 
-func TestPagesThatDoNotAlign(t *testing.T) {
+func TestUnalignedPagesAreRejected(t *testing.T) {
 	const columns = `[{"name":"Kind","format":""},{"name":"Name","format":"name"}]`
 	rows := func(columns string, names ...string) string {
 		cells := make([]string, len(names))
@@ -92,19 +92,19 @@ func TestPagesThatDoNotAlign(t *testing.T) {
 				_, err = read.Objects([]byte(objects), func(wire.Item, wire.Facts) error { return nil })
 			}
 			if c.aligned && err != nil || !c.aligned && !errors.Is(err, wire.ErrUnaligned) {
-				t.Errorf("%s: %v", c.rows, err)
+				t.Errorf("%s: got %v", c.rows, err)
 			}
 		})
 	}
 	read := Encoding{}.Pages(wire.Description{}, Encoding{}.Asks()[0], nil).Reader
 	whole := `{"kind":"Table","apiVersion":"meta.k8s.io/v1","columnDefinitions":` + columns + `,"rows":[{"cells":["a","b"],"object":{}}]}`
 	if _, err := read.Rows([]byte(whole)); err == nil {
-		t.Error("rows with objects are taken for rows without")
+		t.Error("got no error for rows with objects")
 	}
 	if _, err := read.Rows([]byte(rows(columns))); err != nil {
 		t.Error(err)
 	}
 	if _, err := read.Rows([]byte(rows(`[{"name":"Name","format":"name"}]`))); err == nil {
-		t.Error("columns change within a listing")
+		t.Error("got no error for other columns on a later page")
 	}
 }

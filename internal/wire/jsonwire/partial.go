@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// appendPartial appends an object's PartialObjectMetadata. Built-in objects have their metadata in the order of the Go
-// type; custom resources have it sorted, and kube-apiserver passes it through the Go type (semantics 6.5).
+// appendPartial appends an object's PartialObjectMetadata. Built-in objects have metadata in the order of the Go type.
+// Custom resources have sorted metadata, which kube-apiserver converts to the Go type (semantics 6.5).
 func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersion) []byte {
 	dst = append(dst, `{"kind":"PartialObjectMetadata","apiVersion":"`...)
 	dst = append(dst, meta...)
@@ -25,14 +25,14 @@ func (s *Shape) appendPartial(dst []byte, open *item.Opened, meta wire.MetaVersi
 	return append(dst, '}')
 }
 
-// order is the members of a Go type in the order in which it encodes them; at most maxOrder.
+// order lists the members of a Go type in encoding order, at most maxOrder.
 type order []field
 
 const maxOrder = 15
 
 type field struct {
 	name     string
-	elements order // of a list of structures: their order
+	elements order // for a list of structures: the order of their members
 }
 
 func plain(names ...string) order {
@@ -51,8 +51,8 @@ var metadataOrder = append(plain(
 	field{name: "managedFields", elements: plain("manager", "operation", "apiVersion", "time", "fieldsType", "fieldsV1", "subresource")},
 )
 
-// appendOrdered appends an object with its members in this order. Left out are members that the type does not have, and
-// nulls, which the type omits.
+// appendOrdered appends an object with its members in this order. It omits nulls, and members that the type does not
+// have.
 func (o order) appendOrdered(dst, object []byte) []byte {
 	s := scan.Scanner{Data: object}
 	if s.Peek() != '{' {
@@ -67,7 +67,7 @@ func (o order) appendOrdered(dst, object []byte) []byte {
 		return err
 	})
 	if err != nil {
-		panic("BUG: an object that was scanned before is malformed: " + err.Error())
+		panic("BUG: read object again: " + err.Error())
 	}
 	separator := byte('{')
 	for i, f := range o {
@@ -113,7 +113,7 @@ func (f field) appendValue(dst, value []byte) []byte {
 		return nil
 	})
 	if err != nil {
-		panic("BUG: a list that was scanned before is malformed: " + err.Error())
+		panic("BUG: read list again: " + err.Error())
 	}
 	return append(dst, ']')
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// TestPartialOfCustomResources compares with what the Go type writes: kube-apiserver decodes a custom resource's
-// metadata into it (semantics 6.5).
+// TestPartialOfCustomResources compares partial objects with the JSON of the Go type, because kube-apiserver decodes a
+// custom resource's metadata into it (semantics 6.5).
 func TestPartialOfCustomResources(t *testing.T) {
 	random := settings.Random(t)
 	extractor := NewExtractor(nil)
@@ -81,7 +81,7 @@ func randomMeta(random *rand.Rand) metav1.ObjectMeta {
 	return m
 }
 
-func TestPartialOfOddMetadata(t *testing.T) {
+func TestPartialOfUnusualMetadata(t *testing.T) {
 	for metadata, want := range map[string]string{
 		`{"uid":"u","resourceVersion":"1","unknown":7,"name":"n"}`:             `{"name":"n","uid":"u","resourceVersion":"1"}`,
 		`{"creationTimestamp":null,"labels":null,"resourceVersion":"1"}`:       `{"resourceVersion":"1"}`,

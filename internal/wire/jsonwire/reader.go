@@ -8,17 +8,17 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// initialEventsEnd marks the bookmark after the initial events of a streaming list (KEP-3157).
+// initialEventsEnd is in the bookmark that ends the initial events of a streaming list (KEP-3157).
 var initialEventsEnd = []byte(`"k8s.io/initial-events-end":"true"`)
 
 // reader implements wire.Reader.
 type reader struct {
 	extractor *Extractor
 	shape     *Shape
-	plain     bool // lists are asked for as they are, not as Tables
+	plain     bool // requests ask for plain lists, not Tables
 }
 
-// List implements wire.Reader. In a plain list built-in objects come without their type meta; here they get it.
+// List implements wire.Reader. It adds the type meta that built-in objects lack in a plain list.
 func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire.ListHead, error) {
 	lead := r.lead()
 	list, err := SplitList(body, func(row Row) error {
@@ -35,7 +35,7 @@ func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire
 	return list.head(), nil
 }
 
-// lead is what objects lack in the lists that are read: built-in ones come without their type meta in a plain list.
+// lead returns the type meta that objects lack in the lists: built-in objects omit it in a plain list.
 func (r *reader) lead() []byte {
 	if !r.plain || r.shape.custom {
 		return nil
@@ -43,7 +43,7 @@ func (r *reader) lead() []byte {
 	return []byte(`{"kind":"` + r.shape.kind + `","apiVersion":"` + r.shape.apiVersion + `",`)
 }
 
-// head is what is told of a list; it does not alias it.
+// head returns the metadata of the list, which does not alias the body.
 func (l ListBody) head() wire.ListHead {
 	return wire.ListHead{
 		ResourceVersion: l.ResourceVersion, Continue: l.Continue, Remaining: l.Remaining, Columns: bytes.Clone(l.Columns),
@@ -71,7 +71,7 @@ func (r *reader) Frame(line []byte) (wire.Frame, error) {
 func failureOf(status []byte) (*wire.Failure, error) {
 	var s struct{ Code int }
 	if err := json.Unmarshal(status, &s); err != nil {
-		return nil, fmt.Errorf("read the Status in it: %w", err)
+		return nil, fmt.Errorf("decode Status: %w", err)
 	}
 	return &wire.Failure{Code: s.Code, Status: status}, nil
 }

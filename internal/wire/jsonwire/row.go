@@ -7,15 +7,15 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Row is one object of a list or a watch, and what a Table says beside it. Its bytes alias what was cut.
+// Row is one object of a list or a watch, with its Table row. Its bytes alias the input.
 type Row struct {
 	Object     []byte
-	Lead       []byte // what stands before the object's first member in the item; nil when it is complete
-	Cells      []byte // a JSON array; nil when the upstream printed none
-	Conditions []byte // a JSON array, which pods that have ended bring (metav1.TableRow); nil when there is none
+	Lead       []byte // bytes that replace the object's opening bracket in the item; nil if the object is complete
+	Cells      []byte // a JSON array; nil if the upstream sent none
+	Conditions []byte // a JSON array; nil if there are none. Finished pods have conditions (metav1.TableRow)
 }
 
-// dense is the row with its cells and conditions checked and without white space between their values.
+// dense validates cells and conditions, and returns the row without white space between their values.
 func (r Row) dense() (Row, error) {
 	var err error
 	if r.Cells, err = denseArray(r.Cells); err != nil {
@@ -27,14 +27,14 @@ func (r Row) dense() (Row, error) {
 	return r, nil
 }
 
-// denseArray is an array without white space between its values; nil stays nil.
+// denseArray returns an array without white space between its values; nil for an empty input.
 func denseArray(raw []byte) ([]byte, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	s := scan.Scanner{Data: raw}
 	if s.Peek() != '[' {
-		return nil, s.Fail("a row's cells or conditions are no array")
+		return nil, s.Fail("row cells or conditions are not an array")
 	}
 	array, err := s.Skip()
 	if err == nil {
@@ -46,7 +46,7 @@ func denseArray(raw []byte) ([]byte, error) {
 	return compact(array)
 }
 
-// compact takes the white space between values out.
+// compact removes the white space between values.
 func compact(value []byte) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(value))

@@ -15,15 +15,15 @@ import (
 // Shape implements wire.Shape.
 type Shape struct {
 	apiVersion, kind, listKind string
-	// custom tells custom-resource style, sorted keys and items with type meta (semantics 7.2), from built-in style
-	// (7.1).
+	// custom is true for custom-resource style, with sorted keys and with type meta in list items (semantics 7.2). It is
+	// false for built-in style (semantics 7.1).
 	custom bool
-	// columns are those of the kind's Table; rawColumns is their array as the upstream wrote it.
+	// columns are the columns of the kind's Table, rawColumns the JSON array that the upstream sent.
 	columns    []table.Column
 	rawColumns []byte
-	// ages renders the cells that grow old; nil when there are none.
+	// ages renders the cells that contain ages; nil if there are none.
 	ages *table.Ages
-	// converted names the annotations that PartialObjectMetadata leaves out, see wire.ConversionAnnotations.
+	// converted are the names of annotations that PartialObjectMetadata omits (wire.ConversionAnnotations).
 	converted []string
 
 	description wire.Description
@@ -36,7 +36,7 @@ func newShape(d wire.Description) *Shape {
 	}
 }
 
-// Prints implements wire.Shape: the columns have to be known, and every cell that holds an age.
+// Prints implements wire.Shape. The columns must be known, and the source of every age.
 func (s *Shape) Prints() bool { return s.rawColumns != nil && len(s.ages.Frozen()) == 0 }
 
 // Reprinted implements wire.Shape.
@@ -48,7 +48,7 @@ func (s *Shape) Reprinted(columns []byte) bool {
 func (s *Shape) WithColumns(raw []byte) (wire.Shape, error) {
 	var columns []table.Column
 	if err := json.Unmarshal(raw, &columns); err != nil {
-		return nil, fmt.Errorf("read columns: %w", err)
+		return nil, fmt.Errorf("decode columns: %w", err)
 	}
 	printed := *s
 	printed.columns, printed.rawColumns = columns, bytes.Clone(raw)
@@ -57,8 +57,8 @@ func (s *Shape) WithColumns(raw []byte) (wire.Shape, error) {
 	return &printed, nil
 }
 
-// datePaths are a custom resource's, in the order of its columns; nil for a kind that kube-apiserver's own printers
-// print.
+// datePaths returns the JSONPaths of a custom resource's date columns, in the order of its columns. It returns nil for
+// built-in kinds.
 func (s *Shape) datePaths(columns []table.Column) []string {
 	if !s.custom {
 		return nil
@@ -98,7 +98,7 @@ func (s *Shape) AppendObject(dst []byte, f wire.Representation, it *wire.Item, n
 	return append(dst, '\n')
 }
 
-// append appends an object in a form that does not depend on the time.
+// append appends an object in a representation that does not contain ages.
 func (s *Shape) append(dst []byte, f wire.Representation, it *wire.Item) []byte {
 	switch f.Kind {
 	case wire.Whole:
@@ -110,12 +110,13 @@ func (s *Shape) append(dst []byte, f wire.Representation, it *wire.Item) []byte 
 		defer open.Close()
 		return s.appendPartial(dst, &open, f.Meta)
 	default:
-		panic(fmt.Sprintf("BUG: a form %d that no object has by itself", f.Kind))
+		panic(fmt.Sprintf("BUG: invalid representation %d of an object", f.Kind))
 	}
 }
 
-// nullRows tells a built-in kind whose empty Table has null in the place of rows: those that have no printer of their
-// own, told by the columns that every such kind gets, and definitions of custom resources.
+// nullRows reports whether an empty Table of the kind has null instead of rows. This is so for
+// CustomResourceDefinitions, and for built-in kinds without a printer. Such kinds are recognized by the two default
+// columns.
 func (s *Shape) nullRows() bool {
 	if s.custom {
 		return false

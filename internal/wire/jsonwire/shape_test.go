@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// TestEmptyTables: kube-apiserver makes an empty list of rows for kinds with a printer, and none at all for the others.
-func TestEmptyTables(t *testing.T) {
+// kube-apiserver writes an empty list of rows for kinds with a printer, and null for the others.
+func TestRowsOfEmptyTables(t *testing.T) {
 	printed := `[{"name":"Name","type":"string"},{"name":"Age","type":"string"}]`
 	unprinted := `[{"name":"Name","type":"string"},{"name":"Created At","type":"date"}]`
 	kind := func(name string) wire.Description {
@@ -53,7 +53,7 @@ func TestEmptyTables(t *testing.T) {
 func TestColumns(t *testing.T) {
 	bare := Encoding{}.Shape(wire.Description{})
 	if _, err := bare.WithColumns([]byte(`{}`)); err == nil {
-		t.Error("columns that are no array were accepted")
+		t.Error("got no error for columns that are not an array")
 	}
 	printed, err := bare.WithColumns([]byte(`[{"name":"Name"}]`))
 	if err != nil {
@@ -64,19 +64,19 @@ func TestColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if bare.Prints() || !printed.Prints() || frozen.Prints() {
-		t.Errorf("prints: %t without columns, %t with them, %t with an age of unknown origin", bare.Prints(), printed.Prints(), frozen.Prints())
+		t.Errorf("got Prints() %t without columns, %t with columns, %t with an unknown age", bare.Prints(), printed.Prints(), frozen.Prints())
 	}
 	for columns, want := range map[string]bool{`[{"name":"Name"}]`: false, `[{"name":"Other"}]`: true} {
 		if printed.Reprinted([]byte(columns)) != want || bare.Reprinted([]byte(columns)) {
-			t.Errorf("%s: reprinted is not %t", columns, want)
+			t.Errorf("%s: got Reprinted() %t, want %t", columns, !want, want)
 		}
 	}
 	if printed.Reprinted(nil) {
-		t.Error("no columns are others")
+		t.Error("got Reprinted() true without columns")
 	}
 }
 
-func TestTypeMetaIsPutInFront(t *testing.T) {
+func TestTypeMetaIsAdded(t *testing.T) {
 	d := wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}}
 	read := Encoding{}.Reader(d, wire.Ask{Accept: mediaPlain}, nil)
 	const want = `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"7"},"b":1}`
@@ -87,10 +87,10 @@ func TestTypeMetaIsPutInFront(t *testing.T) {
 			open := item.Open(&it)
 			defer open.Close()
 			if got := string(appendWhole(nil, &it)); got != want || string(versionOf(&open)) != "7" {
-				t.Errorf("%s: got %s", object, got)
+				t.Errorf("%s: got %s, want %s", object, got, want)
 			}
 			if got := string(appendListed(nil, &it)); got != `{"metadata":{"name":"a","resourceVersion":"7"},"b":1}` {
-				t.Errorf("%s: listed it is %s", object, got)
+				t.Errorf("%s: got %s as a list item", object, got)
 			}
 			return nil
 		})

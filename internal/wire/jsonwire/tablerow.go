@@ -8,19 +8,19 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/table"
 )
 
-// rowOptions say what a Table's rows hold.
+// rowOptions are the options of a Table's rows.
 type rowOptions struct {
 	meta    wire.MetaVersion
 	include wire.Include
-	ages    *table.Ages  // nil: cells stay as they were printed
-	clock   *table.Clock // what ages are counted to
+	ages    *table.Ages  // nil leaves cells unchanged
+	clock   *table.Clock // ages are relative to its time
 }
 
 func (s *Shape) rowOptions(f wire.Representation, now time.Time) rowOptions {
 	return rowOptions{meta: f.Meta, include: f.Include, ages: s.ages, clock: &table.Clock{Now: now}}
 }
 
-// noColumns stands where a watch's Table does not repeat its columns (semantics 4.8).
+// noColumns replaces the columns in later Tables of a watch (semantics 4.8).
 var noColumns = []byte("null")
 
 func appendTableHead(dst []byte, version wire.MetaVersion, meta wire.ListMeta, columns []byte) []byte {
@@ -36,7 +36,7 @@ func appendTableHead(dst []byte, version wire.MetaVersion, meta wire.ListMeta, c
 	return append(dst, `,"rows":`...)
 }
 
-// appendRow appends a row, with the cells that grow old as they are now.
+// appendRow appends a row with current ages.
 func (s *Shape) appendRow(dst []byte, open *item.Opened, o *rowOptions) []byte {
 	p := cut(open)
 	dst = append(dst, `{"cells":`...)

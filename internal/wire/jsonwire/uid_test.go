@@ -19,7 +19,7 @@ func TestUID(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := shape.UID(&item); got != want {
-			t.Errorf("%s: %q, want %q", object, got, want)
+			t.Errorf("%s: got %q, want %q", object, got, want)
 		}
 	}
 }

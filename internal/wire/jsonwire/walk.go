@@ -11,27 +11,27 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// span is a value's place in the scanned bytes; the zero span is no value.
+// span is the position of a value in the scanned bytes. The zero span is no value.
 type span struct{ start, end int }
 
-// within tells whether it lies inside another.
+// within reports whether a span is inside another one.
 func (s span) within(other span) bool { return other.start < s.start && s.end < other.end }
 
-// fewSlots is how many values one scan keeps without allocating; a pod's extractor has 15.
+// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 15.
 const fewSlots = 24
 
-// fewBytes are those of an object's facts, its labels aside, mostly; a pod's are 200.
+// fewBytes is the usual size in bytes of an object's facts without labels. A pod needs about 200.
 const fewBytes = 256
 
-// walk is one scan of one object.
+// walk is the state of one scan of one object.
 type walk struct {
 	scan.Scanner
 	found []span
-	rest  int // behind the leading type meta
+	rest  int // position after the leading type meta
 	texts wire.Texts
 }
 
-// top consumes the whole object and finds where it goes on behind kind and apiVersion, which lead in built-in style.
+// top consumes the object, and finds the position after kind and apiVersion, which come first in built-in style.
 func (w *walk) top(root *branch) error {
 	leading := [2]string{"kind", "apiVersion"}
 	matched, members := 0, 0
@@ -57,16 +57,16 @@ func (w *walk) top(root *branch) error {
 	return w.check()
 }
 
-// check makes sure of what an item's offsets stand for. A repeated metadata could put them anywhere.
+// check validates the spans of an item's marks. A repeated metadata member could make them inconsistent.
 func (w *walk) check() error {
 	metadata, version := w.found[slotMetadata], w.found[slotVersion]
 	if metadata.end == 0 || w.Data[metadata.start] != '{' || !version.within(metadata) || w.Data[version.start] != '"' {
-		return &scan.MalformedError{Reason: "an object without metadata.resourceVersion"}
+		return &scan.MalformedError{Reason: "object without metadata.resourceVersion"}
 	}
 	return nil
 }
 
-// descend consumes a value and keeps what is wanted of it.
+// descend consumes a value and stores the needed spans.
 func (w *walk) descend(b *branch) error {
 	if b == nil {
 		_, err := w.Skip()
@@ -98,7 +98,7 @@ func (w *walk) enterBranch(b *branch) error {
 	}
 }
 
-// text is a scalar's text: a string's content, else the JSON itself; null and composite values are empty.
+// text returns the content of a string, or the JSON of another scalar. It returns "" for null, objects and arrays.
 func (w *walk) text(slot int) string {
 	at := w.found[slot]
 	raw := w.Data[at.start:at.end]
@@ -136,7 +136,7 @@ func (w *walk) labels() ([]wire.Pair, error) {
 	return labels, nil
 }
 
-// textOf is the text of a string as it stands between its quotes.
+// textOf returns the text of a string from the bytes between its quotes.
 func (w *walk) textOf(raw []byte) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		return scan.Unescape(raw)
@@ -144,11 +144,11 @@ func (w *walk) textOf(raw []byte) string {
 	return w.texts.Of(raw)
 }
 
-// item copies the row of the object that was walked.
+// item copies the scanned object and its row.
 func (w *walk) item(r Row) wire.Item {
 	object, rest, by := r.Object, w.rest, 0
 	if len(r.Lead) > 0 {
-		object, rest, by = object[1:], len(r.Lead), len(r.Lead)-1 // its bracket stands in the lead
+		object, rest, by = object[1:], len(r.Lead), len(r.Lead)-1 // the lead contains the opening bracket
 	}
 	memory := make([]byte, 0, len(r.Lead)+len(object)+len(r.Cells)+len(r.Conditions))
 	memory = append(append(memory, r.Lead...), object...)

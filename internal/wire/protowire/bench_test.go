@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// realPod is a recorded pod with as many bytes as a running one has: 15 KB in JSON with its managed fields and
-// conditions, as in jsonwire's benchmarks.
+// realPod is a recorded pod with the size of a running one: 15 KB in JSON with managed fields and conditions, as in
+// jsonwire's benchmarks.
 func realPod(b *testing.B) *corev1.Pod {
 	b.Helper()
 	body, err := os.ReadFile("../../../testdata/wire/pods/object.json")
@@ -82,7 +82,7 @@ func BenchmarkReadList(b *testing.B) {
 	}
 }
 
-// BenchmarkLists writes lists of 1000 pods; MB/s are those of the pods' objects.
+// BenchmarkLists writes lists of 1000 pods. MB/s refer to the size of the objects.
 func BenchmarkLists(b *testing.B) {
 	data := realMessage(b)
 	it, _, err := newExtractor(podKind, wirePaths(podKind)).scan(data)
@@ -112,7 +112,7 @@ func BenchmarkLists(b *testing.B) {
 	}
 }
 
-// BenchmarkEncoders is what the upstream does with the same pod, for the price of an answer (internal/fresh).
+// BenchmarkEncoders encodes the same pod with kube-apiserver's encoders, for the costs in internal/fresh.
 func BenchmarkEncoders(b *testing.B) {
 	pod := realPod(b)
 	inJSON, err := runtime.Encode(scheme.Codecs.LegacyCodec(corev1.SchemeGroupVersion), pod)

@@ -10,13 +10,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// endKey is the annotation of the bookmark after the initial events of a streaming list (KEP-3157); endEntry is it with
-// its value, as a map's entry.
+// endKey is the annotation of the bookmark after the initial events of a streaming list (KEP-3157). endEntry is its
+// encoded map entry with the value "true".
 const endKey = metav1.InitialEventsAnnotationKey
 
 var endEntry = appendField(appendField(nil, entryKey, endKey), entryValue, "true")
 
-// readBookmark reads what a lane has to know of a bookmark.
+// readBookmark returns the resourceVersion of a bookmark, and whether it ends initial events.
 func readBookmark(message []byte) (version string, initialEventsEnd bool, err error) {
 	var w walk
 	if err := w.object(&extractor{}, message); err != nil {
@@ -35,10 +35,10 @@ func readBookmark(message []byte) (version string, initialEventsEnd bool, err er
 	return string(w.meta.rv), initialEventsEnd, nil
 }
 
-// learnBookmark makes bookmarks of one that the upstream sent, of either form: whatever the kind's empty object shows
-// is kept as it was encoded. One with anything in metadata that no bookmark has, like a name, is refused, so that no
-// real object is ever replayed as a bookmark; so is one that would be written differently. What cannot be learned is
-// the least that every bookmark has.
+// learnBookmark makes the kind's bookmarks from one that the upstream sent, with or without the annotation. It copies
+// the fields of the kind's empty object as encoded. It rejects metadata that no bookmark has, such as a name: a real
+// object must never be replayed as a bookmark. It also rejects a bookmark that it could not reproduce exactly. With an
+// error it returns a minimal bookmark.
 func (s *Shape) learnBookmark(message []byte) (wire.Bookmark, error) {
 	var w walk
 	err := w.object(&extractor{}, message)
@@ -56,16 +56,16 @@ func (s *Shape) learnBookmark(message []byte) (wire.Bookmark, error) {
 	plain := with(append(bytes.Clone(seen.before), seen.after...))
 	end := with(append(appendField(bytes.Clone(seen.before), metaAnnotations, endEntry), seen.after...))
 	if !bytes.Equal(message, plain) && !bytes.Equal(message, end) {
-		return s.Bookmark(), malformed("a bookmark whose metadata is written in another order than its kind's")
+		return s.Bookmark(), malformed("bookmark metadata has an unexpected field order")
 	}
 	return bookmarkOf(plain, end)
 }
 
-// learned is a bookmark's metadata without the annotation that ends initial events: what stands before its place, and
-// behind it.
+// learned is a bookmark's metadata without the annotation that ends initial events, split at the position of that
+// annotation.
 type learned struct{ before, after []byte }
 
-// inspect reads metadata, and refuses what no bookmark has.
+// inspect reads a bookmark's metadata. It returns an error for fields that no bookmark has.
 func inspect(metadata []byte) (seen learned, err error) {
 	s := scanner{data: metadata}
 	for s.more() {
@@ -84,9 +84,9 @@ func inspect(metadata []byte) (seen learned, err error) {
 			if string(pair.key) == endKey {
 				continue
 			}
-			before = string(pair.key) < endKey // annotations stand in the order of their keys
+			before = string(pair.key) < endKey // annotations are sorted by key
 		case f.number != metaVersion && !empty:
-			return seen, malformed("metadata has a field %d, which no bookmark has", f.number)
+			return seen, malformed("bookmark metadata has unexpected field %d", f.number)
 		}
 		if before {
 			seen.before = append(seen.before, metadata[f.tag:f.end]...)
@@ -103,18 +103,18 @@ func (*Shape) Bookmark() wire.Bookmark {
 		meta := metav1.ObjectMeta{ResourceVersion: "1", Annotations: annotations}
 		metadata, err := meta.Marshal()
 		if err != nil {
-			panic("BUG: metadata that cannot be encoded: " + err.Error())
+			panic("BUG: encode metadata: " + err.Error())
 		}
 		return appendField(nil, objectMetadata, metadata)
 	}
 	bookmark, err := bookmarkOf(object(nil), object(map[string]string{endKey: "true"}))
 	if err != nil {
-		panic("BUG: a bookmark of metadata is malformed: " + err.Error())
+		panic("BUG: read own bookmark: " + err.Error())
 	}
 	return bookmark
 }
 
-// bookmarkOf scans both forms once, at some version: from then on they are items like any other.
+// bookmarkOf scans both bookmarks once and returns them as items.
 func bookmarkOf(plain, end []byte) (bookmark wire.Bookmark, err error) {
 	scanner := newExtractor(schema.GroupVersionKind{}, nil)
 	if bookmark.Plain, _, err = scanner.scan(plain); err != nil {

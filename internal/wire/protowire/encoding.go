@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Encoding is protobuf.
+// Encoding is the protobuf encoding.
 type Encoding struct{}
 
 // Name implements wire.Encoding.
@@ -24,18 +24,20 @@ func (Encoding) Framing() wire.Framing { return wire.Prefixed{} }
 // Asks implements wire.Encoding.
 func (Encoding) Asks() []wire.Ask { return []wire.Ask{{Accept: runtime.ContentTypeProtobuf}} }
 
-// Covers implements wire.Encoding: custom resources have no protobuf, and what a kind is selected by must be found.
+// Covers implements wire.Encoding. Custom resources have no protobuf encoding, and the numbers of all fields must be
+// known.
 func (Encoding) Covers(d wire.Description, fields []wire.Path) bool {
 	_, ok := locationsOf(d.Kind, fields)
 	return ok && !d.Custom
 }
 
-// Pages implements wire.Encoding: frames of their own for all objects cost kube-apiserver half as much again as lists.
+// Pages implements wire.Encoding. It uses lists, because the initial events of a watch cost kube-apiserver half as much
+// again.
 func (e Encoding) Pages(d wire.Description, ask wire.Ask, fields []wire.Path) wire.Pages {
 	return wire.Pages{Objects: ask, Reader: &pageReader{reader: &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}}}
 }
 
-// Reader implements wire.Encoding. It panics for what Covers denies.
+// Reader implements wire.Encoding. It panics if Covers returns false.
 func (Encoding) Reader(d wire.Description, _ wire.Ask, fields []wire.Path) wire.Reader {
 	return &reader{extractor: newExtractor(d.Kind, fields), shape: newShape(d)}
 }

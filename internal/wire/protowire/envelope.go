@@ -2,10 +2,10 @@ package protowire
 
 import "bytes"
 
-// magic begins every body, and every object in a frame.
+// magic is the start of every body, and of every object in a frame.
 var magic = []byte("k8s\x00")
 
-// The fields of runtime.Unknown, and of its type meta.
+// Field numbers of runtime.Unknown and of its type meta.
 const (
 	unknownTypeMeta        int32 = 1
 	unknownRaw             int32 = 2
@@ -15,11 +15,11 @@ const (
 	typeKind       int32 = 2
 )
 
-// envelope is one kind's: what stands before the length of its message. What stands behind the message is always the
-// same.
+// envelope is the envelope of one kind: the bytes before the length of the message. The bytes after the message are the
+// same for all kinds.
 type envelope []byte
 
-// envelopeTail is the content's encoding and type, both empty.
+// envelopeTail is the content encoding and the content type, both empty.
 const envelopeTail = "\x1a\x00\x22\x00"
 
 func newEnvelope(apiVersion, kind string) envelope {
@@ -27,12 +27,12 @@ func newEnvelope(apiVersion, kind string) envelope {
 	return appendField(bytes.Clone(magic), unknownTypeMeta, meta)
 }
 
-// len is how long the envelope and a message of so many bytes are.
+// len returns the length of the envelope with a message of the given length, in bytes.
 func (e envelope) len(message int) int {
 	return len(e) + fieldLen(unknownRaw, message) + len(envelopeTail)
 }
 
-// appendHead appends what stands before a message of so many bytes.
+// appendHead appends the bytes before a message of the given length.
 func (e envelope) appendHead(dst []byte, message int) []byte {
 	return appendHead(append(dst, e...), unknownRaw, message)
 }
@@ -44,16 +44,16 @@ func (e envelope) open(body []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, malformed("%.80q where %.80q should be", got, []byte(e))
+		return nil, malformed("envelope is %.80q, want %.80q", got, []byte(e))
 	}
 	_, message, err := unwrap(body)
 	return message, err
 }
 
-// unwrap takes an envelope of any kind off: it returns what stands before the message, and the message.
+// unwrap opens an envelope of any kind. It returns the bytes before the message, and the message.
 func unwrap(body []byte) (head envelope, message []byte, err error) {
 	if !bytes.HasPrefix(body, magic) {
-		return nil, nil, malformed("no envelope")
+		return nil, nil, malformed("missing envelope")
 	}
 	s := scanner{data: body, pos: len(magic)}
 	found := false
@@ -65,17 +65,17 @@ func unwrap(body []byte) (head envelope, message []byte, err error) {
 		switch f.number {
 		case unknownRaw:
 			if message, err = s.bytes(f); err != nil || found {
-				return nil, nil, malformed("an envelope around something else than one message")
+				return nil, nil, malformed("envelope does not contain exactly one message")
 			}
 			head, found = body[:f.tag], true
 		case unknownContentEncoding:
 			if f.end > f.start {
-				return nil, nil, malformed("an encoded message")
+				return nil, nil, malformed("message has a content encoding")
 			}
 		}
 	}
 	if !found {
-		return nil, nil, malformed("an empty envelope")
+		return nil, nil, malformed("empty envelope")
 	}
 	return head, message, nil
 }

@@ -2,13 +2,13 @@ package protowire
 
 import "fmt"
 
-// MalformedError says why some bytes are not what the upstream should have sent.
+// MalformedError is returned for bytes that are not valid protobuf or not the expected message.
 type MalformedError struct {
-	// Reason names what is wrong, in words for a log.
+	// Reason describes the error for logs.
 	Reason string
 }
 
-// Error words it for a log.
+// Error implements error.
 func (e *MalformedError) Error() string { return "malformed protobuf: " + e.Reason }
 
 func malformed(format string, args ...any) error {

@@ -10,41 +10,40 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// extractor reads the facts out of the objects of one kind, in one pass over the fields on the way to them. Safe for
-// concurrent use.
+// extractor reads the facts of objects of one kind, in one pass over the relevant fields. Safe for concurrent use.
 type extractor struct {
 	paths []wire.Path
 	slots [][]int    // for each path, the slots of its alternatives
-	wants []location // by slot
+	wants []location // indexed by slot
 	root  branch
-	count int // of branches that are the nth of a repeated field
+	count int // number of branches that select one element of a repeated field
 }
 
-// branch is a place in an object that is on the way to something wanted.
+// branch is a field of an object that is selected or contains a selected field.
 type branch struct {
 	step
-	slot       int // where to keep the value; -1 if only what is below it is wanted
-	occurrence int // of the nth of a repeated field: where it is counted
+	slot       int // slot of the value; -1 if only subfields are needed
+	occurrence int // index of the counter of a repeated field's elements
 	fields     []*branch
 }
 
 func newExtractor(kind schema.GroupVersionKind, fields []wire.Path) *extractor {
-	places, ok := locationsOf(kind, fields)
+	locations, ok := locationsOf(kind, fields)
 	if !ok {
-		panic("BUG: " + kind.String() + " has a field whose number is not known")
+		panic("BUG: " + kind.String() + " has a field of unknown number")
 	}
 	e := &extractor{paths: fields}
 	for _, path := range fields {
 		slots := make([]int, len(path.Alternatives))
 		for i, alternative := range path.Alternatives {
-			slots[i] = e.want(places[alternative])
+			slots[i] = e.want(locations[alternative])
 		}
 		e.slots = append(e.slots, slots)
 	}
 	return e
 }
 
-// want adds a place and returns the slot of its value.
+// want adds a location and returns the slot of its value.
 func (e *extractor) want(p location) int {
 	at := &e.root
 	for _, step := range p.steps {
@@ -57,7 +56,7 @@ func (e *extractor) want(p location) int {
 	return at.slot
 }
 
-// below is the branch that a step leads to.
+// below returns the branch of a step, and adds it if necessary.
 func (e *extractor) below(at *branch, s step) *branch {
 	for _, b := range at.fields {
 		if b.step == s {
@@ -73,11 +72,11 @@ func (e *extractor) below(at *branch, s step) *branch {
 	return b
 }
 
-// scan reads a message and copies it, so that the item keeps nothing else alive.
+// scan reads a message. It copies the message, so the item retains no other memory.
 func (e *extractor) scan(data []byte) (wire.Item, wire.Facts, error) {
 	var few [fewSlots]field
-	var turns [fewSlots]int
-	w := walk{found: few[:], seen: turns[:]}
+	var counts [fewSlots]int
+	w := walk{found: few[:], seen: counts[:]}
 	if len(e.wants) > fewSlots || e.count > fewSlots {
 		w.found, w.seen = make([]field, len(e.wants)), make([]int, e.count)
 	}
@@ -118,7 +117,8 @@ func (e *extractor) fields(w *walk, data []byte, texts *wire.Texts) ([]string, e
 	return values, nil
 }
 
-// textOf is a scalar's text as it is in JSON; empty when the field is not there, or would not be in JSON.
+// textOf returns a scalar as it appears in JSON, without quotes. It returns "" when the field is missing, or when JSON
+// would omit it.
 func textOf(p location, f field, data []byte, texts *wire.Texts) (string, error) {
 	want := protowire.VarintType
 	if p.value == text {
@@ -128,7 +128,7 @@ func textOf(p location, f field, data []byte, texts *wire.Texts) (string, error)
 	case f.end == 0:
 		return "", nil
 	case f.wireType != want:
-		return "", malformed("field %d has the wire type %d", f.number, f.wireType)
+		return "", malformed("field %d has wire type %d", f.number, f.wireType)
 	case p.value == text:
 		return texts.Of(data[f.start:f.end]), nil
 	case p.omitted && f.varint == 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// wirePaths are the fields of a kind as a lane asks for them.
+// wirePaths returns the selectable fields of a kind as a lane passes them.
 func wirePaths(kind schema.GroupVersionKind) []wire.Path {
 	var paths []wire.Path
 	for _, field := range selectors.ForBuiltin(kind, selectors.Namespaced).Fields() {
@@ -21,8 +21,8 @@ func wirePaths(kind schema.GroupVersionKind) []wire.Path {
 	return paths
 }
 
-// An object is selected by the same texts whatever it is encoded in.
-func TestFactsAreThoseOfJSON(t *testing.T) {
+// Facts do not depend on the encoding of an object.
+func TestFactsEqualThoseOfJSON(t *testing.T) {
 	for _, kind := range selectors.FieldKinds() {
 		if gone[kind] {
 			continue

@@ -28,7 +28,7 @@ func (p page) Item(at int) *wire.Item { return &p[at] }
 
 func (p page) Precompressed() *wire.PrecompressedPage { return nil }
 
-// pages are items in pages of two.
+// pages yields items in pages of two.
 func pages(items []wire.Item) iter.Seq[wire.Run] {
 	return func(yield func(wire.Run) bool) {
 		for len(items) > 0 {
@@ -41,7 +41,7 @@ func pages(items []wire.Item) iter.Seq[wire.Run] {
 	}
 }
 
-// encode is what kube-apiserver's own encoder writes of an object with this type meta.
+// encode returns an object with this type meta as kube-apiserver's encoder writes it.
 func encode(t testing.TB, object runtime.Object, kind schema.GroupVersionKind) []byte {
 	t.Helper()
 	object.GetObjectKind().SetGroupVersionKind(kind)
@@ -53,7 +53,7 @@ func encode(t testing.TB, object runtime.Object, kind schema.GroupVersionKind) [
 	return b.Bytes()
 }
 
-// builtins are the kinds of today that can be listed.
+// builtins returns the built-in kinds of the current API that can be listed.
 func builtins() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for kind, of := range scheme.Scheme.AllKnownTypes() {
@@ -69,13 +69,13 @@ func listOf(kind schema.GroupVersionKind) schema.GroupVersionKind {
 	return kind.GroupVersion().WithKind(kind.Kind + "List")
 }
 
-// describe is what a lane of a kind is made with. The resource's name matters to daemonsets and their like only.
+// describe returns the description of a kind. The resource name is only relevant for conversion annotations.
 func describe(kind schema.GroupVersionKind) wire.Description {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	return wire.Description{Resource: resource, Kind: kind, ListKind: kind.Kind + "List"}
 }
 
-// filled are objects of a kind with something, or nothing, in every field.
+// filled returns objects of a kind: one empty, the others with values in all fields.
 func filled(t testing.TB, kind schema.GroupVersionKind, seed int64, count int) []runtime.Object {
 	t.Helper()
 	codecs := serializer.NewCodecFactory(scheme.Scheme)
@@ -100,5 +100,5 @@ func filled(t testing.TB, kind schema.GroupVersionKind, seed int64, count int) [
 	return objects
 }
 
-// message is an item's object.
+// message returns the object of an item.
 func message(it *wire.Item) []byte { return item.Append(nil, it) }

@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// The fields of metav1.WatchEvent, and of the RawExtension in it.
+// Field numbers of metav1.WatchEvent, and of the RawExtension in it.
 const (
 	eventType   int32 = 1
 	eventObject int32 = 2
 	extension   int32 = 1
 )
 
-// cutFrame cuts a frame into the type of its event and the object in its envelope (semantics 4.6).
+// cutFrame splits a frame into the event type and the object in its envelope (semantics 4.6).
 func cutFrame(frame []byte) (event string, object []byte, err error) {
 	s := scanner{data: frame}
 	for s.more() {
@@ -38,7 +38,7 @@ func cutFrame(frame []byte) (event string, object []byte, err error) {
 		}
 	}
 	if event == "" || object == nil {
-		return "", nil, malformed("a watch frame without type or object")
+		return "", nil, malformed("watch frame without type or object")
 	}
 	return event, object, nil
 }
@@ -57,7 +57,7 @@ func cutExtension(message []byte) (raw []byte, err error) {
 	return raw, nil
 }
 
-// knownType spares an allocation for each event.
+// knownType returns a constant for the known types, to avoid an allocation for each event.
 func knownType(name []byte) string {
 	for _, known := range []string{wire.TypeAdded, wire.TypeModified, wire.TypeDeleted, wire.TypeBookmark, wire.TypeError} {
 		if string(name) == known {
@@ -67,10 +67,10 @@ func knownType(name []byte) string {
 	return string(name)
 }
 
-// statusEnvelope is that of the Status in an ERROR.
+// statusEnvelope is the envelope of the Status in an ERROR event.
 var statusEnvelope = newEnvelope("v1", "Status")
 
-// failureOf reads the Status of an ERROR. For a log it becomes JSON.
+// failureOf reads the Status of an ERROR event, and converts it to JSON for logs.
 func failureOf(object []byte) (*wire.Failure, error) {
 	message, err := statusEnvelope.open(object)
 	if err != nil {
@@ -78,12 +78,12 @@ func failureOf(object []byte) (*wire.Failure, error) {
 	}
 	var status metav1.Status
 	if err := status.Unmarshal(message); err != nil {
-		return nil, malformed("a Status: %v", err)
+		return nil, malformed("decode Status: %v", err)
 	}
 	status.APIVersion, status.Kind = "v1", "Status"
-	said, err := json.Marshal(status)
+	text, err := json.Marshal(status)
 	if err != nil {
-		return nil, malformed("a Status that JSON cannot hold: %v", err)
+		return nil, malformed("encode Status as JSON: %v", err)
 	}
-	return &wire.Failure{Code: int(status.Code), Status: said}, nil
+	return &wire.Failure{Code: int(status.Code), Status: text}, nil
 }

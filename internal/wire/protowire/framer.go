@@ -39,12 +39,12 @@ func (f framer) AppendInitialEventsEnd(dst []byte, it *wire.Item) []byte {
 func (framer) AppendError(dst []byte, status *metav1.Status) []byte {
 	message, err := status.Marshal()
 	if err != nil {
-		panic("BUG: a Status that protobuf cannot hold: " + err.Error())
+		panic("BUG: encode Status: " + err.Error())
 	}
 	return appendFrame(dst, wire.TypeError, enclosed{envelope: statusEnvelope, content: message})
 }
 
-// appendFrame appends a frame behind its length (semantics 4.6).
+// appendFrame appends a frame with its length prefix (semantics 4.6).
 func appendFrame(dst []byte, event string, object enclosed) []byte {
 	length := fieldLen(extension, object.len())
 	dst = binary.BigEndian.AppendUint32(dst, uint32(fieldLen(eventType, len(event))+fieldLen(eventObject, length)))

@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// golden is a lane of one kind that has read a list which kube-apiserver's own encoder wrote.
+// golden is the state of one kind after reading a list that kube-apiserver's encoder wrote.
 type golden struct {
 	kind    schema.GroupVersionKind
 	objects []runtime.Object
@@ -49,12 +49,12 @@ func newGolden(t testing.TB, kind schema.GroupVersionKind, count int) *golden {
 		return nil
 	})
 	if want := (wire.ListHead{ResourceVersion: "4711", Continue: "token"}); err != nil || !cmp.Equal(head, want) || len(g.items) != count {
-		t.Fatalf("read %d items, %+v, %v", len(g.items), head, err)
+		t.Fatalf("got %d items, %+v, %v", len(g.items), head, err)
 	}
 	return g
 }
 
-// listOf is a list of the golden's kind.
+// listOf returns a list of the golden's kind.
 func (g *golden) listOf(t testing.TB, objects []runtime.Object, of metav1.ListMeta) runtime.Object {
 	t.Helper()
 	list, err := scheme.Scheme.New(listOf(g.kind))
@@ -74,7 +74,7 @@ func (g *golden) listOf(t testing.TB, objects []runtime.Object, of metav1.ListMe
 	return list
 }
 
-// partials are the objects' metadata.
+// partials returns the metadata of the objects.
 func (g *golden) partials(t testing.TB) []metav1.PartialObjectMetadata {
 	t.Helper()
 	partials := make([]metav1.PartialObjectMetadata, len(g.objects))
@@ -159,7 +159,7 @@ func TestObjectsAsEncoded(t *testing.T) {
 	})
 }
 
-// objectIn compares an object in all its forms, alone and in frames.
+// objectIn compares an object in all representations, as a body and in frames.
 func (g *golden) objectIn(t *testing.T, object runtime.Object, item *wire.Item) {
 	t.Helper()
 	partial, old := partialOf(t, object), metav1beta1.PartialObjectMetadata{}
@@ -177,7 +177,7 @@ func (g *golden) objectIn(t *testing.T, object runtime.Object, item *wire.Item) 
 	}
 }
 
-// frame is a watch frame as kube-apiserver writes it around an encoded object.
+// frame returns a watch frame as kube-apiserver writes it around an encoded object.
 func frame(t testing.TB, event string, object []byte) []byte {
 	t.Helper()
 	message, err := (&metav1.WatchEvent{Type: event, Object: runtime.RawExtension{Raw: object}}).Marshal()
@@ -201,13 +201,13 @@ func TestFramesAreRead(t *testing.T) {
 				t.Error(diff)
 			}
 			if !cmp.Equal(g.items[i], item, cmp.AllowUnexported(wire.Item{})) {
-				t.Error("the frame's item is not the list's")
+				t.Error("item from the frame differs from the item from the list")
 			}
 		}
 	})
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorFrames(t *testing.T) {
 	d := describe(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	status := &metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: 410,
@@ -220,15 +220,15 @@ func TestErrors(t *testing.T) {
 	}
 	read, err := Encoding{}.Reader(d, wire.Ask{}, nil).Frame(want[4:])
 	if err != nil || read.Failure == nil || read.Failure.Code != 410 {
-		t.Fatalf("%+v %v", read, err)
+		t.Fatalf("got %+v, %v, want code 410", read, err)
 	}
-	if said := string(read.Failure.Status); said != `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
+	if text := string(read.Failure.Status); text != `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",`+
 		`"message":"too old resource version: 1 (2)","reason":"Expired","code":410}` {
-		t.Errorf("for a log: %s", said)
+		t.Errorf("got Status %s", text)
 	}
 }
 
-// A bookmark is an empty object of the kind, and either form teaches both.
+// A bookmark is an empty object of the kind. Both bookmarks are learned from either of them.
 func TestBookmarksAsEncoded(t *testing.T) {
 	goldens(t, func(t *testing.T, g *golden) {
 		for _, kept := range []map[string]string{nil, {"deprecated": "0", "zone": "b"}} {
@@ -258,7 +258,7 @@ func TestBookmarksAsEncoded(t *testing.T) {
 				line := bookmark("99", taught)[4:]
 				read, err := g.reader.Frame(line)
 				if err != nil || read.ResourceVersion != "99" || read.InitialEventsEnd != taught {
-					t.Fatalf("%+v %v", read, err)
+					t.Fatalf("got %+v, %v", read, err)
 				}
 				marks, err := g.reader.Bookmark(line)
 				if err != nil {

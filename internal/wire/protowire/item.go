@@ -5,13 +5,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// metadata is the message of an object's metadata.
+// metadata returns the encoded metadata of an object.
 func metadata(open *item.Opened) []byte {
 	at := open.Marks().Metadata
 	return open.Data()[at.Start:at.End]
 }
 
-// newItem makes an item of a message; metadata and version are plain fields of it.
+// newItem makes an item from a message. metadata and version are its fields in shortest encoding.
 func newItem(data []byte, metadata, version field) wire.Item {
 	return item.New(data, item.Marks{
 		Object: uint32(len(data)), Cells: uint32(len(data)),
@@ -20,7 +20,7 @@ func newItem(data []byte, metadata, version field) wire.Item {
 	})
 }
 
-// withVersion exchanges the text of the resourceVersion, and with it the lengths of it and of metadata.
+// withVersion returns the item with another resourceVersion, and adjusts the lengths of that field and of metadata.
 func withVersion(it *wire.Item, rv string) wire.Item {
 	open := item.Open(it)
 	defer open.Close()

@@ -17,12 +17,12 @@ func (s *Shape) List(f wire.Representation, _ time.Time) wire.ListStyle {
 		return &listStyle{shape: s, envelope: s.list, metadata: listMetadata, items: listItems}
 	case wire.Partial:
 		style := &listStyle{shape: s, partial: true, envelope: partialLists[f.Meta], metadata: listMetadata, items: listItems}
-		if f.Meta == wire.MetaV1Beta1 { // the one list whose items come first (metav1beta1.PartialObjectMetadataList)
+		if f.Meta == wire.MetaV1Beta1 { // its items precede the metadata
 			style.metadata, style.items = style.items, style.metadata
 		}
 		return style
 	default:
-		panic(fmt.Sprintf("BUG: a list in the form %d, which is none of a list's", f.Kind))
+		panic(fmt.Sprintf("BUG: invalid representation %d of a list", f.Kind))
 	}
 }
 
@@ -32,7 +32,7 @@ type listStyle struct {
 	envelope        envelope
 	partial         bool
 	metadata, items int32
-	total           int // of the items in bytes
+	total           int // length of all items in bytes
 }
 
 // Separator implements wire.ListStyle.
@@ -81,12 +81,12 @@ func (s *listStyle) AppendTail(dst []byte, meta wire.ListMeta, _ wire.Content) [
 	return append(dst, envelopeTail...)
 }
 
-// metaField is the list's metadata.
+// metaField returns the encoded metadata field of the list.
 func (s *listStyle) metaField(meta wire.ListMeta) []byte {
 	list := metav1.ListMeta{ResourceVersion: meta.ResourceVersion, Continue: meta.Continue, RemainingItemCount: meta.RemainingItemCount}
 	message, err := list.Marshal()
 	if err != nil {
-		panic("BUG: a list's metadata that cannot be encoded: " + err.Error())
+		panic("BUG: encode list metadata: " + err.Error())
 	}
 	return appendField(nil, s.metadata, message)
 }

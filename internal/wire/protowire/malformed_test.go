@@ -20,13 +20,13 @@ func podReader() wire.Reader {
 
 func nothing(wire.Item, wire.Facts) error { return nil }
 
-// What is no list, frame or object is refused by name.
-func TestMalformed(t *testing.T) {
+// Malformed lists, frames and objects cause a MalformedError.
+func TestMalformedInput(t *testing.T) {
 	g := newGolden(t, podKind, 2)
 	object, other := encode(t, g.objects[1], podKind), describe(schema.GroupVersionKind{Version: "v1", Kind: "Node"})
 	version := func(rv []byte) []byte { return appendField(nil, metaVersion, rv) }
 	twice := appendField(appendField(nil, objectMetadata, version([]byte("1"))), objectMetadata, version([]byte("2")))
-	long := []byte{0x0a, 0x83, 0x00, 0x32, 0x01, '7'} // its length takes a byte more than it has to
+	long := []byte{0x0a, 0x83, 0x00, 0x32, 0x01, '7'} // its length has one byte more than necessary
 	in := func(e envelope, message []byte) []byte {
 		return append(append(e.appendHead(nil, len(message)), message...), envelopeTail...)
 	}
@@ -44,7 +44,7 @@ func TestMalformed(t *testing.T) {
 		_, err := podReader().List(body, nothing)
 		var malformed *MalformedError
 		if !errors.As(err, &malformed) {
-			t.Errorf("a list that is %s: %v", name, err)
+			t.Errorf("list: %s: got %v, want a MalformedError", name, err)
 		}
 	}
 	whole := frame(t, wire.TypeAdded, object)[4:]
@@ -55,36 +55,36 @@ func TestMalformed(t *testing.T) {
 		_, err := podReader().Frame(line)
 		var malformed *MalformedError
 		if !errors.As(err, &malformed) {
-			t.Errorf("a frame that is %s: %v", name, err)
+			t.Errorf("frame: %s: got %v, want a MalformedError", name, err)
 		}
 	}
 }
 
-// No real object is ever replayed as a bookmark.
-func TestBookmarkIsEmpty(t *testing.T) {
+// A real object is never replayed as a bookmark.
+func TestBookmarksWithNamesAreRejected(t *testing.T) {
 	g := newGolden(t, podKind, 2)
 	marks, err := g.reader.Bookmark(frame(t, wire.TypeBookmark, encode(t, g.objects[1], podKind))[4:])
 	var malformed *MalformedError
 	if !errors.As(err, &malformed) {
-		t.Errorf("a bookmark with a name: %v", err)
+		t.Errorf("bookmark with a name: got %v, want a MalformedError", err)
 	}
 	if least := g.shape.Bookmark(); !bytes.Equal(message(&marks.Plain), message(&least.Plain)) {
-		t.Errorf("what cannot be learned is %x", message(&marks.Plain))
+		t.Errorf("got bookmark %x, want the minimal one", message(&marks.Plain))
 	}
 }
 
-// Fields that the table does not know, and unknown ones in metadata, are passed on.
-func TestUnknownFieldsStay(t *testing.T) {
+// Unknown fields in objects and metadata are unchanged.
+func TestUnknownFieldsAreKept(t *testing.T) {
 	g := newGolden(t, podKind, 2)
 	metadata := appendField(slices.Clone(metadata(opened(&g.items[1]))), 99, "from a newer release")
 	object := appendField(appendField(nil, objectMetadata, metadata), 98, "another")
 	item, facts, err := newExtractor(podKind, wirePaths(podKind)).scan(object)
 	if err != nil || facts.Name != "object-1" || !bytes.Equal(message(&item), object) {
-		t.Fatalf("%v: %+v", err, facts)
+		t.Fatalf("got %+v, %v", facts, err)
 	}
 	back := withVersion(&item, "123456789012")
 	if back = withVersion(&back, facts.ResourceVersion); !bytes.Equal(message(&back), object) {
-		t.Errorf("%x, want %x", message(&back), object)
+		t.Errorf("got %x, want %x", message(&back), object)
 	}
 }
 
@@ -102,7 +102,7 @@ func FuzzList(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What was read can be written, and is read again.
+		// The items that were read can be written, and read again.
 		shape := Encoding{}.Shape(describe(podKind))
 		again := written(t, shape, wire.Representation{Kind: wire.Listed}, wire.ListMeta{ResourceVersion: head.ResourceVersion, Continue: head.Continue}, items)
 		at := 0
@@ -114,7 +114,7 @@ func FuzzList(f *testing.F) {
 			return nil
 		})
 		if err != nil || at != len(items) || second.ResourceVersion != head.ResourceVersion || second.Continue != head.Continue {
-			t.Errorf("%d of %d items, %+v, want %+v: %v", at, len(items), second, head, err)
+			t.Errorf("got %d of %d items, %+v, want %+v: %v", at, len(items), second, head, err)
 		}
 	})
 }
@@ -128,12 +128,12 @@ func FuzzFrame(f *testing.F) {
 		reader := podReader()
 		read, err := reader.Frame(line)
 		if err == nil && read.Failure == nil && read.ResourceVersion == "" {
-			t.Errorf("a frame without a version: %+v", read)
+			t.Errorf("got a frame without a version: %+v", read)
 		}
 		marks, _ := reader.Bookmark(line)
 		shape := Encoding{}.Shape(describe(podKind))
 		if plain := shape.WithResourceVersion(&marks.Plain, "77"); len(shape.Framer(wire.Representation{Kind: wire.Whole}).AppendBookmark(nil, &plain)) == 0 {
-			t.Error("no bookmark")
+			t.Error("got no bookmark")
 		}
 	})
 }
@@ -152,10 +152,10 @@ func FuzzFacts(f *testing.F) {
 		moved := withVersion(&item, rv)
 		_, after, err := e.scan(message(&moved))
 		if err != nil || after.ResourceVersion != rv || after.Name != facts.Name || !slices.Equal(after.Fields, facts.Fields) {
-			t.Errorf("%+v at %q became %+v: %v", facts, rv, after, err)
+			t.Errorf("%+v with version %q: got %+v, %v", facts, rv, after, err)
 		}
 		if back := withVersion(&moved, facts.ResourceVersion); !bytes.Equal(message(&back), data) {
-			t.Errorf("%x came back as %x", data, message(&back))
+			t.Errorf("got %x, want %x", message(&back), data)
 		}
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-//go:generate go test . -run TestNumbersAreThoseOfTheTypes -update
+//go:generate go test . -run TestNumbersMatchGoTypes -update
 
-// What metadata consists of, and where it stands in objects of all kinds (k8s.io/apimachinery meta/v1).
+// Field numbers of metadata, and of metadata in objects of all kinds (k8s.io/apimachinery meta/v1).
 const (
 	objectMetadata int32 = 1
 
@@ -23,21 +23,21 @@ const (
 	entryValue int32 = 2
 )
 
-// place is where a path of JSON leads to in the messages of one kind.
+// location is the location of a JSON path in the messages of one kind.
 type location struct {
 	value scalar
-	// omitted: JSON leaves out the zero value, so here it counts as none.
+	// omitted is true if JSON omits the zero value.
 	omitted bool
 	steps   []step
 }
 
-// step goes into a field: of a repeated one, into its nth, counted from 1; nth is 0 of any other.
+// step selects a field. In a repeated field it selects the nth element, counted from 1. For other fields nth is 0.
 type step struct {
 	number int32
 	nth    int
 }
 
-// scalar is what a value is.
+// scalar is the type of a value.
 type scalar int
 
 const (
@@ -46,7 +46,7 @@ const (
 	integer
 )
 
-// locationsOf finds the places of all alternatives of paths; false when there is one that has none.
+// locationsOf returns the locations of all alternatives of paths. It returns false if one of them is unknown.
 func locationsOf(kind schema.GroupVersionKind, paths []wire.Path) (map[string]location, bool) {
 	known, found := numbers[kind], map[string]location{}
 	for _, path := range paths {

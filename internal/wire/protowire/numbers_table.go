@@ -4,7 +4,7 @@ package protowire
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// numbers are where the fields lie that kinds are selected by (selectors.FieldKinds).
+// numbers maps the selectable fields of kinds to their locations (selectors.FieldKinds).
 var numbers = map[schema.GroupVersionKind]map[string]location{
 	{Group: "", Version: "v1", Kind: "Pod"}: {
 		"spec.hostNetwork":         {value: boolean, omitted: true, steps: []step{{number: 2}, {number: 11}}},

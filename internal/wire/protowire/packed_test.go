@@ -8,13 +8,13 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// opened is an item that nobody closes.
+// opened returns an opened item that is never closed.
 func opened(it *wire.Item) *item.Opened {
 	open := item.Open(it)
 	return &open
 }
 
-// TestPackedItemsAnswerTheSame writes everything there is from items as they came and from packed ones.
+// TestPackedItemsAnswerTheSame compares everything that is written from plain items and from packed items.
 func TestPackedItemsAnswerTheSame(t *testing.T) {
 	t.Parallel()
 	for _, kind := range builtins()[:20] {
@@ -40,7 +40,7 @@ func TestPackedItemsAnswerTheSame(t *testing.T) {
 	}
 }
 
-// packed are the items as they are kept when memory counts.
+// packed returns the items in packed form.
 func packed(t testing.TB, items []wire.Item) []wire.Item {
 	t.Helper()
 	var samples []*wire.Item
@@ -56,7 +56,7 @@ func packed(t testing.TB, items []wire.Item) []wire.Item {
 	p, kept := d.Packer(), make([]wire.Item, len(items))
 	for i := range items {
 		if kept[i] = p.Pack(&items[i]); !kept[i].Packed() {
-			t.Fatalf("an item of %d bytes that is its own dictionary does not shrink", items[i].Size())
+			t.Fatalf("an item of %d bytes was not packed with a dictionary made from itself", items[i].Size())
 		}
 	}
 	return kept

@@ -2,10 +2,10 @@ package protowire
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// pageReader implements wire.PageReader: lists as they are, since nothing is printed in protobuf.
+// pageReader implements wire.PageReader. It reads lists, because protobuf has no Tables.
 type pageReader struct{ *reader }
 
-// Head implements wire.PageReader. Metadata stands before the objects.
+// Head implements wire.PageReader. The metadata precedes the objects.
 func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 	message, err := p.shape.list.open(page)
 	if err != nil {
@@ -26,12 +26,12 @@ func (p *pageReader) Head(page []byte) (wire.ListHead, error) {
 		}
 		return headOf(meta), nil
 	}
-	return wire.ListHead{}, malformed("a list without metadata")
+	return wire.ListHead{}, malformed("list without metadata")
 }
 
 // Rows implements wire.PageReader.
 func (*pageReader) Rows([]byte) (wire.ListHead, error) {
-	return wire.ListHead{}, malformed("rows, of which there are none in protobuf")
+	return wire.ListHead{}, malformed("protobuf has no Table rows")
 }
 
 // Rest implements wire.PageReader.

@@ -6,35 +6,35 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/internal/item"
 )
 
-// partialMetadata is the field of PartialObjectMetadata, its only one.
+// partialMetadata is the only field of PartialObjectMetadata.
 const partialMetadata int32 = 1
 
-// partialOf is the metadata of an item's PartialObjectMetadata: without the annotations that kube-apiserver leaves out
-// of it (wire.ConversionAnnotations). It may alias what is open.
+// partialOf returns the metadata of an item's PartialObjectMetadata. It lacks the annotations that kube-apiserver omits
+// (wire.ConversionAnnotations). The result may alias open.
 func (s *Shape) partialOf(open *item.Opened) []byte {
 	whole := metadata(open)
 	if len(s.converted) == 0 {
 		return whole
 	}
-	left, from := []byte(nil), 0
+	rest, from := []byte(nil), 0
 	for at := (scanner{data: whole}); at.more(); {
 		f, err := at.next()
 		if err != nil {
-			panic("BUG: metadata that was scanned before is malformed: " + err.Error())
+			panic("BUG: read metadata again: " + err.Error())
 		}
 		if f.number != metaAnnotations || !s.isConverted(&at, f) {
 			continue
 		}
-		left = append(left, whole[from:f.tag]...)
+		rest = append(rest, whole[from:f.tag]...)
 		from = f.end
 	}
 	if from == 0 {
 		return whole
 	}
-	return append(left, whole[from:]...)
+	return append(rest, whole[from:]...)
 }
 
-// isConverted tells an annotation that is left out. One that cannot be read stays what it is.
+// isConverted reports whether a field is an annotation to omit. An annotation that cannot be read is kept.
 func (s *Shape) isConverted(at *scanner, f field) bool {
 	pair, err := readEntry(at, f)
 	return err == nil && slices.Contains(s.converted, string(pair.key))

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// The fields of a list of a built-in kind.
+// Field numbers of a list of a built-in kind.
 const (
 	listMetadata int32 = 1
 	listItems    int32 = 2
@@ -42,7 +42,7 @@ func (r *reader) List(body []byte, each func(wire.Item, wire.Facts) error) (wire
 		}
 	}
 	if meta == nil {
-		return wire.ListHead{}, malformed("a list without metadata")
+		return wire.ListHead{}, malformed("list without metadata")
 	}
 	return headOf(meta), nil
 }
@@ -62,7 +62,7 @@ func readListMeta(s *scanner, f field) (*metav1.ListMeta, error) {
 	}
 	meta := &metav1.ListMeta{}
 	if err := meta.Unmarshal(message); err != nil {
-		return nil, malformed("a list's metadata: %v", err)
+		return nil, malformed("decode list metadata: %v", err)
 	}
 	return meta, nil
 }
@@ -102,7 +102,7 @@ func (r *reader) Frame(frame []byte) (wire.Frame, error) {
 		read.ResourceVersion = read.Facts.ResourceVersion
 	}
 	if err == nil && read.ResourceVersion == "" {
-		err = malformed("a watch frame's object without metadata.resourceVersion")
+		err = malformed("object in a watch frame has no metadata.resourceVersion")
 	}
 	return read, err
 }

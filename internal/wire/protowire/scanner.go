@@ -2,22 +2,22 @@ package protowire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// scanner walks over the fields of one message.
+// scanner iterates over the fields of one message.
 type scanner struct {
 	data []byte
 	pos  int
 }
 
-// field is one field of a message, by its place in the message's bytes.
+// field is one field of a message. Positions are in the bytes of the message.
 type field struct {
 	number     int32
 	wireType   protowire.Type
-	tag        int // where the field begins
-	start, end int // its value: of bytes, what is behind their length
+	tag        int // start of the field
+	start, end int // value of the field, without a length prefix
 	varint     uint64
 }
 
-// more tells whether there is another field.
+// more reports whether there is another field.
 func (s *scanner) more() bool { return s.pos < len(s.data) }
 
 // next reads a field.
@@ -25,7 +25,7 @@ func (s *scanner) next() (field, error) {
 	f := field{tag: s.pos}
 	number, wireType, n := protowire.ConsumeTag(s.data[s.pos:])
 	if n < 0 {
-		return f, malformed("a tag: %v", protowire.ParseError(n))
+		return f, malformed("read tag: %v", protowire.ParseError(n))
 	}
 	f.number, f.wireType = int32(number), wireType
 	s.pos += n
@@ -42,36 +42,36 @@ func (s *scanner) next() (field, error) {
 		n = protowire.ConsumeFieldValue(number, wireType, s.data[s.pos:])
 	}
 	if n < 0 {
-		return f, malformed("field %d: %v", number, protowire.ParseError(n))
+		return f, malformed("read field %d: %v", number, protowire.ParseError(n))
 	}
 	s.pos += n
 	f.end = s.pos
 	return f, nil
 }
 
-// bytes is the value of a field that has to be text or a message.
+// bytes returns the value of a field that must be a string or a message.
 func (s *scanner) bytes(f field) ([]byte, error) {
 	if f.wireType != protowire.BytesType {
-		return nil, malformed("field %d is no text and no message", f.number)
+		return nil, malformed("field %d is neither a string nor a message", f.number)
 	}
 	return s.data[f.start:f.end], nil
 }
 
-// isPlain tells whether a field of bytes is written in the shortest way, so that where its value begins says where the
-// field does.
+// isPlain reports whether a field of bytes is in shortest encoding. If so, the start of the field follows from the
+// start of its value.
 func (f field) isPlain() bool {
 	return f.wireType == protowire.BytesType && f.start-f.tag == headLen(f.number, f.end-f.start)
 }
 
-// headLen is how long the head of a field of so many bytes is.
+// headLen returns the length of the head of a field, for a value of the given length.
 func headLen(number int32, bytes int) int {
 	return protowire.SizeTag(protowire.Number(number)) + protowire.SizeVarint(uint64(bytes))
 }
 
-// fieldLen is how long a field of so many bytes is.
+// fieldLen returns the length of a field with a value of the given length.
 func fieldLen(number int32, bytes int) int { return headLen(number, bytes) + bytes }
 
-// appendHead begins a field of so many bytes.
+// appendHead appends the head of a field whose value has the given length.
 func appendHead(dst []byte, number int32, bytes int) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(dst, protowire.Number(number), protowire.BytesType), uint64(bytes))
 }

@@ -14,7 +14,7 @@ import (
 // Shape implements wire.Shape.
 type Shape struct {
 	whole, list envelope
-	// converted names the annotations that PartialObjectMetadata leaves out.
+	// converted are the names of annotations that PartialObjectMetadata omits.
 	converted []string
 }
 
@@ -26,7 +26,7 @@ func newShape(d wire.Description) *Shape {
 	}
 }
 
-// partials are the envelopes of PartialObjectMetadata, partialLists those of lists of it.
+// partials are the envelopes of PartialObjectMetadata, partialLists the envelopes of its lists.
 var (
 	partials     = metaEnvelopes("PartialObjectMetadata")
 	partialLists = metaEnvelopes("PartialObjectMetadataList")
@@ -38,7 +38,7 @@ func metaEnvelopes(kind string) map[wire.MetaVersion]envelope {
 	}
 }
 
-// Prints implements wire.Shape: there are no Tables in protobuf.
+// Prints implements wire.Shape. Protobuf has no Tables.
 func (*Shape) Prints() bool { return false }
 
 // Reprinted implements wire.Shape.
@@ -59,7 +59,7 @@ func (*Shape) UID(it *wire.Item) string {
 	for s := (scanner{data: metadata(&open)}); s.more(); {
 		f, err := s.next()
 		if err != nil {
-			panic("BUG: metadata that was scanned before is malformed: " + err.Error())
+			panic("BUG: read metadata again: " + err.Error())
 		}
 		if f.number == metaUID && f.wireType == protowire.BytesType {
 			return string(s.data[f.start:f.end])
@@ -75,10 +75,10 @@ func (s *Shape) AppendObject(dst []byte, f wire.Representation, it *wire.Item, _
 	return s.enclose(f, &open).append(dst)
 }
 
-// enclosed is an object in its envelope, in one of the forms in which it stands alone. It aliases what is open.
+// enclosed is an object in its envelope, in representation Whole or Partial. It aliases the opened item.
 type enclosed struct {
 	envelope envelope
-	// partial: content is the metadata of a PartialObjectMetadata, and not the whole message.
+	// partial is true if content is the metadata of a PartialObjectMetadata, false if it is the complete message.
 	partial bool
 	content []byte
 }
@@ -90,11 +90,11 @@ func (s *Shape) enclose(f wire.Representation, open *item.Opened) enclosed {
 	case wire.Partial:
 		return enclosed{envelope: partials[f.Meta], partial: true, content: s.partialOf(open)}
 	default:
-		panic(fmt.Sprintf("BUG: a form %d that no object in protobuf has by itself", f.Kind))
+		panic(fmt.Sprintf("BUG: invalid representation %d of a protobuf object", f.Kind))
 	}
 }
 
-// message is how long the message in the envelope is.
+// message returns the length of the message in the envelope.
 func (e enclosed) message() int {
 	if e.partial {
 		return fieldLen(partialMetadata, len(e.content))

@@ -16,11 +16,11 @@ func TestUID(t *testing.T) {
 			}
 			some = some || access.GetUID() != ""
 			if got := g.shape.UID(&g.items[i]); got != string(access.GetUID()) {
-				t.Errorf("%s: %q, want %q", kind, got, access.GetUID())
+				t.Errorf("%s: got %q, want %q", kind, got, access.GetUID())
 			}
 		}
 		if !some {
-			t.Errorf("%s: no object has a UID", kind)
+			t.Errorf("%s: got no object with a UID", kind)
 		}
 	}
 }

@@ -9,20 +9,20 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// fewSlots is how many values one scan keeps without allocating; a pod's extractor has 9.
+// fewSlots is the number of values that a scan stores without an allocation. A pod's extractor needs 9.
 const fewSlots = 16
 
-// fewBytes are those of an object's facts, its labels aside, mostly; a pod's are 200.
+// fewBytes is the usual size in bytes of an object's facts without labels. A pod needs about 200.
 const fewBytes = 256
 
-// walk is one scan of one object.
+// walk is the state of one scan of one object.
 type walk struct {
 	meta  objectMeta
-	found []field // by slot
-	seen  []int   // how many of a repeated field were there
+	found []field // indexed by slot
+	seen  []int   // number of elements seen of each repeated field
 }
 
-// object walks over a whole object.
+// object scans a complete object.
 func (w *walk) object(e *extractor, data []byte) error {
 	s := scanner{data: data}
 	for s.more() {
@@ -37,12 +37,12 @@ func (w *walk) object(e *extractor, data []byte) error {
 		}
 	}
 	if w.meta.version.end == 0 {
-		return malformed("an object without metadata.resourceVersion")
+		return malformed("object without metadata.resourceVersion")
 	}
 	return nil
 }
 
-// descend keeps what is wanted of a field of the message that a branch leads to.
+// descend stores the field if it is needed, and scans its subfields. at is the branch of the enclosing message.
 func (w *walk) descend(at *branch, data []byte, f field) error {
 	for _, b := range at.fields {
 		if b.number != f.number || b.nth > 0 && !w.occurrence(b) {
@@ -61,16 +61,16 @@ func (w *walk) descend(at *branch, data []byte, f field) error {
 	return nil
 }
 
-// turn counts a repeated field, and tells whether it is the one that is wanted.
+// occurrence counts an element of a repeated field, and reports whether it is the selected one.
 func (w *walk) occurrence(b *branch) bool {
 	w.seen[b.occurrence]++
 	return w.seen[b.occurrence] == b.nth
 }
 
-// enter walks over a message.
+// enter scans the fields of a message.
 func (w *walk) enter(b *branch, data []byte, f field) error {
 	if f.wireType != protowire.BytesType {
-		return malformed("field %d is no message", f.number)
+		return malformed("field %d is not a message", f.number)
 	}
 	for _, below := range b.fields {
 		if below.nth > 0 {
@@ -90,9 +90,9 @@ func (w *walk) enter(b *branch, data []byte, f field) error {
 	return nil
 }
 
-// objectMeta is what is read of an object's metadata.
+// objectMeta is the part of an object's metadata that is read.
 type objectMeta struct {
-	whole, version      field // in the object
+	whole, version      field // positions in the object
 	name, namespace, rv []byte
 	labels              []wirePair
 	few                 [12]wirePair
@@ -100,10 +100,10 @@ type objectMeta struct {
 
 type wirePair struct{ key, value []byte }
 
-// read reads metadata, which comes once, as does its version: they are exchanged by their place.
+// read reads metadata. Metadata and its resourceVersion must occur once, because they are replaced by position.
 func (m *objectMeta) read(data []byte, f field) error {
 	if m.whole.end != 0 || !f.isPlain() {
-		return malformed("an object whose metadata is not one plain field")
+		return malformed("metadata is repeated or not in shortest encoding")
 	}
 	m.whole, m.labels = f, m.few[:0]
 	s := scanner{data: data[:f.end], pos: f.start}
@@ -119,7 +119,7 @@ func (m *objectMeta) read(data []byte, f field) error {
 			m.namespace, err = s.bytes(f)
 		case metaVersion:
 			if m.version.end != 0 || !f.isPlain() {
-				return malformed("an object whose resourceVersion is not one plain field")
+				return malformed("resourceVersion is repeated or not in shortest encoding")
 			}
 			m.version, m.rv = f, data[f.start:f.end]
 		case metaLabels:
@@ -134,7 +134,7 @@ func (m *objectMeta) read(data []byte, f field) error {
 	return nil
 }
 
-// readEntry reads an entry of a map of texts.
+// readEntry reads an entry of a map of strings.
 func readEntry(of *scanner, f field) (pair wirePair, err error) {
 	entry, err := of.bytes(f)
 	if err != nil {
@@ -158,7 +158,7 @@ func readEntry(of *scanner, f field) (pair wirePair, err error) {
 	return pair, nil
 }
 
-// labelBytes are those of the labels' keys and values.
+// labelBytes returns the total length of the labels' keys and values.
 func (m *objectMeta) labelBytes() int {
 	n := 0
 	for _, pair := range m.labels {
@@ -167,7 +167,7 @@ func (m *objectMeta) labelBytes() int {
 	return n
 }
 
-// sorted are the labels by their keys.
+// sorted returns the labels sorted by key.
 func (m *objectMeta) sorted(texts *wire.Texts) []wire.Pair {
 	if len(m.labels) == 0 {
 		return nil

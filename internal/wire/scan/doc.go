@@ -1,8 +1,8 @@
-// Package scan walks over JSON without decoding it: over one value with a Scanner, to one place in it with Lookup,
-// Member and Elements.
+// Package scan reads JSON without decoding it. Scanner scans one value. Lookup, Member and Elements find one location
+// in a value.
 //
-// It promises to accept what encoding/json accepts and to refuse what encoding/json refuses, in one pass and without
-// recursion. Malformed input gives a *MalformedError and never panics. What it returns aliases what it was given.
+// The package promises to accept and reject exactly the same input as encoding/json, in one pass and without recursion.
+// Malformed input causes a *MalformedError, never a panic. Results alias the input.
 //
-// The package starts no goroutine and imports nothing of this module, so that whoever has JSON to look at can use it.
+// The package starts no goroutine and imports no other package of this module. Any package can use it.
 package scan

@@ -2,7 +2,7 @@ package scan
 
 import "iter"
 
-// Elements yields the values of a JSON array up to where it is malformed, none for anything else.
+// Elements yields the values of a JSON array until the array ends or is malformed. It yields nothing for other values.
 func Elements(array []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		s := Scanner{Data: array}
@@ -20,8 +20,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Member returns the value of one key of a JSON object. Unlike Lookup it takes keys that hold dots, and enters no
-// array.
+// Member returns the value of one key of a JSON object. Unlike Lookup it accepts keys that contain dots, and does not
+// enter arrays.
 func Member(object []byte, key string) ([]byte, bool) {
 	s := Scanner{Data: object}
 	if s.Peek() != '{' || !s.enter(key) {

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// Text consumes a string and returns what stands between its quotes, escapes included.
+// Text consumes a string and returns the bytes between its quotes, including escapes.
 func (s *Scanner) Text() ([]byte, error) {
 	if s.Peek() != '"' {
 		return nil, s.Fail("expected a string")
@@ -38,15 +38,15 @@ const (
 	highs = 0x8080808080808080
 )
 
-// PlainLen counts the leading bytes that are neither a quote, a backslash nor a control character, eight at a time:
-// most of an object is short strings, for which bytes.IndexByte costs more than it saves.
+// PlainLen counts the leading bytes that are not a quote, a backslash or a control character. It compares eight bytes
+// at a time: most strings are short, and bytes.IndexByte has a higher cost for them.
 func PlainLen(data []byte) int {
 	i := 0
 	for ; i+8 <= len(data); i += 8 {
 		word := binary.LittleEndian.Uint64(data[i:])
 		quote, slash := word^ones*'"', word^ones*'\\'
 		found := ((quote-ones)&^quote | (slash-ones)&^slash | (word-ones*' ')&^word) & highs
-		if found != 0 { // its lowest bit is exact, those above may be borrowed
+		if found != 0 { // the lowest set bit is exact; a borrow may have set higher bits
 			return i + bits.TrailingZeros64(found)/8
 		}
 	}
@@ -58,7 +58,7 @@ func PlainLen(data []byte) int {
 	return i
 }
 
-// escapeLen is the length of the escape that data begins with, 0 if it is none.
+// escapeLen returns the length of the escape at the start of data; 0 if it is invalid.
 func escapeLen(data []byte) int {
 	if len(data) < 2 {
 		return 0
@@ -123,7 +123,7 @@ func (s *Scanner) number() error {
 	return nil
 }
 
-// accept consumes a byte if it is one of set.
+// accept consumes the next byte if it is in set.
 func (s *Scanner) accept(set string) bool {
 	if s.Pos == len(s.Data) {
 		return false
@@ -145,7 +145,7 @@ func (s *Scanner) digits() int {
 	return s.Pos - start
 }
 
-// Unquote returns the text of a string as it stands between its quotes.
+// Unquote returns the text of a string from the bytes between its quotes.
 func Unquote(raw []byte) string {
 	for _, c := range raw {
 		if c == '\\' {
@@ -155,7 +155,7 @@ func Unquote(raw []byte) string {
 	return string(raw)
 }
 
-// Unescape is Unquote of a text that has escapes.
+// Unescape is like Unquote, for strings with escapes.
 func Unescape(raw []byte) string {
 	quoted := append(append([]byte{'"'}, raw...), '"')
 	var text string

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// maxDepth bounds nesting. kube-apiserver's decoder stops at 10,000 (encoding/json), so that no object that it serves
-// is refused here; the rest is for the list and the frame around one.
+// maxDepth is the maximum depth of nesting. kube-apiserver's decoder allows 10,000 (encoding/json). The surrounding
+// list or frame needs the rest.
 const maxDepth = 10_000 + 16
 
-// MalformedError says that bytes are not the JSON that they should be.
+// MalformedError is returned for bytes that are not valid JSON, or not the expected JSON.
 type MalformedError struct {
-	Offset int // in the bytes that were scanned
+	Offset int // position in the scanned bytes
 	Reason string
 }
 
@@ -19,16 +19,16 @@ func (e *MalformedError) Error() string {
 	return fmt.Sprintf("malformed JSON at byte %d: %s", e.Offset, e.Reason)
 }
 
-// Scanner walks over JSON without decoding it. It accepts what encoding/json accepts: what is skipped is checked like
-// what is looked at, since it is sent to clients, and scanned again, as it is. Its methods fail with a *MalformedError.
-// Used by one goroutine.
+// Scanner reads JSON without decoding it. It accepts what encoding/json accepts. Skipped values are validated too,
+// because they are sent to clients unchanged and scanned again. Its methods fail with a *MalformedError. Used by one
+// goroutine.
 type Scanner struct {
 	Data   []byte
-	Pos    int  // of the next byte
-	Spaced bool // white space was met between values
+	Pos    int  // position of the next byte
+	Spaced bool // true if there was white space between values
 }
 
-// Fail is the error for what stands at the scanner's position.
+// Fail returns an error for the current position.
 func (s *Scanner) Fail(reason string) error { return &MalformedError{Offset: s.Pos, Reason: reason} }
 
 func (s *Scanner) space() {
@@ -43,7 +43,7 @@ func (s *Scanner) space() {
 	}
 }
 
-// Peek is the next byte that is not white space; 0 at the end.
+// Peek returns the next byte that is not white space; 0 at the end.
 func (s *Scanner) Peek() byte {
 	if s.Pos < len(s.Data) && s.Data[s.Pos] > ' ' {
 		return s.Data[s.Pos]
@@ -80,7 +80,7 @@ func (s *Scanner) Skip() ([]byte, error) {
 	return s.Data[start:s.Pos], err
 }
 
-// skipNested consumes an object or an array without recursion, which hostile nesting would make costly.
+// skipNested consumes an object or an array. It does not recurse, because hostile nesting would need much stack.
 func (s *Scanner) skipNested() error {
 	open := nesting{}
 	for {
@@ -111,7 +111,7 @@ func (s *Scanner) skipNested() error {
 	}
 }
 
-// leave goes on behind a value: to the next one, or out of as many levels as end here.
+// leave moves from the end of a value to the next value, or out of all levels that end here.
 func (s *Scanner) leave(open *nesting) error {
 	for open.depth > 0 {
 		closing := open.closing()
@@ -133,11 +133,11 @@ func (s *Scanner) leave(open *nesting) error {
 	return nil
 }
 
-// nesting is which brackets are open, a bit for each: 1 for an object.
+// nesting is the stack of open brackets, one bit each: 1 for an object, 0 for an array.
 type nesting struct {
 	depth int
-	few   uint64   // the first 64, all that real objects need
-	many  []uint64 // the others
+	few   uint64   // the first 64 levels, sufficient for real objects
+	many  []uint64 // deeper levels
 }
 
 func (n *nesting) push(c byte) {
@@ -156,7 +156,7 @@ func (n *nesting) push(c byte) {
 	n.depth++
 }
 
-// closing is the bracket that ends the innermost level.
+// closing returns the bracket that closes the innermost level.
 func (n *nesting) closing() byte {
 	at := n.depth - 1
 	word := n.few
@@ -169,7 +169,7 @@ func (n *nesting) closing() byte {
 	return ']'
 }
 
-// Object consumes an object; member is called before each value and must consume it.
+// Object consumes an object. It calls member before each value. member must consume the value.
 func (s *Scanner) Object(member func(key []byte) error) error {
 	if err := s.Expect('{'); err != nil {
 		return err
@@ -192,7 +192,7 @@ func (s *Scanner) Object(member func(key []byte) error) error {
 	}
 }
 
-// Key consumes a member's key and colon, and returns the key's text.
+// Key consumes the key of a member and the colon, and returns the text of the key.
 func (s *Scanner) Key() ([]byte, error) {
 	key, err := s.rawKey()
 	if bytes.IndexByte(key, '\\') >= 0 {
@@ -202,7 +202,7 @@ func (s *Scanner) Key() ([]byte, error) {
 	return key, err
 }
 
-// rawKey is Key without its text unescaped: managed fields are full of keys that nobody looks at.
+// rawKey is Key without unescaping, because most keys are only skipped.
 func (s *Scanner) rawKey() ([]byte, error) {
 	key, err := s.Text()
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Scanner) rawKey() ([]byte, error) {
 	return key, s.Expect(':')
 }
 
-// Array consumes an array; element is called before each value and must consume it.
+// Array consumes an array. It calls element before each value. element must consume the value.
 func (s *Scanner) Array(element func(index int) error) error {
 	if err := s.Expect('['); err != nil {
 		return err
@@ -231,7 +231,7 @@ func (s *Scanner) Array(element func(index int) error) error {
 	}
 }
 
-// next consumes a comma, or the closing bracket and says so.
+// next consumes a comma or the closing bracket. done is true for the closing bracket.
 func (s *Scanner) next(closing byte) (done bool, err error) {
 	switch s.Peek() {
 	case ',':
@@ -244,7 +244,7 @@ func (s *Scanner) next(closing byte) (done bool, err error) {
 	return false, s.Fail(fmt.Sprintf("expected ',' or %q", closing))
 }
 
-// End fails unless only white space is left.
+// End returns an error unless only white space remains.
 func (s *Scanner) End() error {
 	if s.space(); s.Pos < len(s.Data) {
 		return s.Fail("more than one value")

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scanned tells whether the scanner accepts data as one value.
+// scanned returns an error unless the scanner accepts data as one value.
 func scanned(data []byte) error {
 	s := Scanner{Data: data}
 	if _, err := s.Skip(); err != nil {
@@ -25,10 +25,10 @@ var texts = []string{
 	`{"a":[{"b":1}]`, `"1234567"`, `"12345678"`, `"123456789\n"`, `"é漢字"`, "\"\xff\"", `[[[[1]]],[{"x":[]}]]`,
 }
 
-func TestScannerAcceptsWhatEncodingJSONAccepts(t *testing.T) {
+func TestScannerAcceptsTheSameAsEncodingJSON(t *testing.T) {
 	for _, text := range texts {
 		if err := scanned([]byte(text)); (err == nil) != json.Valid([]byte(text)) {
-			t.Errorf("%q: encoding/json says valid=%v, the scanner %v", text, json.Valid([]byte(text)), err)
+			t.Errorf("%q: got %v, want valid=%v", text, err, json.Valid([]byte(text)))
 		}
 	}
 }
@@ -39,7 +39,7 @@ func FuzzScanner(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := scanned(data); (err == nil) != json.Valid(data) {
-			t.Errorf("encoding/json says valid=%v, the scanner %v", json.Valid(data), err)
+			t.Errorf("got %v, want valid=%v", err, json.Valid(data))
 		}
 	})
 }
@@ -58,14 +58,14 @@ func TestScannerBoundsDepth(t *testing.T) {
 	wrong := deep(1000)
 	wrong[len(wrong)-700] ^= ']' ^ '}'
 	if err := scanned(wrong); err == nil {
-		t.Error("a mismatched bracket at depth 300 was accepted")
+		t.Error("got no error for a mismatched bracket at depth 300")
 	}
 }
 
-func TestMalformedErrorSaysWhere(t *testing.T) {
+func TestMalformedErrorContainsOffset(t *testing.T) {
 	var malformed *MalformedError
 	if err := scanned([]byte(`{"a":[1,2}`)); !errors.As(err, &malformed) || malformed.Offset != 9 {
-		t.Errorf("got %v", err)
+		t.Errorf("got %v, want offset 9", err)
 	}
 	if got, want := malformed.Error(), `malformed JSON at byte 9: expected ',' or ']'`; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -78,20 +78,20 @@ func TestLookup(t *testing.T) {
 		"a.b.1.c": `"x\"}"`, "a.b.0": `{"c":1}`, "a.f": "7", "n": "null", "a.b": `[{"c":1},{"c":"x\"}"}]`,
 	} {
 		if got, ok := Lookup([]byte(object), path); !ok || string(got) != want {
-			t.Errorf("%s: got %q, %v", path, got, ok)
+			t.Errorf("%s: got %q, %v, want %q", path, got, ok, want)
 		}
 	}
 	for _, path := range []string{"", "x", "a.b.2", "a.b.-1", "a.b.c", "a.d.e", "n.x", "a.b.0.c.x"} {
 		if got, ok := Lookup([]byte(object), path); ok {
-			t.Errorf("%s: got %q", path, got)
+			t.Errorf("%s: got %q, want none", path, got)
 		}
 	}
 	if got, ok := Lookup([]byte(`{"a":[1,`), "b"); ok {
-		t.Errorf("malformed: got %q", got)
+		t.Errorf("malformed: got %q, want none", got)
 	}
 }
 
-func TestStringsAreUnescapedAsEncodingJSONDoes(t *testing.T) {
+func TestStringsAreUnescapedLikeEncodingJSON(t *testing.T) {
 	for _, quoted := range []string{`"plain"`, `"a\u003cb\u003e\n\t\\\"\/"`, `"\ud83d\ude00 \ud800 é"`, `""`} {
 		var want string
 		if err := json.Unmarshal([]byte(quoted), &want); err != nil {

@@ -6,31 +6,30 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// Ages re-renders the cells of one kind that go stale: those whose text says how long ago something was. All other
-// cells are served as the upstream printed them (design section 3). An Ages is immutable and safe for concurrent use;
-// a nil one leaves every row as it is.
+// Ages renders the cells of one kind that show how long ago something happened. All other cells are served as the
+// upstream sent them. Immutable; safe for concurrent use. A nil Ages changes no cells.
 type Ages struct {
-	cells  []staleCell // ascending by index
+	cells  []staleCell // in ascending order of index
 	frozen []string
 }
 
-// staleCell is a cell of a row whose text depends on the time it is printed at.
+// staleCell is a cell whose text depends on the current time.
 type staleCell struct {
-	index  int // in the row; not always that of a column, see kindAges
+	index  int // in the row; can differ from the column's index, see kindAges
 	render renderer
 }
 
-// renderer prints one stale cell of object anew. It reports false when the cell's text does not depend on the time: a
-// Job that has ended, a pod that never restarted, a timestamp that is not set. Such a cell is right as it is.
+// renderer returns the current text of a cell. It returns false when the text does not depend on the time: a finished
+// Job, a pod that never restarted, a missing timestamp. Such a cell is served unchanged.
 type renderer func(object, cell []byte, at *Clock) (text string, ok bool)
 
-// AgesFor returns the stale cells of a kind, nil when it has none.
+// AgesFor returns the Ages of a kind, nil when no cells depend on the time.
 //
-// For a custom resource datePaths is not nil, even where nothing is known of the columns: then and only then cells of
-// type "date" hold an age. It runs parallel to columns, each entry the column's JSONPath as the definition writes it,
-// "" where it is unknown; most unknown ones can still be told from their description.
+// For a custom resource, datePaths must not be nil. Its cells of type "date" contain ages. Entries are in the order of
+// the columns. Each is the column's JSONPath from the definition, or "" if unknown. Most unknown paths are derived from
+// the column's description.
 //
-// For any other kind datePaths is nil and the rules are those of kube-apiserver's own printers.
+// For other kinds, datePaths is nil, and the rules of kube-apiserver's printers apply.
 func AgesFor(group, resource string, columns []Column, datePaths []string) *Ages {
 	a := &Ages{}
 	if datePaths != nil {
@@ -44,8 +43,9 @@ func AgesFor(group, resource string, columns []Column, datePaths []string) *Ages
 	return a
 }
 
-// Frozen names the columns that go stale but cannot be rendered anew, because what they print is unknown or found by a
-// JSONPath beyond this package. Their cells stay as old as the row; whoever needs them exact asks the upstream.
+// Frozen returns the names of columns with ages that cannot be rendered, because the source is unknown or an
+// unsupported JSONPath. Their cells keep the age at which the upstream sent the row. Exact cells are available only
+// from the upstream.
 func (a *Ages) Frozen() []string {
 	if a == nil {
 		return nil
@@ -53,15 +53,15 @@ func (a *Ages) Frozen() []string {
 	return slices.Clone(a.frozen)
 }
 
-// AppendCells appends the cells of an object's row, a JSON array, to dst: those that hold an age as they read now,
-// all others byte for byte as the upstream sent them. What is malformed is passed on, not repaired.
+// AppendCells appends the cells of an object's row, a JSON array. Ages are relative to at. All other cells, and
+// malformed ones, are unchanged.
 func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	if a == nil {
 		return append(dst, cells...)
 	}
 	stale, copied := a.cells, 0
 	s := scan.Scanner{Data: cells}
-	// An error ends the walk; what was not reached stays as it is.
+	// On an error, the remaining cells are copied unchanged.
 	_ = s.Array(func(index int) error {
 		cell, err := s.Skip()
 		if err != nil || len(stale) == 0 || index != stale[0].index {
@@ -79,8 +79,8 @@ func (a *Ages) AppendCells(dst, object, cells []byte, at *Clock) []byte {
 	return append(dst, cells[copied:]...)
 }
 
-// appendText appends text as encoding/json quotes it. Rendered ages are printable ASCII without quotes or backslashes,
-// of which only the brackets of <invalid> are escaped.
+// appendText appends text as a JSON string. Ages are printable ASCII without quotes or backslashes. Like encoding/json,
+// it escapes the brackets of <invalid>.
 func appendText(dst []byte, text string) []byte {
 	dst = append(dst, '"')
 	for i := range len(text) {

@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// What the apiextensions server writes into the description of a column whose definition has none, and what metav1
-// documents of metadata.creationTimestamp, which is the description of the default Age column and the one that authors
-// of definitions copy.
+// pathDescription is the description that the apiextensions server gives to a column without one. createdDescription is
+// the description of metadata.creationTimestamp in metav1. The default Age column has it, and authors of definitions
+// copy it.
 const (
 	pathDescription    = "Custom resource definition column (in JSONPath format): "
 	createdDescription = "CreationTimestamp is a timestamp representing the server time when this object was created."
 )
 
-// addDates adds the columns of type "date" of a custom resource: each prints an age, null or <invalid>.
+// addDates adds a custom resource's columns of type "date". Each shows an age, null or <invalid>.
 func (a *Ages) addDates(columns []Column, paths []string) {
 	for i, column := range columns {
 		if column.Type != "date" {
@@ -31,7 +31,7 @@ func (a *Ages) addDates(columns []Column, paths []string) {
 	}
 }
 
-// sourceOf tells from a column's description which JSONPath it prints, "" when it does not say.
+// sourceOf returns the JSONPath of a column according to its description; "" if it is unknown.
 func sourceOf(column Column) string {
 	if path, ok := strings.CutPrefix(column.Description, pathDescription); ok {
 		return path
@@ -42,8 +42,8 @@ func sourceOf(column Column) string {
 	return ""
 }
 
-// sinceFound renders the time passed since the timestamp that path finds. A cell that is not a string was null for a
-// reason that time does not change.
+// sinceFound renders the time since the timestamp at path. A cell that is not a string is null for a reason that does
+// not depend on the time.
 func sinceFound(path jsonPath) renderer {
 	return func(object, cell []byte, at *Clock) (string, bool) {
 		if len(cell) == 0 || cell[0] != '"' {

@@ -4,7 +4,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// evictionResponderStatus renders "Started (5m ago)" and "Completed (5m ago)"; other states name no time.
+// evictionResponderStatus renders "Started (5m ago)" and "Completed (5m ago)". Other states contain no time.
 func evictionResponderStatus(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, state := shownResponder(eviction)
 	switch state {
@@ -18,7 +18,7 @@ func evictionResponderStatus(eviction, _ []byte, at *Clock) (string, bool) {
 	return "", false
 }
 
-// evictionExpectedFinish renders "in 5m", or "5m ago" once the estimate has passed, for a responder that has started.
+// evictionExpectedFinish renders "in 5m" for a started responder, or "5m ago" after the expected time.
 func evictionExpectedFinish(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, state := shownResponder(eviction)
 	if _, started := timeAt(responder, "startTime"); state != "Active" || !started {
@@ -31,27 +31,27 @@ func evictionExpectedFinish(eviction, _ []byte, at *Clock) (string, bool) {
 	return at.since(finish) + " ago", ok
 }
 
-// evictionHeartbeat renders when the responder last gave a sign of life, in any state.
+// evictionHeartbeat renders the time since the last heartbeat of the responder, in any state.
 func evictionHeartbeat(eviction, _ []byte, at *Clock) (string, bool) {
 	responder, _ := shownResponder(eviction)
 	beat, ok := timeAt(responder, "heartbeatTime")
 	return at.since(beat) + " ago", ok
 }
 
-// shownResponder returns the progress and the state of the responder that an Eviction's row is about: the last active
-// one, or the last that is through when none is active.
+// shownResponder returns the responder in an Eviction's row and its state: the last active one, else the last finished
+// one.
 func shownResponder(eviction []byte) (responder []byte, state string) {
-	var active, through []byte
+	var active, finished []byte
 	for target := range scan.Elements(arrayAt(eviction, "status.targetResponders")) {
 		switch textAt(target, "state") {
 		case "Active":
 			active = target
 		case "Canceled", "Interrupted", "Completed":
-			through = target
+			finished = target
 		}
 	}
 	if active == nil {
-		active = through
+		active = finished
 	}
 	for responder := range scan.Elements(arrayAt(eviction, "status.responders")) {
 		if active != nil && textAt(responder, "name") == textAt(active, "name") {

@@ -4,10 +4,9 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// kindAges returns the stale cells of a kind that kube-apiserver or an aggregated server prints. An Age column counts
-// from the object's creation wherever there is one; the rest is listed in ageColumns. The rules are those of
-// k8s.io/kubernetes 1.37, pkg/printers/internalversion; "Created At" (kinds without a printer, and
-// CustomResourceDefinitions) is a plain date and does not go stale.
+// kindAges returns the cells with ages of a kind that is printed by kube-apiserver or an aggregated server. An Age
+// column counts from the creation of the object; ageColumns lists the others. The rules are those of
+// pkg/printers/internalversion in k8s.io/kubernetes 1.37. "Created At" is a date, not an age.
 func kindAges(group, resource string, columns []Column) []staleCell {
 	special := ageColumns(group, resource)
 	var cells []staleCell
@@ -22,13 +21,13 @@ func kindAges(group, resource string, columns []Column) []staleCell {
 		}
 	}
 	if group == "networking.k8s.io" && resource == "ipaddresses" && !aged {
-		// IPAddresses print an age in a third cell that no column declares.
+		// Rows of IPAddresses contain an age in a third cell, for which there is no column.
 		cells = append(cells, staleCell{index: len(columns), render: since(created)})
 	}
 	return cells
 }
 
-// ageColumns returns how the stale columns of a kind are rendered, by name, except Age.
+// ageColumns returns the renderers of a kind's columns with ages by column name, except Age.
 func ageColumns(group, resource string) map[string]renderer {
 	switch group + "/" + resource {
 	case "/pods":
@@ -61,8 +60,8 @@ func ageColumns(group, resource string) map[string]renderer {
 	return nil
 }
 
-// eventLastSeen renders when an event was last observed: its series decides when it has one, even one that does not
-// say when, else the first of paths that is set.
+// eventLastSeen renders the time since an event was last observed. If it has a series, only the time of the series
+// counts, even if that is missing. Otherwise the first of paths that is set counts.
 func eventLastSeen(paths ...string) renderer {
 	single := since(paths...)
 	series := since("series.lastObservedTime")
@@ -74,8 +73,8 @@ func eventLastSeen(paths ...string) renderer {
 	}
 }
 
-// jobDuration renders how long a Job has been running. Once it has completed the duration is fixed; a failed Job has
-// no completion time, its duration grows on.
+// jobDuration renders how long a Job has been running. The duration of a completed Job is fixed. A failed Job has no
+// completion time, and its duration keeps growing.
 func jobDuration(object, _ []byte, at *Clock) (string, bool) {
 	if _, ok := timeAt(object, "status.completionTime"); ok {
 		return "", false
@@ -87,8 +86,8 @@ func jobDuration(object, _ []byte, at *Clock) (string, bool) {
 	return at.since(started), true
 }
 
-// poolRequestCompleted renders when a ResourcePoolStatusRequest became complete: the transition time of its Complete
-// condition, unless a Failed one stands before it.
+// poolRequestCompleted renders the time since a ResourcePoolStatusRequest completed. That is the transition time of the
+// Complete condition, unless a Failed condition precedes it.
 func poolRequestCompleted(object, _ []byte, at *Clock) (string, bool) {
 	for condition := range scan.Elements(arrayAt(object, "status.conditions")) {
 		if textAt(condition, "status") != "True" {

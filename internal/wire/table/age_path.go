@@ -8,7 +8,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// jsonPath is the part of kubectl's JSONPath in which definitions write the source of a date column:
+// jsonPath is the subset of kubectl's JSONPath that definitions use for date columns:
 //
 //	path  = step { step }
 //	step  = "." name              a member; a backslash escapes the next character
@@ -17,10 +17,10 @@ import (
 //	      | "[*]"                 each element
 //	      | "[?(@" path "==" quoted ")]"   each element whose text at path is equal
 //
-// As in a cell, only the first result counts.
+// As in kube-apiserver's cells, only the first result counts.
 type jsonPath []pathStep
 
-// pathStep goes from value to what rest finds in the first of its parts where rest finds anything.
+// pathStep selects parts of value. find returns the first result of rest in these parts.
 type pathStep interface {
 	find(value []byte, rest jsonPath) ([]byte, bool)
 }
@@ -43,8 +43,8 @@ var (
 	filterSyntax = regexp.MustCompile(`^\[\?\(@((?:\.[A-Za-z0-9_-]+)+)\s*==\s*(?:"([^"\\]*)"|'([^'\\]*)')\s*\)\]`)
 )
 
-// parsePath reports false for the empty path and for whatever the grammar leaves out: slices, unions, comparisons
-// other than ==, and recursive descent, whose first result is random upstream.
+// parsePath returns false for the empty path and for unsupported syntax: slices, unions, comparisons other than ==, and
+// recursive descent. The first result of recursive descent is random in kube-apiserver.
 func parsePath(text string) (jsonPath, bool) {
 	var path jsonPath
 	for text != "" {
@@ -57,7 +57,7 @@ func parsePath(text string) (jsonPath, bool) {
 	return path, len(path) > 0
 }
 
-// parseStep returns the steps that text begins with and their length, 0 when there is none.
+// parseStep returns the steps at the start of text and their length; 0 if there is none.
 func parseStep(text string) (jsonPath, int) {
 	if m := nameSyntax.FindStringSubmatch(text); m != nil {
 		return jsonPath{memberStep(strings.ReplaceAll(m[1], `\`, ""))}, len(m[0])

@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// podRestarts renders "3 (5m ago)". The count is not a matter of time and stays as the upstream printed it; a cell
-// without a last restart is just the count.
+// podRestarts renders "3 (5m ago)". The count does not depend on the time and is copied. A cell without a last restart
+// contains only the count.
 func podRestarts(object, cell []byte, at *Clock) (string, bool) {
 	count, _, found := bytes.Cut(cell, []byte(" ("))
 	if !found || len(count) < 2 || !bytes.HasSuffix(cell, []byte(` ago)"`)) {
@@ -21,12 +21,12 @@ func podRestarts(object, cell []byte, at *Clock) (string, bool) {
 	return string(count[1:]) + " (" + at.since(last) + " ago)", true
 }
 
-// lastRestart returns when the latest of the restarts that kubectl counts took place. While a pod initializes these
-// are those of the init containers up to the first that is not done; afterwards those of its containers and of its
-// sidecars, the init containers that restart always.
+// lastRestart returns the time of the last restart that kubectl counts. While a pod initializes, these are the restarts
+// of init containers up to the first unfinished one. Later these are the restarts of containers and of sidecars, which
+// are init containers that always restart.
 func lastRestart(pod []byte) (time.Time, bool) {
 	var inits, counted time.Time
-	podStatus, _ := scan.Lookup(pod, "status") // looked up once: it stands behind everything else
+	podStatus, _ := scan.Lookup(pod, "status") // looked up once, because status is at the end of the object
 	initializing := false
 	for status := range scan.Elements(arrayAt(podStatus, "initContainerStatuses")) {
 		sidecar := isSidecar(pod, textAt(status, "name"))
@@ -49,7 +49,7 @@ func lastRestart(pod []byte) (time.Time, bool) {
 	return counted, !counted.IsZero()
 }
 
-// initDone tells whether the init container after this one may run: it ended well, or it is a sidecar that started.
+// initDone reports whether the next init container may start: this one has succeeded, or is a started sidecar.
 func initDone(status []byte, sidecar bool) bool {
 	if code, ok := scan.Lookup(status, "state.terminated.exitCode"); ok && string(code) == "0" {
 		return true
@@ -76,7 +76,7 @@ func podInitialized(podStatus []byte) bool {
 	return false
 }
 
-// lastEnd returns when the container's previous run ended, the zero time when it had none.
+// lastEnd returns when the container's previous run ended; the zero time if there was none.
 func lastEnd(status []byte) time.Time {
 	t, _ := timeAt(status, "lastState.terminated.finishedAt")
 	return t

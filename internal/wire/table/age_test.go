@@ -13,13 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// agesDir holds what testdata/ages/record.py recorded from a real kube-apiserver 1.37.
+// agesDir contains the recordings of testdata/ages/record.py from kube-apiserver 1.37.
 const agesDir = "../../../testdata/ages"
 
-// recording is one resource's Table as kube-apiserver printed it at two moments.
+// recording is one resource's Table as kube-apiserver printed it at two times.
 type recording struct {
 	Group, Resource string
-	At              time.Time // when After was printed
+	At              time.Time // time of After
 	DatePaths       []string
 	Before, After   struct {
 		ColumnDefinitions []Column
@@ -42,7 +42,7 @@ func readRecordings(t testing.TB) []*recording {
 		r := &recording{}
 		readJSON(t, file, r)
 		if len(r.Before.Rows) != len(r.After.Rows) {
-			t.Fatalf("%s: %d rows became %d", file, len(r.Before.Rows), len(r.After.Rows))
+			t.Fatalf("%s: got %d rows before, %d after", file, len(r.Before.Rows), len(r.After.Rows))
 		}
 		all = append(all, r)
 	}
@@ -60,15 +60,16 @@ func readJSON(t testing.TB, file string, into any) {
 	}
 }
 
-// From the rows of the first answer and the time of the second one, the cells of the second one follow byte for byte.
-func TestAppendCellsPrintsWhatTheServerPrints(t *testing.T) {
+// From the rows of the first response and the time of the second, AppendCells makes the same cells as the second
+// response.
+func TestAppendCellsMatchesKubeAPIServer(t *testing.T) {
 	for _, r := range readRecordings(t) {
 		t.Run(r.Group+"/"+r.Resource, func(t *testing.T) {
 			ages := r.ages()
 			for i, row := range r.Before.Rows {
 				got := ages.AppendCells([]byte("before"), row.Object, row.Cells, &Clock{Now: r.At})
 				if diff := cmp.Diff("before"+string(r.After.Rows[i].Cells), string(got)); diff != "" {
-					t.Errorf("row %d, printed first as %s (-server +ours):\n%s", i, row.Cells, diff)
+					t.Errorf("row %d, first printed as %s (-server +ours):\n%s", i, row.Cells, diff)
 				}
 			}
 		})
@@ -88,7 +89,8 @@ func readDefinitions(t testing.TB) []definitions {
 	return all
 }
 
-// Every stale cell of every built-in kind was seen to change between the two answers, so the test above has tried it.
+// Every cell with an age of every built-in kind changes in the recordings, so TestAppendCellsMatchesKubeAPIServer tests
+// it.
 func TestRecordingsCoverEveryStaleCell(t *testing.T) {
 	changed := map[string]bool{}
 	for _, r := range readRecordings(t) {
@@ -123,15 +125,15 @@ func cellsOf(t *testing.T, row json.RawMessage) []json.RawMessage {
 	return cells
 }
 
-// A column whose name speaks of time is either rendered anew or known to be fixed. A new Kubernetes version with a new
-// one fails here once testdata/ages/columns.json is recorded again.
-func TestEveryColumnThatSpeaksOfTimeIsKnown(t *testing.T) {
+// Every column whose name suggests a time is either rendered or known to be fixed. The test fails for a new column of a
+// new Kubernetes version when testdata/ages/columns.json is recorded again.
+func TestEveryTimeColumnIsHandled(t *testing.T) {
 	suspicious := regexp.MustCompile(`(?i)\bage\b|seen|time|date|duration|\blast|since|ago|added|created|completed|` +
 		`expir|expected|renew|heartbeat|restarts|responder status$`)
 	fixed := map[string]string{
 		"Container-Runtime": "a version",
 		"Created At":        "an RFC 3339 date",
-		"RequestedDuration": "how long a certificate shall live",
+		"RequestedDuration": "the requested lifetime of a certificate",
 		"Timezone":          "a name",
 		"Up-to-date":        "a count",
 		"Storage":           "a size",
@@ -145,13 +147,13 @@ func TestEveryColumnThatSpeaksOfTimeIsKnown(t *testing.T) {
 		}
 		for i, column := range d.ColumnDefinitions {
 			if suspicious.MatchString(column.Name) && fixed[column.Name] == "" && !known[i] {
-				t.Errorf("%s/%s %s: is column %q stale?", d.Group, d.Version, d.Resource, column.Name)
+				t.Errorf("%s/%s %s: column %q is neither rendered nor listed as fixed", d.Group, d.Version, d.Resource, column.Name)
 			}
 		}
 	}
 }
 
-func TestAgesForFindsNothingStale(t *testing.T) {
+func TestKindsWithoutAges(t *testing.T) {
 	name, date := Column{Name: "Name", Type: "string"}, Column{Name: "Created At", Type: "date"}
 	if a := AgesFor("rbac.authorization.k8s.io", "roles", []Column{name, date}, nil); a != nil {
 		t.Errorf("roles: got %+v, want nil", a)
@@ -169,7 +171,7 @@ func TestAgesForFindsNothingStale(t *testing.T) {
 	}
 }
 
-// The source of a custom column is told by the definition, or by the description that the server derives from it.
+// The source of a custom column is in the definition, or in the description that the server derives from it.
 func TestAgesForCustomColumns(t *testing.T) {
 	const object = `{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"},"status":{"at":"2026-01-01T01:00:00Z"}}`
 	now := time.Date(2026, 1, 1, 2, 0, 0, 0, time.UTC)
@@ -181,8 +183,8 @@ func TestAgesForCustomColumns(t *testing.T) {
 		"path in description": {description: pathDescription + ".status.at", want: `["60m"]`},
 		"given path wins":     {description: pathDescription + ".metadata.creationTimestamp", path: ".status.at", want: `["60m"]`},
 		"default Age":         {description: createdDescription + " It is not guaranteed ...", want: `["120m"]`},
-		"author's words":      {description: "When it was.", want: `["1s"]`, frozen: []string{"Col"}},
-		"beyond the grammar":  {path: "..at", want: `["1s"]`, frozen: []string{"Col"}},
+		"other description":   {description: "When it was.", want: `["1s"]`, frozen: []string{"Col"}},
+		"unsupported path":    {path: "..at", want: `["1s"]`, frozen: []string{"Col"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -199,8 +201,8 @@ func TestAgesForCustomColumns(t *testing.T) {
 	}
 }
 
-// Rows that are not what the columns promise are passed on rather than broken further.
-func TestAppendCellsKeepsWhatItCannotRead(t *testing.T) {
+// Malformed rows are copied unchanged.
+func TestAppendCellsKeepsMalformedRows(t *testing.T) {
 	ages := AgesFor("", "things", []Column{{Name: "Name"}, {Name: "Age"}}, nil)
 	const object = `{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"}}`
 	for _, test := range []struct{ cells, object string }{
@@ -210,12 +212,12 @@ func TestAppendCellsKeepsWhatItCannotRead(t *testing.T) {
 	} {
 		got := ages.AppendCells(nil, []byte(test.object), []byte(test.cells), &Clock{Now: time.Now()})
 		if string(got) != test.cells {
-			t.Errorf("object %s: cells %s became %s", test.object, test.cells, got)
+			t.Errorf("object %s: got cells %s, want %s", test.object, got, test.cells)
 		}
 	}
 }
 
-// Cells before and after the rendered ones keep their spelling, whatever it is.
+// All bytes of the other cells are unchanged.
 func TestAppendCellsKeepsOtherCells(t *testing.T) {
 	ages := AgesFor("", "things", []Column{{Name: "Name"}, {Name: "Age"}, {Name: "Else"}}, nil)
 	object := []byte(`{"metadata":{"creationTimestamp":"2026-01-01T00:00:00Z"}}`)
@@ -245,12 +247,12 @@ func FuzzAppendCells(f *testing.F) {
 			return
 		}
 		if err := json.Unmarshal(got, &after); err != nil || len(before) != len(after) {
-			t.Errorf("%s became %s: %v", cells, got, err)
+			t.Errorf("got %s from %s: %v", got, cells, err)
 		}
 	})
 }
 
-// One row with nothing but an age, and one with restarts: what a list of 20,000 costs that many times.
+// BenchmarkAppendCells renders rows with one age, and rows with restarts.
 func BenchmarkAppendCells(b *testing.B) {
 	for _, r := range readRecordings(b) {
 		if name := r.Group + "/" + r.Resource; name != "/configmaps" && name != "/pods" && name != "/events" {

@@ -6,10 +6,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/scan"
 )
 
-// created is where every object keeps the moment that an Age column counts from.
+// created is the path of the timestamp for an Age column.
 const created = "metadata.creationTimestamp"
 
-// since renders the time passed since the first of paths that holds a timestamp.
+// since renders the time since the first timestamp found at one of the paths.
 func since(paths ...string) renderer {
 	return func(object, _ []byte, at *Clock) (string, bool) {
 		for _, path := range paths {
@@ -21,8 +21,8 @@ func since(paths ...string) renderer {
 	}
 }
 
-// timeAt returns the timestamp at a dotted path. A missing one, null and anything else that is no RFC 3339 time report
-// false: the text that stands for them, such as <none> or <unknown>, never changes.
+// timeAt returns the timestamp at a dotted path. It returns false for a missing value, for null, and for anything that
+// is not an RFC 3339 time. The text of such cells, such as <none> or <unknown>, never changes.
 func timeAt(object []byte, path string) (time.Time, bool) {
 	raw, ok := scan.Lookup(object, path)
 	if !ok {
@@ -31,7 +31,7 @@ func timeAt(object []byte, path string) (time.Time, bool) {
 	return parseTime(raw)
 }
 
-// parseTime reads a quoted RFC 3339 time. The zero time, which stands for "not set", reports false.
+// parseTime parses a quoted RFC 3339 time. It returns false for the zero time, which means "not set".
 func parseTime(raw []byte) (time.Time, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return time.Time{}, false
@@ -40,8 +40,8 @@ func parseTime(raw []byte) (time.Time, bool) {
 	return t, err == nil && !t.IsZero()
 }
 
-// textAt returns the bytes between the quotes of the string at a dotted path, "" when there is none. Escapes stay: the
-// callers compare enumerations, or names with names of the same object.
+// textAt returns the bytes between the quotes of the string at a dotted path; "" if there is none. It does not
+// unescape: callers compare enumerations, or names of the same object.
 func textAt(object []byte, path string) string {
 	raw, ok := scan.Lookup(object, path)
 	if !ok || len(raw) < 2 || raw[0] != '"' {
@@ -50,7 +50,7 @@ func textAt(object []byte, path string) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-// arrayAt returns the JSON array at a dotted path, nil when there is none.
+// arrayAt returns the JSON array at a dotted path; nil if there is none.
 func arrayAt(object []byte, path string) []byte {
 	raw, _ := scan.Lookup(object, path)
 	return raw

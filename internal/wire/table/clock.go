@@ -6,44 +6,43 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// Clock is the moment that ages are counted to. It learns until when the ages that it was asked for read as they do.
-// Used by one goroutine.
+// Clock is the time that ages are relative to. It records when the first rendered age changes. Used by one goroutine.
 type Clock struct {
 	Now   time.Time
-	until time.Time // zero while nothing was asked that ever changes
+	until time.Time // zero until a text is rendered that can change
 }
 
-// Until is when the first of the ages that were read since the last call reads differently; zero when there were none.
-// It may be earlier than that, and never later.
+// Until returns the time when the first of the ages rendered since the last call changes; zero if there were none. The
+// result may be too early, but never too late.
 func (c *Clock) Until() time.Time {
 	until := c.until
 	c.until = time.Time{}
 	return until
 }
 
-// changes notes that a text is another at a moment.
+// changes records that a text changes at a given time.
 func (c *Clock) changes(at time.Time) {
 	if c.until.IsZero() || at.Before(c.until) {
 		c.until = at
 	}
 }
 
-// since prints the time that passed since a moment as every printer of kube-apiserver does; one in the future reads
-// <invalid>.
+// since returns the time since a moment in the format of kube-apiserver's printers; <invalid> for a moment in the
+// future.
 func (c *Clock) since(then time.Time) string {
 	age := c.Now.Sub(then)
 	c.changes(c.Now.Add(steady(age)))
 	return duration.HumanDuration(age)
 }
 
-// till prints the time until a moment.
+// till returns the time until a moment.
 func (c *Clock) till(then time.Time) string {
 	c.changes(c.Now)
 	return duration.HumanDuration(then.Sub(c.Now))
 }
 
-// steady is for how long an age reads the same, at least: until it is a multiple of the smallest unit that is printed
-// of its size.
+// steady returns a lower bound for how long the text of an age stays the same: until the next multiple of its smallest
+// printed unit.
 func steady(age time.Duration) time.Duration {
 	const day = 24 * time.Hour
 	unit := day

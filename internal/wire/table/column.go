@@ -1,6 +1,6 @@
 package table
 
-// Column is a Table's column.
+// Column is the definition of a Table's column.
 type Column struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`

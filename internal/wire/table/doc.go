@@ -1,9 +1,8 @@
-// Package table knows what a Table's columns and cells mean, as far as answers depend on it: which cells say how long
-// ago something was, and what they say now. All other cells are served as the upstream printed them.
+// Package table finds the cells of a Table that contain ages, and renders their current text. All other cells are
+// served as the upstream sent them.
 //
-// Tables are JSON in every version of kube-apiserver, so cells and the objects that they are printed from are JSON
-// here.
+// Tables are JSON in every version of kube-apiserver. Therefore this package reads cells and objects only as JSON.
 //
-// It promises to be exact or to say that it is not (Ages.Frozen), and never to fail: what is malformed is passed on as
-// it is. The package starts no goroutine and imports nothing of this module but the scanner of JSON.
+// The package promises to be exact, or to report that it is not (Ages.Frozen). It never fails: malformed input is
+// copied unchanged. It starts no goroutine, and imports only package scan of this module.
 package table

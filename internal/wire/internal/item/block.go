@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	// BlockSize is how many bytes of memory packed items share. An allocation for each would be rounded up by a
-	// fifteenth, and leave gaps that nothing else fits into.
+	// BlockSize is the size in bytes of the memory that packed items share. Separate allocations would be rounded up by
+	// one fifteenth, and would fragment the heap.
 	BlockSize = 64 << 10
-	// blockMost is how long an item in a block may be: what is left at a block's end is lost.
+	// blockMost is the maximum size in bytes of an item in a block, because the free end of a block is wasted.
 	blockMost = BlockSize / 16
-	// sparse is how many bytes of a block may be of items that are gone: all of it stays in memory for the others.
+	// sparse is the number of bytes of dropped items above which a block is sparse: the whole block stays in memory.
 	sparse = BlockSize / 4
 )
 
-// block is what packed items share: their dictionary and, of those that were laid side by side, the memory. That goes
-// with the last of them.
+// block is the data that packed items share: a dictionary, and memory if they were laid. The memory is freed with the
+// last item.
 type block struct {
 	dictionary *Dictionary
-	left       atomic.Int64 // bytes of items that are gone
+	dropped    atomic.Int64 // bytes of dropped items
 }
 
-// Lay is Pack, but puts what is packed beside what was laid before it. That takes less memory, as long as most of the
-// items that were laid one after the other are kept: who drops one calls Leave.
+// Lay is like Pack, but stores the packed bytes in a shared block. That takes less memory if most items of a block are
+// kept. The caller must call Leave for each item that it drops.
 func (p *Packer) Lay(it *Item) Item {
 	if it.by != nil || len(it.data) == 0 {
 		return *it
@@ -31,8 +31,8 @@ func (p *Packer) Lay(it *Item) Item {
 	return p.pack(it, it.data, p.lay)
 }
 
-// Move returns a packed item with its bytes beside what was laid before it; alone when those are packed against another
-// dictionary.
+// Move returns a packed item with its bytes in the current block. If the item has another dictionary, it gets its own
+// memory instead.
 func (p *Packer) Move(it *Item) Item {
 	if it.dictionary() != p.dictionary {
 		return it.Alone()
@@ -42,21 +42,21 @@ func (p *Packer) Move(it *Item) Item {
 	return moved
 }
 
-// lay puts bytes into a block, if they are few.
+// lay copies bytes into a block if they are short enough.
 func (p *Packer) lay(packed []byte) ([]byte, *block) {
 	if len(packed) > blockMost {
 		return p.alone(packed)
 	}
-	if len(p.room) < len(packed) {
-		p.room, p.block = make([]byte, BlockSize), &block{dictionary: p.dictionary}
+	if len(p.free) < len(packed) {
+		p.free, p.block = make([]byte, BlockSize), &block{dictionary: p.dictionary}
 	}
-	n := copy(p.room, packed)
-	data := p.room[:n:n]
-	p.room = p.room[n:]
+	n := copy(p.free, packed)
+	data := p.free[:n:n]
+	p.free = p.free[n:]
 	return data, p.block
 }
 
-// Alone returns the item with bytes that share no memory with another's.
+// Alone returns the item with bytes that share no memory with other items.
 func (it *Item) Alone() Item {
 	alone := *it
 	if it.by != nil && it.by != &it.by.dictionary.alone {
@@ -65,16 +65,16 @@ func (it *Item) Alone() Item {
 	return alone
 }
 
-// Leave notes that an item is dropped; it is called once. It tells whether so many of its block are gone with it that
-// the others had better move, once for a block. Safe for concurrent use.
+// Leave records that an item is dropped. It must be called once. It returns true, once for each block, when the
+// remaining items should move because the block becomes sparse. Safe for concurrent use.
 func (it *Item) Leave() bool {
 	if it.by == nil || it.by == &it.by.dictionary.alone {
 		return false
 	}
 	n := int64(len(it.data))
-	left := it.by.left.Add(n)
-	return left > sparse && left-n <= sparse
+	dropped := it.by.dropped.Add(n)
+	return dropped > sparse && dropped-n <= sparse
 }
 
-// Sparse tells whether the item had better move: more than a quarter of its block is of items that are gone.
-func (it *Item) Sparse() bool { return it.by != nil && it.by.left.Load() > sparse }
+// Sparse reports whether the item should move, because more than a quarter of its block belongs to dropped items.
+func (it *Item) Sparse() bool { return it.by != nil && it.by.dropped.Load() > sparse }

@@ -11,39 +11,39 @@ import (
 )
 
 const (
-	// dictionaryHistory is how many bytes of samples a dictionary has at the most. Of pods of 15 kB it holds four,
-	// whole: twice as much makes them 1 % smaller, half as much 2 % larger.
+	// dictionaryHistory is the maximum size in bytes of the samples in a dictionary. It contains four pods of 15 kB. Twice
+	// the size makes packed pods 1 % smaller, half the size 2 % larger.
 	dictionaryHistory = 64 << 10
-	// longestSample is how many bytes of a sample its tables are made of: as many as a block of zstd has. The library
-	// panics at samples that are twice as long.
+	// longestSample is the number of bytes of a sample that is used for the tables: one zstd block. The library panics for
+	// samples of twice that length.
 	longestSample = 128 << 10
-	// mostSamples is about how many bytes a dictionary is made of: they are held unpacked meanwhile.
+	// mostSamples is the approximate total size in bytes of the samples. They are unpacked in memory at the same time.
 	mostSamples = 4 << 20
-	// window is how far back in bytes an encoder looks, and about what it holds: nearly all objects are smaller.
+	// window is the size in bytes of an encoder's window and its approximate memory. Most objects are smaller.
 	window = 256 << 10
-	// dictionaryID is in each packed item. An item names its dictionary by a pointer, so that all have the same.
+	// dictionaryID is in each packed item. All dictionaries have the same ID, because an item refers to its dictionary by
+	// pointer.
 	dictionaryID = 1
-	// level is what items are packed at. The one below makes pods a seventh larger in two thirds of the time, the one
-	// above a tenth smaller in four times as much.
+	// level is the compression level of items. The next lower level makes pods a seventh larger in two thirds of the time.
+	// The next higher level makes them a tenth smaller in four times the time.
 	level = zstd.SpeedDefault
 )
 
-// ErrUnlike says that samples have nothing in common from which a dictionary could be made.
-var ErrUnlike = errors.New("no dictionary can be made of the samples")
+// ErrUnlike is returned when the samples have nothing in common from which a dictionary could be made.
+var ErrUnlike = errors.New("cannot make a dictionary from the samples")
 
-// Dictionary is what items are packed against: what objects of a kind have in common. Immutable; safe for concurrent
-// use. It lives as long as an item that was packed against it.
+// Dictionary is a zstd dictionary with the content that objects of a kind have in common. It stays in memory until its
+// last item is dropped. Immutable; safe for concurrent use.
 type Dictionary struct {
 	bytes    []byte
 	encoding zstd.EOption
 	decoding zstd.DOption
-	// decoders are made when they are needed, and dropped by the garbage collector when they are not for a while: each
-	// takes 200 kB.
+	// decoders are created on demand, and freed by the garbage collector when idle. Each takes 200 kB.
 	decoders sync.Pool
-	alone    block // of all items that have memory of their own
+	alone    block // of all items that have their own memory
 }
 
-// NewDictionary makes a dictionary of some hundred items of a kind. It fails with ErrUnlike.
+// NewDictionary makes a dictionary from a few hundred items of a kind. It fails with ErrUnlike.
 func NewDictionary(samples []*Item) (*Dictionary, error) {
 	contents, total := make([][]byte, 0, len(samples)), 0
 	for _, sample := range samples {
@@ -62,8 +62,8 @@ func NewDictionary(samples []*Item) (*Dictionary, error) {
 	return d, nil
 }
 
-// dictionaryOf is a dictionary with tables made for the contents. Where nothing is left of them beside the history
-// there is nothing to make tables of, and the history is the dictionary.
+// dictionaryOf returns a dictionary with entropy tables for the contents. If no tables can be made, the dictionary is
+// the history alone.
 func dictionaryOf(contents [][]byte) *Dictionary {
 	history := historyOf(contents)
 	made, err := tablesOf(contents, history)
@@ -75,8 +75,8 @@ func dictionaryOf(contents [][]byte) *Dictionary {
 	return &Dictionary{bytes: made, encoding: zstd.WithEncoderDict(made), decoding: zstd.WithDecoderDicts(made)}
 }
 
-// tablesOf makes tables for contents. The library has panicked at samples that it did not expect; what users write into
-// objects must not end the process.
+// tablesOf makes a dictionary with entropy tables. The library panics for some samples, and user data in objects must
+// not end the process.
 func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
 	defer func() {
 		if why := recover(); why != nil {
@@ -88,7 +88,7 @@ func tablesOf(contents [][]byte, history []byte) (made []byte, err error) {
 	})
 }
 
-// historyOf is as many of the samples as there is room for, by chance: neighbours are too much alike. The chances are
+// historyOf returns samples up to the maximum size, in random order, because neighbours are too similar. The order is
 // the same each time.
 func historyOf(contents [][]byte) []byte {
 	var history []byte
@@ -101,15 +101,15 @@ func historyOf(contents [][]byte) []byte {
 	return history[:min(len(history), dictionaryHistory)]
 }
 
-// Memory is how many bytes the dictionary takes, without what packs and unpacks.
+// Memory returns the size of the dictionary in bytes, without encoders and decoders.
 func (d *Dictionary) Memory() int { return len(d.bytes) }
 
-// literals says how an encoder writes what stands neither in the dictionary nor before it in the item.
+// literals is how an encoder writes data that has no match in the dictionary or earlier in the item.
 type literals int
 
 const (
-	plainLiterals literals = iota // as they are: pods are a third larger, and are unpacked in two thirds of the time
-	denseLiterals                 // in fewer bits
+	plainLiterals literals = iota // uncompressed: pods become a third larger, but are unpacked in two thirds of the time
+	denseLiterals                 // entropy coded
 )
 
 func (d *Dictionary) encoder(l literals) (*zstd.Encoder, error) {
@@ -126,18 +126,18 @@ func (d *Dictionary) decoder() (*zstd.Decoder, error) {
 		zstd.WithDecoderMaxMemory(1<<32))
 }
 
-// unpack appends the bytes of an item that was packed against the dictionary.
+// unpack appends the bytes of an item that was packed with the dictionary.
 func (d *Dictionary) unpack(dst []byte, it *Item) []byte {
 	decoder, err := d.decoder()
 	if err == nil {
 		before := len(dst)
 		dst, err = decoder.DecodeAll(it.data, dst)
 		if err == nil && len(dst)-before != int(it.size) {
-			err = fmt.Errorf("%d bytes instead of %d", len(dst)-before, it.size)
+			err = fmt.Errorf("unpacked size is %d bytes, want %d", len(dst)-before, it.size)
 		}
 	}
 	if err != nil {
-		panic("BUG: an object that was packed cannot be unpacked: " + err.Error())
+		panic("BUG: unpack object: " + err.Error())
 	}
 	d.decoders.Put(decoder)
 	return dst

@@ -1,16 +1,15 @@
-// Package item is what an object is kept as: bytes, and marks in them. It lies where only the encodings can import it,
-// so that the compiler keeps everybody else, the cache and the handlers, from looking inside.
+// Package item contains the representation of an object in memory: bytes, and marks that are positions in them. It is
+// an internal package of wire. The compiler therefore prevents the cache and the handlers from reading the bytes.
 //
-// An Item is one struct for all encodings and no interface: a list walks over a hundred thousand of them, and neither a
-// second allocation nor a second cache miss for each is paid for hiding what they are.
+// Item is one struct for all encodings, not an interface. A list reads a hundred thousand of them, and an interface
+// would cost a second allocation and a second cache miss for each.
 //
-// An item's bytes are as they came, or packed: compressed by zstd against a Dictionary, which holds what the objects of
-// a kind have in common. Who needs the bytes opens the item, and closes it when they are no longer needed; or has them
-// appended where they are to stand. What has to be known without them, how many they are and where in them lies what,
-// is kept beside them.
+// The bytes of an item are plain or packed. Packed bytes are compressed by zstd with a Dictionary, which contains the
+// common content of objects of a kind. A reader opens the item, reads the bytes, and closes it. Alternatively it
+// appends them to a buffer. The size and the marks are available without unpacking.
 //
-// Packed bytes have memory of their own, or stand in a block beside others, which stays for the last of them. Who keeps
-// the items says which are gone, and moves the others when those are more than a quarter of a block.
+// Packed bytes have their own memory or share a block, which stays in memory until its last item is dropped. The owner
+// of the items reports which ones it drops. It moves the others when more than a quarter of a block is unused.
 //
-// The package starts no goroutine and imports nothing of this module.
+// The package starts no goroutine and imports no other package of this module.
 package item

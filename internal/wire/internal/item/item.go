@@ -4,41 +4,41 @@ import "bytes"
 
 // Item is one object as the upstream encoded it. Immutable. The zero Item is no object.
 type Item struct {
-	data  []byte // as they came, or packed
-	by    *block // that it is packed in; nil when it is not
-	size  uint32 // of the bytes as they came
+	data  []byte // plain or packed
+	by    *block // block of the packed bytes; nil if the item is not packed
+	size  uint32 // length of the plain bytes
 	marks Marks
 }
 
-// Span is a part of an item's bytes: Start up to but not including End.
+// Span is a part of an item's bytes, from Start to End-1.
 type Span struct{ Start, End uint32 }
 
-// Marks say where in an item's bytes lies what answers are spliced from.
+// Marks are the positions in an item's plain bytes from which responses are made.
 type Marks struct {
-	// Object and Cells are where the object ends, which comes first, and where the cells of its Table row end, which
-	// follow it. What is behind them are the row's conditions.
+	// Object is the end of the object, which starts at 0. Cells is the end of the cells of its Table row, which follow the
+	// object. The remaining bytes are the conditions of the row.
 	Object, Cells uint32
-	// Rest is where the object goes on behind its leading type meta; 0 when it does not begin with that.
+	// Rest is the position after the leading type meta of the object; 0 if the object does not start with type meta.
 	Rest uint32
 	// Metadata is the value of metadata, Version the text of its resourceVersion.
 	Metadata, Version Span
 }
 
-// New makes an item, which keeps data.
+// New returns an item that retains data.
 func New(data []byte, marks Marks) Item {
 	return Item{data: data, size: uint32(len(data)), marks: marks}
 }
 
-// Size is how many bytes the item has for who reads it, packed or not.
+// Size returns the length of the plain bytes.
 func (it *Item) Size() int { return int(it.size) }
 
-// Memory is how many bytes of memory the item's bytes take.
+// Memory returns the memory of the item's bytes, in bytes.
 func (it *Item) Memory() int { return len(it.data) }
 
-// Packed tells whether the item's bytes are kept compressed.
+// Packed reports whether the item's bytes are compressed.
 func (it *Item) Packed() bool { return it.by != nil }
 
-// Holds tells whether a text stands anywhere in the object, in any encoding. It is for texts that stand nowhere by
+// Holds reports whether a text occurs anywhere in the item, in any encoding. Use it only for texts that do not occur by
 // chance, such as a UID.
 func (it *Item) Holds(text string) bool {
 	open := Open(it)
@@ -46,7 +46,7 @@ func (it *Item) Holds(text string) bool {
 	return bytes.Contains(open.Data(), []byte(text))
 }
 
-// Equal tells whether two items are the same, packed or not.
+// Equal reports whether two items have the same content, packed or not.
 func (it *Item) Equal(other *Item) bool {
 	one, two := Open(it), Open(other)
 	defer one.Close()
@@ -54,8 +54,8 @@ func (it *Item) Equal(other *Item) bool {
 	return it.marks == other.marks && bytes.Equal(one.Data(), two.Data())
 }
 
-// SameObject tells whether two items are one object in the same bytes, packed or not. The cells of their Table rows may
-// differ: some grow old.
+// SameObject reports whether two items contain the same bytes of an object, packed or not. The cells of their Table
+// rows may differ, because some contain ages.
 func (it *Item) SameObject(other *Item) bool {
 	if it.marks.Object != other.marks.Object {
 		return false
@@ -69,7 +69,7 @@ func (it *Item) SameObject(other *Item) bool {
 	return bytes.Equal(one.Data()[:it.marks.Object], two.Data()[:it.marks.Object])
 }
 
-// dictionary is what the item is packed against; nil when it is not.
+// dictionary returns the dictionary of a packed item; nil if it is not packed.
 func (it *Item) dictionary() *Dictionary {
 	if it.by == nil {
 		return nil
@@ -77,10 +77,10 @@ func (it *Item) dictionary() *Dictionary {
 	return it.by.dictionary
 }
 
-// MarksOf says what lies where in an item's bytes; not to be changed.
+// MarksOf returns the marks of an item. The caller must not modify them.
 func MarksOf(it *Item) *Marks { return &it.marks }
 
-// Append appends the item's bytes.
+// Append appends the plain bytes of the item.
 func Append(dst []byte, it *Item) []byte {
 	if it.by == nil {
 		return append(dst, it.data...)

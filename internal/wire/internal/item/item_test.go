@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// object is one of many that are alike, of some 3 kB.
+// object returns one of many similar objects of about 3 kB.
 func object(i int) Item {
 	random := rand.New(rand.NewSource(int64(i)))
 	var b bytes.Buffer
@@ -43,10 +43,10 @@ func TestPackedItemsAreTheSame(t *testing.T) {
 		packed := p.Pack(it)
 		plain, kept = plain+it.Memory(), kept+packed.Memory()
 		if !packed.Packed() || packed.Size() != it.Size() || *MarksOf(&packed) != *MarksOf(it) {
-			t.Fatalf("packed: %v, of %d bytes, %d before", packed.Packed(), packed.Size(), it.Size())
+			t.Fatalf("got packed=%v with %d bytes, want packed with %d", packed.Packed(), packed.Size(), it.Size())
 		}
 		if got := Append([]byte("before"), &packed); string(got) != "before"+string(it.data) {
-			t.Fatalf("appended %q, want %q behind what was there", got, it.data)
+			t.Fatalf("appended %q, want %q after the prefix", got, it.data)
 		}
 		open := Open(&packed)
 		if !bytes.Equal(open.Data(), it.data) {
@@ -54,15 +54,15 @@ func TestPackedItemsAreTheSame(t *testing.T) {
 		}
 		open.Close()
 		if again := p.Pack(&packed); &again.data[0] != &packed.data[0] {
-			t.Fatal("what is packed was packed again")
+			t.Fatal("a packed item was packed again")
 		}
 	}
 	if kept*5 > plain {
-		t.Errorf("%d bytes are kept of %d", kept, plain)
+		t.Errorf("got %d packed bytes from %d, want less than a fifth", kept, plain)
 	}
 }
 
-// TestSameObject: what stands behind the object may differ, and how it is kept.
+// SameObject ignores the bytes after the object, and how the items are packed.
 func TestSameObject(t *testing.T) {
 	d, err := NewDictionary(objects(0, 200))
 	if err != nil {
@@ -74,15 +74,15 @@ func TestSameObject(t *testing.T) {
 	packed, packedAged := p.Pack(&one), p.Pack(&aged)
 	for _, same := range []*Item{&one, &aged, &packed, &packedAged} {
 		if !one.SameObject(same) || !packed.SameObject(same) || !same.SameObject(&one) || !same.SameObject(&packedAged) {
-			t.Error("the same object is another")
+			t.Error("SameObject is false for the same object")
 		}
 		if same.SameObject(&other) || same.SameObject(&longer) || longer.SameObject(same) {
-			t.Error("another object is the same")
+			t.Error("SameObject is true for another object")
 		}
 	}
 }
 
-// TestBlocks lays items side by side, and lets most of them leave.
+// TestBlocks lays items into blocks and drops most of them.
 func TestBlocks(t *testing.T) {
 	d, err := NewDictionary(objects(0, 200))
 	if err != nil {
@@ -95,43 +95,43 @@ func TestBlocks(t *testing.T) {
 		same(t, &laid[i], it)
 		blocks[laid[i].by] += laid[i].Memory()
 		if again := p.Lay(&laid[i]); &again.data[0] != &laid[i].data[0] {
-			t.Fatal("what is packed was laid again")
+			t.Fatal("a packed item was laid again")
 		}
 	}
 	first := laid[0].by
 	if full := blocks[first]; len(blocks) < 2 || full > BlockSize || full < BlockSize-blockMost {
-		t.Fatalf("%d blocks, %d bytes in the first", len(blocks), full)
+		t.Fatalf("got %d blocks, %d bytes in the first", len(blocks), full)
 	}
-	told, left := 0, 0
+	reports, dropped := 0, 0
 	for i := range laid {
 		if laid[i].by != first || i%2 == 0 {
 			continue
 		}
-		left += laid[i].Memory()
+		dropped += laid[i].Memory()
 		if laid[i].Leave() {
-			told++
+			reports++
 		}
-		if laid[0].Sparse() != (left > sparse) {
-			t.Fatalf("sparse: %v when %d bytes have left", laid[0].Sparse(), left)
+		if laid[0].Sparse() != (dropped > sparse) {
+			t.Fatalf("got sparse=%v after %d dropped bytes", laid[0].Sparse(), dropped)
 		}
 	}
-	if told != 1 || laid[len(laid)-1].Sparse() {
-		t.Errorf("it was told %d times that many have left; of others, too: %v", told, laid[len(laid)-1].Sparse())
+	if reports != 1 || laid[len(laid)-1].Sparse() {
+		t.Errorf("got %d reports of a sparse block, want 1; last block is sparse: %v", reports, laid[len(laid)-1].Sparse())
 	}
 	for name, moved := range map[string]Item{"moved": p.Move(&laid[0]), "alone": laid[0].Alone()} {
 		same(t, &moved, items[0])
 		if moved.by == first || moved.Sparse() || !moved.Packed() || &moved.data[0] == &laid[0].data[0] {
-			t.Errorf("%s: it still stands where it did", name)
+			t.Errorf("%s: the item was not moved", name)
 		}
 	}
 	alone := p.Pack(items[0])
 	if again := alone.Alone(); &again.data[0] != &alone.data[0] || alone.Leave() || alone.Sparse() {
-		t.Error("what has memory of its own is in a block")
+		t.Error("an item with its own memory is in a block")
 	}
 }
 
-// TestMovesBetweenDictionaries: what is packed against another dictionary is read with that, wherever it is put.
-func TestMovesBetweenDictionaries(t *testing.T) {
+// An item that is packed with another dictionary keeps that dictionary when it moves.
+func TestMoveKeepsDictionary(t *testing.T) {
 	one, err := NewDictionary(objects(0, 100))
 	if err != nil {
 		t.Fatal(err)
@@ -145,20 +145,20 @@ func TestMovesBetweenDictionaries(t *testing.T) {
 	moved := two.Packer().Move(&packed)
 	same(t, &moved, &it)
 	if moved.Sparse() || moved.by == packed.by {
-		t.Error("it stands where it did")
+		t.Error("the item was not moved")
 	}
 }
 
-// same checks that an item reads as another.
+// same checks that two items have the same content.
 func same(t *testing.T, got, want *Item) {
 	t.Helper()
 	if text := Append(nil, got); !bytes.Equal(text, want.data) || *MarksOf(got) != *MarksOf(want) {
-		t.Fatalf("it reads %q, want %q", text, want.data)
+		t.Fatalf("got %q, want %q", text, want.data)
 	}
 }
 
-// TestWhatDoesNotShrinkIsLeft packs what has nothing in common with the dictionary or itself.
-func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
+// Items without similarity to the dictionary or repetition are not packed.
+func TestIncompressibleItemsAreNotPacked(t *testing.T) {
 	d, err := NewDictionary(objects(0, 200))
 	if err != nil {
 		t.Fatal(err)
@@ -169,17 +169,17 @@ func TestWhatDoesNotShrinkIsLeft(t *testing.T) {
 	}
 	p, it := d.Packer(), New(noise, Marks{})
 	if packed := p.Pack(&it); packed.Packed() || packed.Memory() != len(noise) {
-		t.Errorf("noise is kept as %d bytes of %d, packed: %v", packed.Memory(), len(noise), packed.Packed())
+		t.Errorf("got %d bytes of %d, packed=%v, want unpacked", packed.Memory(), len(noise), packed.Packed())
 	}
 	if nothing := p.Pack(new(Item)); nothing.Packed() {
-		t.Error("no object is packed")
+		t.Error("the zero Item was packed")
 	}
 	if _, err := NewDictionary(nil); !errors.Is(err, ErrUnlike) {
-		t.Errorf("a dictionary of nothing: %v", err)
+		t.Errorf("dictionary without samples: got %v, want ErrUnlike", err)
 	}
 }
 
-// TestLargeItems makes dictionaries of objects of any size that etcd takes, and packs them.
+// TestLargeItems makes dictionaries of objects of all sizes that etcd accepts, and packs the objects.
 func TestLargeItems(t *testing.T) {
 	sizes := []int{120 << 10, 130 << 10, 1 << 20, 60 << 10, 200 << 10, 300 << 10, 3 << 19}
 	for _, size := range sizes[:settings.Amount(2, len(sizes))] {
@@ -203,13 +203,13 @@ func TestLargeItems(t *testing.T) {
 			}
 			packed := d.Packer().Pack(items[0])
 			if got := Append(nil, &packed); !bytes.Equal(got, items[0].data) {
-				t.Errorf("%d bytes of %s are not the same when they were packed", size, name)
+				t.Errorf("%d bytes of %s changed by packing", size, name)
 			}
 		}
 	}
 }
 
-// TestDictionariesAreShared packs and reads on many goroutines, which the race detector looks at.
+// TestDictionariesAreShared packs and reads in several goroutines, for the race detector.
 func TestDictionariesAreShared(t *testing.T) {
 	d, err := NewDictionary(objects(0, 100))
 	if err != nil {
@@ -272,7 +272,7 @@ func FuzzPack(f *testing.F) {
 		it := New(data, Marks{})
 		packed := d.Packer().Pack(&it)
 		if got := Append(nil, &packed); !bytes.Equal(got, data) {
-			t.Errorf("%q came back as %q", data, got)
+			t.Errorf("got %q, want %q", got, data)
 		}
 	})
 }

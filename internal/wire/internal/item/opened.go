@@ -5,26 +5,26 @@ import (
 	"sync/atomic"
 )
 
-// Opened is an item whose bytes can be read, from Open to Close. Used by one goroutine.
+// Opened is an item whose plain bytes can be read until Close. Used by one goroutine.
 type Opened struct {
 	data   []byte
-	buffer *[]byte // nil when the bytes are the item's own
+	buffer *[]byte // nil if the bytes belong to the item
 	marks  *Marks
 }
 
-// keepBuffer is how large in bytes a buffer may be that is used again: larger objects are rare.
+// keepBuffer is the maximum capacity in bytes of a buffer that is used again. Larger objects are rare.
 const keepBuffer = 256 << 10
 
-// buffers are those of packed items that are being read.
+// buffers is a pool of buffers for unpacked items.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// opened is how many bytes the buffers have that are being read.
+// opened is the total capacity in bytes of the buffers in use.
 var opened atomic.Int64
 
-// OpenBytes is how many bytes of memory items take at the moment that are read and are kept packed.
+// OpenBytes returns how many bytes packed items occupy while they are unpacked for reading.
 func OpenBytes() int64 { return opened.Load() }
 
-// Open makes an item's bytes readable. What is packed is unpacked into a buffer, which Close gives back.
+// Open makes an item's plain bytes readable. A packed item is unpacked into a buffer, which Close releases.
 func Open(it *Item) Opened {
 	if it.by == nil {
 		return Opened{data: it.data, marks: &it.marks}
@@ -35,13 +35,13 @@ func Open(it *Item) Opened {
 	return Opened{data: *buffer, buffer: buffer, marks: &it.marks}
 }
 
-// Data is the item's bytes; not to be changed, and not to be kept.
+// Data returns the plain bytes. The caller must not modify them, nor use them after Close.
 func (o *Opened) Data() []byte { return o.data }
 
-// Marks says what lies where in them; not to be changed.
+// Marks returns the marks of the item. The caller must not modify them.
 func (o *Opened) Marks() *Marks { return o.marks }
 
-// Close gives the bytes back: nothing may read them any more.
+// Close releases the bytes, which must not be read afterwards.
 func (o *Opened) Close() {
 	if o.buffer != nil {
 		opened.Add(-int64(cap(*o.buffer)))

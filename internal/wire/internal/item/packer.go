@@ -6,26 +6,27 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Packer packs items against a dictionary. It takes some 3 MB, and as much again once it has seen an item that hardly
-// shrinks, so whoever packs one after the other keeps it, and only for as long. Used by one goroutine at a time.
+// Packer packs items with a dictionary. It takes about 3 MB, and twice that after an item that hardly shrinks. Reuse it
+// for consecutive items, and drop it afterwards. Used by one goroutine at a time.
 type Packer struct {
 	dictionary *Dictionary
-	encoders   [denseLiterals + 1]*zstd.Encoder // made when they are needed
+	encoders   [denseLiterals + 1]*zstd.Encoder // created on demand
 	buffers    [denseLiterals + 1][]byte
-	block      *block // of room
-	room       []byte // for what is laid
+	block      *block // block that contains free
+	free       []byte // free memory for Lay
 }
 
-// Packer makes one.
+// Packer returns a packer for the dictionary.
 func (d *Dictionary) Packer() *Packer { return &Packer{dictionary: d} }
 
-// Of tells whether it packs against a dictionary; nil packs against none.
+// Of reports whether the packer uses a dictionary. A nil packer uses none.
 func (p *Packer) Of(d *Dictionary) bool { return p != nil && p.dictionary == d }
 
-// worth is by how much an item must shrink to be kept packed: by a quarter, or each reader pays for nothing.
+// worth reports whether an item shrinks by more than a quarter. Otherwise unpacking costs more than it saves.
 func worth(plain, packed int) bool { return packed < plain-plain/4 }
 
-// Pack returns an item with the same content that takes less memory; the item itself when it would not, or is packed.
+// Pack returns the item in packed form. It returns the item unchanged if that saves too little or the item is packed
+// already.
 func (p *Packer) Pack(it *Item) Item {
 	if it.by != nil || len(it.data) == 0 {
 		return *it
@@ -33,19 +34,19 @@ func (p *Packer) Pack(it *Item) Item {
 	return p.pack(it, it.data, p.alone)
 }
 
-// Repack packs an item that may be packed against another dictionary.
+// Repack packs an item that may be packed with another dictionary.
 func (p *Packer) Repack(it *Item) Item {
 	open := Open(it)
 	defer open.Close()
 	return p.pack(it, open.Data(), p.alone)
 }
 
-// alone puts bytes into memory of their own.
+// alone copies bytes into their own memory.
 func (p *Packer) alone(packed []byte) ([]byte, *block) {
 	return bytes.Clone(packed), &p.dictionary.alone
 }
 
-// pack returns an item with this content, put somewhere; as it is when that is not worth it.
+// pack returns an item with this content, stored by put. It returns the item unchanged if packing saves too little.
 func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) Item {
 	result := *it
 	if packed := p.smallest(data); worth(len(data), len(packed)) {
@@ -59,11 +60,10 @@ func (p *Packer) pack(it *Item, data []byte, put func([]byte) ([]byte, *block)) 
 	return result
 }
 
-// alike is how many times smaller an item gets that has hardly anything of its own: to write that in fewer bits would
-// cost each reader more than it saves.
+// alike is the compression ratio from which entropy coding is not tried: it would cost each reader more than it saves.
 const alike = 8
 
-// smallest returns the data packed, until it is called again; the data itself when that fails.
+// smallest returns the packed data, valid until the next call. It returns the data itself if packing fails.
 func (p *Packer) smallest(data []byte) []byte {
 	plain := p.encode(data, plainLiterals)
 	if len(plain) <= len(data)/alike {
@@ -75,8 +75,8 @@ func (p *Packer) smallest(data []byte) []byte {
 	return plain
 }
 
-// encode returns the data packed, until it is called again; the data itself when that fails. The library panics where
-// it finds itself in error; what users write into objects must not end the process.
+// encode returns the packed data, valid until the next call. It returns the data itself if packing fails. The library
+// panics on internal errors, and user data in objects must not end the process.
 func (p *Packer) encode(data []byte, l literals) (packed []byte) {
 	defer func() {
 		if recover() != nil {
@@ -85,7 +85,7 @@ func (p *Packer) encode(data []byte, l literals) (packed []byte) {
 	}()
 	if p.encoders[l] == nil {
 		encoder, err := p.dictionary.encoder(l)
-		if err != nil { // not of a dictionary that NewDictionary made
+		if err != nil { // impossible for a dictionary from NewDictionary
 			return data
 		}
 		p.encoders[l] = encoder
