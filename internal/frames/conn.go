@@ -4,23 +4,23 @@ import (
 	"crypto/tls"
 )
 
-// Conn is a server's TLS connection on which HTTP/2 was agreed, as the HTTP/2 server shall see it. Reading and writing
-// may go on at the same time, each by one goroutine.
+// Conn is a server's TLS connection for HTTP/2, as the HTTP/2 server uses it. One goroutine may read while another
+// writes.
 type Conn struct {
 	*tls.Conn
 	greeting greeting
 	cutter   cutter
-	socket   *socket // below TLS; nil when the connection came from no Listener
+	socket   *socket // below TLS; nil if the connection is not from Listener
 }
 
-// NewConn returns a connection of which nothing was read yet.
+// NewConn returns a Conn for a connection from which nothing has been read.
 func NewConn(c *tls.Conn) *Conn {
 	conn := &Conn{Conn: c}
 	conn.socket, _ = c.NetConn().(*socket)
 	return conn
 }
 
-// Read implements net.Conn. The client's first SETTINGS say that it takes larger frames than it does.
+// Read implements net.Conn. It announces a larger maximum frame size than the client's first SETTINGS.
 func (c *Conn) Read(p []byte) (int, error) {
 	if c.greeting.over() {
 		return c.Conn.Read(p)
@@ -28,7 +28,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.greeting.read(c.Conn, p)
 }
 
-// Write implements net.Conn. An error leaves the connection of no use, as one of TLS does.
+// Write implements net.Conn. After an error the connection is unusable, as with TLS.
 func (c *Conn) Write(p []byte) (int, error) {
 	n := len(p)
 	var part []byte

@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// frame makes a frame of bytes that tell where they stood.
+// frame makes a frame whose payload bytes depend on their position.
 func frame(kind, flags byte, stream uint32, length int) []byte {
 	b := make([]byte, headerLen+length)
 	putLength(b, length)
@@ -29,8 +29,7 @@ func frame(kind, flags byte, stream uint32, length int) []byte {
 	return b
 }
 
-// seen is what a client makes of frames: those of DATA that follow each other on a stream are one. Their lengths are
-// not told.
+// seen returns the frames as a client sees them: consecutive DATA frames of a stream are joined. Lengths are zeroed.
 func seen(stream []byte) (frames [][]byte) {
 	for len(stream) > 0 {
 		n := headerLen + length(stream)
@@ -49,45 +48,45 @@ func seen(stream []byte) (frames [][]byte) {
 	return frames
 }
 
-// taken fails the test if there is a frame that not every client takes.
+// taken fails the test if a frame is larger than every client accepts.
 func taken(t *testing.T, stream []byte) {
 	t.Helper()
 	for len(stream) > 0 {
 		n := headerLen + length(stream)
 		if n > headerLen+least {
-			t.Fatalf("a frame of %d bytes", n)
+			t.Fatalf("got a frame of %d bytes, want at most %d", n, headerLen+least)
 		}
 		stream = stream[n:]
 	}
 }
 
-// continues tells whether DATA goes on: the frame before is full, and does not end the stream.
+// continues reports whether a DATA frame continues the previous one, which is full and does not end the stream.
 func continues(before, data []byte) bool {
 	return before[3] == typeData && (len(before)-headerLen)%least == 0 && len(before) > headerLen && before[4]&endStream == 0 &&
 		bytes.Equal(before[5:headerLen], data[5:headerLen])
 }
 
-// TestCutter: whatever is written and however, the client sees the same, in frames that it takes.
-func TestCutter(t *testing.T) {
+// Whatever the server writes, the client receives the same data in frames that it accepts.
+func TestCutterKeepsFrames(t *testing.T) {
 	r := settings.Random(t)
 	for range 150 {
 		var all []byte
 		for range 1 + r.IntN(6) {
 			kind, flags, size := byte(r.IntN(10)), byte(r.IntN(2))*endStream, r.IntN(100)
 			if r.IntN(2) == 0 {
-				kind, size = typeData, []int{0, 1, least - 1, least, least + 1, 2 * least, 3*least + 5, told}[r.IntN(8)]
+				kind, size = typeData, []int{0, 1, least - 1, least, least + 1, 2 * least, 3*least + 5, enlarged}[r.IntN(8)]
 			}
 			all = append(all, frame(kind, flags, uint32(r.IntN(3)), size)...)
 		}
 		got := cutAtRandom(r, all)
 		taken(t, got)
 		if have, want := seen(got), seen(all); !slices.EqualFunc(have, want, bytes.Equal) {
-			t.Fatalf("%d frames became %d, or others", len(want), len(have))
+			t.Fatalf("got %d frames, want the %d frames that were written", len(have), len(want))
 		}
 	}
 }
 
-// cutAtRandom writes in pieces of any size.
+// cutAtRandom writes in pieces of random size.
 func cutAtRandom(r *rand.Rand, all []byte) (out []byte) {
 	var c cutter
 	for len(all) > 0 {
@@ -102,8 +101,8 @@ func cutAtRandom(r *rand.Rand, all []byte) (out []byte) {
 	return out
 }
 
-// TestGreeting: the server is told of larger frames, and reads everything else as the client said it.
-func TestGreeting(t *testing.T) {
+// The server reads a larger maximum frame size, and everything else as the client sent it.
+func TestGreetingEnlargesFrames(t *testing.T) {
 	set := func(pairs ...uint32) []byte {
 		f := frame(typeSettings, 0, 0, 0)
 		for i := 0; i < len(pairs); i += 2 {
@@ -115,10 +114,10 @@ func TestGreeting(t *testing.T) {
 	}
 	begin, ping := []byte(http2.ClientPreface), frame(6, 0, 0, 8)
 	tests := map[string]struct{ says, reads []byte }{
-		"nothing set":        {set(), set(maxFrameSize, told)},
-		"as Go says":         {set(2, 0, 4, 4<<20, maxFrameSize, 16384, 6, 10<<20), set(2, 0, 4, 4<<20, maxFrameSize, told, 6, 10<<20)},
-		"others set":         {set(1, 5, 3, 100), set(1, 5, 3, 100, maxFrameSize, told)},
-		"larger than needed": {set(maxFrameSize, 1<<20), set(maxFrameSize, told)},
+		"nothing set":        {set(), set(maxFrameSize, enlarged)},
+		"as Go says":         {set(2, 0, 4, 4<<20, maxFrameSize, 16384, 6, 10<<20), set(2, 0, 4, 4<<20, maxFrameSize, enlarged, 6, 10<<20)},
+		"others set":         {set(1, 5, 3, 100), set(1, 5, 3, 100, maxFrameSize, enlarged)},
+		"larger than needed": {set(maxFrameSize, 1<<20), set(maxFrameSize, enlarged)},
 		"wrong":              {set(maxFrameSize, 100), set(maxFrameSize, 100)},
 		"too large":          {set(maxFrameSize, 1<<24), set(maxFrameSize, 1<<24)},
 		"an acknowledgement": {frame(typeSettings, 1, 0, 0), frame(typeSettings, 1, 0, 0)},
@@ -143,7 +142,7 @@ func TestGreeting(t *testing.T) {
 				return g.read(from, p)
 			}))
 			if err != nil || !bytes.Equal(got, reads) {
-				t.Errorf("%s, %d bytes at a time: %x, %v, not %x", name, size, got, err, reads)
+				t.Errorf("%s, %d bytes at a time: got %x, %v, want %x", name, size, got, err, reads)
 			}
 		}
 	}
@@ -153,7 +152,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// piecewise reads a few bytes at a time.
+// piecewise returns at most size bytes per read.
 type piecewise struct {
 	rest io.Reader
 	size int
@@ -161,7 +160,7 @@ type piecewise struct {
 
 func (p *piecewise) Read(b []byte) (int, error) { return p.rest.Read(b[:min(len(b), p.size)]) }
 
-// writes counts what is written to a socket.
+// writes records the sizes of writes to a socket.
 type writes struct {
 	net.Conn
 	sizes []int
@@ -173,8 +172,8 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), w.fail
 }
 
-// TestSocket: records that are held go with the one that is not, in one write, and its error is theirs.
-func TestSocket(t *testing.T) {
+// Held records are written together with the next record that is not held. An error of that write is returned.
+func TestSocketWritesHeldRecordsTogether(t *testing.T) {
 	w := &writes{}
 	s := &socket{Conn: w}
 	say := func(n int) {
@@ -199,19 +198,19 @@ func TestSocket(t *testing.T) {
 	}
 	say(6)
 	if got := fmt.Sprint(w.sizes); got != "[1 9 5 6]" {
-		t.Errorf("written: %s", got)
+		t.Errorf("got writes %s, want [1 9 5 6]", got)
 	}
 	w.fail = errors.New("gone")
 	s.hold(true)
 	say(7)
 	if err := s.flush(); !errors.Is(err, w.fail) {
-		t.Errorf("an error is lost: %v", err)
+		t.Errorf("got %v, want %v", err, w.fail)
 	}
 }
 
-// TestConn: answers of all sizes arrive, over real sockets, several at a time on one connection.
-func TestConn(t *testing.T) {
-	sizes := []int{0, 1, 4000, least - 1, least, least + 1, told, told + 1, 1 << 20}
+// Responses of all sizes arrive over real sockets, several at a time on one connection.
+func TestConnTransfersResponses(t *testing.T) {
+	sizes := []int{0, 1, 4000, least - 1, least, least + 1, enlarged, enlarged + 1, 1 << 20}
 	base, client := serve(t, Listener, ConfigureServer, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n int
 		_, _ = fmt.Sscan(r.URL.Query().Get("size"), &n)
@@ -236,7 +235,7 @@ func fetch(client *http.Client, url string, size int) error {
 	defer response.Body.Close()
 	n, err := io.Copy(io.Discard, response.Body)
 	if err != nil || n != int64(size) || response.ProtoMajor != 2 {
-		return fmt.Errorf("%d bytes of %d in %s: %w", n, size, response.Proto, err)
+		return fmt.Errorf("got %d bytes over %s, want %d over HTTP/2: %w", n, response.Proto, size, err)
 	}
 	return nil
 }

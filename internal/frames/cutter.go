@@ -2,35 +2,34 @@ package frames
 
 import "encoding/binary"
 
-// What RFC 9113 says of frames: 4.1, 6.1, 6.5.
+// Constants of RFC 9113, sections 4.1, 6.1 and 6.5.
 const (
 	headerLen = 9
-	// least is the largest payload in bytes that every client takes.
+	// least is the largest payload in bytes that every client accepts.
 	least        = 16 << 10
 	typeData     = 0
 	typeSettings = 4
 	endStream    = 1
 	padded       = 8
-	maxFrameSize = 5 // in SETTINGS
+	maxFrameSize = 5 // identifier in SETTINGS
 )
 
-// cutter cuts the DATA frames of a stream of frames into ones that every client takes. Whatever else there is goes
-// through as it is.
+// cutter splits large DATA frames into frames that every client accepts. All other frames are unchanged.
 type cutter struct {
 	head      [headerLen]byte
-	have      int  // how many bytes of a header have come; the rest comes with the next write
-	left      int  // bytes to come of a frame that goes through
-	cut       int  // bytes to come of the payload of a DATA frame that is cut
-	remaining int  // of these, those of the frame under way
-	flags     byte // of the frame that is cut
+	have      int  // bytes of a header that have been written; the next write continues it
+	left      int  // remaining bytes of a frame that is not split
+	cut       int  // remaining payload of a DATA frame that is split
+	remaining int  // remaining bytes of its current part
+	flags     byte // flags of the frame that is split
 }
 
-// next returns what is to be sent of p next, which may be empty, and the rest of p.
+// next returns the next bytes to send, which may be empty, and the unprocessed rest of p.
 func (c *cutter) next(p []byte) (part, rest []byte) {
 	if c.cut > 0 {
 		return c.payload(p)
 	}
-	end := 0 // of what goes through
+	end := 0 // end of the bytes to send unchanged
 	for end < len(p) {
 		if c.left > 0 {
 			n := min(c.left, len(p)-end)
@@ -58,14 +57,14 @@ func (c *cutter) next(p []byte) (part, rest []byte) {
 	return p, nil
 }
 
-// payload returns the next piece of a frame that is cut: a header, or what belongs behind it.
+// payload returns the next part of a frame that is split: a header or a piece of the payload.
 func (c *cutter) payload(p []byte) (part, rest []byte) {
 	if c.remaining == 0 {
 		c.remaining = min(c.cut, least)
 		putLength(c.head[:], c.remaining)
 		c.head[4] = c.flags
 		if c.remaining < c.cut {
-			c.head[4] &^= endStream // which only the last has
+			c.head[4] &^= endStream // only the last part may end the stream
 		}
 		return c.head[:], p
 	}
@@ -74,12 +73,12 @@ func (c *cutter) payload(p []byte) (part, rest []byte) {
 	return p[:n], p[n:]
 }
 
-// length is how long the payload behind a header is.
+// length returns the length of the payload after a header.
 func length(head []byte) int {
 	return int(head[0])<<16 | int(binary.BigEndian.Uint16(head[1:]))
 }
 
 func putLength(head []byte, n int) {
 	head[0] = byte(n >> 16)
-	binary.BigEndian.PutUint16(head[1:], uint16(n)) //nolint:gosec // the lower half
+	binary.BigEndian.PutUint16(head[1:], uint16(n)) // the lower 16 bits
 }

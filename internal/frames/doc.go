@@ -1,17 +1,17 @@
-// Package frames stands between Go's HTTP/2 server and the socket, and makes large answers cheap to send.
+// Package frames is a layer between Go's HTTP/2 server and the socket that makes large responses cheap to send.
 //
-// The server writes a DATA frame at a time: a goroutine, a copy, two TLS records and two system calls for each 16 KiB,
-// because that is the largest frame that clients take. A Conn tells the server that its client takes larger frames, and
-// cuts what it then writes into frames that the client really takes. A Listener gives connections that collect the TLS
-// records of one such write and send them together. Of the streams of a connection, those that have something to write
-// take turns at random; the others, watches as a rule, are not looked at.
+// The server writes one DATA frame at a time. Clients accept frames of at most 16 KiB, and each frame costs a
+// goroutine, a copy, two TLS records and two system calls. A Conn announces a larger maximum frame size to the server.
+// It splits the larger frames into frames that the client accepts. A Listener returns connections that combine the TLS
+// records of one such write into one write. The write scheduler selects a random stream among those with data. It does
+// not look at the others, which are mostly watches.
 //
-// It promises:
-//   - the client sees HTTP/2 as the server speaks it: the same frames, DATA alone in other lengths;
-//   - nothing is held back: when Write returns, all that it was given has gone to the socket, but for the beginning of
-//     a frame's header, which means nothing to anybody yet;
-//   - deadlines, errors and Close are the connection's own. There are no goroutines here, and nothing to shut down;
-//   - a client that greets in no way that is HTTP/2 is the server's to judge: its bytes go through as they are.
+// The package promises:
+//   - The client receives the frames that the server writes. Only the lengths of DATA frames differ.
+//   - Nothing is delayed. When Write returns, all bytes have been written to the socket, except for an incomplete frame
+//     header, which a client cannot use.
+//   - Deadlines, errors and Close are those of the connection. The package has no goroutines and needs no shutdown.
+//   - If the first bytes of a client are not HTTP/2, they reach the server unchanged, which rejects them.
 //
-// docs/adr/0010-larger-frames-for-the-server.md says why.
+// The reasons are in docs/adr/0010-larger-frames-for-the-server.md.
 package frames

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// BenchmarkEvents sends one event to one of the watches that share a connection, and tells the processor time of server
-// and client together.
+// BenchmarkEvents sends one event to one of the watches that share a connection. It reports the CPU time of server and
+// client together.
 func BenchmarkEvents(b *testing.B) {
 	const size = 1024
 	for _, watches := range []int{1, 10, 100, 200} {
@@ -21,7 +21,7 @@ func BenchmarkEvents(b *testing.B) {
 			configure func(*http.Server) error
 		}{
 			{"as net/http does", func(l net.Listener) net.Listener { return l }, func(*http.Server) error { return nil }},
-			{"those that have something", Listener, ConfigureServer},
+			{"streams with data", Listener, ConfigureServer},
 		} {
 			b.Run(fmt.Sprintf("%d watches/%s", watches, way.name), func(b *testing.B) {
 				events := make([]chan []byte, watches)
@@ -45,12 +45,12 @@ func BenchmarkEvents(b *testing.B) {
 					}
 					bodies[i] = response.Body
 				}
-				event, heard := make([]byte, size), make([]byte, size)
+				event, received := make([]byte, size), make([]byte, size)
 				began, n := cpu(), 0
 				for b.Loop() {
 					i := n * 7 % watches
 					events[i] <- event
-					if _, err := io.ReadFull(bodies[i], heard); err != nil {
+					if _, err := io.ReadFull(bodies[i], received); err != nil {
 						b.Fatal(err)
 					}
 					n++

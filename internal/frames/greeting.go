@@ -6,29 +6,29 @@ import (
 )
 
 const (
-	// preface is how long what each client begins with is, before its SETTINGS (RFC 9113, 3.4).
+	// preface is the length in bytes of the client's connection preface before its SETTINGS (RFC 9113, 3.4).
 	preface = 24
-	// longest is how long first SETTINGS may be to be read: ten times what there are to set.
+	// longest is the maximum length in bytes of the first SETTINGS that are parsed: ten times all known settings.
 	longest = 64 * settingLen
-	// settingLen is how long one of them is.
+	// settingLen is the length in bytes of one setting.
 	settingLen = 6
-	// told is the largest payload that the server is told to write. The server keeps a buffer of the size that it has
-	// written once for as long as the connection lives; with its header it is 64 KiB.
-	told = 64<<10 - headerLen
-	// most is the largest payload that there can be.
+	// enlarged is the maximum payload in bytes that is announced to the server. The server keeps a buffer of its largest
+	// written frame for the life of the connection. With the header that is 64 KiB.
+	enlarged = 64<<10 - headerLen
+	// most is the largest valid maximum frame size in bytes.
 	most = 1<<24 - 1
 )
 
-// greeting is the beginning of what a client says, up to its first SETTINGS.
+// greeting is the start of a client's data, up to its first SETTINGS.
 type greeting struct {
-	passed int    // bytes of the preface that went through
-	ready  []byte // the SETTINGS as the server shall read them, or what came in their place
-	done   bool   // ready is all that there still is
+	passed int    // bytes of the preface that have been read
+	ready  []byte // the changed SETTINGS, or the bytes in their place
+	done   bool   // only ready remains to be read
 }
 
 func (g *greeting) over() bool { return g.done && len(g.ready) == 0 }
 
-// read reads on as long as it is not over.
+// read reads the next bytes. The caller has checked that the greeting is not over.
 func (g *greeting) read(from io.Reader, p []byte) (int, error) {
 	if g.passed < preface {
 		n, err := from.Read(p[:min(len(p), preface-g.passed)])
@@ -45,7 +45,7 @@ func (g *greeting) read(from io.Reader, p []byte) (int, error) {
 	return n, nil
 }
 
-// settings reads the SETTINGS, and writes into them how large frames may be.
+// settings reads the SETTINGS and changes the maximum frame size.
 func (g *greeting) settings(from io.Reader) error {
 	frame := make([]byte, headerLen, headerLen+longest+settingLen)
 	if n, err := io.ReadFull(from, frame); err != nil {
@@ -64,7 +64,7 @@ func (g *greeting) settings(from io.Reader) error {
 	return nil
 }
 
-// broken lets the server read what came before the connection broke; its next read fails by itself.
+// broken keeps the bytes before a connection error for the server. The server's next read reports the error.
 func (g *greeting) broken(frame []byte, err error) error {
 	if len(frame) == 0 {
 		return err
@@ -73,19 +73,19 @@ func (g *greeting) broken(frame []byte, err error) error {
 	return nil
 }
 
-// enlarge says in SETTINGS that frames may be as large as told. What is set twice, or wrong, remains so.
+// enlarge sets the maximum frame size in SETTINGS to enlarged. Repeated or invalid settings remain.
 func enlarge(frame []byte) []byte {
 	for s := frame[headerLen:]; len(s) > 0; s = s[settingLen:] {
 		if binary.BigEndian.Uint16(s) != maxFrameSize {
 			continue
 		}
 		if size := binary.BigEndian.Uint32(s[2:]); size >= least && size <= most {
-			binary.BigEndian.PutUint32(s[2:], told)
+			binary.BigEndian.PutUint32(s[2:], enlarged)
 		}
 		return frame
 	}
 	frame = binary.BigEndian.AppendUint16(frame, maxFrameSize)
-	frame = binary.BigEndian.AppendUint32(frame, told)
+	frame = binary.BigEndian.AppendUint32(frame, enlarged)
 	putLength(frame, len(frame)-headerLen)
 	return frame
 }

@@ -23,8 +23,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// clientOf is the environment variable that makes this program the client of a benchmark: the server's processor time
-// is its own process's then.
+// clientOf is the environment variable that makes this program the client of a benchmark. The client is a separate
+// process, so that the CPU time of the server is known.
 const clientOf = "LISTFACADE_FRAMES_CLIENT_OF"
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	testkit.VerifyTestMain(m)
 }
 
-// serve serves over real sockets until the test ends.
+// serve runs a server on real sockets until the test ends.
 func serve(t testing.TB, listen func(net.Listener) net.Listener, configure func(*http.Server) error, handler http.Handler) (base string, client *http.Client) {
 	t.Helper()
 	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
@@ -78,8 +78,8 @@ func newClient(c *tls.Config) *http.Client {
 	return &http.Client{Transport: &http.Transport{TLSClientConfig: c, ForceAttemptHTTP2: true, DisableCompression: true}}
 }
 
-// BenchmarkLargeAnswers sends a list of 100 MB to clients that ask at the same time, each on its own connection, and
-// tells the server's processor time for each GB.
+// BenchmarkLargeAnswers sends lists of 100 MB to concurrent clients, each on its own connection. It reports CPU time
+// per GB.
 func BenchmarkLargeAnswers(b *testing.B) {
 	const size = 100 << 20
 	ways := []struct {
@@ -90,7 +90,7 @@ func BenchmarkLargeAnswers(b *testing.B) {
 		{"as net/http does", func(l net.Listener) net.Listener { return l }, func(*http.Server) error { return nil }},
 		{"in larger frames", Listener, ConfigureServer},
 	}
-	piece := make([]byte, 128<<10) // what internal/wire writes at once
+	piece := make([]byte, 128<<10) // the size of one write in internal/wire
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		clients, _ := strconv.Atoi(r.URL.Query().Get("clients"))
 		for sent := 0; sent < size/clients; sent += len(piece) {
@@ -118,7 +118,7 @@ func BenchmarkLargeAnswers(b *testing.B) {
 	}
 }
 
-// readAll is the client: so many connections, each of which asks so often.
+// readAll is the client: it opens the given number of connections, and sends the given number of requests on each.
 func readAll(what string) error {
 	base, times, _ := strings.Cut(what, " ")
 	_, count, _ := strings.Cut(base, "=")
@@ -147,7 +147,7 @@ func readAll(what string) error {
 	return <-errs
 }
 
-// cpu is the processor time that this process has taken.
+// cpu returns the CPU time that this process has used.
 func cpu() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Listener returns a listener whose connections can send several TLS records together.
+// Listener returns a listener whose connections can write several TLS records together.
 func Listener(l net.Listener) net.Listener { return listener{l} }
 
 type listener struct{ net.Listener }
@@ -19,24 +19,26 @@ func (l listener) Accept() (net.Conn, error) {
 	return &socket{Conn: conn}, nil
 }
 
-// socket is what TLS writes records to. Who writes through TLS says before a record whether another follows.
+// socket is the connection below TLS. Before a record is written, Conn calls hold to set whether another record
+// follows.
 type socket struct {
 	net.Conn
-	mu      sync.Mutex // TLS writes by itself when it closes, or changes its keys
+	mu      sync.Mutex // TLS also writes by itself on close and key updates
 	holding bool
-	held    *[]byte // nil when there is nothing
+	held    *[]byte // nil if empty
 }
 
-// together are the buffers in which records are held: those of one frame that the server was told to write.
+// together is a pool of buffers for held records. A buffer is large enough for one frame of the server.
 var together = sync.Pool{New: func() any {
-	b := make([]byte, 0, told+4<<10)
+	b := make([]byte, 0, enlarged+4<<10)
 	return &b
 }}
 
-// keepTogether is how large a buffer may be that is used again. A client that takes large frames makes them larger.
-const keepTogether = 2 * told
+// keepTogether is the maximum capacity in bytes of a buffer that is used again. Buffers become larger only if a client
+// repeats the setting and allows larger frames.
+const keepTogether = 2 * enlarged
 
-// hold says whether the next record waits for another.
+// hold sets whether records are held until a later record or flush.
 func (s *socket) hold(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -60,7 +62,7 @@ func (s *socket) Write(p []byte) (int, error) {
 	return len(p), s.send()
 }
 
-// flush sends what is held.
+// flush writes the held records.
 func (s *socket) flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
