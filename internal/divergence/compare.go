@@ -7,33 +7,33 @@ import (
 	"iter"
 )
 
-// ErrOrder says that a side does not list its objects in the order of their keys, so that nothing can be said.
-var ErrOrder = errors.New("objects are not in the order of their keys")
+// ErrOrder is returned when a side does not list its objects in the order of their keys. There is no result then.
+var ErrOrder = errors.New("objects are not sorted by key")
 
-// Object is an object as one side has it. It is looked at before the next is read, and not afterwards.
+// Object is an object of one side. It is used only until the next one is read.
 type Object struct {
 	Key, Version string
-	// Append appends the object's bytes in a form. It is asked only where both sides have the same version.
+	// Append appends the object's bytes in a representation. It is called only if both sides have the same version.
 	Append func(dst []byte, representation string) []byte
 }
 
-// Compared is what came out of a comparison, beside the differences.
+// Compared is the result of a comparison, apart from the differences.
 type Compared struct {
-	Objects   int    // of both sides that were looked at; those that both have count once
-	Different int    // of them
-	Last      string // key that their side has; empty when it has none
+	Objects   int    // number of distinct objects that were compared
+	Different int    // number of them that differ
+	Last      string // last key of the upstream side; empty if there is none
 }
 
-// Compare walks over both sides and calls each with what differs. forms are those in which bytes are compared; the
-// first one that differs is told. ours may have more objects than theirs behind the last one of theirs: they are looked
-// at where theirs is whole, and not where it is a page that others follow. whole is asked when theirs has ended.
-func Compare(forms []string, ours, theirs iter.Seq[Object], whole func() bool, each func(Difference)) (Compared, error) {
-	next, stop := iter.Pull(ours)
+// Compare compares the objects of both sides and calls each for every difference. It compares bytes in each of the
+// representations and reports the first difference. After the last object of upstream it calls whole. If whole returns
+// true, the remaining objects of local are surplus. If it returns false, upstream is only a page, and they are ignored.
+func Compare(representations []string, local, upstream iter.Seq[Object], whole func() bool, each func(Difference)) (Compared, error) {
+	next, stop := iter.Pull(local)
 	defer stop()
-	c := comparison{representations: forms, next: next, each: each}
-	c.ours, c.more = next()
-	for o := range theirs {
-		if c.theirs(o); c.err != nil {
+	c := comparison{representations: representations, next: next, each: each}
+	c.local, c.more = next()
+	for o := range upstream {
+		if c.compareUpstream(o); c.err != nil {
 			return c.Compared, c.err
 		}
 	}
@@ -48,61 +48,61 @@ type comparison struct {
 	representations []string
 	next            func() (Object, bool)
 	each            func(Difference)
-	ours            Object // the next of ours, if there are more
+	local           Object // next object of the local side, if more is true
 	more            bool
 	err             error
 	one, two        []byte // buffers
 	begun           bool
 }
 
-// theirs takes the next object of theirs, and all of ours up to it.
-func (c *comparison) theirs(o Object) {
+// compareUpstream compares the next object of the upstream side, and all objects of the local side up to it.
+func (c *comparison) compareUpstream(o Object) {
 	if o.Key <= c.Last && c.begun {
-		c.err = fmt.Errorf("%w: %q behind %q", ErrOrder, o.Key, c.Last)
+		c.err = fmt.Errorf("%w: %q after %q", ErrOrder, o.Key, c.Last)
 		return
 	}
 	c.Last, c.begun = o.Key, true
-	for c.more && c.ours.Key < o.Key && c.err == nil {
+	for c.more && c.local.Key < o.Key && c.err == nil {
 		c.surplus()
 	}
 	c.Objects++
-	if !c.more || c.ours.Key != o.Key {
-		c.tell(Difference{Kind: Missing, Key: o.Key, Theirs: o.Version})
+	if !c.more || c.local.Key != o.Key {
+		c.tell(Difference{Kind: Missing, Key: o.Key, Upstream: o.Version})
 		return
 	}
 	c.both(o)
 	c.advance()
 }
 
-// surplus takes the next of ours, which theirs lacks.
+// surplus reports the next object of the local side, which the upstream side lacks.
 func (c *comparison) surplus() {
 	c.Objects++
-	c.tell(Difference{Kind: Surplus, Key: c.ours.Key, Ours: c.ours.Version})
+	c.tell(Difference{Kind: Surplus, Key: c.local.Key, Local: c.local.Version})
 	c.advance()
 }
 
 func (c *comparison) advance() {
-	last := c.ours.Key
-	c.ours, c.more = c.next()
-	if c.more && c.ours.Key <= last {
-		c.err = fmt.Errorf("%w: %q behind %q", ErrOrder, c.ours.Key, last)
+	last := c.local.Key
+	c.local, c.more = c.next()
+	if c.more && c.local.Key <= last {
+		c.err = fmt.Errorf("%w: %q after %q", ErrOrder, c.local.Key, last)
 	}
 }
 
-// both compares an object that both sides have.
+// both compares an object that exists on both sides.
 func (c *comparison) both(o Object) {
-	d := Difference{Kind: Version, Key: o.Key, Ours: c.ours.Version, Theirs: o.Version}
-	if d.Ours != d.Theirs {
+	d := Difference{Kind: Version, Key: o.Key, Local: c.local.Version, Upstream: o.Version}
+	if d.Local != d.Upstream {
 		c.tell(d)
 		return
 	}
 	for _, representation := range c.representations {
-		c.one, c.two = c.ours.Append(c.one[:0], representation), o.Append(c.two[:0], representation)
+		c.one, c.two = c.local.Append(c.one[:0], representation), o.Append(c.two[:0], representation)
 		if bytes.Equal(c.one, c.two) {
 			continue
 		}
 		d.Kind, d.Representation = Content, representation
-		d.At, d.OurText, d.TheirText = differenceOf(c.one, c.two)
+		d.At, d.LocalText, d.UpstreamText = differenceOf(c.one, c.two)
 		c.tell(d)
 		return
 	}

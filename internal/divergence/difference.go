@@ -5,66 +5,66 @@ import (
 	"strconv"
 )
 
-// Kind is what of an object differs.
+// Kind is the kind of a difference.
 type Kind string
 
-// The kinds. A side that has an object under another version has other bytes, too: that counts once.
+// The kinds. Different versions also mean different bytes, but count only as Version.
 const (
-	Missing Kind = "missing" // only the other side has the object
-	Surplus Kind = "surplus" // only our side has it
-	Version Kind = "version" // its resourceVersions are not the same
-	Content Kind = "content" // its bytes are not the same in one of the forms
+	Missing Kind = "missing" // only the upstream side has the object
+	Surplus Kind = "surplus" // only the local side has the object
+	Version Kind = "version" // the resourceVersions differ
+	Content Kind = "content" // the bytes differ in one of the representations
 )
 
-// Kinds are all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Missing, Surplus, Version, Content} }
 
-// Difference is one object that is not the same on both sides.
+// Difference is one object that differs between both sides.
 type Difference struct {
 	Kind Kind
 	Key  string
-	// Ours and Theirs are the resourceVersions of both sides; empty where the object is not there.
-	Ours, Theirs string
-	// Representation is which of the forms differs, At the first byte of it that does, from 0, and OurText and TheirText
-	// what stands around it, quoted; of Content only.
-	Representation     string
-	At                 int
-	OurText, TheirText string
+	// Local and Upstream are the resourceVersions on both sides; empty if the object is missing.
+	Local, Upstream string
+	// The other fields are set for Content only. Representation is the one that differs, At the offset of the first
+	// different byte. LocalText and UpstreamText are the quoted texts around it.
+	Representation          string
+	At                      int
+	LocalText, UpstreamText string
 }
 
-// How many bytes are shown before and behind the first one that differs.
+// Numbers of bytes that are shown before and after the first different byte.
 const (
 	before = 24
 	behind = 40
 )
 
-// differenceOf tells where two texts differ, which they do.
-func differenceOf(ours, theirs []byte) (at int, ourText, theirText string) {
-	for at < len(ours) && at < len(theirs) && ours[at] == theirs[at] {
+// differenceOf returns where two different texts differ.
+func differenceOf(local, upstream []byte) (at int, localText, upstreamText string) {
+	for at < len(local) && at < len(upstream) && local[at] == upstream[at] {
 		at++
 	}
-	return at, around(ours, at), around(theirs, at)
+	return at, around(local, at), around(upstream, at)
 }
 
-// around quotes what stands around a place of a text, in ASCII.
+// around quotes the text around a position, in ASCII.
 func around(text []byte, at int) string {
 	return strconv.QuoteToASCII(string(text[min(max(at-before, 0), len(text)):min(at+behind, len(text))]))
 }
 
-// String is the difference in one line, which is printable.
+// String returns a printable description of the difference in one line.
 func (d Difference) String() string {
 	key := strconv.QuoteToASCII(d.Key)
 	switch d.Kind {
 	case Missing:
-		return fmt.Sprintf("%s is missing; there it is at resourceVersion %q", key, d.Theirs)
+		return fmt.Sprintf("%s is missing; upstream has it at resourceVersion %q", key, d.Upstream)
 	case Surplus:
-		return fmt.Sprintf("%s is at resourceVersion %q, and not there", key, d.Ours)
+		return fmt.Sprintf("%s is at resourceVersion %q; upstream does not have it", key, d.Local)
 	case Version:
-		return fmt.Sprintf("%s is at resourceVersion %q, there at %q", key, d.Ours, d.Theirs)
+		return fmt.Sprintf("%s is at resourceVersion %q; upstream has it at %q", key, d.Local, d.Upstream)
 	default:
-		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d on: %s, there %s", key, d.Ours, d.Representation, d.At, d.OurText, d.TheirText)
+		return fmt.Sprintf("%s at resourceVersion %q: its %s differs from byte %d: %s; upstream has %s", key, d.Local, d.Representation, d.At, d.LocalText, d.UpstreamText)
 	}
 }
 
-// Hide takes the texts out, of objects that are secret.
-func (d *Difference) Hide() { d.OurText, d.TheirText = "(hidden)", "(hidden)" }
+// Hide removes the texts. Use it for objects with secret content.
+func (d *Difference) Hide() { d.LocalText, d.UpstreamText = "(hidden)", "(hidden)" }

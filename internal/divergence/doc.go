@@ -1,9 +1,9 @@
-// Package divergence tells in what two servers differ that should have the same objects at one resourceVersion: objects
-// that one lacks, other versions, other bytes.
+// Package divergence compares the objects of a local side, a lane or a facade, with those of its upstream at one
+// resourceVersion. It reports missing and surplus objects, different versions and different bytes.
 //
-// Both sides are read once, in the order of their keys, and nothing of them is kept but what differs. What it says of
-// bytes is short and printable, however long they are and whatever is in them.
+// Both sides are read once, in the order of their keys. Only differences are kept. The reported texts are short and
+// printable, whatever the objects contain.
 //
-// It starts no goroutine and talks to nobody: internal/reflector compares a lane with the upstream (self-audit),
-// internal/verify a facade with kube-apiserver from outside.
+// The package starts no goroutine and sends no requests. internal/reflector compares a lane with the upstream
+// (self-audit). internal/verify compares a facade with kube-apiserver.
 package divergence

@@ -179,7 +179,7 @@ func TestSelfAuditMends(t *testing.T) {
 				t.Errorf("the operator's page does not say %s: %s", want, page.Body)
 			}
 			for _, want := range []string{
-				`"` + s.Namespace + `/added" is missing; there it is at resourceVersion "`, `"` + s.Namespace + `/deleted" is at resourceVersion "`,
+				`"` + s.Namespace + `/added" is missing; upstream has it at resourceVersion "`, `"` + s.Namespace + `/deleted" is at resourceVersion "`,
 				`is-altered-b`, `is-altered-a`,
 			} {
 				if !told(run, want) {
