@@ -10,21 +10,21 @@ import (
 )
 
 var (
-	// errDifferent says that something differs.
-	errDifferent = errors.New("the facade does not have what kube-apiserver has")
-	// errIncomplete says that something could not be compared.
-	errIncomplete = errors.New("not everything could be compared")
+	// errDifferent is returned when something differs.
+	errDifferent = errors.New("facade and kube-apiserver differ")
+	// errIncomplete is returned when something could not be compared.
+	errIncomplete = errors.New("comparison is incomplete")
 )
 
-// Error is why a comparison did not end well.
+// Error is returned unless everything was compared and is equal.
 type Error struct{ Err error }
 
 func (e *Error) Error() string { return e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ExitCode is the one of the process: 1 where something differs, 2 where it is not known.
+// ExitCode returns the exit code of the process: 1 if something differs, 2 if the comparison is incomplete.
 func (e *Error) ExitCode() int {
 	if errors.Is(e.Err, errDifferent) {
 		return 1
@@ -32,11 +32,11 @@ func (e *Error) ExitCode() int {
 	return 2
 }
 
-// refusal is an answer that is no list.
+// refusal is a response whose status is not 200.
 type refusal struct {
-	who        string // answered
+	server     string // name of the server
 	code       int
-	retryAfter string // the header
+	retryAfter string // value of the Retry-After header
 	body       []byte
 }
 
@@ -46,10 +46,10 @@ func (e *refusal) Error() string {
 	if json.Unmarshal(e.body, &status) == nil && status.Message != "" {
 		reason = status.Message
 	}
-	return fmt.Sprintf("%s says %d: %s", e.who, e.code, strconv.QuoteToGraphic(reason))
+	return fmt.Sprintf("%s returned %d: %s", e.server, e.code, strconv.QuoteToGraphic(reason))
 }
 
-// hasCode tells whether err is an answer with one of the codes.
+// hasCode reports whether err is a response with one of the status codes.
 func hasCode(err error, codes ...int) bool {
 	var answer *refusal
 	if !errors.As(err, &answer) {

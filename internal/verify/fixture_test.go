@@ -19,21 +19,21 @@ import (
 
 func TestMain(m *testing.M) { testkit.VerifyTestMain(m) }
 
-// fake is a server of a few resources, as far as the command asks it.
+// fake is a server of a few resources, limited to the requests of the command.
 type fake struct {
 	mu      sync.Mutex
-	objects []string // as in "ns/name@1=value", in their order
+	objects []string // such as "ns/name@1=value", sorted
 	version string
-	flows   func(page int) bool // whether the answer names a flow; nil: none does
-	before  http.HandlerFunc    // may answer lists in its place; nil: nothing does
-	asked   []string            // queries of lists
+	flows   func(page int) bool // whether the response to a page has flowHeader; nil: none has
+	before  http.HandlerFunc    // may respond to a list instead; nil: it never does
+	asked   []string            // queries of the lists requested
 
-	protobuf bool // it answers whoever asks for protobuf, as it does in JSON
+	protobuf bool // responds to protobuf requests, with JSON
 }
 
 const someFlow = "5f6c0d0e-0000-4000-8000-000000000000"
 
-// serve makes it a server, and its configuration.
+// serve starts the server and returns its client configuration.
 func (f *fake) serve(t *testing.T) *rest.Config {
 	t.Helper()
 	s := httptest.NewServer(f)
@@ -60,7 +60,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// list answers with a page, whose token says how many objects come before the next.
+// list returns a page. Its continue token is the number of objects before the next page.
 func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	f.asked = append(f.asked, r.URL.RawQuery)
 	if f.before != nil {
@@ -100,16 +100,16 @@ func (f *fake) list(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"kind":"List","metadata":{"resourceVersion":%q,"continue":%q},"items":[%s]}`, f.version, next, strings.Join(items, ","))
 }
 
-// some are objects that both have.
+// some returns the objects of both servers.
 func some() []string { return []string{"a/one@1=x", "a/two@2=y", "b/one@3=z"} }
 
-// pair is a facade and the kube-apiserver that it reads from, which names flows.
-func pair() (ours, theirs *fake) {
+// pair returns a facade and its kube-apiserver, which sends flowHeader.
+func pair() (fakeFacade, fakeUpstream *fake) {
 	return &fake{objects: some(), version: "7"}, &fake{objects: some(), version: "7", flows: func(int) bool { return true }}
 }
 
-// compared compares two, and returns what was printed and the code of the process.
-func compared(t *testing.T, ours, theirs *fake, o Options) (text string, code int) {
+// compared compares both servers, and returns the output and the exit code.
+func compared(t *testing.T, fakeFacade, fakeUpstream *fake, o Options) (text string, code int) {
 	t.Helper()
 	if o.Encodings == nil {
 		o.Encodings = []string{"json"}
@@ -121,7 +121,7 @@ func compared(t *testing.T, ours, theirs *fake, o Options) (text string, code in
 		o.Limit, o.Shown = 2, 10
 	}
 	var out strings.Builder
-	err := Run(t.Context(), ours.serve(t), theirs.serve(t), o, &out)
+	err := Run(t.Context(), fakeFacade.serve(t), fakeUpstream.serve(t), o, &out)
 	if err != nil {
 		var failed *Error
 		if !errors.As(err, &failed) {
@@ -132,7 +132,7 @@ func compared(t *testing.T, ours, theirs *fake, o Options) (text string, code in
 	return out.String(), 0
 }
 
-// patient is a server whose pauses are noted, and not waited for; each answer takes it a second of its own clock.
+// patient returns a server that records pauses without waiting. By its clock each request takes a second.
 func patient(t *testing.T, f *fake) (s *server, pauses *[]time.Duration) {
 	t.Helper()
 	s, err := newServer("the facade", f.serve(t))
@@ -154,7 +154,7 @@ func patient(t *testing.T, f *fake) (s *server, pauses *[]time.Duration) {
 	return s, pauses
 }
 
-// busy answers so many times with 429.
+// busy responds to the given number of requests with 429.
 func busy(times int, retryAfter string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if times--; times >= 0 {
@@ -167,7 +167,7 @@ func busy(times int, retryAfter string) http.HandlerFunc {
 	}
 }
 
-// total adds them.
+// total returns the sum of pauses.
 func total(pauses []time.Duration) (sum time.Duration) {
 	for _, d := range pauses {
 		sum += d

@@ -11,14 +11,14 @@ import (
 	"github.com/listfacade/listfacade/internal/divergence"
 )
 
-// list is a page as it was sent: objects are parts of it.
+// list is one page. The objects alias the response body.
 type list struct {
-	version, next string // the resourceVersion, and the token of the next page
+	version, next string // resourceVersion of the list, and continue token of the next page
 	objects       []divergence.Object
-	bytes         int // of the objects
+	bytes         int // total size of the objects
 }
 
-// readers read a page in an encoding.
+// readers contains the function for each encoding that parses a page.
 var readers = map[string]func([]byte) (list, error){"json": readJSON, "protobuf": readProtobuf}
 
 // add adds an object.
@@ -39,7 +39,7 @@ func readJSON(body []byte) (list, error) {
 		Items    []json.RawMessage
 	}
 	if err := json.Unmarshal(body, &page); err != nil {
-		return list{}, fmt.Errorf("read a list: %w", err)
+		return list{}, fmt.Errorf("decode list: %w", err)
 	}
 	l := list{version: page.Metadata.ResourceVersion, next: page.Metadata.Continue}
 	for _, item := range page.Items {
@@ -47,20 +47,20 @@ func readJSON(body []byte) (list, error) {
 			Metadata struct{ Namespace, Name, ResourceVersion string }
 		}
 		if err := json.Unmarshal(item, &object); err != nil {
-			return list{}, fmt.Errorf("read an object: %w", err)
+			return list{}, fmt.Errorf("decode object: %w", err)
 		}
 		l.add(object.Metadata.Namespace, object.Metadata.Name, object.Metadata.ResourceVersion, item)
 	}
 	return l, nil
 }
 
-// protobufMagic begins every protobuf body of Kubernetes.
+// protobufMagic is the start of every protobuf body of Kubernetes.
 const protobufMagic = "k8s\x00"
 
-var errProtobuf = errors.New("it is no list in protobuf")
+var errProtobuf = errors.New("response is not a protobuf list")
 
-// readProtobuf reads a list of any kind: runtime.Unknown has the message in field 2; there, field 1 is metadata and
-// field 2 the objects, whose field 1 is metadata.
+// readProtobuf reads a list of any kind. Field 2 of runtime.Unknown is the list. Field 1 of the list is its metadata,
+// field 2 the objects. Field 1 of an object is its metadata.
 func readProtobuf(body []byte) (list, error) {
 	envelope, ok := bytes.CutPrefix(body, []byte(protobufMagic))
 	if !ok {
@@ -113,7 +113,7 @@ func (l *list) addProtobuf(object []byte) error {
 	return errors.Join(err, failed)
 }
 
-// fields calls each with the fields of a message that are strings, bytes or messages.
+// fields calls each for the fields of a message that are strings, bytes or messages.
 func fields(message []byte, each func(protowire.Number, []byte)) error {
 	for len(message) > 0 {
 		number, kind, n := protowire.ConsumeTag(message)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// A list is read as it was sent, in both encodings.
+// Readers return objects with the bytes that were sent, in both encodings.
 func TestReaders(t *testing.T) {
 	sent := corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "9", Continue: "more"}}
 	for _, name := range []string{"a", "b"} {
@@ -29,14 +29,14 @@ func TestReaders(t *testing.T) {
 	for encoding, body := range map[string][]byte{"json": json, "protobuf": append([]byte(protobufMagic), envelope...)} {
 		l, err := readers[encoding](body)
 		if err != nil || l.version != "9" || l.next != "more" || len(l.objects) != 2 || l.objects[1].Key != "ns/b" || l.objects[1].Version != "5" {
-			t.Errorf("%s: %+v, %v", encoding, l, err)
+			t.Errorf("%s: got %+v, %v", encoding, l, err)
 		}
 		if size := len(l.objects[0].Append(nil, "")) + len(l.objects[1].Append(nil, "")); size != l.bytes || size == 0 {
-			t.Errorf("%s: %d bytes of %d", encoding, size, l.bytes)
+			t.Errorf("%s: objects have %d bytes, want %d", encoding, size, l.bytes)
 		}
-		for cut := range body { // never a panic, and never a whole list but where nothing of it is lost
+		for cut := range body { // it must not panic, nor return a complete list with missing bytes
 			if short, err := readers[encoding](body[:cut]); err == nil && len(short.objects) == 2 && short.version == "9" && short.bytes != l.bytes {
-				t.Errorf("%s: %d bytes are taken for a list", encoding, cut)
+				t.Errorf("%s: got a list from the first %d bytes, want an error", encoding, cut)
 			}
 		}
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/listfacade/listfacade/internal/divergence"
 )
 
-// pages reads a collection of one server at one exact version, page by page.
+// pages reads a collection of one server at one exact resourceVersion, page by page.
 type pages struct {
 	server   *server
 	encoding string
 	path     string
 	version  string
 	limit    int
-	useless  func() bool // what is not read yet is of no use: the other side broke off
+	useless  func() bool // reports whether the other side has failed, so that more pages are useless
 
 	bytes       int64
-	read, flows int   // pages, and those of them with a flowHeader
-	err         error // why it ended before its end
+	read, flows int   // numbers of all pages, and of pages with flowHeader
+	err         error // why reading ended early
 }
 
-// all yields the objects, in the server's order.
+// all yields the objects in the order of the server.
 func (p *pages) all(ctx context.Context) func(func(divergence.Object) bool) {
 	return func(yield func(divergence.Object) bool) {
 		token := ""
@@ -68,9 +68,9 @@ func (p *pages) page(ctx context.Context, token string) (list, error) {
 	case err != nil:
 		return list{}, fmt.Errorf("%s: %w", p.server.name, err)
 	case l.version != p.version:
-		return list{}, fmt.Errorf("%s answers at resourceVersion %q instead of %q", p.server.name, l.version, p.version)
+		return list{}, fmt.Errorf("%s returned resourceVersion %q, want %q", p.server.name, l.version, p.version)
 	case l.next != "" && len(l.objects) == 0:
-		return list{}, fmt.Errorf("%s: %w", p.server.name, errors.New("a page without objects is not the last"))
+		return list{}, fmt.Errorf("%s: %w", p.server.name, errors.New("empty page has a continue token"))
 	}
 	return l, nil
 }

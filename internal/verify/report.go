@@ -6,14 +6,14 @@ import (
 	"strconv"
 )
 
-// report is what is written: a line for each resource and encoding, and below it what differs.
+// report writes a line for each resource and encoding, followed by its differences.
 type report struct {
 	out                              io.Writer
 	shown                            int
 	begun                            bool
 	equal, different, failed, missed int
-	passed                           int  // nothing of it was the facade's own
-	unsure                           bool // whether something equal was passed through
+	passed                           int  // all of their pages were forwarded
+	unsure                           bool // equal pages may have been forwarded
 	objects                          int
 }
 
@@ -21,7 +21,7 @@ func newReport(out io.Writer, shown int) *report { return &report{out: out, show
 
 const line = "%-9s %-9s %10s %12s %10s %9s  %s\n"
 
-// add writes what came of a resource in an encoding. It fails where nothing can be written.
+// add writes the result of a resource in one encoding. It fails only if the output fails.
 func (r *report) add(o outcome) error {
 	if !r.begun {
 		r.begun = true
@@ -41,7 +41,7 @@ func (r *report) add(o outcome) error {
 		result = "different"
 		r.different++
 	case o.passed.all():
-		result = "passed"
+		result = "forwarded"
 		r.passed++
 	case o.passed.pages > 0:
 		result = "unknown"
@@ -64,7 +64,7 @@ func (r *report) add(o outcome) error {
 	return r.details(o)
 }
 
-// details writes what differs, or why nothing is known.
+// details writes the differences, or why the result is unknown.
 func (r *report) details(o outcome) error {
 	if o.err != nil {
 		return r.note(o.err)
@@ -87,19 +87,19 @@ func (r *report) details(o outcome) error {
 	return nil
 }
 
-// passing says what was kube-apiserver's own answer.
+// passing writes how many pages the facade forwarded from kube-apiserver.
 func (r *report) passing(o outcome) (err error) {
 	switch {
 	case o.passed.all() && o.compared.Different == 0:
-		_, err = fmt.Fprintln(r.out, "    passed through, nothing compared")
+		_, err = fmt.Fprintln(r.out, "    forwarded, nothing compared")
 	case o.passed.pages > 0:
-		_, err = fmt.Fprintf(r.out, "    %d of %d pages were passed through\n", o.passed.pages, o.passed.of)
+		_, err = fmt.Fprintf(r.out, "    %d of %d pages were forwarded\n", o.passed.pages, o.passed.of)
 	}
 	return err
 }
 
-// waits says what is waited for, which takes minutes where the facade has no memory for a resource. Where it cannot be
-// written, the result of the resource cannot either.
+// waits writes what the command waits for. Waiting takes minutes while the facade has not enough memory for a resource.
+// An output error is ignored, because writing the result fails too.
 func (r *report) waits(path string, why error) {
 	_, _ = fmt.Fprintf(r.out, "    waiting for %s: %s\n", path, strconv.QuoteToGraphic(why.Error()))
 }
@@ -109,13 +109,13 @@ func (r *report) note(err error) error {
 	return failed
 }
 
-// end writes the sum, and says what comes of it.
+// end writes the summary and returns the result of the run.
 func (r *report) end() error {
-	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d passed through, %d unknown, %d without the encoding; %d objects\n",
+	_, err := fmt.Fprintf(r.out, "%d equal, %d different, %d forwarded, %d unknown, %d without the encoding; %d objects\n",
 		r.equal, r.different, r.passed, r.failed, r.missed, r.objects)
 	if r.unsure && err == nil {
-		_, err = fmt.Fprintln(r.out, "kube-apiserver names no flows (API Priority and Fairness is off, or --against is a facade, too): what is equal may\n"+
-			"have been passed through")
+		_, err = fmt.Fprintln(r.out, "kube-apiserver sends no "+flowHeader+" header (API Priority and Fairness is off, or\n"+
+			"--against is also a facade): equal pages may have been forwarded")
 	}
 	switch {
 	case err != nil:

@@ -13,12 +13,12 @@ import (
 	"github.com/listfacade/listfacade/internal/discovery"
 )
 
-// resource is one to compare.
+// resource is a resource to compare.
 type resource struct {
 	schema.GroupVersionResource
 }
 
-// path is that of its collection, of all namespaces.
+// path returns the path of the collection in all namespaces.
 func (r resource) path() string {
 	if r.Group == "" {
 		return "/api/" + r.Version + "/" + r.Resource
@@ -28,8 +28,8 @@ func (r resource) path() string {
 
 func (r resource) isSecret() bool { return r.Group == "" && r.Resource == "secrets" }
 
-// discovered are the resources of the names, or all that can be listed and watched, in the versions that the server
-// prefers. What of the server's groups cannot be read is the second error; the rest is there.
+// discovered returns the named resources, or all that can be listed and watched, in the server's preferred versions.
+// Groups that could not be read are in the error incomplete; the other groups are returned.
 func (s *server) discovered(ctx context.Context, names []string) (all []resource, incomplete, err error) {
 	served, err := discovery.Read(ctx, s.discover)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *server) discovered(ctx context.Context, names []string) (all []resource
 	return all, served.Incomplete(), err
 }
 
-// discover is the discovery.Ask of a server.
+// discover is the server's discovery.Ask.
 func (s *server) discover(ctx context.Context, path, accept string) ([]byte, error) {
 	s.discovering.Lock()
 	defer s.discovering.Unlock()
@@ -63,12 +63,12 @@ func (s *server) discover(ctx context.Context, path, accept string) ([]byte, err
 		err = fmt.Errorf("%w: %w", discovery.ErrNotFound, err)
 	}
 	if err == nil && len(a.body) > discovery.Limit {
-		err = fmt.Errorf("%s is more than %d bytes", path, discovery.Limit)
+		err = fmt.Errorf("response to %s exceeds %d bytes", path, discovery.Limit)
 	}
 	return a.body, err
 }
 
-// named are those of the resources that have these names: with the group, or without where only one group has it.
+// named returns the resources with these names. A name without a group must be unique.
 func named(all []resource, names []string) ([]resource, error) {
 	var chosen []resource
 	for _, name := range names {
@@ -82,7 +82,7 @@ func named(all []resource, names []string) ([]resource, error) {
 			found = found[exact : exact+1]
 		}
 		if len(found) != 1 {
-			return nil, fmt.Errorf("%q is the name of %d resources that can be listed and watched", name, len(found))
+			return nil, fmt.Errorf("%q matches %d resources that can be listed and watched, want 1", name, len(found))
 		}
 		chosen = append(chosen, found[0])
 	}

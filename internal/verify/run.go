@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// attempts is how often a resource is compared whose version is forgotten meanwhile.
+	// attempts is how often a resource is compared if its version expires during the comparison.
 	attempts = 3
-	// fillWait is how long the facade may take to have read a resource.
+	// fillWait is how long to wait for the facade to cache a resource.
 	fillWait = 5 * time.Minute
-	// pause is the time between two looks whether it has, at least.
+	// pause is the minimum time between two attempts while waiting.
 	pause = 500 * time.Millisecond
 )
 
-// Run compares the two and writes a table of what it has compared, and what differs. It returns an *Error unless all is
-// equal.
+// Run compares both servers and writes a table of the results with the differences. It returns an *Error unless
+// everything is equal.
 func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.Writer) error {
 	if err := o.validate(); err != nil {
 		return &Error{Err: err}
@@ -41,11 +41,11 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 	defer v.upstream.client.CloseIdleConnections()
 	v.facade.waits, v.upstream.waits = v.report.waits, v.report.waits
 	if v.facade.base.String() == v.upstream.base.String() {
-		return &Error{Err: fmt.Errorf("%s would be compared with itself", v.facade.base)}
+		return &Error{Err: fmt.Errorf("facade and kube-apiserver have the same address %s", v.facade.base)}
 	}
 	all, incomplete, err := v.upstream.discovered(ctx, o.Resources)
 	if err != nil {
-		return &Error{Err: fmt.Errorf("ask kube-apiserver what it serves: %w", err)}
+		return &Error{Err: fmt.Errorf("discover resources of kube-apiserver: %w", err)}
 	}
 	if incomplete != nil && len(o.Resources) == 0 {
 		v.report.failed++
@@ -63,27 +63,27 @@ func Run(ctx context.Context, facade, upstream *rest.Config, o Options, out io.W
 	return v.report.end()
 }
 
-// verification is one run.
+// verification is one run of the command.
 type verification struct {
 	facade, upstream *server
 	options          Options
 	report           *report
 }
 
-// outcome is what came of one resource in one encoding.
+// outcome is the result for one resource in one encoding.
 type outcome struct {
 	resource    resource
 	encoding    string
 	version     string
 	bytes       int64
 	compared    divergence.Compared
-	differences []divergence.Difference // as many as are shown
-	skipped     bool                    // it has not got the encoding
+	differences []divergence.Difference // at most Options.Shown
+	skipped     bool                    // neither server supports the encoding
 	passed      passed
-	err         error // it could not be compared
+	err         error // why it could not be compared
 }
 
-// compare compares a resource in an encoding. It fails where nothing more can be compared, or written.
+// compare compares a resource in an encoding. It fails when the context ends or the output fails.
 func (v *verification) compare(ctx context.Context, r resource, encoding string) error {
 	var o outcome
 	for range attempts {
@@ -99,17 +99,18 @@ func (v *verification) compare(ctx context.Context, r resource, encoding string)
 		o.skipped, o.err = v.lacks(ctx, r, encoding, o.err)
 	}
 	if hasCode(o.err, http.StatusForbidden) {
-		o.err = fmt.Errorf("the right to list %s is lacking: %w", r.GroupResource(), o.err)
+		o.err = fmt.Errorf("missing permission to list %s: %w", r.GroupResource(), o.err)
 	}
 	return v.report.add(o)
 }
 
-// lacks tells whether neither has the encoding, after one of them said so. Else err is why nothing is known.
+// lacks reports whether neither server supports the encoding, after one of them returned 406. Otherwise err is the
+// reason why the result is unknown.
 func (v *verification) lacks(ctx context.Context, r resource, encoding string, refused error) (neither bool, err error) {
 	for _, s := range []*server{v.facade, v.upstream} {
 		_, err := s.get(ctx, r.path(), url.Values{"fieldSelector": {nothing}, "resourceVersion": {"0"}}, accepts[encoding])
 		if err == nil {
-			return false, fmt.Errorf("%s answers in %s: %w", s.name, encoding, refused)
+			return false, fmt.Errorf("%s supports %s: %w", s.name, encoding, refused)
 		}
 		if !hasCode(err, http.StatusNotAcceptable) {
 			return false, errors.Join(refused, err)
@@ -118,7 +119,8 @@ func (v *verification) lacks(ctx context.Context, r resource, encoding string, r
 	return true, nil
 }
 
-// once compares both at one version: one that the facade is at, so that it answers from its cache.
+// once compares both sides at the version of the facade's cache, because the facade serves that version without
+// forwarding.
 func (v *verification) once(ctx context.Context, r resource, encoding string) outcome {
 	o := outcome{resource: r, encoding: encoding}
 	for _, s := range []*server{v.facade, v.upstream} {
@@ -130,12 +132,12 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 	if o.version, o.err = v.version(ctx, r, encoding); o.err != nil {
 		return o
 	}
-	ours := &pages{server: v.facade, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
-	theirs := &pages{server: v.upstream, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
-	ours.useless = func() bool { return theirs.err != nil }
-	theirs.useless = func() bool { return ours.err != nil }
-	whole := func() bool { return theirs.err == nil }
-	o.compared, o.err = divergence.Compare([]string{"object"}, ours.all(ctx), theirs.all(ctx), whole, func(d divergence.Difference) {
+	facade := &pages{server: v.facade, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
+	upstream := &pages{server: v.upstream, encoding: encoding, path: r.path(), version: o.version, limit: v.options.Limit}
+	facade.useless = func() bool { return upstream.err != nil }
+	upstream.useless = func() bool { return facade.err != nil }
+	whole := func() bool { return upstream.err == nil }
+	o.compared, o.err = divergence.Compare([]string{"object"}, facade.all(ctx), upstream.all(ctx), whole, func(d divergence.Difference) {
 		if r.isSecret() {
 			d.Hide()
 		}
@@ -143,32 +145,32 @@ func (v *verification) once(ctx context.Context, r resource, encoding string) ou
 			o.differences = append(o.differences, d)
 		}
 	})
-	// A side that broke off lacks what the other has, which says nothing.
-	if err := errors.Join(ours.err, theirs.err); err != nil {
+	// When one side fails, objects of the other are not differences.
+	if err := errors.Join(facade.err, upstream.err); err != nil {
 		o.err = err
 	}
-	o.bytes, o.passed = theirs.bytes, passedOf(ours, theirs)
+	o.bytes, o.passed = upstream.bytes, passedOf(facade, upstream)
 	return o
 }
 
-// passed is what of the facade's answer was kube-apiserver's own, so that it was compared with itself.
+// passed counts the pages that the facade forwarded. For these, kube-apiserver was compared with itself.
 type passed struct {
 	pages, of int
-	unknown   bool // kube-apiserver does not say what its answers are known by
+	unknown   bool // kube-apiserver does not send flowHeader
 }
 
-// passedOf counts the pages of ours that were theirs.
-func passedOf(ours, theirs *pages) passed {
-	return passed{pages: ours.flows, of: ours.read, unknown: theirs.flows == 0}
+// passedOf counts the pages of facade that came from upstream.
+func passedOf(facade, upstream *pages) passed {
+	return passed{pages: facade.flows, of: facade.read, unknown: upstream.flows == 0}
 }
 
-// all tells whether nothing of the facade's own was compared.
+// all reports whether all pages were forwarded.
 func (p passed) all() bool { return p.of > 0 && p.pages == p.of }
 
-// nothing selects the one name that no object is likely to have, so that a list is short.
+// nothing selects a name that no object is likely to have. The list is empty then.
 const nothing = "metadata.name=listfacade.verify"
 
-// version is what the facade's cache is at. A resource that is not cached yet is, by then.
+// version returns the version of the facade's cache. It waits until the resource is cached.
 func (v *verification) version(ctx context.Context, r resource, encoding string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fillWait)
 	defer cancel()
@@ -177,7 +179,7 @@ func (v *verification) version(ctx context.Context, r resource, encoding string)
 		if err == nil {
 			l, err := readers[encoding](a.body)
 			if err == nil && l.version == "" {
-				err = errors.New("its lists have no resourceVersion")
+				err = errors.New("list has no resourceVersion")
 			}
 			return l.version, err
 		}

@@ -55,7 +55,7 @@ func TestVerify(t *testing.T) {
 	config.Host, config.CAFile, config.CAData = facade.URL, facade.Config.CAFile, nil
 	names := []string{"configmaps", "secrets", "serviceaccounts", "flowschemas.flowcontrol.apiserver.k8s.io", "customresourcedefinitions"}
 	text, code := verified(t, config, upstream, verify.Options{Resources: names[:1]})
-	if code != 2 || !strings.Contains(text, "the right to list configmaps is lacking: the facade says 403") {
+	if code != 2 || !strings.Contains(text, "missing permission to list configmaps: the facade returned 403") {
 		t.Errorf("without a right: %d\n%s", code, text)
 	}
 	mayList(t, s, "verifier", []string{"", "flowcontrol.apiserver.k8s.io", "apiextensions.k8s.io"}, "configmaps", "secrets", "serviceaccounts", "flowschemas", "customresourcedefinitions")
@@ -67,18 +67,18 @@ func TestVerify(t *testing.T) {
 	})
 	for _, want := range []string{
 		`(?m)^equal     json       +\d+ +\d{4,} +[2-9]\d +0  configmaps \(v1\)$`, `(?m)^equal     protobuf  .*  configmaps \(v1\)$`,
-		`(?m)^equal     json .* flowschemas`, `(?m)^passed    json .* secrets \(v1\)\n    passed through, nothing compared$`, `(?m)^passed    protobuf .* secrets`,
-		`(?m)^8 equal, 0 different, 2 passed through, 0 unknown, 0 without the encoding; \d+ objects\n\z`,
+		`(?m)^equal     json .* flowschemas`, `(?m)^forwarded json .* secrets \(v1\)\n    forwarded, nothing compared$`, `(?m)^forwarded protobuf .* secrets`,
+		`(?m)^8 equal, 0 different, 2 forwarded, 0 unknown, 0 without the encoding; \d+ objects\n\z`,
 	} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("it does not say %s:\n%s", want, text)
 		}
 	}
 	text, code = verified(t, config, upstream, verify.Options{Resources: []string{"configmaps", "pods"}})
-	if code != 2 || !strings.Contains(text, "the right to list pods is lacking") || !strings.Contains(text, "2 equal, 0 different, 0 passed through, 2 unknown") {
+	if code != 2 || !strings.Contains(text, "missing permission to list pods") || !strings.Contains(text, "2 equal, 0 different, 0 forwarded, 2 unknown") {
 		t.Errorf("without one right: %d\n%s", code, text)
 	}
-	if text, code = verified(t, config, upstream, verify.Options{Resources: []string{"potatoes"}}); code != 2 || !strings.Contains(text, `"potatoes" is the name of 0 resources`) {
+	if text, code = verified(t, config, upstream, verify.Options{Resources: []string{"potatoes"}}); code != 2 || !strings.Contains(text, `"potatoes" matches 0 resources`) {
 		t.Errorf("without a resource: %d\n%s", code, text)
 	}
 }
