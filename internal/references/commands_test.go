@@ -17,7 +17,7 @@ var (
 	flagMethod   = regexp.MustCompile(`^(Bool|Duration|Float64|IP|Int|Int64|String|StringArray|StringSlice|Uint)?Var(P?)$`)
 )
 
-// checkFlags finds flags that no command of ours has and that are nobody else's either.
+// checkFlags finds flags that no command of this repository or of another listed program has.
 func (k *known) checkFlags(x text) []string {
 	var breaches []string
 	for _, at := range flagsNamed.FindAllStringSubmatchIndex(x.body, -1) {
@@ -29,8 +29,8 @@ func (k *known) checkFlags(x text) []string {
 	return breaches
 }
 
-// checkTargets finds make targets that the Makefile has not, and targets named without the backquotes that would have
-// them checked.
+// checkTargets finds make targets that are not in the Makefile, and targets without backquotes, which would not be
+// checked.
 func (k *known) checkTargets(x text) []string {
 	var breaches []string
 	for _, at := range targetsAsked.FindAllStringSubmatchIndex(x.body, -1) {
@@ -50,9 +50,9 @@ func (k *known) checkTargets(x text) []string {
 	return breaches
 }
 
-// flags returns the flags that commands of ours define, read from the calls that define them.
+// flags returns the flags that commands of this repository define, read from the calls that define them.
 func (t *tree) flags() (map[string]bool, error) {
-	// Every command has it, and none defines it.
+	// Every command has the flag help, and none defines it.
 	own := map[string]bool{"help": true}
 	for _, name := range t.files(".go") {
 		_, file, err := t.parse(name)
@@ -71,7 +71,7 @@ func (t *tree) flags() (map[string]bool, error) {
 	return own, nil
 }
 
-// flagOf returns the name of the flag that a call defines, as in flags.StringVar(&s, "name", ...).
+// flagOf returns the name of the flag that a call defines, such as flags.StringVar(&s, "name", ...).
 func flagOf(call *ast.CallExpr) string {
 	method, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok || !flagMethod.MatchString(method.Sel.Name) || len(call.Args) < 3 {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// extensions are those of files that a repository holds, so that a word which ends with one names a file.
+// extensions are the extensions by which a word is recognized as a file name.
 var extensions = []string{
 	".go", ".md", ".txt", ".sh", ".py", ".mjs", ".yml", ".yaml", ".json", ".mod", ".sum", ".txtar",
 }
 
-// checkFiles finds names of files and directories that are not there.
+// checkFiles finds names of files and directories that do not exist.
 func (k *known) checkFiles(x text) []string {
 	var breaches []string
-	body := links.ReplaceAllStringFunc(x.body, blank) // which checkLinks looks at
+	body := links.ReplaceAllStringFunc(x.body, blank) // checkLinks checks links
 	for _, at := range words.FindAllStringIndex(body, -1) {
 		name := pathIn(body[at[0]:at[1]])
 		if name != "" && k.namesFile(x, name) && !k.tree.has(name, x.dir()) && foreignFiles[name] == "" {
@@ -25,13 +25,13 @@ func (k *known) checkFiles(x text) []string {
 	return breaches
 }
 
-// words are what is left of a text when white space and punctuation are taken away that no path has.
+// words matches text between white space and punctuation that no path contains.
 var words = regexp.MustCompile("[^\\s`()\\[\\]\"',;:=|!?“”]+")
 
-// symbol is what stands behind a package's path when a word names something in the package.
+// symbol matches a name after the path of its package.
 var symbol = regexp.MustCompile(`\.[A-Z]\w*(\.\w+)*$`)
 
-// pathIn returns the path that a word is, or "" when it cannot be one from inside the repository.
+// pathIn returns the path in a word; "" if it cannot be a path in the repository.
 func pathIn(word string) string {
 	word = strings.TrimSuffix(strings.TrimRight(word, "."), "/")
 	word = strings.TrimSuffix(symbol.ReplaceAllString(word, ""), "/")
@@ -41,8 +41,8 @@ func pathIn(word string) string {
 	return word
 }
 
-// namesFile reports whether a path is meant to be one of ours: it begins with a directory at the root, or ends like a
-// file and begins like no other module's import path.
+// namesFile reports whether a path is meant to be in the repository. It either begins with a directory of the root, or
+// has a known extension and does not begin like an import path.
 func (k *known) namesFile(x text, name string) bool {
 	first, _, deep := strings.Cut(name, "/")
 	if deep && k.tree.paths[first] {
@@ -58,13 +58,13 @@ func (k *known) namesFile(x text, name string) bool {
 	return slices.Contains(extensions, extension)
 }
 
-// links are Markdown's: the file and the heading in it, either of which may be missing.
+// links matches Markdown links: a file and a heading, each of which may be missing.
 var links = regexp.MustCompile(`\]\(([^()#\s]*)(?:#([^()\s]*))?\)`)
 
-// blank keeps the length, so that places after it stay where they are.
+// blank returns as many spaces as s has bytes, so that later offsets do not change.
 func blank(s string) string { return strings.Repeat(" ", len(s)) }
 
-// checkLinks finds Markdown links that lead nowhere in the repository.
+// checkLinks finds Markdown links to files or headings that do not exist.
 func (k *known) checkLinks(x text) []string {
 	var breaches []string
 	for _, at := range links.FindAllStringSubmatchIndex(x.body, -1) {

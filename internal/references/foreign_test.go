@@ -1,6 +1,6 @@
 package references
 
-// foreignFlags are flags of others, with whose they are.
+// foreignFlags maps flags of other programs to the program.
 var foreignFlags = map[string]string{
 	"authorization-config":                         "kube-apiserver",
 	"authorization-mode":                           "kube-apiserver",
@@ -34,11 +34,11 @@ var foreignFlags = map[string]string{
 	"omit-lockfile-registry-resolved": "npm",
 }
 
-// foreignFiles are names that look like files of ours and are none, with what they are.
+// foreignFiles maps names that only look like files of this repository to their meaning.
 var foreignFiles = map[string]string{
 	"NNNN-title.md": "the pattern of a decision's file name",
 }
 
-// foreignPaths is the one document that names files of Kubernetes and etcd, which its own tables of abbreviations
-// explain. Of ours, only names that begin with a directory at the root are looked for in it.
+// foreignPaths is the document that names files of Kubernetes and etcd by abbreviations that it explains. In it, only
+// names that begin with a directory of the root are checked.
 const foreignPaths = semantics

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// promises is where the invariants are listed, one to a line.
+// promises is the file that lists the invariants, one per line.
 const promises = "cache/doc.go"
 
 var promised = regexp.MustCompile(`(?m)^//\t(I\d+)\s`)
@@ -26,7 +26,7 @@ func (t *tree) invariants() map[string]bool {
 	return found
 }
 
-// checkInvariantsTested finds invariants that no test names, be it in the test's own name or in its comment.
+// checkInvariantsTested finds invariants that no test has in its name or comment.
 func (t *tree) checkInvariantsTested() ([]string, error) {
 	tested := map[string]bool{}
 	for _, name := range t.files(".go") {
@@ -59,7 +59,7 @@ func isTest(f *ast.FuncDecl) bool {
 	return f.Recv == nil && (strings.HasPrefix(f.Name.Name, "Test") || strings.HasPrefix(f.Name.Name, "Fuzz"))
 }
 
-// inName is an invariant in a name like TestI9IndexProposes.
+// inName matches an invariant in a name such as TestI9IndexProposes.
 var inName = regexp.MustCompile(`I\d+`)
 
 func invariantsIn(f *ast.FuncDecl) []string {

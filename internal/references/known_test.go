@@ -2,13 +2,13 @@ package references
 
 import "slices"
 
-// known is all that a text may name.
+// known contains everything that a text may name.
 type known struct {
 	tree                                 *tree
 	flags, targets, sections, invariants map[string]bool
 }
 
-// check returns what texts name and the tree has not, as "file:line: what".
+// check returns the names in texts that do not exist, as "file:line: message".
 func (t *tree) check() ([]string, error) {
 	flags, err := t.flags()
 	if err != nil {

@@ -8,18 +8,18 @@ import (
 	"testing"
 )
 
-// repository is the real one.
+// repository returns the tree of this repository.
 func repository(t *testing.T) *tree {
 	t.Helper()
-	there, err := readTree(os.DirFS(filepath.Join("..", "..")))
+	read, err := readTree(os.DirFS(filepath.Join("..", "..")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return there
+	return read
 }
 
-// Whatever documents and comments name is there.
-func TestWhatIsNamedExists(t *testing.T) {
+// Everything that documents and comments name exists.
+func TestNamedThingsExist(t *testing.T) {
 	breaches, err := repository(t).check()
 	if err != nil {
 		t.Fatal(err)
@@ -29,13 +29,13 @@ func TestWhatIsNamedExists(t *testing.T) {
 	}
 }
 
-// Each of the cache's invariants is named by a test, so that grep finds what holds it.
+// A test names each invariant of the cache, so that grep finds the test.
 func TestInvariantsAreTested(t *testing.T) {
-	there := repository(t)
-	if n := len(there.invariants()); n < 11 {
-		t.Errorf("%d invariants read from %s", n, promises)
+	tree := repository(t)
+	if n := len(tree.invariants()); n < 11 {
+		t.Errorf("got %d invariants from %s, want at least 11", n, promises)
 	}
-	breaches, err := there.checkInvariantsTested()
+	breaches, err := tree.checkInvariantsTested()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,17 +44,17 @@ func TestInvariantsAreTested(t *testing.T) {
 	}
 }
 
-// notYet are directories whose lines are still longer. There are none.
+// notYet are directories with longer lines, which are not checked. There are none.
 var notYet []string
 
-// Comments and Markdown keep to 120 columns.
-func TestProseKeepsToItsWidth(t *testing.T) {
-	there := repository(t)
-	for _, name := range slices.Concat(there.files(".go"), there.files(".md")) {
+// Comments and Markdown have at most 120 columns.
+func TestProseHasAtMost120Columns(t *testing.T) {
+	tree := repository(t)
+	for _, name := range slices.Concat(tree.files(".go"), tree.files(".md")) {
 		if slices.ContainsFunc(notYet, func(dir string) bool { return strings.HasPrefix(name, dir+"/") }) {
 			continue
 		}
-		breaches, err := there.checkWidth(name)
+		breaches, err := tree.checkWidth(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,23 +64,23 @@ func TestProseKeepsToItsWidth(t *testing.T) {
 	}
 }
 
-// What is excepted is named somewhere: an exception that nobody needs hides the next mistake.
-func TestExceptionsAreNeeded(t *testing.T) {
+// Each exception is used, because an unused exception can hide a mistake.
+func TestExceptionsAreUsed(t *testing.T) {
 	texts, err := repository(t).texts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name := range foreignFlags {
-		needed(t, texts, "--"+name)
+		used(t, texts, "--"+name)
 	}
 	for name := range foreignFiles {
-		needed(t, texts, name)
+		used(t, texts, name)
 	}
 }
 
-func needed(t *testing.T, texts []text, name string) {
+func used(t *testing.T, texts []text, name string) {
 	t.Helper()
 	if !slices.ContainsFunc(texts, func(x text) bool { return strings.Contains(x.body, name) }) {
-		t.Errorf("nobody names %s any more", name)
+		t.Errorf("no text names %s: remove the exception", name)
 	}
 }

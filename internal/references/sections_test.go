@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// semantics says what kube-apiserver answers; code and tests cite its sections.
+// semantics is the document about kube-apiserver's behaviour. Code and tests cite its sections.
 const semantics = "docs/semantics.md"
 
-// Numbers come alone or in a row: 4.3, or 1.2, 1.5 and 2.1.
+// numbers matches one number or several, such as 4.3, or 1.2, 1.5 and 2.1.
 const numbers = `(\d+(?:\.\d+)?(?:(?:,\s+|\s+and\s+|,\s+and\s+|\s+to\s+)\d+(?:\.\d+)?)*)`
 
 var (
@@ -23,7 +23,7 @@ var (
 	heading        = regexp.MustCompile(`(?m)^#+ (.*)$`)
 )
 
-// checkSections finds sections of docs/semantics.md that it has not.
+// checkSections finds sections that docs/semantics.md does not have.
 func (k *known) checkSections(x text) []string {
 	cited := sectionsCited
 	if x.file == semantics {
@@ -37,7 +37,7 @@ func (k *known) checkSections(x text) []string {
 	})
 }
 
-// checkDecisions finds decisions that were never written down.
+// checkDecisions finds decisions that do not exist.
 func (k *known) checkDecisions(x text) []string {
 	return checkNumbers(x, decisionsCited, func(n string) string {
 		if k.tree.hasExactly(fmt.Sprintf("docs/adr/%04s-*.md", n)) {
@@ -57,30 +57,30 @@ func (k *known) checkInvariants(x text) []string {
 	})
 }
 
-// checkNumbers finds what is wrong with the numbers in a pattern's first group, each by itself.
-func checkNumbers(x text, pattern *regexp.Regexp, wrong func(string) string) []string {
+// checkNumbers calls wrong for each number in the first group of a pattern, and reports the returned messages.
+func checkNumbers(x text, pattern *regexp.Regexp, problem func(string) string) []string {
 	var breaches []string
 	for _, at := range pattern.FindAllStringSubmatchIndex(x.body, -1) {
 		for _, n := range number.FindAllString(x.body[at[2]:at[3]], -1) {
-			if why := wrong(n); why != "" {
-				breaches = append(breaches, x.breach(at[0], "%s", why))
+			if message := problem(n); message != "" {
+				breaches = append(breaches, x.breach(at[0], "%s", message))
 			}
 		}
 	}
 	return breaches
 }
 
-// sections returns the numbers of a Markdown file's headings.
+// sections returns the section numbers in a Markdown file's headings.
 func (t *tree) sections(name string) map[string]bool {
-	there := map[string]bool{}
+	numbers := map[string]bool{}
 	for _, title := range t.titles(name) {
 		first, _, _ := strings.Cut(title, " ")
-		there[strings.TrimSuffix(first, ".")] = true
+		numbers[strings.TrimSuffix(first, ".")] = true
 	}
-	return there
+	return numbers
 }
 
-// titles returns a Markdown file's headings.
+// titles returns the headings of a Markdown file.
 func (t *tree) titles(name string) []string {
 	body, err := fs.ReadFile(t.fs, name)
 	if err != nil {
@@ -93,11 +93,11 @@ func (t *tree) titles(name string) []string {
 	return titles
 }
 
-// headings returns a Markdown file's headings as links write them: lower case, dashes for spaces, no punctuation.
+// headings returns the headings of a Markdown file as in links: lower case, dashes for spaces, no punctuation.
 func (t *tree) headings(name string) map[string]bool {
-	there := map[string]bool{}
+	anchors := map[string]bool{}
 	for _, title := range t.titles(name) {
-		there[strings.Map(func(r rune) rune {
+		anchors[strings.Map(func(r rune) rune {
 			switch {
 			case r == ' ':
 				return '-'
@@ -108,5 +108,5 @@ func (t *tree) headings(name string) map[string]bool {
 			}
 		}, title)] = true
 	}
-	return there
+	return anchors
 }

@@ -11,23 +11,23 @@ import (
 	"strings"
 )
 
-// text is something that somebody reads: a Markdown file, or one comment of a Go file without its slashes.
+// text is a Markdown file, or one comment of a Go file without its slashes.
 type text struct {
-	file string // from the root of the repository
-	line int    // of the first line
+	file string // relative to the root of the repository
+	line int    // number of the first line
 	body string
 }
 
-// dir returns the directory from which the text names things.
+// dir returns the directory of the text's file.
 func (t text) dir() string { return path.Dir(t.file) }
 
-// breach words what is wrong at a place in the body.
+// breach returns a message with the position of an offset in the body.
 func (t text) breach(offset int, format string, args ...any) string {
 	line := t.line + strings.Count(t.body[:offset], "\n")
 	return fmt.Sprintf("%s:%d: %s", t.file, line, fmt.Sprintf(format, args...))
 }
 
-// texts returns all texts of a tree, by file and line.
+// texts returns all texts of a tree, sorted by file and line.
 func (t *tree) texts() ([]text, error) {
 	var texts []text
 	for _, name := range t.files(".md") {
@@ -69,7 +69,7 @@ func (t *tree) comments(name string) ([]text, error) {
 	return texts, nil
 }
 
-// withoutSlashes leaves nothing of a directive, which nobody reads as a sentence.
+// withoutSlashes returns the text of a comment; "" for a directive.
 func withoutSlashes(comment string) string {
 	if strings.HasPrefix(comment, "//go:") || strings.HasPrefix(comment, "//nolint") {
 		return ""

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// tree is every file and directory of the repository, by its path from the root.
+// tree contains all files and directories of the repository, by path relative to the root.
 type tree struct {
 	fs    fs.FS
 	paths map[string]bool
-	names map[string]int // how many files have a name
+	names map[string]int // number of files with a name
 }
 
-// notOurs are directories of what git, npm and make leave behind, with documents of others in them.
+// notOurs are directories that git, npm and make create. They contain documents of other projects.
 var notOurs = []string{".git", "node_modules", "bin", "dist"}
 
 func readTree(root fs.FS) (*tree, error) {
@@ -33,8 +33,8 @@ func readTree(root fs.FS) (*tree, error) {
 	return t, err
 }
 
-// has reports whether a name, which may have asterisks, is there as seen from a directory or from one above it. A name
-// without a directory that several files have speaks of all of them, as doc.go does.
+// has reports whether a name, which may contain asterisks, exists in a directory or a directory above it. A name
+// without a directory that several files have, such as doc.go, means all of them.
 func (t *tree) has(name, dir string) bool {
 	if t.isCommon(name) {
 		return true
@@ -72,7 +72,7 @@ func (t *tree) hasExactly(name string) bool {
 	return false
 }
 
-// files returns the files with an extension in order; Go files only where Go tools look for them.
+// files returns the files with an extension, sorted; only those Go files that Go tools read.
 func (t *tree) files(extension string) []string {
 	var found []string
 	for name := range t.paths {
@@ -84,7 +84,8 @@ func (t *tree) files(extension string) []string {
 	return found
 }
 
-// passedOver reports whether Go tools pass over a file: it lies in testdata, or below a dot or an underscore.
+// passedOver reports whether Go tools ignore a file, because its path contains testdata or an element that starts with
+// a dot or an underscore.
 func passedOver(name string) bool {
 	for _, element := range strings.Split(name, "/") {
 		if element == "testdata" || element[0] == '.' || element[0] == '_' {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// width is what prose keeps to, in characters; a tab counts as one.
+// width is the maximum width of prose in characters. A tab counts as one.
 const width = 120
 
-// checkWidth finds lines of prose that are longer and could be broken.
+// checkWidth finds lines of prose that are too long and could be broken.
 func (t *tree) checkWidth(name string) ([]string, error) {
 	if path.Ext(name) == ".md" {
 		return t.checkMarkdownWidth(name)
@@ -19,8 +19,8 @@ func (t *tree) checkWidth(name string) ([]string, error) {
 	return t.checkCommentWidth(name)
 }
 
-// checkCommentWidth looks at lines that hold a comment, alone or behind code. What gofmt leaves as it is, is left as it
-// is here, too: text behind a tab, and directives.
+// checkCommentWidth checks lines that contain a comment, alone or after code. Like gofmt, it ignores directives and
+// text after a tab.
 func (t *tree) checkCommentWidth(name string) ([]string, error) {
 	set, file, err := t.parse(name)
 	if err != nil {
@@ -43,7 +43,7 @@ func (t *tree) checkCommentWidth(name string) ([]string, error) {
 	return breaches, nil
 }
 
-// breakable reports whether a comment can be shorter: it has a second word, or stands behind code.
+// breakable reports whether a comment can be shortened: it has a second word, or follows code.
 func breakable(comment, line string) bool {
 	body := withoutSlashes(comment)
 	if body == "" || strings.HasPrefix(body, "\t") {
@@ -53,21 +53,21 @@ func breakable(comment, line string) bool {
 	return !alone || len(strings.Fields(body)) > 1
 }
 
-// checkMarkdownWidth passes over tables, headings, and code in fences or behind four spaces.
+// checkMarkdownWidth ignores tables, headings, and code in blocks or after four spaces.
 func (t *tree) checkMarkdownWidth(name string) ([]string, error) {
 	body, err := fs.ReadFile(t.fs, name)
 	if err != nil {
 		return nil, err
 	}
 	var breaches []string
-	fenced, code, last := false, false, ""
+	block, code, last := false, false, ""
 	for i, line := range strings.Split(string(body), "\n") {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			fenced = !fenced
+			block = !block
 		}
 		code = strings.HasPrefix(line, "    ") && (code || strings.TrimSpace(last) == "")
 		last = line
-		if !fenced && !code && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "#") && tooWide(line) &&
+		if !block && !code && !strings.HasPrefix(line, "|") && !strings.HasPrefix(line, "#") && tooWide(line) &&
 			len(markdownWords(line)) > 1 {
 			breaches = append(breaches, tooLong(name, i+1))
 		}
@@ -77,7 +77,7 @@ func (t *tree) checkMarkdownWidth(name string) ([]string, error) {
 
 var (
 	listMark = regexp.MustCompile(`^\s*(?:[-*+]|\d+\.)\s+`)
-	// unbroken are code and links, inside of which a line is never broken.
+	// unbroken matches code spans and links, inside of which a line is never broken.
 	unbroken = regexp.MustCompile("`[^`]*`|\\[[^\\]]*\\]\\([^)]*\\)")
 )
 
