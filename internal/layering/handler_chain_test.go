@@ -13,9 +13,8 @@ import (
 	"testing/fstest"
 )
 
-// kept lists what only some files of a package may name, so that a rule of the house cannot be walked around by habit.
-// Test files are free.
-var kept = []struct {
+// restricted lists names that only some files of a package may use. Test files are exempt.
+var restricted = []struct {
 	dir   string
 	pkg   string // the import path of name's package; empty for a field
 	name  string
@@ -24,26 +23,26 @@ var kept = []struct {
 }{
 	{
 		dir: "handlers", pkg: module + "/internal/reflector", name: "Lanes", files: []string{"authorize.go", "server.go"},
-		why: "only the gate of the authorize station holds the lanes",
+		why: "only the authorization check may access the lanes",
 	},
 	{
 		dir: "handlers", name: "lanes", files: []string{"authorize.go"},
-		why: "nobody gets a lane before the authorizer said yes",
+		why: "a lane is available only after authorization",
 	},
 	{
 		dir: "handlers", name: "r", files: []string{"reply.go", "errors.go", "handler_chain.go"},
-		why: "behind resolve only the reply, which is the connection, knows the *http.Request",
+		why: "after resolve, only the reply, which is the connection, may use the *http.Request",
 	},
 	{
 		dir: "handlers", pkg: "net/http", name: "Request",
 		files: []string{"resolve.go", "authenticate.go", "media.go", "reply.go", "errors.go", "handler_chain.go", "router.go", "request.go", "pagehandler.go"},
-		why:   "a request is read once, by resolve, and its credentials by authenticate; a *http.Request ends there",
+		why:   "only resolve reads a request, and only authenticate reads its credentials; later steps do not use *http.Request",
 	},
 }
 
-// The road of a request is as its doc.go says.
-func TestRoad(t *testing.T) {
-	breaches, err := checkKept(os.DirFS(filepath.Join("..", "..")))
+// Only the listed files of the handler chain use the restricted names.
+func TestRestrictedNames(t *testing.T) {
+	breaches, err := checkRestricted(os.DirFS(filepath.Join("..", "..")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,37 +51,37 @@ func TestRoad(t *testing.T) {
 	}
 }
 
-func TestCheckKeptFindsBreaches(t *testing.T) {
+func TestCheckRestrictedFindsBreaches(t *testing.T) {
 	for text, want := range map[string]string{
 		`import "net/http"` + "\n" + `func f(r *http.Request) {}`:                    "list.go:3: names http.Request",
 		`import r "` + module + `/internal/reflector"` + "\n" + `var lanes *r.Lanes`: "list.go:3: names r.Lanes",
-		`func (s *Server) f() { _ = s.gate.lanes }`:                                  "list.go:2: names gate.lanes",
+		`func (s *Server) f() { _ = s.authorization.lanes }`:                         "list.go:2: names authorization.lanes",
 		`import "net/url"` + "\n" + `var _ = url.Values.Set`:                         "",
-		`type Request struct{}`:                                                      "",
-		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`:              "",
+		`type Request struct{}`: "",
+		`import "net/http"` + "\n" + `func f(w http.ResponseWriter) {}`: "",
 	} {
 		for file, found := range map[string]bool{"handlers/list.go": true, "handlers/authorize.go": strings.Contains(want, "Request"), "cache/list.go": false, "handlers/list_test.go": false} {
-			breaches, err := checkKept(fstest.MapFS{file: &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}})
+			breaches, err := checkRestricted(fstest.MapFS{file: &fstest.MapFile{Data: []byte("package p\n" + text + "\n")}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, line, _ := strings.Cut(want, ":")
 			if wanted := found && want != ""; wanted != (len(breaches) == 1 && strings.Contains(breaches[0], line)) {
-				t.Errorf("%s %q: %q", file, text, breaches)
+				t.Errorf("%s with %q: got %q, want %q", file, text, breaches, want)
 			}
 		}
 	}
 }
 
-// checkKept returns what is named outside of the files that may.
-func checkKept(tree fs.FS) ([]string, error) {
+// checkRestricted returns uses of restricted names outside of the listed files.
+func checkRestricted(tree fs.FS) ([]string, error) {
 	sources, err := readTree(tree)
 	if err != nil {
 		return nil, err
 	}
 	var breaches []string
 	for _, s := range sources {
-		for _, rule := range kept {
+		for _, rule := range restricted {
 			if s.test || s.dir() != rule.dir || slices.Contains(rule.files, path.Base(s.path)) {
 				continue
 			}
@@ -98,13 +97,13 @@ func checkKept(tree fs.FS) ([]string, error) {
 	return breaches, nil
 }
 
-// names tells whether an expression is what the file calls a package.
+// names reports whether an expression is the file's name for a package.
 func (s *source) names(e ast.Expr, pkg string) bool {
 	x, ok := e.(*ast.Ident)
 	return ok && slices.ContainsFunc(s.imports, func(i imported) bool { return i.path == pkg && i.name == x.Name })
 }
 
-// ofWhat is the last name in front of a selector.
+// ofWhat returns the last name before a selector.
 func ofWhat(e ast.Expr) string {
 	switch x := e.(type) {
 	case *ast.Ident:

@@ -9,8 +9,8 @@ import (
 	"testing/fstest"
 )
 
-// The real tree obeys.
-func TestHouse(t *testing.T) {
+// The real tree obeys the rules.
+func TestTreeObeysRules(t *testing.T) {
 	root := filepath.Join("..", "..")
 	goMod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -28,44 +28,44 @@ func TestHouse(t *testing.T) {
 	}
 }
 
-// TestCheckFindsEachBreach puts one breach at a time into a tree that obeys.
+// Each case adds one breach to a tree that obeys the rules.
 func TestCheckFindsEachBreach(t *testing.T) {
 	const status = `"k8s.io/apimachinery/pkg/apis/meta/v1"`
 	tests := []struct{ name, path, text, want string }{
-		{"cache talks HTTP", "cache/a.go", `import "net/http"`, "cache/a.go:2: imports net/http: cache must not know it"},
+		{"cache imports net/http", "cache/a.go", `import "net/http"`, "cache/a.go:2: imports net/http: cache must not import it"},
 		{"cache logs", "cache/a.go", `import "go.uber.org/zap/zapcore"`, "cache/a.go:2: imports go.uber.org/zap/zapcore"},
 		{"cache counts", "cache/a.go", `import "github.com/prometheus/client_golang/prometheus"`, "cache/a.go:2: imports github.com/prometheus"},
-		{"cache knows handlers", "cache/a.go", `import "` + module + `/handlers"`, "cache/a.go:2: imports " + module + "/handlers: cache may import"},
-		{"selectors knows a library", "selectors/a.go", `import "golang.org/x/sync/errgroup"`, "selectors may use [k8s.io/apimachinery] only"},
-		{"selectors knows cache", "selectors/a.go", `import "` + module + `/cache"`, "selectors may import [] of ours"},
-		{"bookmarks knows selectors", "bookmarks/a.go", `import "` + module + `/selectors"`, "bookmarks may import [internal/wire/scan] of ours"},
-		{"wire knows cache", "internal/wire/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
-		{"wire writes responses", "internal/wire/a.go", `import "net/http"`, "internal/wire must not know it"},
+		{"cache imports handlers", "cache/a.go", `import "` + module + `/handlers"`, "cache/a.go:2: imports " + module + "/handlers: cache may import"},
+		{"selectors imports a library", "selectors/a.go", `import "golang.org/x/sync/errgroup"`, "selectors may use [k8s.io/apimachinery] only"},
+		{"selectors imports cache", "selectors/a.go", `import "` + module + `/cache"`, "selectors may import [] of this module"},
+		{"bookmarks imports selectors", "bookmarks/a.go", `import "` + module + `/selectors"`, "bookmarks may import [internal/wire/scan] of this module"},
+		{"wire imports cache", "internal/wire/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of this module"},
+		{"wire writes responses", "internal/wire/a.go", `import "net/http"`, "internal/wire must not import it"},
 		{"wire logs", "internal/wire/a.go", `import "go.uber.org/zap"`, "internal/wire/a.go:2: imports go.uber.org/zap: only"},
-		{"upstream knows cache", "internal/upstream/a.go", `import "` + module + `/cache"`, "internal/upstream may import [internal/wire internal/discovery internal/serviceaccount internal/limit] of ours"},
-		{"reflector knows handlers", "internal/reflector/a.go", `import "` + module + `/handlers"`, "internal/reflector may import"},
-		{"fresh knows reflector", "internal/fresh/a.go", `import "` + module + `/internal/reflector"`, "internal/fresh may import [cache] of ours"},
-		{"fresh talks HTTP", "internal/fresh/a.go", `import "net/http"`, "internal/fresh must not know it"},
-		{"auth knows rbac", "internal/auth/a.go", `import "` + module + `/internal/rbac"`, "internal/auth may import [internal/serviceaccount internal/limit] of ours"},
-		{"a room below a room", "internal/wire/deep/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of ours"},
+		{"upstream imports cache", "internal/upstream/a.go", `import "` + module + `/cache"`, "internal/upstream may import [internal/wire internal/discovery internal/serviceaccount internal/limit] of this module"},
+		{"reflector imports handlers", "internal/reflector/a.go", `import "` + module + `/handlers"`, "internal/reflector may import"},
+		{"fresh imports reflector", "internal/fresh/a.go", `import "` + module + `/internal/reflector"`, "internal/fresh may import [cache] of this module"},
+		{"fresh imports net/http", "internal/fresh/a.go", `import "net/http"`, "internal/fresh must not import it"},
+		{"auth imports rbac", "internal/auth/a.go", `import "` + module + `/internal/rbac"`, "internal/auth may import [internal/serviceaccount internal/limit] of this module"},
+		{"a subdirectory of a layer", "internal/wire/deep/a.go", `import "` + module + `/cache"`, "internal/wire may import [] of this module"},
 		{"handlers register metrics", "handlers/a.go", `import "github.com/prometheus/client_golang/prometheus"`, "only [internal/observe] and tests may"},
 		{"handlers use client-go", "handlers/a.go", `import "k8s.io/client-go/rest"`, "handlers/a.go:2: imports k8s.io/client-go/rest: only"},
 		{"testkit in production", "cmd/listfacade/a.go", `import "` + module + `/internal/testkit"`, "cmd/listfacade/a.go:2: imports " + module + "/internal/testkit: only [internal/testkit bench] and tests may"},
 		{"a test library in production", "handlers/a.go", `import "github.com/google/go-cmp/cmp"`, "only [internal/testkit] and tests may"},
 		{"kubernetes itself", "cmd/listfacade/a.go", `import "k8s.io/kubernetes/pkg/apis/core"`, "only [] and tests may"},
-		{"a suite that is no test", "test/watches/a.go", `import "` + module + `/internal/facade"`, "test may import [] of ours"},
+		{"a suite that is no test", "test/watches/a.go", `import "` + module + `/internal/facade"`, "test may import [] of this module"},
 		{"a suite with a library", "test/watches/a.go", `import "golang.org/x/sync/errgroup"`, "test may use [] only"},
-		{"the command wires", "cmd/listfacade/a.go", `import "` + module + `/handlers"`, "cmd may import [internal/facade internal/top internal/verify internal/zpages] of ours"},
+		{"the command imports handlers", "cmd/listfacade/a.go", `import "` + module + `/handlers"`, "cmd may import [internal/facade internal/top internal/verify internal/zpages] of this module"},
 		{"devcluster", "handlers/a.go", `import "` + module + `/devcluster"`, "it is another module"},
 		{"devcluster in a test", "handlers/a_test.go", `import "` + module + `/devcluster/internal/pki"`, "it is another module"},
 		{"a client in a test", "handlers/a_test.go", `import "` + module + `/test/clients/informer"`, "it is another module"},
-		{"a client knows us", "test/clients/old/a.go", `import "` + module + `/cache"`, "test/clients/old/a.go:2: imports " + module + "/cache: it is another module"},
-		{"devcluster knows us", "devcluster/a.go", `import "` + module + `/cache"`, "devcluster/a.go:2: imports " + module + "/cache: it is another module"},
+		{"a client imports the main module", "test/clients/old/a.go", `import "` + module + `/cache"`, "test/clients/old/a.go:2: imports " + module + "/cache: it is another module"},
+		{"devcluster imports the main module", "devcluster/a.go", `import "` + module + `/cache"`, "devcluster/a.go:2: imports " + module + "/cache: it is another module"},
 		{"a Status elsewhere", "handlers/list.go", "import metav1 " + status + "\nvar s = &metav1.Status{}", "handlers/list.go:3: writes a metav1.Status"},
 		{"a Status in a slice", "handlers/list.go", "import m " + status + "\nvar s = []any{m.Status{}}", "handlers/list.go:3: writes a metav1.Status"},
 		{"no doc.go", "internal/limit/limit.go", "", "internal/limit: no doc.go with a package comment"},
-		{"no room", "pkg/a.go", "", "pkg: has no room in the table"},
-		{"a vague name", "cache/util/a.go", "", "cache/util: the name says nothing"},
+		{"no layer", "pkg/a.go", "", "pkg: is not in the table of layers"},
+		{"a vague name", "cache/util/a.go", "", "cache/util: the name does not describe the package"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.ContainsFunc(breaches, func(b string) bool { return strings.Contains(b, test.want) }) {
-				t.Errorf("%q not found in %q", test.want, breaches)
+				t.Errorf("got %q, want one with %q", breaches, test.want)
 			}
 		})
 	}
@@ -88,19 +88,19 @@ func TestCheckAcceptsAGoodTree(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(breaches) != 0 {
-		t.Errorf("breaches in a tree that obeys: %q", breaches)
+		t.Errorf("got %q, want none", breaches)
 	}
 }
 
-func TestCheckReportsWhatItCannotRead(t *testing.T) {
+func TestCheckReportsUnreadableFiles(t *testing.T) {
 	tree := goodTree()
 	tree["cache/broken.go"] = &fstest.MapFile{Data: []byte("package")}
 	if _, err := check(tree); err == nil {
-		t.Error("a file that is no Go was passed over")
+		t.Error("got no error for a file that is not Go")
 	}
 }
 
-// goodTree has every edge that someone might believe to be forbidden.
+// goodTree returns a tree without breaches. It contains every dependency that looks forbidden but is allowed.
 func goodTree() fstest.MapFS {
 	return fstest.MapFS{
 		"cmd/listfacade/main.go": documentedFile("main", `import "`+module+`/internal/facade"`),
@@ -127,8 +127,8 @@ func goodTree() fstest.MapFS {
 		"test/watches/doc.go":          documentedFile("p", ""),
 		"test/watches/all_test.go":     file(`import ("` + module + `/internal/testkit"; "go.uber.org/zap")`),
 		"test/clients/old/main.go":     file(`import ("` + module + `/test/clients/informer"; "k8s.io/client-go/rest")`),
-		"cache/testdata/bad.go":        &fstest.MapFile{Data: []byte("no Go at all")},
-		".hidden/bad.go":               &fstest.MapFile{Data: []byte("no Go at all")},
+		"cache/testdata/bad.go":        &fstest.MapFile{Data: []byte("not Go")},
+		".hidden/bad.go":               &fstest.MapFile{Data: []byte("not Go")},
 	}
 }
 

@@ -7,17 +7,16 @@ import (
 	"testing"
 )
 
-// heavy are packages that a facade has no use for, and that come with a library of which it would use little. Each
-// makes the program a tenth larger and more, which is resident as long as it runs
-// (docs/adr/0025-the-program-is-small.md).
+// heavy are packages that bring in large libraries of which a facade would use little. Each enlarges the program by a
+// tenth or more, which stays in memory while it runs (docs/adr/0025-the-program-is-small.md).
 var heavy = []string{
 	"k8s.io/client-go/kubernetes", "k8s.io/client-go/kubernetes/scheme", "k8s.io/client-go/discovery", "k8s.io/client-go/informers",
 	"k8s.io/api/core/v1", "k8s.io/kube-openapi/pkg/validation/spec", "github.com/google/gnostic-models/openapiv2",
 	"github.com/emicklei/go-restful/v3",
 }
 
-// TestTheProgramIsSmall names what brings a heavy package into the program again.
-func TestTheProgramIsSmall(t *testing.T) {
+// The program does not import heavy packages. On failure the test names the importing package.
+func TestProgramIsSmall(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./cmd/listfacade")
 	list.Dir = "../.."
 	out, err := list.Output()
@@ -35,6 +34,6 @@ func TestTheProgramIsSmall(t *testing.T) {
 		}
 	}
 	if linked < 100 {
-		t.Errorf("the program has %d packages: go list says too little", linked)
+		t.Errorf("got %d packages from go list, want at least 100", linked)
 	}
 }

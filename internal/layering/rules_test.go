@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// check returns every breach of the rules in a tree, as "file:line: what", sorted.
+// check returns every breach of the rules in a tree, as "file:line: message", sorted.
 func check(tree fs.FS) ([]string, error) {
 	sources, err := readTree(tree)
 	if err != nil {
@@ -34,14 +34,14 @@ func check(tree fs.FS) ([]string, error) {
 	return breaches, nil
 }
 
-// checkPackage holds a directory to its name, its room and its doc.go.
+// checkPackage checks a directory's name, its layer and its doc.go.
 func checkPackage(dir string, files []*source) []string {
 	var breaches []string
 	if slices.Contains(vague, path.Base(dir)) {
-		breaches = append(breaches, dir+": the name says nothing about what is in it")
+		breaches = append(breaches, dir+": the name does not describe the package")
 	}
-	if roomOf(dir) == nil {
-		breaches = append(breaches, dir+": has no room in the table")
+	if layerOf(dir) == nil {
+		breaches = append(breaches, dir+": is not in the table of layers")
 	}
 	if !documented(files) {
 		breaches = append(breaches, dir+": no doc.go with a package comment")
@@ -49,7 +49,7 @@ func checkPackage(dir string, files []*source) []string {
 	return breaches
 }
 
-// documented reports whether a package has its doc.go. A command may say what it does in main.go.
+// documented reports whether a package has a doc.go. A command may have its package comment in main.go instead.
 func documented(files []*source) bool {
 	return slices.ContainsFunc(files, func(s *source) bool {
 		name := path.Base(s.path)
@@ -57,21 +57,21 @@ func documented(files []*source) bool {
 	})
 }
 
-// roomOf returns the innermost room that a directory lies in.
-func roomOf(dir string) *room {
-	var found *room
-	for i := range rooms {
-		if within(dir, rooms[i].dir) && (found == nil || len(rooms[i].dir) > len(found.dir)) {
-			found = &rooms[i]
+// layerOf returns the innermost layer of a directory.
+func layerOf(dir string) *layer {
+	var found *layer
+	for i := range layers {
+		if within(dir, layers[i].dir) && (found == nil || len(layers[i].dir) > len(found.dir)) {
+			found = &layers[i]
 		}
 	}
 	return found
 }
 
-// checkImports holds the imports of one file of the main module to the table.
+// checkImports checks the imports of one file of the main module against the table.
 func checkImports(s *source) []string {
 	var breaches []string
-	home := roomOf(s.dir())
+	home := layerOf(s.dir())
 	for _, i := range s.imports {
 		if reason := refusal(s, home, i.path); reason != "" {
 			breaches = append(breaches, fmt.Sprintf("%s:%d: imports %s: %s", s.path, i.line, i.path, reason))
@@ -80,13 +80,13 @@ func checkImports(s *source) []string {
 	return breaches
 }
 
-// refusal says why a file must not import a path; empty if it may.
-func refusal(s *source, home *room, target string) string {
+// refusal returns why a file must not import a path; "" if it may.
+func refusal(s *source, home *layer, target string) string {
 	dir, ours := ownDir(target)
 	switch {
 	case ours && withinAny(dir, otherModules):
 		return "it is another module"
-	case s.test || home == nil: // a package without a room is a breach already
+	case s.test || home == nil: // checkPackage reports a package without a layer
 		return ""
 	}
 	for _, c := range confined {
@@ -96,16 +96,16 @@ func refusal(s *source, home *room, target string) string {
 	}
 	switch {
 	case withinAny(target, home.never):
-		return home.dir + " must not know it"
+		return home.dir + " must not import it"
 	case ours && !within(dir, home.dir) && !slices.Contains(home.ours, "*") && !withinAny(dir, home.ours):
-		return fmt.Sprintf("%s may import %v of ours", home.dir, home.ours)
+		return fmt.Sprintf("%s may import %v of this module", home.dir, home.ours)
 	case !ours && !standard(target) && home.external != nil && !withinAny(target, home.external):
 		return fmt.Sprintf("%s may use %v only", home.dir, home.external)
 	}
 	return ""
 }
 
-// checkOtherModule holds another module to importing nothing of the main one.
+// checkOtherModule checks that another module imports nothing of the main module.
 func checkOtherModule(s *source) []string {
 	var breaches []string
 	for _, i := range s.imports {
@@ -116,7 +116,7 @@ func checkOtherModule(s *source) []string {
 	return breaches
 }
 
-// checkStatus finds composite literals of metav1.Status outside of the one file that may have them.
+// checkStatus finds composite literals of metav1.Status outside of statusFiles.
 func checkStatus(s *source) []string {
 	if s.test || slices.Contains(statusFiles, s.path) {
 		return nil

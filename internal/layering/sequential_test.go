@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// sequential finds the packages that `make test` tests without the race detector.
+// sequential matches the list of packages that `make test` runs without the race detector.
 var sequential = regexp.MustCompile(`(?m)^SEQUENTIAL := ((?:.*\\\n)*.*)$`)
 
-// TestSequentialPackagesStartNoGoroutine: without one there are no data races, so the race detector may be off.
+// Packages without goroutines have no data races, so they need no race detector.
 func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
 	root := filepath.Join("..", "..")
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
@@ -31,18 +31,17 @@ func TestSequentialPackagesStartNoGoroutine(t *testing.T) {
 	for _, name := range strings.Fields(strings.ReplaceAll(string(found[1]), "\\\n", " ")) {
 		files := packages[strings.TrimPrefix(name, "./")]
 		if len(files) == 0 {
-			t.Errorf("there is no package %s", name)
+			t.Errorf("package %s does not exist", name)
 		}
 		for _, s := range files {
 			for _, line := range startsGoroutine(s) {
-				t.Errorf("%s:%d: starts a goroutine: take %s out of SEQUENTIAL", s.path, line, name)
+				t.Errorf("%s:%d: starts a goroutine: remove %s from SEQUENTIAL", s.path, line, name)
 			}
 		}
 	}
 }
 
-// startsGoroutine returns the lines with a go statement, or with a call that usually makes one: WaitGroup.Go and
-// errgroup's, T.Parallel.
+// startsGoroutine returns the lines that start a goroutine: a go statement, WaitGroup.Go, errgroup's Go, or T.Parallel.
 func startsGoroutine(s *source) []int {
 	var lines []int
 	ast.Inspect(s.syntax, func(n ast.Node) bool {

@@ -14,29 +14,29 @@ import (
 
 // source is one parsed Go file.
 type source struct {
-	path    string // slash-separated, from the module's root
+	path    string // slash-separated, relative to the module's root
 	test    bool
 	imports []imported
 	syntax  *ast.File
 	set     *token.FileSet
 }
 
-// majorVersion is the end of an import path that is no part of the package's name.
+// majorVersion matches the end of an import path that is not part of the package's name.
 var majorVersion = regexp.MustCompile(`/v[0-9]+$`)
 
 type imported struct {
 	path string
-	name string // the file's own name for it; the last path element when it gives none
+	name string // name in the file; the last path element if there is none
 	line int
 }
 
 func (s *source) dir() string { return path.Dir(s.path) }
 
-// notOurs are directories that hold no source: testdata, and what npm makes and removes while others test.
+// notOurs are directories without source: testdata, and a directory that npm changes while tests run.
 var notOurs = []string{"testdata", "node_modules"}
 
-// readTree parses every Go file below the root. As in Go's own patterns, testdata and directories that begin with a dot
-// or an underscore are no source.
+// readTree parses every Go file below the root. Like the go command, it ignores testdata and directories that begin
+// with a dot or an underscore.
 func readTree(tree fs.FS) ([]*source, error) {
 	var sources []*source
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -89,7 +89,7 @@ func byDir(sources []*source) map[string][]*source {
 	return packages
 }
 
-// within reports whether an import path or directory is prefix itself or lies below it.
+// within reports whether an import path or directory equals prefix or is below it.
 func within(name, prefix string) bool {
 	return name == prefix || strings.HasPrefix(name, prefix+"/")
 }
@@ -98,7 +98,7 @@ func withinAny(name string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return within(name, prefix) })
 }
 
-// ownDir returns the directory of an import path of ours.
+// ownDir returns the directory of an import path of this module.
 func ownDir(importPath string) (dir string, ours bool) {
 	if importPath == module {
 		return ".", true
@@ -106,7 +106,7 @@ func ownDir(importPath string) (dir string, ours bool) {
 	return strings.CutPrefix(importPath, module+"/")
 }
 
-// standard reports whether an import path is the standard library's: those have no dot in their first element.
+// standard reports whether an import path is in the standard library. Such a path has no dot in its first element.
 func standard(importPath string) bool {
 	first, _, _ := strings.Cut(importPath, "/")
 	return !strings.Contains(first, ".")

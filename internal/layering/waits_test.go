@@ -17,10 +17,10 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// TestNoTestDependsOnLoad refuses what makes a test's result depend on how busy the machine is, or on chance: sleeping,
-// a deadline below settings.Patience, a bound on how long something took, and random numbers without a seed. Files
-// whose tests run in bubbles of testing/synctest are free, because their time is virtual, and so are benchmarks. A line
-// may say why it needs a real time, as a server that is slow on purpose does: `//pace: reason`.
+// TestNoTestDependsOnLoad rejects code that makes a test depend on the load of the machine, or on chance. That is
+// sleeping, deadlines below settings.Patience, bounds on durations, and random numbers without a seed. Benchmarks are
+// exempt, and so are files with tests in bubbles of testing/synctest, whose time is virtual. A line may give a reason
+// for real time, such as a server that is slow on purpose: `//pace: reason`.
 func TestNoTestDependsOnLoad(t *testing.T) {
 	breaches, err := checkWaits(os.DirFS(filepath.Join("..", "..")))
 	if err != nil {
@@ -31,10 +31,10 @@ func TestNoTestDependsOnLoad(t *testing.T) {
 	}
 }
 
-// pace introduces the reason for a real time in a test.
+// pace starts the reason for real time in a test.
 const pace = "//pace: "
 
-// checkWaits returns every breach as "file:line: what".
+// checkWaits returns every breach as "file:line: message".
 func checkWaits(tree fs.FS) ([]string, error) {
 	sources, err := readTree(tree)
 	if err != nil {
@@ -53,17 +53,17 @@ func checkWaits(tree fs.FS) ([]string, error) {
 	return breaches, nil
 }
 
-// waits reports whether a file is held to the rules.
+// waits reports whether the rules apply to a file.
 func waits(s *source) bool {
 	return !strings.HasSuffix(s.path, "_bench_test.go") && (s.test || within(s.dir(), "internal/testkit"))
 }
 
-// bubbles returns the files of a package in which time is virtual: those that import testing/synctest, and those that
-// call a function which does, or which calls such a one.
+// bubbles returns the files of a package with virtual time. They call synctest.Test, directly or through helpers of the
+// package.
 func bubbles(files []*source) map[*source]bool {
 	virtual, helpers := map[*source]bool{}, map[string]bool{"synctest.Test": true}
-	for grown := true; grown; {
-		grown = false
+	for added := true; added; {
+		added = false
 		for _, s := range files {
 			for _, d := range s.syntax.Decls {
 				f, ok := d.(*ast.FuncDecl)
@@ -72,7 +72,7 @@ func bubbles(files []*source) map[*source]bool {
 				}
 				virtual[s] = true
 				if !helpers[f.Name.Name] && !strings.HasPrefix(f.Name.Name, "Test") {
-					helpers[f.Name.Name], grown = true, true
+					helpers[f.Name.Name], added = true, true
 				}
 			}
 		}
@@ -80,7 +80,7 @@ func bubbles(files []*source) map[*source]bool {
 	return virtual
 }
 
-// callsOneOf reports whether a function calls one of these.
+// callsOneOf reports whether a function calls one of the named functions.
 func callsOneOf(f *ast.FuncDecl, names map[string]bool) bool {
 	found := false
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -97,7 +97,7 @@ func callsOneOf(f *ast.FuncDecl, names map[string]bool) bool {
 	return found
 }
 
-// pacedLines returns the lines that say why they need a real time.
+// pacedLines returns the lines with a reason for real time.
 func pacedLines(s *source) map[int]bool {
 	lines := map[int]bool{}
 	for _, group := range s.syntax.Comments {
@@ -110,7 +110,7 @@ func pacedLines(s *source) map[int]bool {
 	return lines
 }
 
-// constantDurations returns the constants and variables of a package that are durations, as far as they are literal.
+// constantDurations returns the constants and variables of a package whose value is a literal duration.
 func constantDurations(files []*source) map[string]time.Duration {
 	found := map[string]time.Duration{}
 	for _, s := range files {
@@ -130,7 +130,7 @@ func constantDurations(files []*source) map[string]time.Duration {
 	return found
 }
 
-// units of package time.
+// units are the units of package time.
 var units = map[string]time.Duration{
 	"Nanosecond": 1, "Microsecond": time.Microsecond, "Millisecond": time.Millisecond,
 	"Second": time.Second, "Minute": time.Minute, "Hour": time.Hour,
@@ -174,7 +174,7 @@ func combined(op token.Token, a, b time.Duration) (time.Duration, bool) {
 	return 0, false
 }
 
-// waitCheck holds one file to the rules.
+// waitCheck checks one file against the rules.
 type waitCheck struct {
 	*source
 	durations map[string]time.Duration
@@ -183,7 +183,7 @@ type waitCheck struct {
 }
 
 func (c *waitCheck) run() []string {
-	measured := map[string]bool{} // variables that are how long something took
+	measured := map[string]bool{} // variables with a measured duration
 	ast.Inspect(c.syntax, func(n ast.Node) bool {
 		switch x := n.(type) {
 		case *ast.AssignStmt:
@@ -201,7 +201,7 @@ func (c *waitCheck) run() []string {
 		case *ast.BinaryExpr:
 			name, variable := x.X.(*ast.Ident)
 			if (x.Op == token.GTR || x.Op == token.GEQ) && (c.isCall(x.X, "Since") || variable && measured[name.Name]) {
-				c.breach(x, "a bound on how long something took belongs in bench/")
+				c.breach(x, "limits a measured duration: move it to bench/")
 			}
 		}
 		return true
@@ -209,10 +209,10 @@ func (c *waitCheck) run() []string {
 	return c.breaches
 }
 
-// deadlines are functions whose argument at an index is how long they wait.
+// deadlines maps functions to the index of the argument with their deadline.
 var deadlines = map[string]int{"time.After": 0, "time.NewTimer": 0, "time.AfterFunc": 0, "context.WithTimeout": 1, "context.WithTimeoutCause": 1}
 
-// seeded are the names of the packages math/rand that draw nothing by themselves.
+// seeded are the names in the packages math/rand that draw no number from the global source.
 var seeded = []string{"New", "NewPCG", "NewSource", "NewChaCha8", "NewZipf", "Rand", "Source", "ChaCha8", "PCG"}
 
 func (c *waitCheck) call(call *ast.CallExpr) {
@@ -240,10 +240,10 @@ func (c *waitCheck) call(call *ast.CallExpr) {
 	}
 }
 
-// deadline refuses a literal that is shorter than every test has to wait.
+// deadline rejects a literal that is shorter than the patience of tests.
 func (c *waitCheck) deadline(e ast.Expr) {
 	if d, ok := duration(e, c.durations); ok && d < settings.Patience() {
-		c.breach(e, fmt.Sprintf("a deadline of %s, below settings.Patience", d))
+		c.breach(e, fmt.Sprintf("deadline of %s is below settings.Patience", d))
 	}
 }
 
@@ -256,7 +256,7 @@ func (c *waitCheck) isCall(e ast.Expr, function string) bool {
 	return ok && c.names(of.X, "time") && of.Sel.Name == function
 }
 
-// readsClock reports whether an expression has the time of day in it.
+// readsClock reports whether an expression contains the current time.
 func (c *waitCheck) readsClock(e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -276,13 +276,13 @@ func (c *waitCheck) breach(n ast.Node, what string) {
 func TestCheckWaitsFindsEachBreach(t *testing.T) {
 	for text, want := range map[string]string{
 		`func f() { time.Sleep(d) }`:                                                                                 "3: sleeps instead of waiting for a condition",
-		`func f() { <-time.After(5 * time.Second) }`:                                                                 "3: a deadline of 5s, below settings.Patience",
-		"const soon = time.Minute\nfunc f() { <-time.After(soon / 2) }":                                              "4: a deadline of 30s",
-		`func f() { context.WithTimeout(ctx, time.Minute+time.Second) }`:                                             "3: a deadline of 1m1s",
-		`func f() { conn.SetReadDeadline(time.Now().Add(time.Second)) }`:                                             "3: a deadline of 1s",
-		`var c = http.Client{Timeout: time.Second}`:                                                                  "3: a deadline of 1s",
-		`func f() { if time.Since(began) > soon {} }`:                                                                "3: a bound on how long something took",
-		`func f() { if took := time.Since(began); took >= soon {} }`:                                                 "3: a bound on how long something took",
+		`func f() { <-time.After(5 * time.Second) }`:                                                                 "3: deadline of 5s is below settings.Patience",
+		"const soon = time.Minute\nfunc f() { <-time.After(soon / 2) }":                                              "4: deadline of 30s",
+		`func f() { context.WithTimeout(ctx, time.Minute+time.Second) }`:                                             "3: deadline of 1m1s",
+		`func f() { conn.SetReadDeadline(time.Now().Add(time.Second)) }`:                                             "3: deadline of 1s",
+		`var c = http.Client{Timeout: time.Second}`:                                                                  "3: deadline of 1s",
+		`func f() { if time.Since(began) > soon {} }`:                                                                "3: limits a measured duration",
+		`func f() { if took := time.Since(began); took >= soon {} }`:                                                 "3: limits a measured duration",
 		"import \"math/rand/v2\"\nfunc f() { rand.IntN(3) }":                                                         "4: draws a random number without a seed",
 		"import \"math/rand/v2\"\nvar r = rand.NewPCG(uint64(time.Now().Unix()), 1)":                                 "4: takes its seed from the clock",
 		`func f() { <-time.After(suite.Patience) }`:                                                                  "",
@@ -290,7 +290,7 @@ func TestCheckWaitsFindsEachBreach(t *testing.T) {
 		`func f() { if time.Since(began) < life {} }`:                                                                "",
 		"import \"math/rand/v2\"\nvar r = rand.New(rand.NewPCG(1, 2)).IntN(3)":                                       "",
 		`func f() { <-time.After(time.Second) } //pace: the server is slow`:                                          "",
-		`func f() { <-time.After(time.Second) } //pace: `:                                                            "3: a deadline of 1s",
+		`func f() { <-time.After(time.Second) } //pace: `:                                                            "3: deadline of 1s",
 		"import \"testing/synctest\"\nfunc f() { synctest.Test(t, func(t *testing.T) { time.Sleep(time.Second) }) }": "",
 		"func bubble() { synctest.Test(t, f) }\nfunc TestF() { bubble(); time.Sleep(time.Second) }":                  "",
 	} {
