@@ -6,48 +6,49 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// anchor is what a feed is found by: the rarest of what its predicate requires of an object (sample.anchor). An event
-// concerns only feeds anchored at what its object has or had; so most feeds are never asked. Like an index it proposes,
-// and the predicate decides (I9).
+// anchor is the rarest requirement of a feed's predicate (sample.anchor), by which events find the feed. An event
+// concerns only feeds whose anchor its object matches or matched, so most feeds are not compared with it. Like an
+// index, an anchor only proposes; the predicate decides (I9).
 type anchor struct {
 	by       anchorKind
-	property selectors.Property // of byValue and byPresence
-	values   []string           // of byKey the key; of byValue each that will do: none when nothing matches
+	property selectors.Property // for byValue and byPresence
+	values   []string           // for byKey the key; for byValue each accepted value, none if nothing can match
 }
 
 type anchorKind int
 
 const (
-	byNothing  anchorKind = iota // nothing that is rare is required: the feed is asked about every event
+	byNothing  anchorKind = iota // no rare requirement: the feed is compared with every event
 	byKey                        // one object
 	byValue                      // one of some values of a property
-	byPresence                   // a label, with whatever value
+	byPresence                   // a label with any value
 )
 
-// mostValues is up to how many values a feed is filed under. One that takes more is found by the presence of the label.
+// mostValues is the maximum number of values under which a feed is filed. A feed that accepts more is filed under the
+// presence of the label.
 const mostValues = 32
 
-// anchors are the feeds of an epoch by their anchors.
+// anchors is the feeds of an epoch by their anchors.
 type anchors struct {
-	without posting // the feeds without an anchor
+	without posting // feeds without an anchor
 	keys    map[string]*posting
-	labels  map[string]*anchored // by the label's key
-	fields  []*anchored          // of other properties; few
+	labels  map[string]*anchored // by label key
+	fields  []*anchored          // by other properties; few
 }
 
-// anchored are the feeds that are anchored at one property.
+// anchored is the feeds that are anchored at one property.
 type anchored struct {
 	property selectors.Property
 	values   map[string]*posting
 	present  posting
 }
 
-// posting is a list of feeds, to which a feed belongs by a filing of its own. Feeds come and go while one walks it.
+// posting is a linked list of feeds, with one filing for each. Feeds may come and go while the dispatcher walks it.
 type posting struct {
 	first *filing
 }
 
-// filing is the place of a feed in a posting.
+// filing is the element of a posting that represents a feed.
 type filing struct {
 	feed       *feed
 	prev, next *filing
@@ -77,7 +78,7 @@ func newAnchors() anchors {
 	return anchors{keys: map[string]*posting{}, labels: map[string]*anchored{}}
 }
 
-// file makes a feed one that is found by its anchor.
+// file adds a feed to the postings of its anchor.
 func (a *anchors) file(d *feed) {
 	d.filings = make([]filing, d.anchor.postings())
 	for i := range d.filings {
@@ -86,12 +87,12 @@ func (a *anchors) file(d *feed) {
 	a.visit(d, (*posting).add)
 }
 
-// unfile takes back what file has done.
+// unfile removes a feed from the postings of its anchor.
 func (a *anchors) unfile(d *feed) {
 	a.visit(d, (*posting).remove)
 }
 
-// postings is under how many of them a feed with the anchor is filed.
+// postings returns under how many postings a feed with the anchor is filed.
 func (at *anchor) postings() int {
 	if at.by == byValue {
 		return len(at.values)
@@ -99,8 +100,7 @@ func (at *anchor) postings() int {
 	return 1
 }
 
-// visit does something to each of a feed's filings and the posting that it belongs to. A posting is made when it is
-// missing, and dropped when it is left empty.
+// visit calls do for each of a feed's filings and its posting. It creates missing postings and drops empty ones.
 func (a *anchors) visit(d *feed, do func(*posting, *filing)) {
 	switch at := &d.anchor; at.by {
 	case byNothing:
@@ -132,7 +132,7 @@ func visitIn(postings map[string]*posting, value string, f *filing, do func(*pos
 	}
 }
 
-// at returns what is anchored at a property, which may be nothing yet.
+// at returns the feeds anchored at a property, creating an empty entry if there is none.
 func (a *anchors) at(property selectors.Property) *anchored {
 	key, isLabel := property.Label()
 	if of := a.labels[key]; isLabel && of != nil {
@@ -168,8 +168,8 @@ func (a *anchors) dropEmpty(of *anchored) {
 	}
 }
 
-// of appends the postings of all feeds with an anchor that may select an object, but for those that are there. It looks
-// up what the object has, so that it costs as much as there are labels and postings, however many feeds there are.
+// of appends the postings of all feeds with an anchor that may select an object, except those already in the slice. It
+// looks up the object's own values, so its cost depends on labels and postings, not on the number of feeds.
 func (a *anchors) of(o *Object, to []*posting) []*posting {
 	to = more(to, a.keys[o.Key()])
 	for _, of := range a.fields {
@@ -187,7 +187,7 @@ func (a *anchors) of(o *Object, to []*posting) []*posting {
 	return to
 }
 
-// with appends the postings of feeds that a value of the property will do for.
+// with appends the postings of feeds that accept a value of the property.
 func (of *anchored) with(value string, to []*posting) []*posting {
 	if of.present.first != nil {
 		to = more(to, &of.present)

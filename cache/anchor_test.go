@@ -106,7 +106,7 @@ func TestEveryMatchIsOffered(t *testing.T) {
 // between two batches. Each is told all that it is to be told, once (I3, I5).
 func TestFeedsComeAndGoAmidAnEvent(t *testing.T) {
 	g := newGenerator(t)
-	for i := range 2 * askedAtOnce {
+	for i := range 2 * evaluatedAtOnce {
 		g.predicates = append(g.predicates, selecting(t, "", fmt.Sprintf("app=x,team!=t%d", i), ""),
 			selecting(t, "", fmt.Sprintf("team!=t%d", i), ""), selecting(t, "", fmt.Sprintf("tier in (5,b),team!=t%d", i), ""))
 	}
@@ -120,7 +120,7 @@ func TestFeedsComeAndGoAmidAnEvent(t *testing.T) {
 			apply(t, l, c.Kind, c.Object)
 		case n < 30:
 			r.watch()
-		case n < 40 && len(r.watchers) > 3*askedAtOnce:
+		case n < 40 && len(r.watchers) > 3*evaluatedAtOnce:
 			r.closeAny(e)
 		case n < 70:
 			e.follow(e.newest.Load())
@@ -160,7 +160,7 @@ func settle(e *epoch) {
 // closeAny closes a watcher, whose feed may be the next to be asked.
 func (r *modelRun) closeAny(e *epoch) {
 	i := r.IntN(len(r.watchers))
-	if at := e.feeds.found.at; at != nil && r.IntN(2) == 0 {
+	if at := e.feeds.anchored.at; at != nil && r.IntN(2) == 0 {
 		i = max(0, slices.IndexFunc(r.watchers, func(w *modelWatch) bool { return w.feed == at.feed }))
 	}
 	r.close(i)
@@ -199,7 +199,7 @@ func TestFewFeedsAreAskedAtOnce(t *testing.T) {
 				for _, w := range watchers {
 					now += int(w.feed.tail.Load().filled.Load())
 				}
-				if now-asked > askedAtOnce {
+				if now-asked > evaluatedAtOnce {
 					t.Fatalf("%d feeds were asked at once", now-asked)
 				}
 				asked = now
@@ -215,7 +215,7 @@ func TestFewFeedsAreAskedAtOnce(t *testing.T) {
 // asked.
 func TestWhatIsFoundDoesNotWaitForTheRest(t *testing.T) {
 	l, e := steppedLane(t)
-	for i := range 10 * askedAtOnce {
+	for i := range 10 * evaluatedAtOnce {
 		watch(t, l, selecting(t, "", fmt.Sprint("team!=t", i), ""), FromNow())
 	}
 	one := watch(t, l, selecting(t, "", "app=x", ""), FromNow())
@@ -225,8 +225,8 @@ func TestWhatIsFoundDoesNotWaitForTheRest(t *testing.T) {
 	e.follow(e.newest.Load())
 	equal(t, "events", len(drained(one)), 10)
 	equal(t, "progress", one.Progress(), RV(11))
-	if e.feeds.rest.next > 2 {
-		t.Errorf("the rest have %d events", e.feeds.rest.next)
+	if e.feeds.unanchored.next > 2 {
+		t.Errorf("the rest have %d events", e.feeds.unanchored.next)
 	}
 	settle(e)
 }

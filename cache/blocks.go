@@ -2,21 +2,21 @@ package cache
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// gatherAt is the part of a lane's memory that blocks may take whose objects are gone in part, before the others are
+// gatherAt is the divisor of a lane's memory that partly unused blocks may take before their remaining objects are
 // moved: an eighth.
 const gatherAt = 8
 
-// leaves notes that an object is neither in the State nor in history any more. Its bytes may share a block of memory
-// with those of others, which all stays for one of them.
+// leaves notes that neither the State nor history has an object any more. Its bytes may share a block of memory with
+// others, and one remaining object keeps the complete block alive.
 func (l *Lane) leaves(o *Object) {
 	if o.Item().Leave() {
 		l.counters.sparse.Add(1)
 	}
 }
 
-// gather moves the objects of the State, and those that history has alone, out of the blocks that others are gone from,
-// side by side into new ones. So what is gone takes a quarter of the memory in blocks and an eighth of the lane's at
-// the most. It looks at all objects, each time that many are gone.
+// gather moves the objects of the State and of history out of partly unused blocks into new ones. Unused bytes then
+// take at most a quarter of the memory in blocks and an eighth of the lane's memory. It visits all objects, but only
+// after many objects have left.
 func (l *Lane) gather() {
 	s := l.state.Load()
 	if s == nil || l.counters.sparse.Load()*wire.BlockSize*gatherAt < s.size-l.counters.saved.Load() {
@@ -40,7 +40,7 @@ func (l *Lane) gather() {
 	l.move(batch)
 }
 
-// withHistory yields the State's objects and those that events have alone.
+// withHistory yields the State's objects and those that only events have.
 func (s *State) withHistory(yield func(*Object) bool) {
 	for o := range s.Objects(Span{}) {
 		if !yield(o) {
@@ -51,7 +51,7 @@ func (s *State) withHistory(yield func(*Object) bool) {
 	for seq := h.held.Load().first; seq < s.seq; seq++ {
 		e := h.at(seq)
 		if e == nil {
-			continue // it has been dropped meanwhile
+			continue // it was dropped in the meantime
 		}
 		for o := range e.own {
 			if !yield(o) {
@@ -61,7 +61,7 @@ func (s *State) withHistory(yield func(*Object) bool) {
 	}
 }
 
-// move gives objects the same bytes in another place.
+// move stores the same bytes of objects in another place.
 func (l *Lane) move(objects []*Object) {
 	moved := make([]wire.Item, len(objects))
 	for i, o := range objects {
@@ -71,13 +71,13 @@ func (l *Lane) move(objects []*Object) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	for i, o := range objects {
-		item := moved[i] // or each would keep all of them
+		item := moved[i] // a pointer into moved would keep all of them alive
 		verifyPacked(o.Item(), &item, l.verifying)
 		o.item.Store(&item)
 	}
 }
 
-// alone gives the objects that a gap brought memory of their own: most of the list that they came with is dropped.
+// alone gives the objects of a comparison their own memory, because most of the list that they came with is dropped.
 func (c *comparison) alone() {
 	for _, d := range c.changes {
 		if !d.now.Item().Packed() {

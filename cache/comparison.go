@@ -7,37 +7,37 @@ import (
 	"strings"
 )
 
-// Why a list cannot be told as what happened since the State. Each is a reason for a new epoch.
+// Reasons why a list cannot be replayed as events after the State. Each requires a new epoch.
 var (
-	// ErrSetBack says that the list is of an earlier RV than readers have seen.
-	ErrSetBack = errors.New("cache: the list is from before the State")
-	// ErrOtherPast says that the list has something at or below the State's RV that the State has not, or has in
-	// another way: the upstream's past is not the one that was told.
-	ErrOtherPast = errors.New("cache: the list has another past than the State")
-	// ErrManyChanges says that there are more changes than are kept for watchers (semantics 4.1): most would lose their
-	// place.
-	ErrManyChanges = errors.New("cache: more has changed than is kept")
+	// ErrSetBack is returned when the list's RV is below an RV that readers have seen.
+	ErrSetBack = errors.New("cache: list is older than the lane")
+	// ErrOtherPast is returned when the list contradicts the State at or below the State's RV. The upstream's history
+	// then differs from the events that the lane received.
+	ErrOtherPast = errors.New("cache: list contradicts the history of the lane")
+	// ErrManyChanges is returned when there are more changes than history keeps for watchers (semantics 4.1). Most
+	// watchers would lose their position.
+	ErrManyChanges = errors.New("cache: list has more changes than the history window")
 )
 
-// comparison is what a list says has happened since a State: deletions of objects that it has not, or has under another
-// UID, in the order of their keys, and changes of those that it has, in the order of their RVs.
+// comparison is the differences between a State and a later list. The field deletions has the objects that the list
+// lacks or has with another UID, in key order. The field changes has the list's new or changed objects, in RV order.
 type comparison struct {
 	state     *State
 	deletions []*Object
 	changes   []difference
 }
 
-// difference is one event of a gap, in its place among the others. before is nil when the object is new, now is nil
-// when it is gone.
+// difference is one event of a lost window. The object before is nil when the object is new, now is nil when it was
+// deleted.
 type difference struct {
 	rv          RV
 	before, now *Object
-	tells       audience
+	audience    audience
 }
 
-// compare finds what led from s, of which readers have seen everything up to from, to a list at rv. What is not told
-// is the same in both, to the byte: so whoever holds what s has, and is told of everything else, holds what the list
-// has, whatever became of the upstream meanwhile.
+// compare finds the differences between s and a list at rv; readers have seen every event up to from. All other objects
+// are equal to the byte. A client with the content of s that receives all differences therefore has the content of the
+// list, whatever happened upstream in between.
 func (s *State) compare(from, rv RV, list []*Object) (*comparison, error) {
 	if rv < from {
 		return nil, ErrSetBack
@@ -70,7 +70,7 @@ func (c *comparison) created(now *Object) {
 	c.changes = append(c.changes, difference{now.RV, nil, now, toAll})
 }
 
-// both compares an object that both have.
+// both compares the two versions of an object that the State and the list have.
 func (c *comparison) both(from RV, was, now *Object) error {
 	switch {
 	case was == now:
@@ -87,8 +87,8 @@ func (c *comparison) both(from RV, was, now *Object) error {
 	return nil
 }
 
-// verify refuses what the upstream cannot have written since from: each of its writes has an RV of its own, but for the
-// deletions of a lease that ends.
+// verify rejects differences that the upstream cannot have written since from. Each write has its own RV, except the
+// deletions when an etcd lease ends.
 func (c *comparison) verify(from, rv RV) error {
 	last := from
 	for _, d := range c.changes {
@@ -103,15 +103,14 @@ func (c *comparison) verify(from, rv RV) error {
 	return nil
 }
 
-// exact tells whether the gap between from and rv has room for no other events than were found: there was one write, or
-// none.
+// exact reports whether the window between from and rv can contain only the events found: there was at most one write.
 func (c *comparison) exact(from, rv RV) bool {
 	return rv-from <= 1 && len(c.deletions)+len(c.changes) <= 1
 }
 
-// events returns what was found in the order in which it is told. Nobody knows when an object went, or left a selector:
-// the change that the list has may be a later one. So all of these come first: whoever was told of any change has been
-// told of them. first is the RV at which they stand among the events.
+// events returns the differences in the order in which watchers receive them. The RV at which an object was deleted or
+// left a selector is unknown, because the list may show a later change. Deletions therefore come first, at the RV
+// first: a client that received any change has received all of them.
 func (c *comparison) events(from, first, rv RV) []difference {
 	if c.exact(from, rv) {
 		if len(c.deletions) > 0 {
@@ -125,19 +124,19 @@ func (c *comparison) events(from, first, rv RV) []difference {
 	}
 	for _, d := range c.changes {
 		if d.mayLeave() {
-			all = append(all, difference{first, d.before, d.now, toThoseItLeaves})
+			all = append(all, difference{first, d.before, d.now, toFormerSelectors})
 		}
 	}
 	for _, d := range c.changes {
 		if d.mayLeave() {
-			d.tells = toOthers
+			d.audience = toOtherSelectors
 		}
 		all = append(all, d)
 	}
 	return all
 }
 
-// mayLeave tells whether some predicates may select what the object was, and not what it is.
+// mayLeave reports whether some predicates may select the object before the change and not after it.
 func (d *difference) mayLeave() bool {
 	return d.before != nil && d.before.Attributes != d.now.Attributes
 }

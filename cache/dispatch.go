@@ -1,10 +1,9 @@
 package cache
 
-// What follows the writer is the dispatcher: a goroutine for an epoch while feeds lack events that history has. It
-// alone asks predicates about events, so that however many feeds there are, and whatever they select by, the writer
-// does no more than wake it.
+// The dispatcher is a goroutine of an epoch that runs while feeds lack events that history has. Only the dispatcher
+// evaluates predicates on events. The writer only wakes it, regardless of the number of feeds and their selectors.
 
-// written lets feeds have everything up to s. Only the writer calls it.
+// written makes the dispatcher bring the feeds up to s. Only the writer calls it.
 func (e *epoch) written(s *State) {
 	e.newest.Store(s)
 	if e.dispatching.CompareAndSwap(false, true) {
@@ -12,8 +11,8 @@ func (e *epoch) written(s *State) {
 	}
 }
 
-// dispatch brings the feeds up to the newest State and then says so (I4), until there is no newer one or the epoch is
-// over.
+// dispatch brings the feeds up to the newest State and then raises the RV up to which they are complete (I4). It
+// returns when there is no newer State, or when the epoch ends.
 func (e *epoch) dispatch() {
 	for e.end() == nil {
 		s := e.newest.Load()
@@ -21,18 +20,18 @@ func (e *epoch) dispatch() {
 			continue
 		}
 		e.dispatching.Store(false)
-		// Either the writer sees that nobody is dispatching, or what it wrote meanwhile is seen here.
+		// Either the writer finds that no dispatcher is running and starts one, or this loop sees the new State.
 		if e.newest.Load() == s || !e.dispatching.CompareAndSwap(false, true) {
 			return
 		}
 	}
 }
 
-// follow brings the feeds nearer to s, those with an anchor and those without in turn, so that neither wait for all of
-// what the others lack, and reports whether some lack more.
+// follow brings the feeds closer to s and reports whether some still lack events. Feeds with and without an anchor take
+// turns, so neither waits for all of the other's events.
 func (e *epoch) follow(s *State) (more bool) {
 	f := &e.feeds
-	for _, w := range []*follower{&f.found, &f.rest} {
+	for _, w := range []*follower{&f.anchored, &f.unanchored} {
 		if f.follow(w, e.history, s.seq) {
 			more = true
 		} else {

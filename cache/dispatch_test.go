@@ -65,7 +65,7 @@ func TestCloseEndsTheDispatcher(t *testing.T) {
 		apply(t, l, Upsert, pod("a/a", rv, "", ""))
 	}
 	l.Close()
-	if dispatched := e.feeds.rest.next; dispatched > 998 { // without a lock: the race detector would tell
+	if dispatched := e.feeds.unanchored.next; dispatched > 998 { // without a lock: the race detector would tell
 		t.Errorf("%d events were dispatched", dispatched)
 	}
 }
@@ -76,7 +76,7 @@ func TestNobodyStarves(t *testing.T) {
 	l := NewLane(Options{})
 	l.verifying = false // it would wait for the dispatcher, which is the test itself
 	l.Replace(1, shape, []*Object{pod("ns/o", 1, "n", "b")})
-	for i := range 3 * askedAtOnce {
+	for i := range 3 * evaluatedAtOnce {
 		watch(t, l, selecting(t, "", fmt.Sprintf("app=a,k%d!=x", i), ""), FromNow())
 	}
 	all := watch(t, l, selecting(t, "", "", ""), FromNow())

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// draft is an index that is not in a State yet: it has the events of its epoch before a position.
+// draft is an index that is not in a State yet. It contains the events of its epoch before position seq.
 type draft struct {
 	index
 	epoch *epoch
 	seq   int64
 }
 
-// catchUp brings the draft to where the lane is, or near it: the rest is for adopt, which holds up the writer. It fails
-// when the epoch is over, or history does not hold what the draft lacks.
+// catchUp applies events to the draft until few are missing. adopt applies the rest, while the writer waits. It returns
+// false when the epoch ended or history has dropped events that the draft lacks.
 func (d *draft) catchUp() bool {
 	const near, attempts = 16, 32
 	for range attempts {
@@ -28,22 +28,22 @@ func (d *draft) catchUp() bool {
 	return false
 }
 
-// follow applies the events up to a position.
+// follow applies the events before a position.
 func (d *draft) follow(upTo int64) bool {
 	for ; d.seq < upTo; d.seq++ {
 		e := d.epoch.history.at(d.seq)
 		if e == nil || d.epoch.end() != nil {
 			return false
 		}
-		if e.tells != toThoseItLeaves { // the change itself is to come
+		if e.audience != toFormerSelectors { // another event has the change itself
 			d.index = d.after(e.before, e.now)
 		}
 	}
 	return d.epoch.end() == nil
 }
 
-// adopt takes a draft into the newest State and drops another index for it, unless that is nil. States in history have
-// the indexes that they were written with.
+// adopt adds a draft to the newest State and drops the index of drop, which may be nil. States in history keep the
+// indexes that they were written with.
 func (l *Lane) adopt(made *draft, drop *demand) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -53,10 +53,10 @@ func (l *Lane) adopt(made *draft, drop *demand) {
 	}
 	l.reindex(s, append(without(s.indexes, drop), made.index))
 	l.counters.indexed.Add(1)
-	l.verifyIfAsked()
+	l.verifyIfEnabled()
 }
 
-// dropUnneeded drops the indexes that the lane built and needs no more. Only a writer calls it.
+// dropUnneeded drops indexes that the lane built and that are no longer worth their cost. Only a writer calls it.
 func (l *Lane) dropUnneeded(s *State, now time.Time) {
 	indexes := s.indexes
 	for _, d := range l.indexer.unneeded(s, now) {
@@ -64,16 +64,16 @@ func (l *Lane) dropUnneeded(s *State, now time.Time) {
 	}
 	if len(indexes) < len(s.indexes) {
 		l.reindex(s, indexes)
-		l.verifyIfAsked()
+		l.verifyIfEnabled()
 	}
 }
 
-// without returns the indexes but for that of a demand, if it is not nil, in a slice of its own.
+// without returns a copy of the indexes without the index of a demand, which may be nil.
 func without(indexes []index, d *demand) []index {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i index) bool { return d != nil && i.demand == d })
 }
 
-// reindex puts other indexes into the written State s, and into what readers see if it is of the same content.
+// reindex replaces the indexes of the written State s, and of the State that readers see if it has the same content.
 func (l *Lane) reindex(s *State, indexes []index) {
 	next := *s
 	next.indexes = indexes

@@ -2,7 +2,7 @@ package cache
 
 import "slices"
 
-// put returns a tree that has o, in the place of the object that stood there if one did.
+// put returns a tree with o, which replaces an object at the same position.
 func (t tree) put(o *Object) tree {
 	if len(t.chunks) == 0 {
 		return newTree(t.value, []*Object{o})
@@ -21,7 +21,7 @@ func (t tree) put(o *Object) tree {
 	return t.withPages(at.chunk, at.page, at.page+1, pagesOf(objects))
 }
 
-// behindLast returns where an object that sorts after all others is inserted: at the end of the last page.
+// behindLast returns the spot at the end of the last page, for an object that sorts after all others.
 func (t tree) behindLast() spot {
 	ci := len(t.chunks) - 1
 	pages := t.chunks[ci].pages
@@ -29,7 +29,7 @@ func (t tree) behindLast() spot {
 	return spot{ci, pi, pages[pi].Len()}
 }
 
-// without returns a tree that lacks the object at o's place.
+// without returns a tree without the object at o's position.
 func (t tree) without(o *Object) tree {
 	at, found := t.find(t.positionOf(o))
 	if !found {
@@ -42,8 +42,8 @@ func (t tree) without(o *Object) tree {
 	return t.withPages(at.chunk, from, to, pagesOf(objects))
 }
 
-// withPages returns the tree with the pages from..to of one chunk replaced, whose forms go with them: States that have
-// them still are read by few. The count is the caller's.
+// withPages returns the tree with the pages from..to of one chunk replaced; the caller updates the count. The
+// precompressed representations of the old pages are dropped, because few readers still use older States.
 func (t tree) withPages(ci, from, to int, with []*Page) tree {
 	for _, page := range t.chunks[ci].pages[from:to] {
 		page.dropPrecompressed()
@@ -67,7 +67,7 @@ func pagesOf(objects []*Object) []*Page {
 	return pages
 }
 
-// spliced returns a fresh slice: s with s[from:to] replaced by with. s stays as it is (I2).
+// spliced returns a new slice: s with s[from:to] replaced by with. s does not change (I2).
 func spliced[T any](s []T, from, to int, with ...T) []T {
 	out := make([]T, 0, len(s)-(to-from)+len(with))
 	out = append(out, s[:from]...)
@@ -75,8 +75,8 @@ func spliced[T any](s []T, from, to int, with ...T) []T {
 	return append(out, s[to:]...)
 }
 
-// halves returns items as one run, as two when they are too many for one, as none when there are none. The halves are
-// copied: they live and die apart.
+// halves splits items into no run, one run, or two if there are too many for one. The two halves are copies, because
+// they are freed separately.
 func halves[T any](items []T) [][]T {
 	switch {
 	case len(items) == 0:
@@ -89,8 +89,8 @@ func halves[T any](items []T) [][]T {
 	}
 }
 
-// joined returns items, the new content of run number at among count runs, together with a neighbour's when items
-// became few and both fit into one run with room to grow; and the runs from..to that the result replaces.
+// joined merges items, the new content of run number at among count runs, with a neighbour if items became few. The
+// result must fit into one run with free space. joined also returns the runs from..to that the result replaces.
 func joined[T any](items []T, at, count int, run func(int) []T) (all []T, from, to int) {
 	const room = most - most/4
 	if len(items) == 0 || len(items) >= fewest {

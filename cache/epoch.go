@@ -15,14 +15,14 @@ type epoch struct {
 	feeds    feeds
 	frames   frames
 	sampled  atomic.Pointer[sample]
-	ended    atomic.Pointer[error] // why the epoch is over, nil while it lasts
+	ended    atomic.Pointer[error] // why the epoch ended; nil while it lasts
 
-	newest      atomic.Pointer[State] // as written: what feeds are to be brought up to
-	lostWindows atomic.Int64          // how many were bridged; counted before the first event of a gap is told
+	newest      atomic.Pointer[State] // newest written State, to which the dispatcher brings the feeds
+	lostWindows atomic.Int64          // number of replayed windows; counted before watchers receive the first event of one
 	vouched     vouchedFor            // guarded by Lane.writing
-	dispatching atomic.Bool           // dispatch runs
-	running     *sync.WaitGroup       // the lane's, of all that runs
-	indexer     *indexer              // the lane's
+	dispatching atomic.Bool           // whether dispatch is running
+	running     *sync.WaitGroup       // the lane's wait group for dispatchers
+	indexer     *indexer              // the lane's indexer
 }
 
 func newEpoch(l *Lane) *epoch {
@@ -30,15 +30,15 @@ func newEpoch(l *Lane) *epoch {
 	return &epoch{options: l.options, keep: keep, counters: &l.counters, running: &l.running, indexer: &l.indexer}
 }
 
-// begin lets feeds go on behind s, the first State that readers will see.
+// begin prepares the feeds for events after s, the first State that readers will see.
 func (e *epoch) begin(s *State) {
 	e.feeds.init(s, &e.counters.feeds)
 	e.newest.Store(s)
 }
 
-// finish ends the epoch after its last State. Its States stay readable for whoever holds one; a relist drops the
-// history, so that lagging watchers do not show what the new epoch may contradict. Who finds history cleared finds the
-// epoch ended, too: the reason is stored first.
+// finish ends the epoch after its last State. Readers may go on using its States. A relist also clears the history:
+// slow watchers must not send events that the new epoch may contradict. The reason is stored first, so a watcher that
+// finds the history cleared also finds the epoch ended.
 func (e *epoch) finish(last *State, reason error) {
 	e.ended.Store(&reason)
 	var relisted *ExpiredError
@@ -48,7 +48,8 @@ func (e *epoch) finish(last *State, reason error) {
 	e.feeds.finish()
 }
 
-// wholeAt returns the RV up to which there are no other events than before one at rv.
+// wholeAt returns the RV up to which every event has come once an event at rv has come. With ReadFromEtcd more
+// deletions may follow at rv itself.
 func (e *epoch) wholeAt(rv RV) RV {
 	if e.options.ReadFromEtcd && rv > 0 {
 		return rv - 1

@@ -6,40 +6,40 @@ import (
 )
 
 var (
-	// ErrNotReady says that the lane has not seen its first list yet (semantics 2.1: "storage is (re)initializing").
-	ErrNotReady = errors.New("cache: lane holds no list yet")
+	// ErrNotReady is returned before the lane has its first list (semantics 2.1: "storage is (re)initializing").
+	ErrNotReady = errors.New("cache: lane has no list yet")
 
-	// ErrClosed says that the lane was stopped.
+	// ErrClosed is returned after the lane was closed.
 	ErrClosed = errors.New("cache: lane is closed")
 
-	// ErrOutOfOrder says that a change's RV does not rise above what the lane has already applied: a repeat from a
-	// second upstream stream, to be dropped.
+	// ErrOutOfOrder is returned for a change whose RV is not above the lane's RV. It is a repeat from a second upstream
+	// stream; the caller drops it.
 	ErrOutOfOrder = errors.New("cache: change is not newer than the lane")
 
-	// ErrLateDeletion says that something is deleted at an RV up to which everything was told: what sends the changes has
-	// bridged a gap (Replay), and the lane holds what it held before.
-	ErrLateDeletion = errors.New("cache: a deletion at the lane's own version")
+	// ErrLateDeletion is returned for a deletion at an RV up to which the lane already has every event. The sender of
+	// the changes has replayed a lost window (Replay). The lane's content does not change.
+	ErrLateDeletion = errors.New("cache: deletion at the resourceVersion of the lane")
 )
 
-// ExpiredError says that history no longer holds what happened after an RV (I6). It is also how watchers learn of a
-// new epoch (I11).
+// ExpiredError is returned when history no longer has the events after an RV (I6), and to watchers when a new epoch
+// begins (I11).
 type ExpiredError struct {
-	Requested RV // where the reader wanted to start, or had got to
-	Oldest    RV // the smallest RV that would have been accepted
+	Requested RV // RV where the reader wanted to start, or which it had reached
+	Oldest    RV // smallest RV that would have been accepted
 }
 
-// Error words it as the upstream does in a watch's ERROR event (semantics 4.1).
+// Error returns the upstream's message in the ERROR event of a watch (semantics 4.1).
 func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("too old resource version: %d (%d)", e.Requested, e.Oldest)
 }
 
-// TooLargeError says that the lane did not reach an RV in time (semantics 2.2).
+// TooLargeError is returned when the lane does not reach an RV in time (semantics 2.2).
 type TooLargeError struct {
 	Requested RV
 	Current   RV
 }
 
-// Error words it as the upstream does, without the "Timeout: " that its Status puts in front.
+// Error returns the upstream's message without the prefix "Timeout: ", which the Status adds.
 func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("Too large resource version: %d, current: %d", e.Requested, e.Current)
 }

@@ -1,21 +1,21 @@
 package cache
 
-// EventType says what an event means to one watcher: the same change may enter one selector and leave another.
+// EventType is the type of an event for one watcher. The same change may enter one selector and leave another.
 type EventType uint8
 
 const (
-	// Added says that the object entered what the watcher selects, or it is an initial event.
+	// Added means that the object entered the watcher's selector, or that the event is an initial event.
 	Added EventType = iota
-	// Modified says that the object changed and is still selected.
+	// Modified means that the object changed and is still selected.
 	Modified
-	// Deleted says that the object is gone, or left what the watcher selects (I7).
+	// Deleted means that the object was deleted or left the watcher's selector (I7).
 	Deleted
-	// InitialEventsEnd says that all initial events were returned. Comes once, only after the start InitialEvents, without
-	// an Object; a streaming list answers it with the annotated bookmark (semantics 4.3).
+	// InitialEventsEnd follows the last initial event. It comes once, only after the start InitialEvents, and has no
+	// Object. A streaming list sends the annotated bookmark for it (semantics 4.3).
 	InitialEventsEnd
 )
 
-// String returns the type as it stands in a watch frame.
+// String returns the type as a watch frame spells it.
 func (t EventType) String() string {
 	switch t {
 	case Added:
@@ -29,26 +29,26 @@ func (t EventType) String() string {
 	}
 }
 
-// Event is one thing that a watcher has to be told. Object already has the content and the resourceVersion that the
-// watcher's predicate calls for (semantics 4.4).
+// Event is one event for a watcher. Object already has the content and resourceVersion that the watcher's predicate
+// requires (semantics 4.4).
 type Event struct {
 	Type   EventType
 	Object *Object
 	RV     RV
 }
 
-// ChangeKind is what the upstream reported about an object.
+// ChangeKind is the kind of change that the upstream reported.
 type ChangeKind uint8
 
 const (
-	// Upsert says that the object was created or changed.
+	// Upsert means that the object was created or changed.
 	Upsert ChangeKind = iota
-	// Delete says that the object is gone.
+	// Delete means that the object was deleted.
 	Delete
 )
 
-// Change is one upstream event. For a Delete, Object is the upstream's deletion object: the last content under the
-// RV of the deletion.
+// Change is one upstream event. For a Delete, Object is the upstream's deletion object: the last content with the RV of
+// the deletion.
 type Change struct {
 	Kind   ChangeKind
 	Object *Object

@@ -6,40 +6,41 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feed is the history as one predicate sees it. It knows its end only: what its watchers have read is garbage, and
-// what one of them has not read costs eight bytes an event, however large the objects.
+// feed is the events of history that concern one predicate. It references only its end: entries that all watchers have
+// read are garbage. An unread entry costs eight bytes, however large the object is.
 type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor
 	follower  *follower
 	filings   []filing                  // in the postings of its anchor; guarded by feeds.mu
-	asked     int64                     // the position behind the last event that it was asked about; guarded by feeds.mu
+	evaluated int64                     // position after the last event it was compared with; guarded by feeds.mu
 	watchers  int                       // guarded by feeds.mu
 	tail      atomic.Pointer[feedChunk] // stored under feeds.mu
-	signalled bool                      // its watchers are to be woken; guarded by feeds.mu
-	shared    atomic.Bool               // it has several watchers
+	signalled bool                      // whether its watchers are to be woken; guarded by feeds.mu
+	shared    atomic.Bool               // whether it has several watchers
 	grown     signal
 }
 
-// occurrence is an event in a feed: its position in history and its EventType in the lowest two bits.
+// occurrence is an event in a feed: its position in history, and its EventType in the lowest two bits.
 type occurrence uint64
 
 func (o occurrence) seq() int64      { return int64(o >> 2) }
 func (o occurrence) kind() EventType { return EventType(o & 3) }
 
-// feedChunkSize keeps the five thousand feeds of five thousand nodes at half a kilobyte each.
+// feedChunkSize is the number of entries in a chunk. It makes a chunk about half a kilobyte, because a large cluster
+// has one feed per node.
 const feedChunkSize = 44
 
 // feedChunk is a piece of a feed. The dispatcher fills it, then links the next.
 type feedChunk struct {
-	base    int64 // how many entries came before
+	base    int64 // number of entries in earlier chunks
 	entries [feedChunkSize]occurrence
-	filled  atomic.Int32 // stored after the entry is in place
+	filled  atomic.Int32 // number of entries here; stored after the entry is in place
 	next    atomic.Pointer[feedChunk]
 }
 
-// offer appends what an event means to the feed, and reports whether it means anything. It runs once per event and feed
-// (semantics 4.4), under feeds.mu.
+// offer appends an event to the feed if it concerns the predicate, and reports whether it does. It runs once per event
+// and feed, under feeds.mu (semantics 4.4).
 func (f *feed) offer(seq int64, e *entry) bool {
 	t, ok := e.meaning(f.predicate)
 	if ok {
@@ -49,12 +50,12 @@ func (f *feed) offer(seq int64, e *entry) bool {
 	return ok
 }
 
-// meaning says what an event is to those who select with p (I7).
+// meaning returns the type of an event for watchers with predicate p, and whether it concerns them (I7).
 func (e *entry) meaning(p *selectors.Predicate) (t EventType, concerned bool) {
 	was := e.before != nil && p.Matches(&e.before.Attributes)
 	is := e.now != nil && p.Matches(&e.now.Attributes)
 	switch {
-	case is && e.tells == toThoseItLeaves, !is && e.tells == toOthers:
+	case is && e.audience == toFormerSelectors, !is && e.audience == toOtherSelectors:
 		return 0, false
 	case is && was:
 		return Modified, true
@@ -82,25 +83,25 @@ func (f *feed) append(o occurrence) {
 	f.tail.Store(c)
 }
 
-// offered is how many entries the feed has had. It may be called at any time.
+// offered returns the number of entries that the feed has had. It is safe for concurrent use.
 func (f *feed) offered() int64 {
 	tail := f.tail.Load()
 	return tail.base + int64(tail.filled.Load())
 }
 
-// feedCursor is a place in a feed.
+// feedCursor is a position in a feed.
 type feedCursor struct {
 	chunk *feedChunk
 	index int32
 }
 
-// end returns the cursor behind the feed's last entry, under feeds.mu.
+// end returns the cursor after the feed's last entry. feeds.mu must be held.
 func (f *feed) end() feedCursor {
 	tail := f.tail.Load()
 	return feedCursor{tail, tail.filled.Load()}
 }
 
-// passed is how many entries of the feed lie before the cursor.
+// passed returns the number of the feed's entries before the cursor.
 func (c *feedCursor) passed() int64 { return c.chunk.base + int64(c.index) }
 
 func (c *feedCursor) next() (occurrence, bool) {

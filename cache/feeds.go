@@ -7,16 +7,16 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feeds are all feeds of an epoch, found by predicate when a watcher joins and by anchor when an event comes.
+// feeds is all feeds of an epoch. A watcher that joins finds its feed by predicate, an event finds feeds by anchor.
 type feeds struct {
-	open *atomic.Int64 // how many feeds there are, over all epochs of the lane
+	open *atomic.Int64 // number of feeds in all epochs of the lane
 
-	mu          sync.Mutex // guards everything below, and the number of watchers of each feed
+	mu          sync.Mutex // guards all fields below, and the number of watchers of each feed
 	byPredicate map[string]*feed
 	anchors     anchors
-	found       follower // brings events to the feeds that have an anchor
-	rest        follower // and to those that have none
-	grown       []*feed  // whose watchers are to be woken
+	anchored    follower // brings events to the feeds that have an anchor
+	unanchored  follower // brings events to the feeds that have none
+	grown       []*feed  // feeds whose watchers are to be woken
 	ended       bool
 }
 
@@ -24,30 +24,30 @@ func (f *feeds) init(first *State, open *atomic.Int64) {
 	f.open = open
 	f.byPredicate = make(map[string]*feed)
 	f.anchors = newAnchors()
-	for _, w := range []*follower{&f.found, &f.rest} {
+	for _, w := range []*follower{&f.anchored, &f.unanchored} {
 		w.next = first.seq
 		w.complete.Store(uint64(first.rv))
 	}
 }
 
-// of returns the follower that brings events to feeds with an anchor.
+// of returns the follower that brings events to feeds with a given anchor.
 func (f *feeds) of(a *anchor) *follower {
 	if a.by == byNothing {
-		return &f.rest
+		return &f.unanchored
 	}
-	return &f.found
+	return &f.anchored
 }
 
-// membership is a watcher's place in a feed.
+// membership is a watcher's position in a feed.
 type membership struct {
 	feed *feed
 	end  feedCursor
-	seq  int64 // the position in history up to which the feed is filled, or is being filled
+	seq  int64 // position in history up to which the feed is filled, or is being filled
 }
 
-// join makes the caller a watcher of p's feed. What lies in history before the position that it returns and what the
-// feed has behind the end that it returns leave no gap; of an event that is being offered the feed may repeat what
-// history has (I5). It fails when the epoch is over.
+// join makes the caller a watcher of p's feed. History before the returned position and the feed after the returned end
+// together contain every event. The feed may repeat the event that is being offered at that moment (I5). ok is false
+// when the epoch has ended.
 func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	f, key := &e.feeds, p.String()
 	if j, ok = f.share(key); j.feed != nil || !ok {
@@ -61,7 +61,7 @@ func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	switch other := f.byPredicate[key]; {
 	case f.ended:
 		return membership{}, false
-	case other != nil: // somebody else came first
+	case other != nil: // another watcher created the feed first
 		return other.join(), true
 	}
 	f.byPredicate[key] = d
@@ -71,7 +71,7 @@ func (e *epoch) join(p *selectors.Predicate) (j membership, ok bool) {
 	return d.join(), true
 }
 
-// share joins a feed that is there; without one it returns nothing.
+// share joins an existing feed. It returns no feed when there is none.
 func (f *feeds) share(key string) (j membership, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -81,14 +81,14 @@ func (f *feeds) share(key string) (j membership, ok bool) {
 	return membership{}, !f.ended
 }
 
-// join counts a watcher in, under feeds.mu.
+// join counts a new watcher. feeds.mu must be held.
 func (d *feed) join() membership {
 	d.watchers++
 	d.shared.Store(d.watchers > 1)
 	return membership{d, d.end(), d.follower.next}
 }
 
-// leave gives up a watcher's place. The last one takes the feed with it.
+// leave removes a watcher from a feed. The last watcher removes the feed, too.
 func (f *feeds) leave(d *feed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *feeds) leave(d *feed) {
 	f.open.Add(-1)
 }
 
-// finish wakes every watcher to find the epoch ended.
+// finish wakes every watcher, which then finds that the epoch has ended.
 func (f *feeds) finish() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -113,7 +113,7 @@ func (f *feeds) finish() {
 	}
 }
 
-// wakeAll wakes every watcher to look whether a gap that was bridged concerns it.
+// wakeAll wakes every watcher, which then checks whether a replayed window concerns it.
 func (f *feeds) wakeAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -122,7 +122,7 @@ func (f *feeds) wakeAll() {
 	}
 }
 
-// grew has the watchers of a feed woken, once for all that it got together.
+// grew notes that the watchers of a feed are to be woken, once for several events.
 func (f *feeds) grew(d *feed) {
 	if !d.signalled {
 		d.signalled = true

@@ -2,28 +2,28 @@ package cache
 
 import "sync/atomic"
 
-// follower brings the events of history to feeds, in order and behind the writer. There are two, of the feeds that have
-// an anchor and of those that have none: the first are few for each event, and never wait until all of the others were
-// asked. What is not atomic is guarded by feeds.mu.
+// follower brings the events of history to feeds, in order and after the writer. There are two: for feeds with an
+// anchor and for those without. An event concerns few feeds with an anchor, so these must not wait for the others.
+// Fields that are not atomic are guarded by feeds.mu.
 type follower struct {
-	feeds    int           // how many there are
-	next     int64         // the position behind the last event that they have, or are being offered
-	complete atomic.Uint64 // the RV up to which they have every event; stored after they have (I4)
+	feeds    int           // number of feeds
+	next     int64         // position after the last event that the feeds have, or are being offered
+	complete atomic.Uint64 // RV up to which the feeds have every event; stored after they have them (I4)
 
-	// The event that is being offered: more feeds than are asked at once may have to be asked about it.
+	// event is the one being offered. It may concern more feeds than one round evaluates.
 	event    *entry
-	postings []*posting // of the feeds that are still to be asked,
-	at       *filing    // behind those from here on
+	postings []*posting // postings of feeds still to evaluate
+	at       *filing    // first feed still to evaluate in the current posting
 }
 
-// How much is done before those that grew wake their watchers and whoever opens or closes a watch has a turn: a tenth
-// of a millisecond, about.
+// Limits of one round. After a round, the watchers of feeds that grew are woken, and feeds.mu is free for opening and
+// closing watchers. A round takes about a tenth of a millisecond.
 const (
-	eventsAtOnce = 16  // are offered
-	askedAtOnce  = 128 // feeds are asked
+	eventsAtOnce    = 16  // events offered in a round
+	evaluatedAtOnce = 128 // feeds evaluated in a round
 )
 
-// follow offers a follower's feeds some of the events that they lack up to a position, and reports whether there are
+// follow offers a follower's feeds some of the events that they lack before a position, and reports whether they lack
 // more.
 func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 	f.mu.Lock()
@@ -31,8 +31,8 @@ func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 	if w.feeds == 0 {
 		w.skip(upTo)
 	}
-	asked, events := 0, 0
-	for asked < askedAtOnce && events < eventsAtOnce {
+	evaluated, events := 0, 0
+	for evaluated < evaluatedAtOnce && events < eventsAtOnce {
 		if !w.offering() {
 			if w.next >= upTo {
 				break
@@ -40,21 +40,21 @@ func (f *feeds) follow(w *follower, h *history, upTo int64) (more bool) {
 			f.begin(w, h)
 			events++
 		}
-		asked += f.offer(w, askedAtOnce-asked)
+		evaluated += f.offer(w, evaluatedAtOnce-evaluated)
 	}
 	f.wake()
 	return w.offering() || w.next < upTo
 }
 
-// offering reports whether feeds are left to be asked about an event.
+// offering reports whether the current event has feeds still to evaluate.
 func (w *follower) offering() bool { return w.at != nil || len(w.postings) > 0 }
 
-// lag returns how many events up to a position feeds have not been offered.
+// lag returns the number of events before a position that were not offered to the feeds yet.
 func (f *feeds) lag(upTo int64) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	lag := int64(0)
-	for _, w := range []*follower{&f.found, &f.rest} {
+	for _, w := range []*follower{&f.anchored, &f.unanchored} {
 		if w.feeds > 0 {
 			lag = max(lag, upTo-w.next)
 		}
@@ -75,7 +75,7 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 	w.next++
 	w.event = e
-	if w == &f.rest {
+	if w == &f.unanchored {
 		w.postings = append(w.postings, &f.anchors.without)
 		return
 	}
@@ -86,8 +86,8 @@ func (f *feeds) begin(w *follower, h *history) {
 	}
 }
 
-// lose goes on at the first position that history still holds. The feeds get the one before, so that who has not read
-// beyond it finds its place lost (I6).
+// lose continues at the first position that history still has. Each feed gets an entry for the position before it, at
+// which slow watchers find that their position is lost (I6).
 func (f *feeds) lose(w *follower, first int64) {
 	for _, d := range f.byPredicate {
 		if d.follower == w {
@@ -98,21 +98,21 @@ func (f *feeds) lose(w *follower, first int64) {
 	w.next = first
 }
 
-// offer asks up to so many feeds about the event, each once, whether it is found by what the object was or by what it
-// is or by both. It returns how many it asked.
-func (f *feeds) offer(w *follower, most int) (asked int) {
-	for ; asked < most && w.offering(); asked++ {
+// offer evaluates up to most feeds for the event and returns how many. It evaluates each feed once, even when the feed
+// matches both the old and the new object.
+func (f *feeds) offer(w *follower, most int) (evaluated int) {
+	for ; evaluated < most && w.offering(); evaluated++ {
 		if w.at == nil {
 			last := len(w.postings) - 1
 			w.at, w.postings = w.postings[last].first, w.postings[:last]
-			continue // counts, too: postings may be many, and empty
+			continue // counts towards the limit, because there may be many empty postings
 		}
 		d := w.at.feed
 		w.at = w.at.next
-		if d.asked == w.next {
+		if d.evaluated == w.next {
 			continue
 		}
-		d.asked = w.next
+		d.evaluated = w.next
 		if d.offer(w.next-1, w.event) {
 			f.grew(d)
 		}
@@ -120,10 +120,10 @@ func (f *feeds) offer(w *follower, most int) (asked int) {
 	if !w.offering() {
 		w.event = nil
 	}
-	return asked
+	return evaluated
 }
 
-// leave lets the follower forget a feed that goes, before it is unfiled.
+// leave removes a feed from the follower, before it is unfiled.
 func (w *follower) leave(d *feed) {
 	w.feeds--
 	for i := range d.filings {

@@ -8,21 +8,23 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Frame is the frame of an event as bytes that watchers share: nobody writes into them. They are shared for as long as
-// somebody holds the Frame.
+// Frame is an encoded event frame that watchers share. Its bytes are read-only. It can be shared while any watcher
+// references it.
 type Frame struct{ Bytes []byte }
 
-// frames are those of an epoch's last events, for who comes next. They are held weakly: what no watcher is about to
-// send is garbage, so the memory is never more than one frame for each of the places that somebody sends from.
+// frames is the frames of an epoch's last events, for the next watchers that send them. The references are weak: a
+// frame that no watcher is about to send is garbage. Memory is therefore bounded by one frame for each watcher that is
+// sending.
 type frames struct {
 	slots [frameSlots]atomic.Pointer[frameSlot]
 }
 
-// frameSlots is how far watchers may be from each other and share: half as many events, in two forms each.
+// frameSlots is the number of frames that can be shared at a time. Watchers share when they are less than half as many
+// events apart, with two representations for each.
 const frameSlots = 64
 
-// frameSlot is a frame and what it is about. Immutable, as all frames are: the event has one object for all who are
-// told of it in the same type (history.deleted), and an epoch one Shape.
+// frameSlot is a frame and the event that it encodes. It is immutable. All watchers that receive an event with the same
+// type receive the same object (history.deleted), and an epoch has one Shape.
 type frameSlot struct {
 	seq            int64
 	kind           EventType
@@ -30,37 +32,37 @@ type frameSlot struct {
 	frame          weak.Pointer[Frame]
 }
 
-// Frame returns the event that Next has just returned as a frame, which is written by the first of the watchers that
-// send it, whatever they select. It returns nil when there is nothing to share: to a watcher that is the only one to be
-// told, for initial events, and for rows of a Table, which are as old as they are when they are sent. All framers of a
-// form write the same.
+// Frame returns the event that Next just returned as a frame. The first watcher that sends the event encodes it, for
+// watchers with any predicate. Frame returns nil when no other watcher receives the event, and for initial events. It
+// also returns nil for rows of a Table, which contain the age at the time of sending. All framers of a representation
+// must write the same bytes.
 func (w *Watcher) Frame(event Event, representation wire.Representation, framer wire.Framer) *Frame {
-	if w.snapshot != nil || event.Object == nil || representation.Kind == wire.Row || !w.inCompany() {
+	if w.snapshot != nil || event.Object == nil || representation.Kind == wire.Row || !w.sharesEvent() {
 		return nil
 	}
 	seq := w.seq - 1
 	at := &w.epoch.frames.slots[positionOf(seq, event.Type, representation)]
-	place := at.Load()
-	if place != nil && place.seq == seq && place.kind == event.Type && place.representation == representation {
-		if f := place.frame.Value(); f != nil {
+	slot := at.Load()
+	if slot != nil && slot.seq == seq && slot.kind == event.Type && slot.representation == representation {
+		if f := slot.frame.Value(); f != nil {
 			verifyFrame(f, event, framer)
 			return f
 		}
 	}
 	buffer := make([]byte, 0, event.Object.Size()+frameMargin)
 	f := &Frame{Bytes: framer.AppendEvent(buffer, event.Type.String(), event.Object.Item())}
-	if place == nil || place.seq <= seq { // who lags behind shares with nobody, and takes no place from who does
+	if slot == nil || slot.seq <= seq { // a slow watcher does not replace the frames of newer events
 		at.Store(&frameSlot{seq: seq, kind: event.Type, representation: representation, frame: weak.Make(f)})
 	}
 	return f
 }
 
-// frameMargin is more than what stands around an object in a frame.
+// frameMargin is the maximum size in bytes of a frame without its object, rounded up.
 const frameMargin = 256
 
-// inCompany tells whether others are told of the event that Next has just returned: those of the same feed, or of
-// others, as the dispatcher found. Who reads history by itself is alone with what the feeds had before.
-func (w *Watcher) inCompany() bool {
+// sharesEvent reports whether other watchers receive the event that Next just returned, through the same feed or
+// another. For events that a watcher reads from history itself, only its own feed counts.
+func (w *Watcher) sharesEvent() bool {
 	if w.feed.shared.Load() {
 		return true
 	}
@@ -69,21 +71,21 @@ func (w *Watcher) inCompany() bool {
 	return e != nil && seq >= w.joined && e.notified.Load() > 1
 }
 
-// positionOf keeps the whole object and its metadata apart, and what one event is to those who select differently.
+// positionOf returns the slot of an event. Different types and representations of one event get different slots.
 func positionOf(seq int64, kind EventType, representation wire.Representation) int64 {
-	place := seq*2 + int64(kind)*kindsApart
+	slot := seq*2 + int64(kind)*kindsApart
 	if representation.Kind == wire.Partial {
-		place++
+		slot++
 	}
-	return place % frameSlots
+	return slot % frameSlots
 }
 
-// kindsApart is a third of the places, or so: most events are the same to all.
+// kindsApart is about a third of the slots, because most events have the same type for all watchers.
 const kindsApart = 22
 
-// verifyFrame panics when what another watcher wrote is not what this one would have written.
+// verifyFrame panics when a shared frame differs from the frame that this watcher would write.
 func verifyFrame(f *Frame, event Event, framer wire.Framer) {
 	if verifyEverything && !bytes.Equal(f.Bytes, framer.AppendEvent(nil, event.Type.String(), event.Object.Item())) {
-		panic("BUG: a shared frame is another event's")
+		panic("BUG: cache: shared frame differs from the frame of its event")
 	}
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// State returns the newest State that is complete at its RV (I10): what a read with resourceVersion "0" is answered
-// from.
+// State returns the newest State that is complete at its RV (I10), for reads with resourceVersion "0".
 func (l *Lane) State() (*State, error) {
 	if s := l.shown.Load(); s != nil {
 		return s, nil
@@ -15,8 +14,8 @@ func (l *Lane) State() (*State, error) {
 	return nil, l.absence()
 }
 
-// Latest returns the State as Vouch may be told of it: State's, or one above it with as many of the deletions at its RV
-// as have come. It is to be compared with what the upstream says, and never to be shown.
+// Latest returns a State for Vouch: that of State, or a newer written one with the deletions that have come at its RV
+// so far. Compare it with the upstream; never show it to a client.
 func (l *Lane) Latest() (*State, error) {
 	shown, err := l.State()
 	if written := l.state.Load(); err == nil && written != nil && written.rv > shown.rv {
@@ -25,8 +24,8 @@ func (l *Lane) Latest() (*State, error) {
 	return shown, err
 }
 
-// Position returns the RV that the writers have brought the lane to. It is below the RV of State while the lane has not
-// yet come to what was vouched for (Vouch), and above it while more deletions may be at it (Apply).
+// Position returns the RV of the last event or bookmark that the writers applied. It is below the RV of State while
+// events have not reached a vouched RV (Vouch). It is above it while more deletions may come at the RV (Apply).
 func (l *Lane) Position() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.rv, nil
@@ -34,8 +33,8 @@ func (l *Lane) Position() (RV, error) {
 	return 0, l.absence()
 }
 
-// Complete returns the RV up to which the writers have brought the lane everything: below Position while more deletions
-// may be at that.
+// Complete returns the RV up to which the writers have applied every event. It is below Position while more deletions
+// may come at that RV.
 func (l *Lane) Complete() (RV, error) {
 	if s := l.state.Load(); s != nil {
 		return s.whole(), nil
@@ -43,15 +42,15 @@ func (l *Lane) Complete() (RV, error) {
 	return 0, l.absence()
 }
 
-// WaitFor returns a State at or above rv, waiting up to wait for one: a NotOlderThan read. It fails with
-// *TooLargeError when the lane does not get there in time (semantics 2.2), with ctx's error when ctx ends first.
+// WaitFor returns a State at or above rv for a NotOlderThan read, and waits up to wait for it. It returns
+// *TooLargeError when the lane does not reach rv in time (semantics 2.2), and ctx's error when ctx ends first.
 func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	if s, err := l.reached(rv); s != nil || wait <= 0 || !notYet(err) {
 		return s, err
 	}
 	a := l.waiters.await(rv)
 	defer l.waiters.leave(a)
-	if s, err := l.reached(rv); s != nil || !notYet(err) { // published between the first look and await
+	if s, err := l.reached(rv); s != nil || !notYet(err) { // published between the first check and await
 		return s, err
 	}
 	deadline := time.NewTimer(wait)
@@ -66,8 +65,8 @@ func (l *Lane) WaitFor(ctx context.Context, rv RV, wait time.Duration) (*State, 
 	return l.reached(rv)
 }
 
-// At returns the State at exactly rv, under that RV: an Exact read. It waits like WaitFor for an rv ahead of the lane,
-// and fails with *ExpiredError for one below the window (I6).
+// At returns the State at exactly rv, for an Exact read. It waits like WaitFor for an rv above the lane. It returns
+// *ExpiredError for an rv below the window or inside a lost window (I6, I12).
 func (l *Lane) At(ctx context.Context, rv RV, wait time.Duration) (*State, error) {
 	s, err := l.WaitFor(ctx, rv, wait)
 	if err != nil || s.rv == rv {
@@ -77,7 +76,7 @@ func (l *Lane) At(ctx context.Context, rv RV, wait time.Duration) (*State, error
 	switch {
 	case written == nil || written.epoch != s.epoch:
 		return nil, &ExpiredError{Requested: rv, Oldest: s.rv}
-	case written.whole() < rv: // what was vouched for is above it, and says nothing about what lies between
+	case written.whole() < rv: // the visible State is vouched for at a higher RV, which says nothing about the RVs between
 		return nil, &TooLargeError{Requested: rv, Current: written.whole()}
 	}
 	past, err := written.epoch.history.before(rv)
@@ -95,7 +94,7 @@ func (l *Lane) reached(rv RV) (*State, error) {
 	return s, err
 }
 
-// notYet reports whether the lane may still get to where it was asked for.
+// notYet reports whether the lane may still reach the requested RV.
 func notYet(err error) bool {
 	var tooLarge *TooLargeError
 	return errors.As(err, &tooLarge)

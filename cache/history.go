@@ -6,50 +6,50 @@ import (
 	"time"
 )
 
-// history is an epoch's events in order, as far back as they are to be kept (retention). One writer appends; readers
-// take no lock and hold no pointer into it, only positions: a sequence number counts the epoch's events from 0. So
-// dropped segments are garbage at once, and a reader that comes back too late learns it (I6).
+// history is an epoch's events in order, as far back as retention keeps them. One writer appends. Readers take no lock
+// and keep only positions: a sequence number counts the epoch's events from 0. Dropped segments are therefore garbage
+// immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
-	forgets func(*Object) // told of objects that no event has any more, nor the State
+	forgets func(*Object) // called for objects that neither an event nor the State has any more
 
 	held  atomic.Pointer[window]
-	end   atomic.Int64 // the position behind the last event; stored after the event is in place
+	end   atomic.Int64 // position after the last event; stored after the event is in place
 	bytes atomic.Int64
 }
 
-// window is what history holds at a time. Immutable, except that the last segment fills up.
+// window is the content of history at a time. It is immutable, except that the last segment fills up.
 type window struct {
-	// The State just before the first event held, or behind the gap that it is in: the oldest to be served
+	// State just before the first event, or after the lost window that this event is in: the oldest State to serve
 	base        *State
-	first       int64 // position of the first event held, a multiple of segmentSize
+	first       int64 // position of the first event, a multiple of segmentSize
 	segments    []*segment
-	lostWindows []lostWindow // that were bridged and end above base, in order
+	lostWindows []lostWindow // replayed windows that end above base, in order
 }
 
-// segmentSize is the unit in which history is dropped. It bounds how far one open segment can overshoot what is to be
-// kept (64 objects of etcd's maximum of 1.5 MiB), and divides the cost of copying the list of segments.
+// segmentSize is the number of events that history drops together. It bounds how far one open segment can exceed the
+// retention (64 objects of etcd's maximum of 1.5 MiB). It also divides the cost of copying the list of segments.
 const segmentSize = 64
 
 type segment struct {
 	entries [segmentSize]entry
-	newest  time.Time // when the last event came; the writer's
+	newest  time.Time // time of the last event; for the writer only
 	bytes   atomic.Int64
 }
 
-// entry is one event. before is nil when the object is new, now is nil when it is gone.
+// entry is one event. The object before is nil when the object is new, now is nil when it was deleted.
 type entry struct {
-	rv          RV // in whose order events are; what is told is told at its version
+	rv          RV // RV that orders the events; watchers receive the event at version()
 	before, now *Object
-	state       *State                 // the State that the event led to, or that the gap did which it is in
-	lostAfter   RV                     // behind which the gap begins that it is in, as a comparison found it; 0 in none
-	tells       audience               // whom, of those whom a change from before to now concerns
-	deleted     atomic.Pointer[Object] // the object of DELETED events, nil until one is needed
-	charged     atomic.Int64           // what it was charged for
-	notified    atomic.Int32           // how many watchers the feeds told of it, while they do
+	state       *State                 // State after the event, or after the lost window that the event is in
+	lostAfter   RV                     // RV where the event's lost window begins; 0 if the event is in none
+	audience    audience               // which of the watchers concerned receive the event
+	deleted     atomic.Pointer[Object] // object of DELETED events, nil until one is needed
+	charged     atomic.Int64           // bytes that were charged for it
+	notified    atomic.Int32           // number of watchers that the feeds notified so far
 }
 
-// object is what the event is about: as it is, or as it was before it went.
+// object returns the object of the event: its content after the event, or before its deletion.
 func (e *entry) object() *Object {
 	if e.now != nil {
 		return e.now
@@ -63,37 +63,37 @@ func newHistory(base *State, keep retention, forgets func(*Object)) *history {
 	return h
 }
 
-// audience is whom an event tells. A change inside a gap is two: one for who selected what the object was and does not
-// select what it is, at the beginning of the gap, and one for the others.
+// audience says which watchers receive an event. A change inside a lost window is two events. Predicates that select
+// the object only before the change get a deletion where the window begins. All other predicates get the change itself.
 type audience uint8
 
 const (
 	toAll audience = iota
-	toThoseItLeaves
-	toOthers
+	toFormerSelectors
+	toOtherSelectors
 )
 
-// version returns the RV at which the event is told. That of a DELETED inside a gap is where the gap begins: nobody
-// knows its own, and who has been told of some of them goes on from there without missing the others.
+// version returns the RV at which watchers receive the event. A DELETED inside a lost window comes at the RV where the
+// window begins, because its own RV is unknown. A client that received some of these deletions resumes from there and
+// misses none of the others.
 func (e *entry) version() RV {
-	if e.lostAfter > 0 && (e.now == nil || e.tells == toThoseItLeaves) {
+	if e.lostAfter > 0 && (e.now == nil || e.audience == toFormerSelectors) {
 		return e.lostAfter
 	}
 	return e.rv
 }
 
-// change is one event on its way into history. deletion is the upstream's deletion object, nil when the object lives
-// on.
+// change is one event to append. Its deletion is the upstream's deletion object, nil if the object was not deleted.
 type change struct {
 	rv                    RV
 	before, now, deletion *Object
 	state                 *State
 	lostAfter             RV
-	tells                 audience
+	audience              audience
 	at                    time.Time
 }
 
-// append records one event. Trimming comes first, so that the last event is there however small the budget is.
+// append records one event. It trims first, because the last event must stay even if the budget is small.
 func (h *history) append(c change) {
 	h.trim(c.at)
 	h.put(c)
@@ -109,7 +109,7 @@ func (h *history) put(c change) {
 	}
 	seg := w.segments[len(w.segments)-1]
 	e := &seg.entries[end%segmentSize]
-	e.rv, e.before, e.now, e.state, e.lostAfter, e.tells = c.rv, c.before, c.now, c.state, c.lostAfter, c.tells
+	e.rv, e.before, e.now, e.state, e.lostAfter, e.audience = c.rv, c.before, c.now, c.state, c.lostAfter, c.audience
 	e.deleted.Store(c.deletion)
 	seg.newest = c.at
 	e.charged.Store(e.cost())
@@ -117,10 +117,10 @@ func (h *history) put(c change) {
 	h.end.Store(end + 1)
 }
 
-// cost is what only history keeps alive of an event, as much as it is now.
+// cost returns the bytes that only history keeps alive for the event, with the current packing.
 func (e *entry) cost() int64 {
 	cost := int64(0)
-	if e.lostAfter == 0 { // all events of a gap lead to one State
+	if e.lostAfter == 0 { // all events of a lost window lead to one State
 		cost = e.state.pathBytes()
 	}
 	for o := range e.own {
@@ -129,11 +129,11 @@ func (e *entry) cost() int64 {
 	return cost
 }
 
-// own yields the objects that go with the event.
+// own yields the objects that are dropped with the event.
 func (e *entry) own(yield func(*Object) bool) {
 	before := e.before
-	if e.tells == toThoseItLeaves {
-		before = nil // which the event that tells the others has, too
+	if e.audience == toFormerSelectors {
+		before = nil // the event for the other selectors has it, too
 	}
 	for _, o := range []*Object{before, e.deleted.Load()} {
 		if o != nil && !yield(o) {
@@ -142,7 +142,7 @@ func (e *entry) own(yield func(*Object) bool) {
 	}
 }
 
-// recharge counts an event anew whose objects were packed.
+// recharge updates the cost of an event after its objects were packed.
 func (h *history) recharge(seq int64) {
 	w := h.held.Load()
 	if seq < w.first {
@@ -153,7 +153,7 @@ func (h *history) recharge(seq int64) {
 	h.charge(w.segments[(seq-w.first)/segmentSize], cost-e.charged.Swap(cost))
 }
 
-// trim drops full segments without an event that is to be kept. The next look of a reader that stands in one finds it
+// trim drops full segments in which no event is to be kept. A reader whose position is in such a segment finds it
 // expired.
 func (h *history) trim(now time.Time) { h.trimTo(h.keep, now) }
 
@@ -179,14 +179,14 @@ func (h *history) trimTo(keep retention, now time.Time) {
 	h.held.Store(&window{base, w.first + int64(drop)*segmentSize, rest, lostWindowsAbove(w.lostWindows, base.rv)})
 }
 
-// clear drops everything but the last State, at the end of an epoch. A reader that is still here finds itself expired
-// or reads that State.
+// clear drops everything but the last State, at the end of an epoch. A reader of this history finds its position
+// expired or reads that State.
 func (h *history) clear(last *State) {
 	h.held.Store(&window{base: last, first: last.seq})
 	h.bytes.Store(0)
 }
 
-// dropped marks the bytes of a segment that history no longer holds, so that nothing more is charged to it.
+// dropped marks the bytes of a segment that history has dropped. Nothing more is charged to such a segment.
 const dropped = -1 << 62
 
 func (h *history) charge(seg *segment, cost int64) {
@@ -202,7 +202,7 @@ func (h *history) charge(seg *segment, cost int64) {
 	}
 }
 
-// at returns the event at a position before end, nil when history no longer holds it.
+// at returns the event at a position before end, or nil when history has dropped it.
 func (h *history) at(seq int64) *entry {
 	w := h.held.Load()
 	if seq < w.first {
@@ -216,26 +216,26 @@ func (w *window) at(seq int64) *entry {
 	return &w.segments[i/segmentSize].entries[i%segmentSize]
 }
 
-// holds reports whether every event from a position on is held.
+// holds reports whether history has every event from a position on.
 func (h *history) holds(seq int64) bool {
 	return seq >= h.held.Load().first
 }
 
-// oldest returns the smallest RV that history can serve: what the upstream calls oldest-1 (semantics 4.1).
+// oldest returns the smallest RV that history can serve. The upstream calls it oldest-1 (semantics 4.1).
 func (h *history) oldest() RV {
 	return h.held.Load().base.rv
 }
 
-// before returns the State with the greatest RV at or below rv: the one after which a watch from rv starts, and the
-// content of an Exact read at rv. The State keeps its own RV. Nobody knows the one of an RV inside a gap.
+// before returns the State with the greatest RV at or below rv, with its own RV. A watch from rv starts after it, and
+// it is the content of an Exact read at rv. It returns *ExpiredError below the window and inside a lost window.
 func (h *history) before(rv RV) (*State, error) {
-	end := h.end.Load() // loaded before the window, which then reaches at least this far
+	end := h.end.Load() // loaded before the window, which then reaches at least to this position
 	w := h.held.Load()
 	if rv < w.base.rv {
 		return nil, &ExpiredError{Requested: rv, Oldest: w.base.rv}
 	}
-	if g, in := lostWindowAt(w.lostWindows, rv); in {
-		return nil, &ExpiredError{Requested: rv, Oldest: g.upTo}
+	if lost, in := lostWindowAt(w.lostWindows, rv); in {
+		return nil, &ExpiredError{Requested: rv, Oldest: lost.upTo}
 	}
 	above := sort.Search(int(max(0, end-w.first)), func(i int) bool { return w.at(w.first+int64(i)).rv > rv })
 	if above == 0 {
@@ -244,8 +244,8 @@ func (h *history) before(rv RV) (*State, error) {
 	return w.at(w.first + int64(above) - 1).state, nil
 }
 
-// deleted returns the object of an event's DELETED: the upstream's deletion object, or the previous content under the
-// event's version, made once for all watchers (semantics 4.4).
+// deleted returns the object of an event's DELETED, made once for all watchers. It is the upstream's deletion object,
+// or the previous content at the event's version (semantics 4.4).
 func (h *history) deleted(seq int64, e *entry) *Object {
 	if o := e.deleted.Load(); o != nil {
 		return o

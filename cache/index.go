@@ -6,25 +6,25 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Index names a property by which a lane keeps its objects in a second order, so that a selector that asks for exactly
-// one value of it reads its candidates only. A lane adds indexes of its own (indexer). An index only proposes; the
-// predicate decides (I9).
+// Index names a property by which a lane keeps a second order of its objects. A selector that requires exactly one
+// value of the property reads only its candidates. A lane adds indexes itself (indexer). An index only proposes
+// candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
-// FieldIndex indexes a selectable field by its place (Kind.Place).
+// FieldIndex returns an index of a selectable field at a location (Kind.Place).
 func FieldIndex(at selectors.Location) Index { return Index{selectors.FieldProperty(at)} }
 
-// LabelIndex indexes the values of one label key.
+// LabelIndex returns an index of the values of one label key.
 func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }
 
-// index has the objects of a State that have a property, by its value.
+// index is the objects of a State that have a property, ordered by its value.
 type index struct {
 	Index
 	tree   tree
-	demand *demand // of one that the lane has built by itself; nil for those that it was made with
+	demand *demand // of an index that the lane has built; nil for those of Options.Indexes
 }
 
-// newIndex returns an index of objects that are in the order of their keys.
+// newIndex returns an index of objects, which are in key order.
 func newIndex(of Index, objects []*Object) index {
 	byValue := map[string][]*Object{}
 	var values []string
@@ -53,7 +53,7 @@ func (i Index) value(o *Object) string {
 	return value
 }
 
-// exact returns the one value that all of p's matches have.
+// exact returns the one value that all of p's matches have, if there is one.
 func (i Index) exact(p *selectors.Predicate) (value string, ok bool) {
 	for r := range p.Requirements() {
 		if r.Property == i.property && len(r.Values) == 1 {
@@ -63,7 +63,7 @@ func (i Index) exact(p *selectors.Predicate) (value string, ok bool) {
 	return "", false
 }
 
-// after returns the index after before (nil when new) was replaced by now (nil when deleted).
+// after returns the index after one event: before (nil when new) replaced by now (nil when deleted).
 func (i index) after(before, now *Object) index {
 	var was, is string
 	var had, has bool
@@ -93,10 +93,11 @@ func reindexed(indexes []index, before, now *Object) []index {
 	return next
 }
 
-// pageBytes is what a page of an index costs beside its entries, about: the struct, the slice's rounding, and its slot.
+// pageBytes is the estimated cost in bytes of an index page without its entries: the struct, the slice's rounding, and
+// its slot.
 const pageBytes = 96
 
-// bytes is the memory that the index costs, about: its objects are those of the State.
+// bytes returns about how many bytes of memory the index takes. Its objects belong to the State and are not counted.
 func (i *index) bytes() int64 {
 	const pointer = 8
 	pages := 0
@@ -106,8 +107,8 @@ func (i *index) bytes() int64 {
 	return int64(i.tree.count*pointer + pages*pageBytes)
 }
 
-// indexed returns p's candidates in a span: those of the first index that p asks by and the lane was made with; else of
-// one that the lane has built, whichever has the fewest, if these are fewer than the span has.
+// indexed returns p's candidates in a span. It uses the first index of Options.Indexes by which p selects. Otherwise it
+// uses the index built by the lane that has the fewest candidates, if these are fewer than the objects in the span.
 func (s *State) indexed(p *selectors.Predicate, span Span) (t *tree, in interval, by *demand) {
 	t, in = &s.objects, span.keys()
 	fewest := -1

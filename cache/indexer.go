@@ -8,46 +8,46 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// indexer builds the indexes that a lane turns out to need, and drops those that it no longer needs (ADR 16). Readers
-// tell it how many objects they looked at in vain; it is only tried for its lock, so that no reader waits for another.
+// indexer builds the indexes that a lane needs, and drops those it no longer needs (ADR 16). Readers report how many
+// objects they compared without a match. They only try its lock, so no reader waits for another.
 type indexer struct {
 	lane  *Lane
 	terms indexTerms
 
-	mu       sync.Mutex // guards everything below; taken with the lane's writing held, never the other way round
+	mu       sync.Mutex // guards all fields below; may be taken while Lane.writing is held, never the other way round
 	demands  map[selectors.Property]*demand
-	writes   meter // events, of which each index costs an edit
+	writes   meter // events, each of which costs an edit per index
 	applied  uint64
 	building bool
-	resting  time.Time // nothing is built before
+	resting  time.Time // time before which nothing is built
 	closed   bool
-	running  sync.WaitGroup // builds
+	running  sync.WaitGroup // goroutines that build
 }
 
-// indexTerms say when an index is worth its price. The unit is an object that is looked at.
+// indexTerms says when an index is worth its cost. Costs are in objects compared.
 type indexTerms struct {
-	scans  float64       // of all objects make up for building an index once,
-	fixed  float64       // for having it whatever its size,
-	write  float64       // and for keeping it up to date with one event
-	least  int           // looked at in vain are told
-	rest   time.Duration // between two builds, at the least
-	pause  time.Duration // between them, in units of what the first took: so building takes a hundredth of a processor
-	most   int           // indexes may be built
-	budget int64         // is the part of the memory of the objects that they may have: a half, a third, ...
+	scans  float64       // cost of building an index, per object
+	fixed  float64       // fixed cost of an index
+	write  float64       // cost of updating the index for one event
+	least  int           // minimum number of comparisons without a match that is reported
+	rest   time.Duration // minimum time between two builds
+	pause  time.Duration // minimum time between two builds, in durations of the first; 100 limits building to 1% of a CPU
+	most   int           // maximum number of indexes that the lane builds
+	budget int64         // divisor of the objects' memory that these indexes may take
 }
 
 var defaultIndexTerms = indexTerms{
 	scans: 12, fixed: 10_000, write: 50, least: 256, rest: time.Second, pause: 100, most: 8, budget: 8,
 }
 
-// demand is how much is asked for by single values of a property, whether that is indexed or not.
+// demand is how often lists select by single values of a property, whether or not it is indexed.
 type demand struct {
 	property selectors.Property
-	saved    meter // objects that are looked at in vain without an index, or would be
+	saved    meter // comparisons without a match that an index saves or would save
 }
 
-// mostDemands is how many properties are remembered. Who asks by more of them in turn pushes out those that are asked
-// for least.
+// mostDemands is the maximum number of properties that are remembered. A new property replaces the one with the least
+// demand.
 const mostDemands = 64
 
 func (x *indexer) init(l *Lane) {
@@ -55,13 +55,13 @@ func (x *indexer) init(l *Lane) {
 	x.demands = map[selectors.Property]*demand{}
 }
 
-// missed says that p's matches were looked for among so many objects that do not match, of the State s.
+// missed reports that a list of p compared this many objects of the State s without a match.
 func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	if looked < x.terms.least {
 		return
 	}
 	property, ok := s.epoch.sample().rarestValue(p)
-	newest := x.lane.state.Load() // s may be of history, or of another epoch
+	newest := x.lane.state.Load() // s may be an older State, or of another epoch
 	if !ok || newest == nil || newest.has(property) || !x.mu.TryLock() {
 		return
 	}
@@ -73,7 +73,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 		return
 	}
 	if newest = x.lane.state.Load(); newest == nil || newest.has(property) {
-		return // it was built meanwhile
+		return // it was built in the meantime
 	}
 	if drop, ok := x.admits(newest, d, now); ok {
 		x.building = true
@@ -81,7 +81,7 @@ func (x *indexer) missed(s *State, p *selectors.Predicate, looked int) {
 	}
 }
 
-// used says that an index of s has spared its reader to look at so many objects.
+// used reports that an index of s saved its reader this many comparisons.
 func (x *indexer) used(s *State, d *demand, spared int) {
 	if !x.mu.TryLock() {
 		return
@@ -91,7 +91,7 @@ func (x *indexer) used(s *State, d *demand, spared int) {
 	d.saved.add(float64(spared), now, 16*x.price(s.Len(), now))
 }
 
-// demandOf returns what is known of a property. Of too many it forgets the one that is asked for least.
+// demandOf returns the demand for a property. It forgets the smallest demand when there are too many.
 func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	if d := x.demands[property]; d != nil {
 		return d
@@ -110,7 +110,7 @@ func (x *indexer) demandOf(property selectors.Property, now time.Time) *demand {
 	return d
 }
 
-// price is what an index of so many objects has to save within the memory of a meter.
+// price returns how many comparisons an index of this many objects must save within the memory of a meter.
 func (x *indexer) price(objects int, now time.Time) float64 {
 	if applied := x.lane.counters.applied.Load(); applied != x.applied {
 		x.writes.add(float64(applied-x.applied), now, maxEvents)
@@ -119,10 +119,11 @@ func (x *indexer) price(objects int, now time.Time) float64 {
 	return x.terms.fixed + x.terms.scans*float64(objects) + x.terms.write*x.writes.at(now)
 }
 
-// maxEvents bounds what a meter of events counts.
+// maxEvents bounds the value of a meter of events.
 const maxEvents = 1e9
 
-// room tells whether an index more may be built, and which goes for it: one that is asked for less than half as much.
+// admits reports whether another index may be built, and which existing one it replaces, if any. A replaced index must
+// have less than half the demand.
 func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok bool) {
 	const entry = pageBytes/fill + 8
 	bytes, count := int64(entry*s.Len()), 1
@@ -141,7 +142,7 @@ func (x *indexer) admits(s *State, d *demand, now time.Time) (drop *demand, ok b
 	return drop, drop != nil && 2*drop.saved.at(now) < d.saved.at(now)
 }
 
-// build makes an index beside the writer, lets it catch up with what was written meanwhile, and has the lane take it.
+// build makes an index while the writer continues, applies the events since, and adds it to the lane.
 func (x *indexer) build(d, drop *demand) {
 	start := time.Now()
 	if s := x.lane.state.Load(); s != nil {
@@ -161,7 +162,8 @@ func (x *indexer) build(d, drop *demand) {
 	x.resting = time.Now().Add(max(x.terms.rest, x.terms.pause*time.Since(start)))
 }
 
-// unneeded are the indexes of a State that the lane has built and that no longer are worth an eighth of their price.
+// unneeded returns the demands of the State's indexes that the lane has built and that save less than an eighth of
+// their price.
 func (x *indexer) unneeded(s *State, now time.Time) (drop []*demand) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -174,7 +176,7 @@ func (x *indexer) unneeded(s *State, now time.Time) (drop []*demand) {
 	return drop
 }
 
-// close ends all building; nothing of it runs when it returns.
+// close prevents new builds and waits for the running one.
 func (x *indexer) close() {
 	x.mu.Lock()
 	x.closed = true

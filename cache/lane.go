@@ -10,24 +10,24 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Options are what a lane is made with. The zero value is a namespaced kind without indexes and the default window.
+// Options configures a lane. The zero value is a namespaced kind without indexes, with the default window.
 type Options struct {
-	// Scope says whether the lane's objects live in namespaces.
+	// Scope says whether the lane's objects are namespaced.
 	Scope selectors.Scope
-	// Indexes are kept beside the key order.
+	// Indexes are maintained in addition to the key order.
 	Indexes []Index
-	// ReadFromEtcd: the upstream keeps no watch cache of the resource, and several deletions may be at one RV
-	// (semantics 4.4).
+	// ReadFromEtcd says that the upstream has no watch cache for the resource. Then several deletions may have the same
+	// RV (semantics 4.4).
 	ReadFromEtcd bool
-	// HistoryWindow is how long events are kept. Default 10 minutes: more than the 5 minutes between two of the
-	// upstream's own compactions (semantics 2.3).
+	// HistoryWindow is how long events are kept. The default is 10 minutes: more than the 5 minutes between two
+	// compactions of the upstream (semantics 2.3).
 	HistoryWindow time.Duration
-	// HistoryBytes bounds the memory that only history keeps alive. Default 256 MiB. Whatever these two are, what
-	// kube-apiserver itself would keep is kept: the events of the last 75 s, but of these no more than the last
-	// 102,400, and the last 100 however old (semantics 4.1). So a lane whose objects change for 75 s at 1,000 events a
-	// second and 15 KB an object takes 1.1 GB.
+	// HistoryBytes limits the memory that only history keeps alive, in bytes. The default is 256 MiB. Events that
+	// kube-apiserver would keep are kept in any case. These are the events of the last 75 s, up to 102,400, and the
+	// last 100 however old (semantics 4.1). A lane with 1,000 events a second of 15 KB objects can therefore take 1.1
+	// GB.
 	HistoryBytes int64
-	// Packing says which objects are kept compressed. Default none.
+	// Packing says which objects are kept compressed. By default none are.
 	Packing Packing
 }
 
@@ -38,35 +38,35 @@ const (
 
 // Lane is the cache of one resource in one encoding.
 //
-// To read: State is one pointer load; At finds an older State in history; WaitFor waits until the lane is fresh
-// enough; Watch opens a cursor.
+// To read: State is one pointer load. At finds an older State in history. WaitFor waits until the lane is fresh enough.
+// Watch opens a watcher.
 //
-// To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark,
-// until the upstream's window is lost and a relist calls Replay or, where that fails, Replace again. Several streams
-// may write, as a fence does beside the main watch, provided that each started at or below the lane's RV: what both
-// bring is dropped by RV.
+// To write, in upstream order: Replace once for a list, then Apply for each event and Progress for each bookmark. After
+// the upstream's window is lost, call Replay with a new list, or Replace if Replay fails. Several streams may write,
+// for example a progress watch and the main watch, if each started at or below the lane's RV. Events that both bring
+// are dropped by RV.
 type Lane struct {
 	options  Options
 	floor    floor
-	state    atomic.Pointer[State] // as written; nil before the first Replace and after Close
-	shown    atomic.Pointer[State] // what readers see: below it while it is partial, above it when more is vouched for
+	state    atomic.Pointer[State] // newest written State; nil before the first Replace and after Close
+	shown    atomic.Pointer[State] // State that readers see: before state if that is partial, above it if vouched for
 	closed   chan struct{}         // closed by Close
 	waiters  waiters
 	counters counters
 	indexer  indexer
-	running  sync.WaitGroup // dispatchers; added to with writing held
+	running  sync.WaitGroup // dispatchers; added to while writing is held
 
-	dictionary atomic.Pointer[learned] // what objects are packed against; nil until there are enough of them
-	packing    sync.Mutex              // held by who packs what has changed; taken before writing
+	dictionary atomic.Pointer[learned] // dictionary of packed objects; nil until there are enough objects
+	packing    sync.Mutex              // held while packing changed objects; taken before writing
 	packer     packer                  // guarded by packing
 
-	writing    sync.Mutex // held by every writer, by no reader
-	expecting  bool       // a list is on its way: see Expect
-	verifying  bool       // check the whole lane after writes: see verifyEventIfAsked
+	writing    sync.Mutex // held by every writer; of the readers only Vouch takes it
+	expecting  bool       // whether a list was requested: see Expect
+	verifying  bool       // whether to check the lane after writes: see verifyAfterEvent
 	unverified int        // events since the last check
 }
 
-// NewLane returns a lane that is not ready yet.
+// NewLane returns a lane without content. It is not ready before the first list.
 func NewLane(o Options) *Lane {
 	if o.HistoryWindow <= 0 {
 		o.HistoryWindow = defaultHistoryWindow
@@ -80,8 +80,8 @@ func NewLane(o Options) *Lane {
 	return l
 }
 
-// Replace makes an upstream list at rv the lane's content and starts a new epoch: the watchers of the last one end
-// with *ExpiredError (I11). objects may come in any order; the slice stays the caller's. It does nothing after Close.
+// Replace makes an upstream list at rv the lane's content and starts a new epoch. Watchers of the last epoch end with
+// *ExpiredError (I11). objects may be in any order; the caller keeps the slice. After Close it does nothing.
 func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	e := newEpoch(l)
 	s := newState(e, rv, shape, objects)
@@ -89,10 +89,10 @@ func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	l.begin(s)
 }
 
-// begin lets an epoch begin for readers, with its newest State. After Close it does nothing, and returns false.
+// begin publishes the newest State of a new epoch. After Close it does nothing and returns false.
 func (l *Lane) begin(s *State) bool {
 	s.epoch.begin(s)
-	saved := s.saved() // of all objects: so not under the lock
+	saved := s.saved() // computed before taking the lock, because it visits all objects
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	if l.isClosed() {
@@ -104,21 +104,21 @@ func (l *Lane) begin(s *State) bool {
 	l.counters.filling.Store(0)
 	l.counters.relists.Add(1)
 	if last != nil {
-		l.counters.sparse.Store(0) // the blocks of what was there go with it
+		l.counters.sparse.Store(0) // the blocks of the previous objects are freed with them
 		last.epoch.finish(last, &ExpiredError{Oldest: s.rv})
 	}
-	l.verifyIfAsked()
+	l.verifyIfEnabled()
 	return true
 }
 
-// Apply takes one upstream event. It refuses with ErrOutOfOrder what is not newer than the lane, and with
-// ErrLateDeletion the Delete of a key that is present at the lane's own RV, of which the lane was said to hold
-// everything. A Delete of a key that is not present only moves the RV.
+// Apply applies one upstream event. It returns ErrOutOfOrder for an event that is not newer than the lane. It returns
+// ErrLateDeletion for the Delete of an existing key at the lane's own RV, at which the lane is already complete. A
+// Delete of a key that does not exist only advances the RV.
 //
-// A lane that is ReadFromEtcd takes further Deletes at its own RV, of keys that are still present: when a lease ends
-// the upstream deletes several objects in one transaction (semantics 4.4). Watchers see each as it comes, but nothing
-// tells which is the last. So readers see what was before the first, under the RV before, until the lane is above that
-// RV or somebody vouches for it (I10).
+// A lane with ReadFromEtcd accepts more Deletes of existing keys at its own RV. When a lease ends, etcd deletes several
+// objects in one transaction (semantics 4.4). Watchers receive each immediately. The last one cannot be recognised, so
+// readers see the content before the first, at the previous RV. This ends when the lane advances, or when a caller
+// vouches for the RV (I10).
 func (l *Lane) Apply(c Change) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -146,13 +146,13 @@ func (l *Lane) Apply(c Change) error {
 		l.progress(moved)
 	}
 	l.counters.applied.Add(1)
-	l.verifyEventIfAsked()
+	l.verifyAfterEvent()
 	return nil
 }
 
-// advance makes one event true, in this order: in history, so that whoever sees the State finds the event that led to
-// it; in the State; and then, by the dispatcher, in the feeds and in the RV up to which watchers may believe to have
-// seen everything (I4).
+// advance applies one event. It writes history first: a reader of the new State must find the event that led to it.
+// Then it publishes the State. Last, the dispatcher updates the feeds and the RV up to which watchers are complete
+// (I4).
 func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	next := s.record(rv, before, now, deletion)
 	l.countSaved(before, now)
@@ -161,14 +161,14 @@ func (l *Lane) advance(s *State, rv RV, before, now, deletion *Object) {
 	s.epoch.written(next)
 }
 
-// record puts the event that leads on from the newest State into history, and returns what it leads to.
+// record appends an event after the newest State to history and returns the State that it leads to.
 func (s *State) record(rv RV, before, now, deletion *Object) *State {
 	next := s.after(rv, before, now)
 	s.epoch.history.append(change{rv: rv, before: before, now: now, deletion: deletion, state: next, at: time.Now()})
 	return next
 }
 
-// countSaved counts what packing saves of the State when an object takes the place of another; either may be nil.
+// countSaved updates the bytes that packing saves of the State when now replaces before. Either may be nil.
 func (l *Lane) countSaved(before, now *Object) {
 	if before != nil {
 		l.counters.saved.Add(-before.saved())
@@ -178,7 +178,8 @@ func (l *Lane) countSaved(before, now *Object) {
 	}
 }
 
-// Progress takes an upstream bookmark: the lane is complete up to rv. An rv that says nothing new is ignored.
+// Progress applies an upstream bookmark: the lane is complete up to rv. It ignores an rv that is not above the complete
+// RV.
 func (l *Lane) Progress(rv RV) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -188,11 +189,11 @@ func (l *Lane) Progress(rv RV) {
 	}
 	l.progress(s.at(rv))
 	s.epoch.history.trim(time.Now())
-	l.verifyEventIfAsked()
+	l.verifyAfterEvent()
 }
 
-// Trim drops what history need no longer keep, which every write does, too, and the indexes that the lane has built for
-// itself and needs no more. It is to be called now and then.
+// Trim drops events that history no longer has to keep, as every write does, and indexes that the lane built and no
+// longer needs. Call it periodically.
 func (l *Lane) Trim() {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -203,8 +204,8 @@ func (l *Lane) Trim() {
 	}
 }
 
-// Shorten drops all of history but what kube-apiserver itself would keep, and returns how many bytes that were. Clients
-// whose place is lost by that are told as by every Trim.
+// Shorten drops all events that kube-apiserver would not keep, and returns the number of bytes freed. Watchers whose
+// position is lost end with *ExpiredError, as after Trim.
 func (l *Lane) Shorten() (bytes int64) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -215,21 +216,21 @@ func (l *Lane) Shorten() (bytes int64) {
 	h := s.epoch.history
 	before := h.bytes.Load()
 	h.trimTo(h.keep.least(), time.Now())
-	l.verifyIfAsked()
+	l.verifyIfEnabled()
 	return max(before-h.bytes.Load(), 0)
 }
 
-// progress makes s, of the same content, the State.
+// progress publishes s, which has the content of the previous State.
 func (l *Lane) progress(s *State) {
 	l.publish(s)
 	s.epoch.written(s)
 }
 
-// Close stops the lane: watchers end with io.EOF, everything else with ErrClosed. Nothing of it runs when Close
-// returns. It is idempotent.
+// Close stops the lane. Watchers end with io.EOF; other calls return ErrClosed. No goroutine of the lane runs when
+// Close returns. Close is idempotent.
 func (l *Lane) Close() {
 	l.close()
-	l.indexer.close() // without writing, which it may be waiting for
+	l.indexer.close() // not under writing, for which the build may be waiting
 }
 
 func (l *Lane) close() {
@@ -247,8 +248,8 @@ func (l *Lane) close() {
 	l.running.Wait()
 }
 
-// publish makes s the written State. Of one that is partial readers see what it grew from: that is whole once there is
-// an event above it.
+// publish makes s the written State. When s is partial, readers see the content before the first of its deletions,
+// which is complete at the RV before.
 func (l *Lane) publish(s *State) {
 	last := l.state.Swap(s)
 	switch {
@@ -259,7 +260,7 @@ func (l *Lane) publish(s *State) {
 	}
 }
 
-// show lets readers see s, unless they have seen a later RV (I1).
+// show makes s visible to readers, unless they have seen a later RV of the epoch (I1).
 func (l *Lane) show(s *State) {
 	if now := l.shown.Load(); now == nil || now.epoch != s.epoch || now.rv <= s.rv {
 		l.shown.Store(s)
@@ -276,7 +277,7 @@ func (l *Lane) isClosed() bool {
 	}
 }
 
-// absence says why there is no State.
+// absence returns the reason why there is no State.
 func (l *Lane) absence() error {
 	if l.isClosed() {
 		return ErrClosed

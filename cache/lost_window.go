@@ -5,13 +5,14 @@ import (
 	"sort"
 )
 
-// gap is a part of an epoch of which no events came: those above after and up to upTo. What the State was at after and
-// what it is at upTo is known, and so is what led from the one to the other as a comparison finds it (comparison). What
-// there was in between nobody knows, so nothing is read there, and no watch starts there.
+// lostWindow is a range of RVs of an epoch, above after and up to upTo, for which the lane received no events. The
+// States at both ends are known, and so are the differences between them (comparison). The order and number of the
+// changes between are unknown, so no read is served and no watch starts inside (I12).
 type lostWindow struct{ after, upTo RV }
 
-// lostWindowAt returns the gap that an RV is in. The gaps are in order and apart.
-func lostWindowAt(lost []lostWindow, rv RV) (g lostWindow, in bool) {
+// lostWindowAt returns the lost window that contains an RV. The windows are sorted and do not overlap. The
+// State at upTo is known, so upTo itself is not inside.
+func lostWindowAt(lost []lostWindow, rv RV) (found lostWindow, ok bool) {
 	i := sort.Search(len(lost), func(i int) bool { return lost[i].upTo > rv })
 	if i == len(lost) || rv <= lost[i].after {
 		return lostWindow{}, false
@@ -19,7 +20,7 @@ func lostWindowAt(lost []lostWindow, rv RV) (g lostWindow, in bool) {
 	return lost[i], true
 }
 
-// lostWindowsAbove returns the gaps that end above an RV.
+// lostWindowsAbove returns the lost windows that end above an RV.
 func lostWindowsAbove(lost []lostWindow, rv RV) []lostWindow {
 	for i := range lost {
 		if lost[i].upTo > rv {
@@ -29,8 +30,7 @@ func lostWindowsAbove(lost []lostWindow, rv RV) []lostWindow {
 	return nil
 }
 
-// lostWindowsBetween returns the gaps that versions in order leave among each other; at each of them the State is
-// known.
+// lostWindowsBetween returns the lost windows between sorted RVs at which the State is known.
 func lostWindowsBetween(known ...RV) []lostWindow {
 	var lost []lostWindow
 	for i := 1; i < len(known); i++ {
@@ -41,12 +41,13 @@ func lostWindowsBetween(known ...RV) []lostWindow {
 	return lost
 }
 
-// maxLostWindows is how many gaps are told apart. A lane without events keeps all that it has met, for its history is
-// trimmed by events.
+// maxLostWindows is the maximum number of separate lost windows. The limit matters for a lane without events, because
+// windows are dropped only when history drops events.
 const maxLostWindows = 1024
 
-// addLostWindows adds gaps that lie above all others, before an event of them is appended: who finds the event finds
-// the gap. Of too many the oldest become one, and what was known between them is not any more.
+// addLostWindows adds lost windows above all others. Call it before appending their events, because a reader that finds
+// the event must find the window. When there are too many, the oldest are merged into one, and the States between them
+// can no longer be served.
 func (h *history) addLostWindows(lost []lostWindow) {
 	w := h.held.Load()
 	all := slices.Concat(w.lostWindows, lost)
@@ -57,13 +58,13 @@ func (h *history) addLostWindows(lost []lostWindow) {
 	h.held.Store(&window{w.base, w.first, w.segments, all})
 }
 
-// lostWindowAt returns the gap that an RV is in.
+// lostWindowAt returns the lost window that contains an RV.
 func (h *history) lostWindowAt(rv RV) (lostWindow, bool) {
 	return lostWindowAt(h.held.Load().lostWindows, rv)
 }
 
-// lastLostWindow returns the newest gap above an RV.
-func (h *history) lastLostWindow(rv RV) (g lostWindow, found bool) {
+// lastLostWindow returns the newest lost window that ends above an RV.
+func (h *history) lastLostWindow(rv RV) (found lostWindow, ok bool) {
 	lost := lostWindowsAbove(h.held.Load().lostWindows, rv)
 	if len(lost) == 0 {
 		return lostWindow{}, false
@@ -71,18 +72,17 @@ func (h *history) lastLostWindow(rv RV) (g lostWindow, found bool) {
 	return lost[len(lost)-1], true
 }
 
-// mostVouched is how many of the RVs that were vouched for are remembered.
+// mostVouched is the maximum number of vouched RVs that are remembered.
 const mostVouched = 256
 
-// vouchedFor are the RVs above that of the written State at which the upstream's content is known to have been the
-// same: clients may have read there and watch from there. With the next event, nothing is known there any more but
-// what readers see. Guarded by Lane.writing.
+// vouchedFor is the RVs above that of the written State at which a caller vouched for the same content. Clients may
+// have read at these RVs and may watch from them. The next event clears the list. Guarded by Lane.writing.
 type vouchedFor []RV
 
-// add remembers an RV. Of too many the oldest go.
+// add inserts an RV. When there are too many, the oldest are dropped.
 func (v *vouchedFor) add(rv, written RV) {
-	at, there := slices.BinarySearch(*v, rv)
-	if there {
+	at, found := slices.BinarySearch(*v, rv)
+	if found {
 		return
 	}
 	if len(*v) >= mostVouched {
@@ -93,10 +93,10 @@ func (v *vouchedFor) add(rv, written RV) {
 	*v = slices.Insert(*v, at, rv)
 }
 
-// above returns those above an RV.
+// above returns the RVs above rv.
 func (v vouchedFor) above(rv RV) vouchedFor {
-	at, there := slices.BinarySearch(v, rv)
-	if there {
+	at, found := slices.BinarySearch(v, rv)
+	if found {
 		at++
 	}
 	return v[at:]

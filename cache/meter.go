@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// meter adds up what happens and forgets half of it in five minutes.
+// meter adds up values that decay by half every five minutes.
 type meter struct {
 	value float64
 	last  time.Time
@@ -13,7 +13,7 @@ type meter struct {
 
 const halfForgotten = 5 * time.Minute
 
-// add counts more, up to a bound.
+// add adds more, up to a maximum of most.
 func (m *meter) add(more float64, now time.Time, most float64) {
 	m.value, m.last = min(m.at(now)+more, most), now
 }

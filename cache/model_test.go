@@ -28,7 +28,7 @@ type version struct {
 	rv                    RV
 	objects               map[string]*Object
 	before, now, deletion *Object
-	tells                 audience
+	audience              audience
 }
 
 func newModel(rv RV, objects map[string]*Object) *model {
@@ -102,7 +102,7 @@ func (m *model) watch(rv RV, p *selectors.Predicate) []told {
 		is := v.now != nil && p.Matches(&v.now.Attributes)
 		e := Event{RV: v.rv, Object: v.now}
 		switch {
-		case is && v.tells == toThoseItLeaves, !is && v.tells == toOthers:
+		case is && v.audience == toFormerSelectors, !is && v.audience == toOtherSelectors:
 			continue
 		case is && was:
 			e.Type = Modified
@@ -391,9 +391,9 @@ func (r *modelRun) bridge() {
 	}
 	for _, e := range found.events(from, min(from+1, rv), rv) {
 		switch {
-		case e.tells == toThoseItLeaves:
+		case e.audience == toFormerSelectors:
 			there := r.model.newest().objects
-			r.model.versions = append(r.model.versions, version{e.rv, there, e.before, e.now, again(e.before, from), e.tells})
+			r.model.versions = append(r.model.versions, version{e.rv, there, e.before, e.now, again(e.before, from), e.audience})
 		case e.now != nil:
 			r.model.change(Change{Upsert, e.now})
 		case found.exact(from, rv):
@@ -402,7 +402,7 @@ func (r *modelRun) bridge() {
 			r.model.change(Change{Delete, again(e.before, from)})
 		}
 		last := &r.model.versions[len(r.model.versions)-1]
-		last.rv, last.tells = e.rv, e.tells
+		last.rv, last.audience = e.rv, e.audience
 	}
 	r.model.rv, r.model.deleted = rv, 0
 	r.model.gaps = append(r.model.gaps, lostWindowsBetween(before, rv)...)

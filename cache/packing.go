@@ -6,64 +6,64 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Packing says which objects a lane keeps compressed. The zero Packing keeps all as they came.
+// Packing says which objects a lane keeps compressed. The zero Packing compresses none.
 type Packing struct {
-	// From is how many bytes of objects a lane must have for them to be packed; 0 packs nothing.
+	// From is the size of a lane's objects in bytes from which they are packed; 0 packs nothing.
 	From int64
-	// After is how long an object stays as it came: what changes again at once, and what is read because it has just
-	// changed, is not worth it.
+	// After is how long an object stays unpacked. Objects that change again soon, or are read because they just
+	// changed, are not worth packing.
 	After time.Duration
 }
 
-// DefaultPacking packs what is worth it: a dictionary and what packs with it take half a megabyte of their own, more
-// while they are in use.
+// DefaultPacking packs lanes that are large enough. A dictionary and its packer take half a megabyte, and more while in
+// use.
 var DefaultPacking = Packing{From: 4 << 20, After: 5 * time.Second}
 
 const (
-	// sampled is how many objects a dictionary is made of.
+	// sampled is the number of objects that a dictionary is made from.
 	sampled = 300
-	// packedAtOnce is how many objects are exchanged while writers wait, which takes each of them a search.
+	// packedAtOnce is the number of objects that are exchanged under the writers' lock. Each takes one search.
 	packedAtOnce = 16
 )
 
-// packer keeps a lane's objects compressed: those of a list as they come (Filling), those that change when they have
-// lived for a while, wherever they are by then, in the State or in history only (Lane.Pack). Guarded by Lane.packing.
+// packer keeps a lane's objects compressed. Filling packs the objects of a list on arrival. Lane.Pack packs changed
+// objects after a while, whether they are in the State or only in history. Guarded by Lane.packing.
 type packer struct {
-	latest shrinkage // against the lane's dictionary
+	latest shrinkage // with the lane's dictionary
 	recent recent
-	epoch  *epoch // whose history was packed up to a position
+	epoch  *epoch // whose history was packed up to position upTo
 	upTo   int64
-	by     *wire.Packer // while there is something to pack
-	count  int64        // of objects that were looked at
+	by     *wire.Packer // nil while there is nothing to pack
+	count  int64        // number of objects that were processed
 }
 
-// learned is a dictionary of a lane's objects. Immutable.
+// learned is a dictionary of a lane's objects. It is immutable.
 type learned struct {
 	*wire.Dictionary
-	ratio float64   // of the samples' packed bytes to their plain ones
-	at    time.Time // when it was made
+	ratio float64   // packed bytes of the samples divided by their plain bytes
+	at    time.Time // time when it was made
 }
 
-// Filling takes the objects of an upstream list before they are the lane's content. Used by one goroutine.
+// Filling receives the objects of an upstream list before they become the lane's content. It is used by one goroutine.
 type Filling struct {
 	lane  *Lane
-	loose []*Object // that wait for a dictionary
-	bytes int64     // of them
-	tries int       // to make one, in vain
+	loose []*Object // objects that wait for a dictionary
+	bytes int64     // size of the loose objects
+	tries int       // failed attempts to make a dictionary
 	by    *wire.Packer
-	taken int64    // of memory
-	made  *learned // the dictionary that was made of the list
+	taken int64    // memory of all objects, in bytes
+	made  *learned // dictionary that was made from the list
 }
 
-// Fill returns what the objects of one list are to be shown to as they come, so that they never stand in memory as they
-// came all together.
+// Fill returns a Filling, to which the caller adds each object of one list on arrival. The complete list is then never
+// in memory uncompressed.
 func (l *Lane) Fill() *Filling {
 	l.counters.filling.Store(0)
 	return &Filling{lane: l}
 }
 
-// Drop lets go of a list that is not to be the lane's content, of which nothing stays then. It is for before the lane's
-// first State.
+// Drop discards a list that is not to become the lane's content, and the dictionary made from it. It is only for a lane
+// without a State.
 func (f *Filling) Drop() {
 	f.lane.counters.filling.Store(0)
 	if f.made != nil {
@@ -71,17 +71,17 @@ func (f *Filling) Drop() {
 	}
 }
 
-// Memory returns how many bytes of memory the objects take, with the history and the indexes of a Restoration.
+// Memory returns the bytes of memory that the objects take, with the history and indexes of a Restoration.
 func (f *Filling) Memory() int64 { return f.taken }
 
-// count counts so many bytes more.
+// count adds bytes to the memory taken.
 func (f *Filling) count(bytes int64) {
 	f.taken += bytes
 	f.lane.counters.filling.Store(f.taken)
 }
 
-// Add packs an object that nobody else reads yet, if the lane packs and the list is large enough, and counts what it
-// takes.
+// Add packs an object that no other goroutine reads yet, if the lane packs and the list is large enough. It counts the
+// object's memory.
 func (f *Filling) Add(o *Object) {
 	f.taken += int64(o.memory())
 	f.pack(o)
@@ -101,7 +101,8 @@ func (f *Filling) pack(o *Object) {
 		return
 	}
 	f.loose = append(f.loose, o)
-	// Objects that have nothing in common do not get it by being more: each try is about twice as many later.
+	// More objects do not help when they have nothing in common: each attempt waits for about twice as many as the
+	// last.
 	if f.bytes += int64(o.Size()); f.bytes < from<<f.tries {
 		return
 	}
@@ -115,7 +116,7 @@ func (f *Filling) pack(o *Object) {
 	f.loose, f.bytes = nil, 0
 }
 
-// lay packs an object in place: nobody reads it yet, and another Item would leave a hole where the first one was.
+// lay packs an object in place. No other goroutine reads it yet, and a new Item would waste the memory of the old one.
 func (f *Filling) lay(o *Object) {
 	item := o.Item()
 	packed := f.by.Lay(item)
@@ -124,7 +125,7 @@ func (f *Filling) lay(o *Object) {
 	*item = packed
 }
 
-// learn makes the lane's dictionary of some of these objects; nil when they have nothing in common.
+// learn makes the lane's dictionary from some of these objects. It returns nil when they have nothing in common.
 func (l *Lane) learn(objects []*Object) *learned {
 	step := max(1, (len(objects)+sampled-1)/sampled)
 	samples := make([]*wire.Item, 0, sampled+1)
@@ -133,7 +134,7 @@ func (l *Lane) learn(objects []*Object) *learned {
 	}
 	d, err := wire.NewDictionary(samples)
 	if err != nil {
-		return nil // it is tried again with other objects
+		return nil // a later call tries again with other objects
 	}
 	var s shrinkage
 	by := d.Packer()
@@ -146,7 +147,7 @@ func (l *Lane) learn(objects []*Object) *learned {
 	return made
 }
 
-// exchange lets an object have the same item in less memory.
+// exchange replaces an object's item by an equal one, if that takes less memory.
 func (l *Lane) exchange(o *Object, packed wire.Item) (saved int64) {
 	was := o.Item()
 	saved = int64(was.Memory() - packed.Memory())
@@ -157,8 +158,8 @@ func (l *Lane) exchange(o *Object, packed wire.Item) (saved int64) {
 	return saved
 }
 
-// Pack packs what has lived for long enough by now. It takes its time, and writers and readers go on meanwhile. It is
-// to be called again and again; one that finds another at work does nothing.
+// Pack packs the objects that have become old enough. Writers and readers continue in the meantime. Call it
+// periodically; a call returns immediately while another one runs.
 func (l *Lane) Pack(now time.Time) {
 	if l.options.Packing.From == 0 || !l.packing.TryLock() {
 		return
@@ -188,14 +189,14 @@ func (l *Lane) pack(s *State, now time.Time) {
 		return
 	}
 	if first := s.epoch.history.held.Load().first; p.epoch != s.epoch || p.upTo < first {
-		p.epoch, p.upTo = s.epoch, first // what happened before is in the State, or nowhere
+		p.epoch, p.upTo = s.epoch, first // older events are in the State, or dropped
 		l.packState(s)
 	}
 	l.packHistory(s.epoch, l.matured(s.epoch, now.Add(-l.options.Packing.After)))
 	l.gather()
 }
 
-// sample returns some of the objects, from all over the State.
+// sample returns objects from all parts of the State.
 func (s *State) sample() []*Object {
 	step := max(1, (s.Len()+sampled-1)/sampled)
 	var samples []*Object
@@ -227,7 +228,7 @@ func (l *Lane) packState(s *State) {
 	l.packObjects(batch, (*wire.Packer).Lay)
 }
 
-// matured returns the position behind the last event that came before a time.
+// matured returns the position after the last segment whose events all came at or before a time.
 func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -242,8 +243,8 @@ func (l *Lane) matured(e *epoch, before time.Time) int64 {
 	return upTo
 }
 
-// packHistory packs the objects of events up to a position: what an object became, which may be what it still is, and
-// what it was when it went.
+// packHistory packs the objects of events before a position: the object after the event, which the State may still
+// have, and the deletion object.
 func (l *Lane) packHistory(e *epoch, upTo int64) {
 	p := &l.packer
 	batch := make([]*Object, 0, 2*packedAtOnce)
@@ -262,11 +263,11 @@ func (l *Lane) packHistory(e *epoch, upTo int64) {
 	}
 }
 
-// loose appends what an event led to that is not packed.
+// loose appends the unpacked objects that an event produced.
 func (e *entry) loose(to []*Object) []*Object {
 	now := e.now
-	if e.tells == toThoseItLeaves {
-		now = nil // the change itself has it, too
+	if e.audience == toFormerSelectors {
+		now = nil // another event has the change itself
 	}
 	for _, o := range []*Object{now, e.deleted.Load()} {
 		if o != nil && !o.Item().Packed() {
@@ -276,7 +277,7 @@ func (e *entry) loose(to []*Object) []*Object {
 	return to
 }
 
-// packObjects packs some objects, and counts what that saves of the State.
+// packObjects packs objects and counts the bytes that this saves in the State.
 func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item) wire.Item) {
 	if len(objects) == 0 {
 		return
@@ -287,7 +288,7 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 		packed[i] = pack(l.packer.by, o.Item())
 		l.packer.count++
 		l.packer.latest.note(&packed[i])
-		if packed[i].Packed() { // what does not shrink would only be kept from being forgotten
+		if packed[i].Packed() { // an object that does not shrink would only be kept alive
 			l.packer.recent.note(o)
 		}
 	}
@@ -305,7 +306,7 @@ func (l *Lane) packObjects(objects []*Object, pack func(*wire.Packer, *wire.Item
 	}
 }
 
-// keepPacker makes sure that there is one for the lane's dictionary.
+// keepPacker ensures that the packer uses the lane's dictionary.
 func (l *Lane) keepPacker() {
 	if d := l.dictionary.Load(); !l.packer.by.Of(d.Dictionary) {
 		l.packer.by = d.Packer()

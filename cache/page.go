@@ -6,28 +6,28 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Page is a run of neighbouring objects, immutable (I2). It has identity: as long as none of its objects changes, the
-// same *Page stands in every State, so what is prepared for a page once serves many answers. It is a wire.Page.
+// Page is a run of neighbouring objects, immutable (I2). Every State uses the same *Page until one of its objects
+// changes. Work done once for a page therefore serves many responses. It implements wire.Page.
 type Page struct {
 	objects       []*Object
-	bytes         atomic.Int64 // of its items; 0 until somebody asked, so that writers need not look at every object
+	bytes         atomic.Int64 // of its items; 0 until the first call of Bytes, which saves writers a look at every object
 	precompressed wire.PrecompressedPage
-	segment       atomic.Pointer[joint] // that begins on this page and ends on another; nil while no answer had one
-	// In place of forms, on a page that was joined for one answer; nil on those of a tree
+	segment       atomic.Pointer[joint] // segment that begins here and ends on another page; nil until a response had one
+	// kept replaces precompressed on a page that was joined for one response; nil on pages of a tree.
 	kept *wire.PrecompressedPage
 }
 
-// Len returns how many objects the page has: 1 to 128, about 64.
+// Len returns the number of objects in the page: 1 to 128, about 64.
 func (p *Page) Len() int {
 	return len(p.objects)
 }
 
-// Item returns the object at a place from 0 up to but not including Len, as answers are written from it.
+// Item returns the object at an index from 0 to Len-1, for encoding responses.
 func (p *Page) Item(at int) *wire.Item {
 	return p.objects[at].Item()
 }
 
-// Precompressed returns what is kept of what the page looks like in bodies.
+// Precompressed returns the page's compressed representations.
 func (p *Page) Precompressed() *wire.PrecompressedPage {
 	if p.kept != nil {
 		return p.kept
@@ -35,7 +35,7 @@ func (p *Page) Precompressed() *wire.PrecompressedPage {
 	return &p.precompressed
 }
 
-// dropPrecompressed drops what is kept of a page that is no longer part of the newest State.
+// dropPrecompressed drops the representations of a page that the newest State no longer has.
 func (p *Page) dropPrecompressed() {
 	p.precompressed.Drop()
 	if joint := p.segment.Load(); joint != nil {
@@ -43,7 +43,7 @@ func (p *Page) dropPrecompressed() {
 	}
 }
 
-// Bytes returns how many bytes the page's items have together. Only the first call looks at the objects.
+// Bytes returns the total size of the page's items. Only the first call visits the objects.
 func (p *Page) Bytes() int64 {
 	bytes := p.bytes.Load()
 	if bytes == 0 {
@@ -65,18 +65,18 @@ func (p *Page) last() *Object {
 	return p.objects[len(p.objects)-1]
 }
 
-// Run is the part of a page that belongs to an answer: Page's objects From up to but not including To.
+// Run is the part of a page that belongs to a response: objects From (inclusive) to To (exclusive) of Page.
 type Run struct {
 	Page     *Page
 	From, To int
 }
 
-// Objects returns the run's objects. The slice is the page's own: reading only (I2).
+// Objects returns the run's objects. The slice is shared and read-only (I2).
 func (r Run) Objects() []*Object {
 	return r.Page.objects[r.From:r.To:r.To]
 }
 
-// Bytes returns how many bytes the run's items have together.
+// Bytes returns the total size of the run's items.
 func (r Run) Bytes() int64 {
 	if r.To-r.From == r.Page.Len() {
 		return r.Page.Bytes()

@@ -2,18 +2,18 @@ package cache
 
 import "iter"
 
-// Past is what a lane holds, as another lane can be told it: Restore with the content of Base, Apply of each of the
-// Events, and Show at RV.
+// Past is the content and history of a lane. Another lane takes it over with Restore (content of Base), Apply (each of
+// Events) and Show (at RV).
 type Past struct {
 	Base   *State // before the oldest of Events
-	Len    int    // of Events
+	Len    int    // number of Events
 	Events iter.Seq[Change]
-	RV     RV // of the lane: of the last event, or above it
+	RV     RV // RV of the lane: of the last event, or above it
 }
 
-// Past returns what the lane holds at the moment, as events have brought it: what was vouched for above that is not
-// told, for events may be missing below. It begins behind the last gap (Replay), in which nothing is known, and behind
-// events that no upstream sends, of which several are at one RV.
+// Past returns the lane's content as events have brought it. It omits vouched RVs above, because events below them may
+// be missing. It begins after the last replayed window (Replay), inside which the content is unknown. It also begins
+// after events that share an RV, which no upstream sends.
 func (l *Lane) Past() (Past, error) {
 	written := l.state.Load()
 	if written == nil {
@@ -21,7 +21,7 @@ func (l *Lane) Past() (Past, error) {
 	}
 	h, rv := written.epoch.history, written.whole()
 	w := h.held.Load()
-	if w.first > written.seq { // events came and went since
+	if w.first > written.seq { // the events were dropped in the meantime
 		return Past{Base: written, Events: func(func(Change) bool) {}, RV: rv}, nil
 	}
 	base, first := w.base, w.first
@@ -50,13 +50,13 @@ func (l *Lane) Past() (Past, error) {
 	return Past{Base: base, Len: int(written.seq - first), Events: events, RV: rv}, nil
 }
 
-// behind moves a State, and the event that follows it, to where a gap is over.
-func (w *window) behind(g lostWindow, base *State, first, end int64) (*State, int64) {
-	for first < end && w.at(first).rv <= g.upTo {
+// behind advances a State, and the position of its next event, to the end of a lost window.
+func (w *window) behind(lost lostWindow, base *State, first, end int64) (*State, int64) {
+	for first < end && w.at(first).rv <= lost.upTo {
 		base, first = w.at(first).state, first+1
 	}
-	if base.rv < g.upTo {
-		base = base.at(g.upTo)
+	if base.rv < lost.upTo {
+		base = base.at(lost.upTo)
 	}
 	return base, first
 }

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	// judged is how many objects have to be packed to say how much they shrink.
+	// judged is the minimum number of packed objects for judging a dictionary.
 	judged = 512
-	// lasting is how long a dictionary lasts at the least.
+	// lasting is the minimum lifetime of a dictionary.
 	lasting = 10 * time.Minute
-	// fallen is how many times as large as at first objects have to become for another dictionary to be made.
+	// fallen is the factor by which the ratio must have grown since the dictionary was made before another is made.
 	fallen = 2
 )
 
-// shrinkage is how much the last objects that were packed have shrunk. What was long ago counts less.
+// shrinkage is how much recently packed objects shrank. Older objects count less.
 type shrinkage struct {
 	objects       int
 	plain, packed int64
@@ -31,7 +31,7 @@ func (s *shrinkage) note(packed *wire.Item) {
 	s.packed += int64(packed.Memory())
 }
 
-// ratio is of packed bytes to plain ones; 1 when there are none.
+// ratio returns packed bytes divided by plain bytes; 1 when there are none.
 func (s *shrinkage) ratio() float64 {
 	if s.plain == 0 {
 		return 1
@@ -39,15 +39,15 @@ func (s *shrinkage) ratio() float64 {
 	return float64(s.packed) / float64(s.plain)
 }
 
-// hasFallen tells whether objects no longer shrink as they did when the dictionary was made, and another is due.
+// hasFallen reports whether objects no longer shrink as they did when the dictionary was made. Then another one is due.
 func (s *shrinkage) hasFallen(d *learned, now time.Time) bool {
 	return s.objects >= judged && now.Sub(d.at) >= lasting && s.ratio() > fallen*d.ratio
 }
 
-// recent are the last objects that were packed, in any order: the samples of the next dictionary.
+// recent is a ring of the last packed objects: the samples of the next dictionary.
 type recent struct {
 	objects []*Object
-	next    int // to be replaced
+	next    int // index of the oldest, which is replaced next
 }
 
 func (r *recent) note(o *Object) {

@@ -7,8 +7,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Runs yields a span's objects page by page, in key order. It allocates nothing per object or page. Lists walk a
-// Selection, whose runs are these when everything is selected.
+// Runs yields a span's objects page by page, in key order. It allocates nothing per object or page. Lists use a
+// Selection, which yields the same runs when the predicate selects everything.
 func (s *State) Runs(span Span) iter.Seq[Run] {
 	return s.objects.runs(span.keys())
 }
@@ -18,13 +18,13 @@ func (s *State) Objects(span Span) iter.Seq[*Object] {
 	return flat(s.Runs(span))
 }
 
-// Count returns how many objects a span has, in O(pages): remainingItemCount is Count from the next page's first key
-// (semantics 2.6).
+// Count returns the number of objects in a span, in O(pages). remainingItemCount is Count from the first key of the
+// next page (semantics 2.6).
 func (s *State) Count(span Span) int {
 	return s.objects.countIn(span.keys())
 }
 
-// Bytes returns how many bytes the items of a span have together, in O(pages).
+// Bytes returns the total size of the items in a span, in O(pages).
 func (s *State) Bytes(span Span) int64 {
 	bytes := int64(0)
 	for run := range s.Runs(span) {
@@ -36,19 +36,19 @@ func (s *State) Bytes(span Span) int64 {
 // Chunk is one page of a client's list with a limit.
 type Chunk struct {
 	Runs    []Run
-	Len     int  // how many objects the runs have
-	Looked  int  // candidates whose attributes were compared
-	More    bool // candidates are left behind the last object (semantics 2.6)
-	Indexed bool // the candidates are those of an index: others may be left
+	Len     int  // number of objects in the runs
+	Looked  int  // number of candidates that were compared
+	More    bool // whether candidates follow the last object (semantics 2.6)
+	Indexed bool // whether the candidates come from an index, so objects outside it may follow
 }
 
-// Last returns the last object of a chunk that has one.
+// Last returns the last object. The chunk must not be empty.
 func (c *Chunk) Last() *Object {
 	run := c.Runs[len(c.Runs)-1]
 	return run.Page.objects[run.To-1]
 }
 
-// Bytes returns how many bytes the chunk's items have together.
+// Bytes returns the total size of the chunk's items.
 func (c *Chunk) Bytes() int64 {
 	bytes := int64(0)
 	for _, run := range c.Runs {
@@ -57,8 +57,8 @@ func (c *Chunk) Bytes() int64 {
 	return bytes
 }
 
-// Chunk returns the first limit objects that p matches from the key from on. It costs O(limit) when p selects
-// everything in its namespace. The limit is at least 1.
+// Chunk returns the first limit objects that p matches, from the key from on. It costs O(limit) when p selects
+// everything in its namespace. limit is at least 1.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	selection := s.Selection(p, from)
 	selection.limit = limit
@@ -66,8 +66,8 @@ func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	return Chunk{Runs: runs, Len: selection.Selected, Looked: selection.Looked, More: selection.more, Indexed: selection.indexed}
 }
 
-// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. No demand belongs to what
-// is not an index that the lane has built by itself.
+// narrow chooses where to look for p's matches: at one key, in an index, or in p's namespace. The demand by is nil
+// unless the lane has built that index.
 func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interval, by *demand) {
 	span := spanOf(p, from)
 	if p.Name() != "" && (span.Prefix != "" || s.epoch.options.Scope == selectors.Cluster) {
@@ -76,7 +76,7 @@ func (s *State) narrow(p *selectors.Predicate, from string) (t *tree, in interva
 	return s.indexed(p, span)
 }
 
-// spanOf returns the span of keys at or after from that p's matches have.
+// spanOf returns the span of p's matches at or after the key from.
 func spanOf(p *selectors.Predicate, from string) Span {
 	span := Span{From: from}
 	if p.Namespace() != "" {

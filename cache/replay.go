@@ -5,16 +5,15 @@ import (
 	"time"
 )
 
-// Replay makes an upstream list at rv the lane's content, as Replace does, but in the same epoch: watchers go on, and
-// are told what a comparison of the State with the list finds (docs/adr/0021-gaps-are-bridged.md). What is gone, or no
-// longer selected, is deleted first, at the RV behind which the gap begins; then objects that have changed or are new
-// come once, each at its own RV. An object whose UID is another is deleted and added. What there was inside the gap is
-// not known: nothing is read there, and no watch starts there.
+// Replay makes an upstream list at rv the lane's content, as Replace does, but in the same epoch. Watchers continue and
+// receive the differences between the State and the list (ADR 21). Deletions come first, at the RV where the lost
+// window begins; they include objects that left a selector. Then each changed or new object comes once, at its own RV.
+// An object with another UID is deleted and added. Inside the lost window no read is served and no watch starts.
 //
-// It takes nothing of the list and fails with ErrSetBack, ErrOtherPast or ErrManyChanges where that cannot be told,
-// with ErrNotReady before the first Replace, with ErrClosed after Close. The objects must be encoded as those of the
-// State are, for their shape stays. A list must be expected (Expect), and nobody else may write meanwhile. The slice
-// stays the caller's.
+// It returns ErrSetBack, ErrOtherPast or ErrManyChanges when the list cannot be replayed, ErrNotReady before the first
+// Replace, and ErrClosed after Close. The lane's content then does not become that of the list. The objects must have
+// the encoding of the State's objects, because the State keeps its shape. The list must be expected (Expect), and no
+// other goroutine may write in the meantime. The caller keeps the slice.
 func (l *Lane) Replay(rv RV, objects []*Object) error {
 	s, shown, err := l.settle()
 	if err != nil {
@@ -25,19 +24,19 @@ func (l *Lane) Replay(rv RV, objects []*Object) error {
 	if err != nil {
 		return err
 	}
-	if err := l.cross(s, found, found.events(from, min(from+1, rv), rv), lostWindow{from, rv}); err != nil {
+	if err := l.replayWindow(s, found, found.events(from, min(from+1, rv), rv), lostWindow{from, rv}); err != nil {
 		return err
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.counters.filling.Store(0)
 	l.counters.replayed.Add(1)
-	l.verifyIfAsked()
+	l.verifyIfEnabled()
 	return nil
 }
 
-// Known returns the RVs behind which what Replay takes the lane over lies, in order: the one that events have brought
-// it to, although more deletions may be at it (Apply), and those above it that were vouched for.
+// Known returns, in order, the RVs at which a lost window may begin. These are the RV that events have brought the lane
+// to, and the vouched RVs above it. More deletions may still be missing at the first (Apply).
 func (l *Lane) Known() ([]RV, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -48,9 +47,9 @@ func (l *Lane) Known() ([]RV, error) {
 	return append([]RV{s.rv}, s.epoch.vouched.above(s.rv)...), nil
 }
 
-// settle brings the lane to what was vouched for above it, where events have come since that are cancelled out on the
-// way there: they are, and the last of them was lost. It returns the State as written, which is what readers see then,
-// or one with more deletions at its RV; and what they see.
+// settle brings the lane to the visible State when events have come since that State was vouched for. Events that undo
+// them were lost before the vouched RV. settle returns the written State and the visible State. These then differ at
+// most by vouched RVs or by deletions at the RV.
 func (l *Lane) settle() (s, shown *State, err error) {
 	s, shown, err = l.replayable()
 	if err != nil || shown.rv <= s.rv || shown.seq == s.seq {
@@ -60,15 +59,15 @@ func (l *Lane) settle() (s, shown *State, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// There are only deletions, and whoever goes on from any of what was vouched for has to be told of them.
-	if err := l.cross(s, found, found.events(s.rv, shown.rv, shown.rv), lostWindow{s.rv, shown.rv}); err != nil {
+	// The differences are only deletions. A client that read or watched at any vouched RV must receive them.
+	if err := l.replayWindow(s, found, found.events(s.rv, shown.rv, shown.rv), lostWindow{s.rv, shown.rv}); err != nil {
 		return nil, nil, err
 	}
 	return l.replayable()
 }
 
-// bridgeable returns the State as written and what readers see. Both stay what they are, but for their indexes: nothing
-// is vouched for while a list is expected.
+// replayable returns the written State and the visible State. Only their indexes can change, because nothing is vouched
+// for while a list is expected.
 func (l *Lane) replayable() (written, shown *State, err error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -77,23 +76,23 @@ func (l *Lane) replayable() (written, shown *State, err error) {
 		return nil, nil, l.absence()
 	}
 	if !l.expecting {
-		panic("BUG: cache: a gap is bridged by a list that is not expected")
+		panic("BUG: cache: replay of a list that is not expected")
 	}
 	return s, l.shown.Load(), nil
 }
 
-// cross brings the lane over a gap, from s to what was found. The State at its end is made without the lock of the
-// writers, for readers wait for some of these (Vouch), and it takes ten microseconds an event; what is left to do under
-// the lock takes a tenth of one. Only indexes may come and go meanwhile: then it is made again, of the State that has
-// them.
-func (l *Lane) cross(s *State, found *comparison, events []difference, across lostWindow) error {
+// replayWindow replays a lost window: it brings the lane from s to the differences found. It builds the final State
+// without the writers' lock, because readers may wait for that lock (Vouch). Building takes ten microseconds per event,
+// and the work under the lock a tenth of one. Indexes may change in the meantime; then replayWindow builds the State
+// again.
+func (l *Lane) replayWindow(s *State, found *comparison, events []difference, lost lostWindow) error {
 	if int64(len(events)) > watchCacheFloor.most {
 		return ErrManyChanges
 	}
 	found.alone()
 	for {
-		final := s.afterLostWindow(events, across.upTo)
-		now, err := l.land(s, final, found, events, across)
+		final := s.afterLostWindow(events, lost.upTo)
+		now, err := l.finishReplay(s, final, found, events, lost)
 		if err != nil || now == s {
 			return err
 		}
@@ -101,9 +100,9 @@ func (l *Lane) cross(s *State, found *comparison, events []difference, across lo
 	}
 }
 
-// land writes the end of a gap, unless the State is not what that was made of any more. It returns the State that it
-// found.
-func (l *Lane) land(s, final *State, found *comparison, events []difference, across lostWindow) (*State, error) {
+// finishReplay publishes the final State, unless the written State has changed since it was built. It returns the
+// written State that it found.
+func (l *Lane) finishReplay(s, final *State, found *comparison, events []difference, lost lostWindow) (*State, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	now := l.state.Load()
@@ -111,32 +110,33 @@ func (l *Lane) land(s, final *State, found *comparison, events []difference, acr
 	case now == nil:
 		return nil, l.absence()
 	case now.seq != s.seq || now.rv != s.rv || now.epoch != s.epoch:
-		panic("BUG: cache: a lane was written to while a gap was bridged")
+		panic("BUG: cache: concurrent write to a lane during a replay")
 	case now == s:
-		l.replay(s, final, found, events, across)
+		l.writeReplay(s, final, found, events, lost)
 	}
 	return now, nil
 }
 
-// bridge writes what was found, in the order of advance: gaps first, so that nothing starts from an event in them; the
-// events in history; then their State, all at once; then, by the dispatcher, the feeds.
-func (l *Lane) replay(s, final *State, found *comparison, events []difference, across lostWindow) {
-	from, rv := across.after, across.upTo
+// writeReplay writes the differences in the same order as advance. The lost windows come first, so no watch starts from
+// an event inside them. Then come the events in history, the final State in one step, and, by the dispatcher, the
+// feeds.
+func (l *Lane) writeReplay(s, final *State, found *comparison, events []difference, lost lostWindow) {
+	from, rv := lost.after, lost.upTo
 	e, now := s.epoch, time.Now()
 	known := append([]RV{s.whole()}, e.vouched.above(s.whole())...)
-	lost, begins := lostWindowsBetween(append(known, rv)...), from
+	windows, begins := lostWindowsBetween(append(known, rv)...), from
 	switch {
 	case found.exact(from, rv):
 		begins = 0
-	case len(lost) == 0 && rv > from:
-		lost = []lostWindow{across} // with nothing inside, and more than one event
+	case len(windows) == 0 && rv > from:
+		windows = []lostWindow{lost} // contains no RV, but has more than one event
 	}
-	e.history.addLostWindows(lost)
+	e.history.addLostWindows(windows)
 	e.lostWindows.Add(1)
 	e.history.trim(now)
-	for _, d := range events { // none is dropped before the last is there
-		e.history.put(change{rv: d.rv, before: d.before, now: d.now, tells: d.tells, state: final, lostAfter: begins, at: now})
-		if d.tells != toThoseItLeaves {
+	for _, d := range events { // no event may be dropped before the last is recorded
+		e.history.put(change{rv: d.rv, before: d.before, now: d.now, audience: d.audience, state: final, lostAfter: begins, at: now})
+		if d.audience != toFormerSelectors {
 			l.countSaved(d.before, d.now)
 		}
 	}
@@ -146,7 +146,7 @@ func (l *Lane) replay(s, final *State, found *comparison, events []difference, a
 	e.feeds.wakeAll()
 }
 
-// afterLostWindow returns the State at the end of a gap. No State in between is seen by anybody.
+// afterLostWindow returns the State at the end of a lost window. No reader sees the States in between.
 func (s *State) afterLostWindow(events []difference, rv RV) *State {
 	final := s
 	for _, e := range events {
@@ -155,12 +155,12 @@ func (s *State) afterLostWindow(events []difference, rv RV) *State {
 	return final.at(rv)
 }
 
-// afterDifference returns the State that an event of a gap leads to.
+// afterDifference returns the State after one event of a lost window.
 func (s *State) afterDifference(d difference) *State {
-	if d.tells != toThoseItLeaves {
+	if d.audience != toFormerSelectors {
 		return s.after(d.rv, d.before, d.now)
 	}
 	same := *s
-	same.seq++ // the change is to come
+	same.seq++ // a later event has the change itself
 	return &same
 }

@@ -43,7 +43,7 @@ func TestBridgeBesideWriters(t *testing.T) {
 		if err != nil || final.RV() != 600 {
 			t.Fatalf("%+v, %v", final, err)
 		}
-		if now, err := l.land(s, final, found, found.events(300, 301, 600), lostWindow{300, 600}); err != nil || now != s {
+		if now, err := l.finishReplay(s, final, found, found.events(300, 301, 600), lostWindow{300, 600}); err != nil || now != s {
 			t.Fatalf("%+v, %v", now, err)
 		}
 	case <-time.After(settings.Patience()):
@@ -78,7 +78,7 @@ func TestBridgeBesideIndexing(t *testing.T) {
 			l.writing.Lock()
 			l.reindex(s, has)
 			l.writing.Unlock()
-			if err := l.cross(s, found, found.events(300, 301, 600), lostWindow{300, 600}); err != nil {
+			if err := l.replayWindow(s, found, found.events(300, 301, 600), lostWindow{300, 600}); err != nil {
 				t.Fatal(err)
 			}
 			now := current(t, l)

@@ -2,15 +2,16 @@ package cache
 
 import "github.com/listfacade/listfacade/internal/wire"
 
-// Restoration is what another lane has held (Past), on its way into a lane: content, and the events behind it. Nobody
-// reads any of it before Show, and nothing of it stays when that is not called. Used by one goroutine.
+// Restoration builds a lane's content from the Past of another lane: first the content, then the events after it.
+// Readers see nothing of it before Show, and nothing remains if Show is not called. It is used by one goroutine.
 type Restoration struct {
 	filling *Filling
-	last    *State // that the events so far lead to
+	last    *State // State after the events so far
 }
 
-// Restore begins with the content at rv, of objects that were added; objects may come in any order, and the slice stays
-// the caller's. The lane must not be ReadFromEtcd: of what it holds nothing tells how far it is complete.
+// Restore starts a Restoration with the content at rv. The objects must have been added to f; they may be in any order,
+// and the caller keeps the slice. The lane must not be ReadFromEtcd, because then the RV up to which a past is complete
+// is unknown.
 func (f *Filling) Restore(rv RV, shape wire.Shape, objects []*Object) *Restoration {
 	e := newEpoch(f.lane)
 	base := newState(e, rv, shape, objects)
@@ -19,8 +20,8 @@ func (f *Filling) Restore(rv RV, shape wire.Shape, objects []*Object) *Restorati
 	return &Restoration{filling: f, last: base}
 }
 
-// Apply adds the object of the next event behind the content, and takes the event as Lane.Apply does. It refuses with
-// ErrOutOfOrder what is not newer than the last.
+// Apply adds the object of the next event and applies the event, as Lane.Apply does. It returns ErrOutOfOrder for an
+// event that is not newer than the last.
 func (r *Restoration) Apply(c Change) error {
 	s, rv := r.last, c.Object.RV
 	if rv <= s.rv {
@@ -35,12 +36,12 @@ func (r *Restoration) Apply(c Change) error {
 		r.record(rv, before, nil, c.Object)
 	default:
 		r.last = s.at(rv)
-		r.filling.count(-int64(c.Object.memory())) // nothing holds it
+		r.filling.count(-int64(c.Object.memory())) // nothing references it
 	}
 	return nil
 }
 
-// record puts an event into history, and counts what that takes. Its objects are counted already.
+// record appends an event to history and counts its memory. Its objects are counted already.
 func (r *Restoration) record(rv RV, before, now, deletion *Object) {
 	h := r.last.epoch.history
 	counted, indexed := h.bytes.Load(), r.last.indexBytes()
@@ -53,13 +54,13 @@ func (r *Restoration) record(rv RV, before, now, deletion *Object) {
 	r.filling.count(h.bytes.Load() - counted + r.last.indexBytes() - indexed)
 }
 
-// Show makes it the lane's, complete up to rv, all at once: readers see what the last event has led to, and nothing
-// before; watches may start behind any of the events. An epoch begins with it, as with Replace. It fails with
-// ErrOutOfOrder where rv is below the last event, and changes nothing then; with ErrClosed after Close. It is called
-// once, and not again unless it was out of order, nor is Apply after it: what it held is the lane's.
+// Show makes the restored content the lane's, complete up to rv, in one step. Readers see the State after the last
+// event; watches may start after any of the events. It starts a new epoch, as Replace does. It returns ErrOutOfOrder
+// when rv is below the last event, and then changes nothing. It returns ErrClosed after Close. After any other result,
+// the Restoration must not be used again.
 func (r *Restoration) Show(rv RV) error {
 	if r.last == nil {
-		panic("BUG: cache: a restoration is shown twice")
+		panic("BUG: cache: second call of Restoration.Show")
 	}
 	if rv < r.last.rv {
 		return ErrOutOfOrder

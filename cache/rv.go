@@ -9,7 +9,7 @@ import (
 // (KEP-5504).
 type RV uint64
 
-// ParseRV reads a resourceVersion as the upstream writes it, decimal digits only.
+// ParseRV parses a resourceVersion as the upstream writes it, in decimal digits only.
 func ParseRV(s string) (RV, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
@@ -18,7 +18,7 @@ func ParseRV(s string) (RV, error) {
 	return RV(n), nil
 }
 
-// String returns the RV as it stands in metadata.resourceVersion.
+// String returns the RV in the notation of metadata.resourceVersion.
 func (r RV) String() string {
 	return strconv.FormatUint(uint64(r), 10)
 }

@@ -6,23 +6,22 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// sample are some objects of an epoch, by which it is guessed how rare a value is: half of them are those that changed
-// last, for events are what a feed is asked about, half are any. Whoever opens a watch guesses by the same sample,
-// until many events have come.
+// sample is some objects of an epoch, used to estimate how rare a value is. One half changed recently, because feeds
+// are compared with events; the other half is random. All watches use the same sample until many events have come.
 type sample struct {
-	seq     int64 // the position in history at which it was taken
+	seq     int64 // position in history when it was taken
 	objects []*Object
 }
 
 const (
-	sampleSize = 64  // at the most; a value that none of them has is asked for by one event in 64, about
-	sampleLife = 512 // events
+	sampleSize = 64  // maximum; a value that no object of the sample has concerns about one event in 64
+	sampleLife = 512 // in events
 )
 
-// mostRequirements is how many of a predicate's requirements are compared.
+// mostRequirements is the maximum number of a predicate's requirements that are compared.
 const mostRequirements = 16
 
-// sample returns a sample of the epoch that is not too old.
+// sample returns a recent sample of the epoch.
 func (e *epoch) sample() *sample {
 	now := e.newest.Load()
 	last := e.sampled.Load()
@@ -42,7 +41,7 @@ func (e *epoch) sample() *sample {
 
 func (s *sample) add(objects ...*Object) { s.objects = append(s.objects, objects...) }
 
-// some returns some objects of the tree, from all over it.
+// some returns up to most objects from all parts of the tree.
 func (t *tree) some(most int) []*Object {
 	if t.count <= most {
 		most = t.count
@@ -56,8 +55,8 @@ func (t *tree) some(most int) []*Object {
 	return objects
 }
 
-// anchor chooses by what p's feed is found: by its rarest requirement, unless half of all events have even that. Then
-// asking it each time costs little more, and is done where nobody who is found by a value has to wait for it.
+// anchor chooses the anchor of p's feed: its rarest requirement, unless more than half of the sample fulfils it. Such a
+// feed is compared with every event. That costs little more, and feeds with an anchor do not wait for it.
 func (s *sample) anchor(p *selectors.Predicate) anchor {
 	if p.Name() != "" && p.Namespace() != "" {
 		return anchor{by: byKey, values: []string{p.Namespace() + "/" + p.Name()}}
@@ -77,8 +76,7 @@ func (s *sample) anchor(p *selectors.Predicate) anchor {
 	return best
 }
 
-// rarestValue returns the property of which p requires the rarest single value, of those by which objects can be
-// indexed.
+// rarestValue returns the property, other than the namespace, of which p requires the rarest single value.
 func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Property, ok bool) {
 	least, looked := len(s.objects)+1, 0
 	for r := range p.Requirements() {
@@ -94,7 +92,7 @@ func (s *sample) rarestValue(p *selectors.Predicate) (property selectors.Propert
 	return property, ok
 }
 
-// count returns how many objects of the sample fulfil a requirement; it counts no further than up to.
+// count returns how many objects of the sample fulfil a requirement, up to upTo.
 func (s *sample) count(r *selectors.Requirement, upTo int) int {
 	n := 0
 	for i := 0; i < len(s.objects) && n < upTo; i++ {

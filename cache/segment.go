@@ -8,16 +8,17 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// A segment is a run for an answer that shows a part of a tree: one namespace, or one value of an index. Where pages
-// begin depends on the objects of others, too, and where the blocks of a compressed list begin shows where its runs do.
-// Where a segment begins depends on the objects of the answer alone: before an object whose key says so.
+// A segment is a run of objects in a response that shows a part of a tree: one namespace, or one value of an index. The
+// boundaries of pages depend on all objects of the tree. In a compressed response, a client could see these boundaries
+// and learn about objects that it may not read. The boundaries of segments depend only on the keys of the response's
+// own objects.
 const (
 	shortestSegment = 16   // in objects
-	longestSegment  = most // in objects; what makes forms of pages makes forms of segments
-	segmentCut      = 48   // one key in so many begins a segment, so that segments have about as many objects as pages
+	longestSegment  = most // in objects; the same limit as that of pages, which precompression can handle
+	segmentCut      = 48   // one key in this many begins a segment, which gives segments about the size of pages
 )
 
-// segments yields what an interval covers in segments, in order.
+// segments yields the segments of an interval, in order.
 func (t *tree) segments(in interval) iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		for c := t.cursor(in); !c.done(); {
@@ -28,7 +29,7 @@ func (t *tree) segments(in interval) iter.Seq[Run] {
 	}
 }
 
-// nextSegment returns the objects up to where the next segment begins, and moves there; only when not done.
+// nextSegment returns the objects up to the start of the next segment, and moves there. The caller checks done first.
 func (c *cursor) nextSegment() Run {
 	first := c.at
 	length := 0
@@ -46,7 +47,7 @@ func (c *cursor) nextSegment() Run {
 	return Run{Page: c.tree.join(first, length), To: length}
 }
 
-// beginsSegment reports whether a segment begins before the object of a key. The hash is FNV-1a.
+// beginsSegment reports whether a segment begins at the object with a key. The hash is FNV-1a.
 func beginsSegment(key string) bool {
 	hash := uint32(2166136261)
 	for i := range len(key) {
@@ -55,8 +56,8 @@ func beginsSegment(key string) bool {
 	return hash>>8%segmentCut == 0
 }
 
-// join returns a page with so many objects of several pages. What it looks like in bodies is kept at the first of them,
-// for the next answer that has the same segment.
+// join returns a page with length objects of several pages. Its precompressed representations are stored at the first
+// of these pages, for later responses with the same segment.
 func (t *tree) join(first spot, length int) *Page {
 	joined := &Page{objects: make([]*Object, 0, length)}
 	var following []weak.Pointer[Page]
@@ -74,11 +75,11 @@ func (t *tree) join(first spot, length int) *Page {
 	return joined
 }
 
-// joint keeps what a segment looks like that begins on one page and ends on another. It holds none of the pages: each
-// of them may be replaced, and then there is another segment.
+// joint stores the precompressed representations of a segment that begins on one page and ends on another. It
+// references the pages weakly, because a page may be replaced; then the segment changes, too.
 type joint struct {
-	from, to      int                  // of the first page, and of the last
-	following     []weak.Pointer[Page] // behind the first page
+	from, to      int                  // object indexes in the first page and in the last
+	following     []weak.Pointer[Page] // pages after the first
 	precompressed wire.PrecompressedPage
 }
 
@@ -86,8 +87,8 @@ func (j *joint) is(from, to int, following []weak.Pointer[Page]) bool {
 	return j != nil && j.from == from && j.to == to && slices.Equal(j.following, following)
 }
 
-// joint returns what is kept of the segment that begins at an object of the page and ends on another one. Of several
-// that begin on a page, which only lists with a limit have, the last is kept.
+// joint returns the representations of the segment that begins at object from of the page and ends on another page.
+// Only lists with a limit have several such segments on one page; then the last one is kept.
 func (p *Page) joint(from, to int, following []weak.Pointer[Page]) *wire.PrecompressedPage {
 	kept := p.segment.Load()
 	if kept.is(from, to, following) {

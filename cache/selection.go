@@ -6,24 +6,24 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Selection is a walk over what a predicate selects of a State, page by page: when it selects everything in its span,
-// over whole pages, and nothing is asked of their objects. Used by one goroutine.
+// Selection iterates over the objects of a State that a predicate selects, page by page. When the predicate selects
+// everything in its span, it yields complete pages without comparing objects. It is used by one goroutine.
 type Selection struct {
-	// Looked is how many candidates were looked at so far, Selected how many of them are selected.
+	// Looked is the number of candidates compared so far, Selected the number of those selected.
 	Looked, Selected int
 
 	state      *State
 	predicate  *selectors.Predicate
 	from       string
 	candidates iter.Seq[Run]
-	by         *demand // of the index that the candidates are of, when the lane has built it by itself
-	indexed    bool    // the candidates are those of an index
-	limit      int     // where the walk ends; 0 when it does not
-	more       bool    // candidates are left behind the limit
+	by         *demand // demand of the candidates' index if the lane has built it, else nil
+	indexed    bool    // whether the candidates come from an index
+	limit      int     // maximum of Selected; 0 means none
+	more       bool    // whether candidates follow after the limit
 }
 
-// Selection returns a walk over the objects that p matches, in key order from the key from on. The candidates are every
-// object that p can match and as few others as an index or p's key range allows; the predicate decides (I9).
+// Selection returns an iteration over the objects that p matches, in key order, from the key from on. The candidates
+// are all objects that p can match, and as few others as an index or p's key range allows. The predicate decides (I9).
 func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	t, in, by := s.narrow(p, from)
 	indexed := t != &s.objects
@@ -34,18 +34,19 @@ func (s *State) Selection(p *selectors.Predicate, from string) *Selection {
 	return &Selection{state: s, predicate: p, from: from, candidates: walk(in), by: by, indexed: indexed}
 }
 
-// Candidates yields what could be selected of the State, for an estimate of what a walk will find: it counts as none.
+// Candidates yields the objects that p may select, for an estimate of a Selection's cost. It does not count as a
+// comparison.
 func (s *State) Candidates(p *selectors.Predicate, from string) iter.Seq[Run] {
 	t, in, _ := s.narrow(p, from)
 	return t.runs(in)
 }
 
-// Runs yields the selected objects in runs as long as can be: of a namespace, or of one value of an index, in segments.
-// Each walk over them is a new one, and counts anew.
+// Runs yields the selected objects in the longest possible runs. For one namespace or one value of an index these are
+// parts of segments. Each iteration starts from the beginning and resets the counts.
 func (s *Selection) Runs() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
 		s.Looked, s.Selected, s.more = 0, 0, false
-		defer s.tell()
+		defer s.report()
 		for run := range s.candidates {
 			if !s.pick(run, yield) {
 				return
@@ -54,16 +55,16 @@ func (s *Selection) Runs() iter.Seq[Run] {
 	}
 }
 
-// Candidates yields what could be selected, in runs that Selects is to be asked about, which counts.
+// Candidates yields the objects that may be selected. The caller passes each to Selects, which counts them.
 func (s *Selection) Candidates() iter.Seq[Run] {
 	return func(yield func(Run) bool) {
-		defer s.tell()
+		defer s.report()
 		s.candidates(yield)
 	}
 }
 
-// tell lets the lane know what a walk has cost that an index would save, or what its index has saved (indexer).
-func (s *Selection) tell() {
+// report sends to the indexer the comparisons that an index would have saved, or that an index has saved.
+func (s *Selection) report() {
 	switch x := s.state.epoch.indexer; {
 	case s.predicate.Everything():
 	case s.by != nil:
@@ -73,7 +74,7 @@ func (s *Selection) tell() {
 	}
 }
 
-// Selects tells whether a candidate is selected, and counts it.
+// Selects reports whether a candidate is selected, and counts it.
 func (s *Selection) Selects(p *Page, at int) bool {
 	s.Looked++
 	selects := s.predicate.Matches(&p.objects[at].Attributes)
@@ -83,7 +84,7 @@ func (s *Selection) Selects(p *Page, at int) bool {
 	return selects
 }
 
-// pick yields what is selected of a run of candidates; false ends the walk.
+// pick yields the selected parts of a run of candidates. It returns false to end the iteration.
 func (s *Selection) pick(run Run, yield func(Run) bool) bool {
 	for run.From < run.To {
 		if s.limit > 0 && s.Selected == s.limit {
@@ -99,11 +100,11 @@ func (s *Selection) pick(run Run, yield func(Run) bool) bool {
 	return true
 }
 
-// leading is the part at the beginning of a run that is selected, which may be empty, and where to go on behind it.
+// leading returns the selected objects at the beginning of a run, possibly none, and the index where to continue.
 func (s *Selection) leading(run Run) (selected Run, next int) {
 	most := run.To
 	if s.limit > 0 {
-		most = run.From + min(most-run.From, s.limit-s.Selected) // a client may name any limit
+		most = run.From + min(most-run.From, s.limit-s.Selected) // no overflow for any limit of a client
 	}
 	to := most
 	if !s.predicate.Everything() {
@@ -114,7 +115,7 @@ func (s *Selection) leading(run Run) (selected Run, next int) {
 	}
 	s.Looked += to - run.From
 	s.Selected += to - run.From
-	if next = to; to < most { // the one that ended it was looked at, too
+	if next = to; to < most { // the object after the selected ones was compared, too
 		s.Looked++
 		next++
 	}

@@ -2,8 +2,8 @@ package cache
 
 import "sync/atomic"
 
-// signal wakes everybody who waits on it, at the cost of one atomic swap when nobody does. To wait without losing a
-// wake-up: take armed, then look whether there is already something to do, then wait.
+// signal wakes all goroutines that wait on it. Firing costs one atomic swap when none waits. To wait without missing a
+// wake-up, call armed, then check for work, then wait.
 type signal struct {
 	waiting atomic.Pointer[chan struct{}]
 }
@@ -28,7 +28,7 @@ func (s *signal) fire() {
 	}
 }
 
-// fired is what waiting returns when there is no need to wait.
+// fired is a closed channel, for callers that need not wait.
 var fired = func() <-chan struct{} {
 	c := make(chan struct{})
 	close(c)

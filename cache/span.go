@@ -2,18 +2,18 @@ package cache
 
 import "iter"
 
-// Span is a range of keys of a State: those that begin with Prefix and stand at or after From, bytewise. The zero Span
-// is everything.
+// Span is a range of a State's keys: those with a prefix, at or after a key in bytewise order. The zero Span is all
+// keys.
 type Span struct {
-	// Prefix is "" for all objects or "namespace/" for those of a namespace. Note that '-' and '.' sort before '/', so
-	// a namespace is not where a sort by (namespace, name) would have it (semantics 2.7).
+	// Prefix is "" for all objects or "namespace/" for those of a namespace. The characters '-' and '.' sort before
+	// '/', so this order differs from a sort by (namespace, name) (semantics 2.7).
 	Prefix string
-	// From is the key to start at; a key with "\x00" behind it starts after that key, as continue tokens say it
-	// (semantics 2.5).
+	// From is the first key. A key followed by "\x00" means to start after that key, as in continue tokens (semantics
+	// 2.5).
 	From string
 }
 
-// interval is a range of places of a tree: from up to but not including to, or to the end when open.
+// interval is a range of positions in a tree, from inclusive and to exclusive. An open interval has no end.
 type interval struct {
 	from, to position
 	open     bool
@@ -26,7 +26,7 @@ func (span Span) keys() interval {
 	return in
 }
 
-// of returns the interval of span among the objects that an index lists under value.
+// of returns the interval of span among the objects that an index has under value.
 func (span Span) of(value string) interval {
 	in := interval{from: position{value, max(span.Prefix, span.From)}}
 	end, open := successor(span.Prefix)
@@ -38,12 +38,12 @@ func (span Span) of(value string) interval {
 	return in
 }
 
-// only returns the interval of one key in a tree without values, empty when the key stands before from.
+// only returns the interval of one key in a tree without values. It is empty when the key sorts before from.
 func only(key, from string) interval {
 	return interval{from: position{key: max(key, from)}, to: position{key: key + "\x00"}}
 }
 
-// successor returns the first string after all that begin with prefix; open when there is none.
+// successor returns the first string after all strings that begin with prefix. open means that there is none.
 func successor(prefix string) (end string, open bool) {
 	for n := len(prefix); n > 0; n-- {
 		if last := prefix[n-1]; last < 0xff {
@@ -78,7 +78,7 @@ func (t *tree) runs(in interval) iter.Seq[Run] {
 	}
 }
 
-// cursor walks an interval of a tree.
+// cursor iterates over an interval of a tree.
 type cursor struct {
 	tree   *tree
 	at, to spot
@@ -106,7 +106,7 @@ func (c *cursor) done() bool {
 	return c.at == c.to
 }
 
-// next returns the object under the cursor and moves on; only when not done.
+// next returns the object at the cursor and advances. The caller checks done first.
 func (c *cursor) next() *Object {
 	o := c.tree.object(c.at)
 	c.at.object++
@@ -114,7 +114,7 @@ func (c *cursor) next() *Object {
 	return o
 }
 
-// nextRun returns the rest of the cursor's page, as far as the interval goes, and moves on; only when not done.
+// nextRun returns the rest of the cursor's page within the interval, and advances. The caller checks done first.
 func (c *cursor) nextRun() Run {
 	page := c.tree.page(c.at)
 	run := Run{Page: page, From: c.at.object, To: page.Len()}
@@ -126,14 +126,15 @@ func (c *cursor) nextRun() Run {
 	return run
 }
 
-// settle moves a cursor that stands behind a page's last object to the next page's first, so that spots compare.
+// settle moves a cursor after a page's last object to the first object of the next page, because spots must compare
+// equal.
 func (c *cursor) settle() {
 	if c.at.object == c.tree.page(c.at).Len() {
 		c.at = c.tree.following(c.at)
 	}
 }
 
-// following returns the spot of the first object behind a spot's page.
+// following returns the spot of the first object after a spot's page.
 func (t *tree) following(at spot) spot {
 	if at.page+1 < len(t.chunks[at.chunk].pages) {
 		return spot{at.chunk, at.page + 1, 0}

@@ -8,26 +8,26 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// State is every object of a lane at one RV: complete up to it (I10), immutable (I2), a snapshot for as long as a
-// reader keeps it.
+// State is every object of a lane at one RV. It is complete up to that RV (I10), immutable (I2), and a snapshot for as
+// long as a reader keeps it.
 type State struct {
 	epoch   *epoch
 	rv      RV
-	seq     int64 // events of the epoch that led here: the position in history of the next one
+	seq     int64 // number of the epoch's events up to this State: the position in history of the next one
 	shape   wire.Shape
 	size    int64 // bytes of all objects
-	vouched bool  // rv is above what was written: see Lane.Vouch
-	partial bool  // further deletions may be at rv: as written only, never shown to readers (Lane.Apply)
+	vouched bool  // rv is above the written RV: see Lane.Vouch
+	partial bool  // more deletions may come at rv; only in written States, never in those that readers see (Lane.Apply)
 	objects tree
-	indexes []index // first those of Options.Indexes, then what the lane has built by itself
+	indexes []index // those of Options.Indexes first, then those that the lane has built
 }
 
-// newState returns the first State of an epoch. Of objects with the same key, which a paginated upstream list may
-// bring, the newest stands.
+// newState returns the first State of an epoch. A paginated upstream list may contain several objects with the same
+// key; the newest is kept.
 func newState(e *epoch, rv RV, shape wire.Shape, objects []*Object) *State {
 	sorted := slices.Clone(objects)
 	slices.SortFunc(sorted, func(a, b *Object) int {
-		return cmp.Or(strings.Compare(a.Key(), b.Key()), cmp.Compare(b.RV, a.RV)) // newest first: Compact keeps the first
+		return cmp.Or(strings.Compare(a.Key(), b.Key()), cmp.Compare(b.RV, a.RV)) // CompactFunc keeps the first
 	})
 	sorted = slices.CompactFunc(sorted, func(a, b *Object) bool { return a.Key() == b.Key() })
 	s := &State{epoch: e, rv: rv, shape: shape, objects: newTree(nil, sorted)}
@@ -48,16 +48,16 @@ func (s *State) saved() (bytes int64) {
 	return bytes
 }
 
-// RV returns the RV at which the State is complete, the one that an answer carries (I10).
+// RV returns the RV at which the State is complete, which the response carries (I10).
 func (s *State) RV() RV { return s.rv }
 
-// Shape returns what answers of the lane's kind look like.
+// Shape returns the shape of responses for the lane's kind.
 func (s *State) Shape() wire.Shape { return s.shape }
 
-// Len returns how many objects the State has.
+// Len returns the number of objects in the State.
 func (s *State) Len() int { return s.objects.count }
 
-// Get returns the object with a key.
+// Get returns the object with a key, and whether there is one.
 func (s *State) Get(key string) (*Object, bool) {
 	at, found := s.objects.find(position{key: key})
 	if !found {
@@ -66,7 +66,7 @@ func (s *State) Get(key string) (*Object, bool) {
 	return s.objects.object(at), true
 }
 
-// after returns the State that one event leads to: before (nil when new) replaced by now (nil when deleted).
+// after returns the State after one event: before (nil when new) replaced by now (nil when deleted).
 func (s *State) after(rv RV, before, now *Object) *State {
 	next := *s
 	next.rv = rv
@@ -85,7 +85,7 @@ func (s *State) after(rv RV, before, now *Object) *State {
 	return &next
 }
 
-// at returns the same content under another RV: no event lies between the two, and none is missing.
+// at returns the same content at another RV. The caller ensures that no event is between the two.
 func (s *State) at(rv RV) *State {
 	if s.rv == rv && !s.partial {
 		return s
@@ -103,7 +103,8 @@ func (s *State) whole() RV {
 	return s.rv
 }
 
-// pathBytes is what one edit copies, about: in each tree the slice of chunks, a chunk and a page, and their headers.
+// pathBytes returns about how many bytes one edit copies: in each tree the slice of chunks, a chunk and a page, and
+// their headers.
 func (s *State) pathBytes() int64 {
 	const pointer, headers = 8, 160
 	bytes := int64(headers)

@@ -2,42 +2,43 @@ package cache
 
 import "sync/atomic"
 
-// Stats is a lane in numbers. Gauges are as of the call; the rest counts since the lane was made.
+// Stats is the numbers of a lane. Gauges have the value at the time of the call; counters count since the lane was
+// created.
 type Stats struct {
 	RV           RV
 	Objects      int
-	ObjectBytes  int64 // of the objects as they came, and of what is known of them
-	ObjectMemory int64 // of memory that they take: less where they are packed
-	Indexes      int   // in all
-	OwnIndexes   int   // those of them that the lane has built by itself
-	IndexBytes   int64 // of all, beside the objects
-	HistoryBytes int64 // kept alive by history only
-	FillBytes    int64 // of memory that a list takes that is on its way, or a Restoration with its history
-	Oldest       RV    // the smallest RV that can be watched from or read
+	ObjectBytes  int64 // bytes of the objects without packing, with their attributes
+	ObjectMemory int64 // bytes of memory that the objects take; less than ObjectBytes when packed
+	Indexes      int   // number of all indexes
+	OwnIndexes   int   // number of indexes that the lane has built
+	IndexBytes   int64 // bytes of all indexes, without the objects
+	HistoryBytes int64 // bytes that only history keeps alive
+	FillBytes    int64 // bytes of a list that is arriving, or of a Restoration with its history
+	Oldest       RV    // smallest RV that can be read or watched from
 	Feeds        int64
 	Watchers     int64
-	Lag          int64  // events that were written and feeds have not been offered yet
-	Applied      uint64 // upstream events taken
+	Lag          int64  // written events that were not offered to the feeds yet
+	Applied      uint64 // upstream events applied
 	Relists      uint64 // epochs begun
-	Replayed     uint64 // gaps bridged within an epoch
-	Expired      uint64 // watchers whose place history lost
-	Indexed      uint64 // indexes that the lane has built by itself so far
+	Replayed     uint64 // lists that were replayed within an epoch
+	Expired      uint64 // watchers that ended because history dropped their position
+	Indexed      uint64 // indexes that the lane has built so far
 }
 
 type counters struct {
 	feeds, watchers           atomic.Int64
 	applied, relists, expired atomic.Uint64
 	replayed                  atomic.Uint64
-	saved                     atomic.Int64 // bytes that packing saves of the State; written with Lane.writing held
-	sparse                    atomic.Int64 // blocks that objects have left since they were last gathered
-	filling                   atomic.Int64 // bytes of a list that is on its way
+	saved                     atomic.Int64 // bytes that packing saves of the State; written while Lane.writing is held
+	sparse                    atomic.Int64 // blocks that an object has left since the last gathering
+	filling                   atomic.Int64 // bytes of a list that is arriving
 	indexed                   atomic.Uint64
 }
 
-// Memory returns about how many bytes the lane takes, with the list that is on its way.
+// Memory returns about how many bytes the lane takes, including a list that is arriving.
 func (s *Stats) Memory() int64 { return s.ObjectMemory + s.IndexBytes + s.HistoryBytes + s.FillBytes }
 
-// Stats returns the lane's numbers. It is cheap enough for every scrape.
+// Stats returns the lane's numbers. It is cheap enough for every scrape of metrics.
 func (l *Lane) Stats() Stats {
 	stats := Stats{
 		Feeds:     l.counters.feeds.Load(),
@@ -68,7 +69,7 @@ func (l *Lane) Stats() Stats {
 	return stats
 }
 
-// indexBytes returns how many bytes all indexes take.
+// indexBytes returns the bytes of all indexes.
 func (s *State) indexBytes() (bytes int64) {
 	for i := range s.indexes {
 		bytes += s.indexes[i].bytes()

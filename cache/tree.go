@@ -10,27 +10,28 @@ import (
 //
 //	tree -> chunks (about 64 pages each) -> pages (about 64 objects each) -> objects
 //
-// Order is by (value, key). A State's own tree has no values, so it is in storage key order; an index's tree sorts by
-// the indexed value first. Trees are values: an edit returns another tree that shares all but one path (edit.go).
+// The order is by (value, key). A State's own tree has no values, so it is in storage key order. An index's tree sorts
+// by the indexed value first. Trees are values: an edit returns another tree that shares all but one path (edit.go).
 //
-// Three levels suffice: 150,000 objects make 37 chunks, a million make 250, and copying a slice of that many pointers
+// Three levels suffice: 150,000 objects make 37 chunks, a million make 250. Copying a slice of that many pointers
 // costs less than one cache miss per level of a deeper tree.
 type tree struct {
-	value  func(*Object) string // nil: every value is empty
+	value  func(*Object) string // nil if all values are empty
 	chunks []*chunk
 	count  int
 }
 
-// chunk is a run of neighbouring pages. It carries its count so that ranks cost O(chunks + pages of one chunk).
+// chunk is a run of neighbouring pages. It stores its number of objects, which makes ranks cost O(chunks + pages of one
+// chunk).
 type chunk struct {
 	pages []*Page
 	count int
 }
 
 const (
-	fill   = 64  // what bulk loads make: objects of a page, pages of a chunk
-	most   = 128 // beyond it, a page or chunk is split in two
-	fewest = 16  // below it, a page or chunk is joined with a neighbour that has room
+	fill   = 64  // initial size: objects of a page, pages of a chunk
+	most   = 128 // maximum size; a larger page or chunk is split in two
+	fewest = 16  // minimum size; a smaller page or chunk is merged with a neighbour if both fit
 )
 
 func newChunk(pages []*Page) *chunk {
@@ -45,7 +46,7 @@ func (c *chunk) last() *Object {
 	return c.pages[len(c.pages)-1].last()
 }
 
-// newTree returns a tree of objects, which may come in any order but with distinct keys. It keeps the slice.
+// newTree returns a tree of objects with distinct keys, in any order. It may sort the slice.
 func newTree(value func(*Object) string, objects []*Object) tree {
 	t := tree{value: value, count: len(objects)}
 	if !slices.IsSortedFunc(objects, t.compare) {
@@ -61,7 +62,7 @@ func newTree(value func(*Object) string, objects []*Object) tree {
 	return t
 }
 
-// place is where an object stands, or would stand, in a tree's order.
+// position is where an object is, or would be, in a tree's order.
 type position struct {
 	value, key string
 }
@@ -82,7 +83,7 @@ func (t *tree) compare(a, b *Object) int {
 	return strings.Compare(a.Key(), b.Key())
 }
 
-// reaches reports whether o stands at or after p.
+// reaches reports whether o is at or after p.
 func (t *tree) reaches(o *Object, p position) bool {
 	if t.value != nil {
 		if v := t.value(o); v != p.value {
@@ -92,7 +93,7 @@ func (t *tree) reaches(o *Object, p position) bool {
 	return o.Key() >= p.key
 }
 
-// spot is the position of an object in a tree. The spot behind the last object is {len(chunks), 0, 0}.
+// spot is the location of an object in a tree. The spot after the last object is {len(chunks), 0, 0}.
 type spot struct {
 	chunk, page, object int
 }
@@ -114,13 +115,13 @@ func (t *tree) end() spot {
 	return spot{chunk: len(t.chunks)}
 }
 
-// find returns the spot of the object that stands exactly at p, or where it would have to be inserted.
+// find returns the spot of the object at p, or the spot where it would be inserted.
 func (t *tree) find(p position) (at spot, found bool) {
 	at = t.seek(p)
 	return at, at != t.end() && t.positionOf(t.object(at)) == p
 }
 
-// page returns the page at a spot, which is not the end.
+// page returns the page at a spot, which must not be the end.
 func (t *tree) page(at spot) *Page {
 	return t.chunks[at.chunk].pages[at.page]
 }
@@ -129,7 +130,7 @@ func (t *tree) object(at spot) *Object {
 	return t.page(at).objects[at.object]
 }
 
-// rank returns how many objects stand before at.
+// rank returns the number of objects before at.
 func (t *tree) rank(at spot) int {
 	n := at.object
 	for _, c := range t.chunks[:at.chunk] {

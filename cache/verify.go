@@ -7,41 +7,41 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// verifyEverything turns on the check of lanes after writes (doc.go).
+// verifyEverything enables the check of lanes after writes (doc.go).
 var verifyEverything = os.Getenv("LISTFACADE_VERIFY") == "1"
 
-// verifiedPerEvent is how many objects and events are verified for each event that is written, on average. A lane that
-// has no more of them is verified after every event, a large one after every so many: verifying all of 10,000 objects
-// after each of 10,000 events would take minutes.
+// verifiedPerEvent is the average number of objects and events that are checked for each event. A smaller lane is
+// checked after every event, a larger one after several. Checking 10,000 objects after each of 10,000 events would take
+// minutes.
 const verifiedPerEvent = 200
 
-// verifyEventIfAsked is verifyIfAsked after an event or a bookmark.
-func (l *Lane) verifyEventIfAsked() {
+// verifyAfterEvent checks the lane after an event or a bookmark, or after several if the lane is large.
+func (l *Lane) verifyAfterEvent() {
 	if !l.verifying {
 		return
 	}
-	l.running.Wait() // so that feeds are up to date
+	l.running.Wait() // feeds must be up to date
 	l.unverified++
 	s := l.state.Load()
 	if s != nil && l.unverified*verifiedPerEvent < s.Len()+int(s.seq-s.epoch.history.held.Load().first) {
 		return
 	}
-	l.verifyIfAsked()
+	l.verifyIfEnabled()
 }
 
-// verifyIfAsked checks the whole lane after a write that is rare: a list, a bridged gap, an index.
-func (l *Lane) verifyIfAsked() {
+// verifyIfEnabled checks the complete lane after a rare write: a list, a replayed lost window, an index.
+func (l *Lane) verifyIfEnabled() {
 	if !l.verifying {
 		return
 	}
 	l.unverified = 0
-	l.running.Wait() // so that feeds are up to date
+	l.running.Wait() // feeds must be up to date
 	if err := l.verify(); err != nil {
 		panic("BUG: cache: " + err.Error())
 	}
 }
 
-// verify checks everything that the lane's structures promise, under the writer's lock.
+// verify checks the invariants of the lane's structures. The writers' lock must be held.
 func (l *Lane) verify() error {
 	s := l.state.Load()
 	if s == nil {
@@ -60,7 +60,7 @@ func (l *Lane) verify() error {
 		return fmt.Errorf("feeds: %w", err)
 	}
 	if shown := l.shown.Load(); shown.epoch != s.epoch || shown.partial || shown.rv < s.whole() {
-		return fmt.Errorf("readers see %d, state is whole up to %d", shown.rv, s.whole())
+		return fmt.Errorf("readers see RV %d, state is complete up to %d", shown.rv, s.whole())
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (t *tree) verify() error {
 	return nil
 }
 
-// sameAs checks that an index holds exactly those of a State's objects that have its property.
+// sameAs checks that an index has exactly the State's objects that have its property.
 func (i *index) sameAs(s *State) error {
 	count := 0
 	for o := range s.Objects(Span{}) {
@@ -127,7 +127,7 @@ func (i *index) sameAs(s *State) error {
 		count++
 		at, found := i.tree.find(i.tree.positionOf(o))
 		if !found || i.tree.object(at) != o {
-			return fmt.Errorf("lacks %q", o.Key())
+			return fmt.Errorf("missing object %q", o.Key())
 		}
 	}
 	if count != i.tree.count {
@@ -145,16 +145,16 @@ func (h *history) verify(newest *State) error {
 		return err
 	}
 	last, rv, seq := w.base, w.base.rv, w.first
-	for ; seq < w.base.seq; seq++ { // dropped up to the middle of a gap
+	for ; seq < w.base.seq; seq++ { // the drop ended inside a lost window
 		if e := w.at(seq); e.lostAfter == 0 || e.state != w.base {
 			return fmt.Errorf("begins at position %d, base is at %d", w.first, w.base.seq)
 		}
 	}
 	for ; seq < end; seq++ {
 		e := w.at(seq)
-		if e.lostAfter > 0 && e.state.seq > seq+1 { // the last of a gap is as any other
+		if e.lostAfter > 0 && e.state.seq > seq+1 { // the last event of a window is checked like any other
 			if e.rv < rv || e.state.rv < e.rv || e.lostAfter > e.rv {
-				return fmt.Errorf("event %d at RV %d of a gap to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
+				return fmt.Errorf("event %d at RV %d of a lost window up to RV %d, after RV %d", seq, e.rv, e.state.rv, rv)
 			}
 			rv = e.rv
 			continue
@@ -172,21 +172,21 @@ func (h *history) verify(newest *State) error {
 	return nil
 }
 
-// verifyLostWindows checks that gaps are in order, and that none ends where history has nothing of it.
+// verifyLostWindows checks that lost windows are sorted and that each ends above the base.
 func (w *window) verifyLostWindows() error {
 	last := RV(0)
-	for _, g := range w.lostWindows {
-		if g.after < last || g.upTo <= g.after || g.upTo <= w.base.rv {
-			return fmt.Errorf("a gap between %d and %d, behind %d, base is at %d", g.after, g.upTo, last, w.base.rv)
+	for _, lost := range w.lostWindows {
+		if lost.after < last || lost.upTo <= lost.after || lost.upTo <= w.base.rv {
+			return fmt.Errorf("lost window from RV %d to %d, previous ends at %d, base is at %d", lost.after, lost.upTo, last, w.base.rv)
 		}
-		last = g.upTo
+		last = lost.upTo
 	}
 	return nil
 }
 
-// verifyPacked panics when an item that was packed is not what it was.
-func verifyPacked(was, packed *wire.Item, asked bool) {
-	if asked && !was.Equal(packed) {
-		panic("BUG: cache: an object is another after it was packed")
+// verifyPacked panics when a packed item differs from the original.
+func verifyPacked(was, packed *wire.Item, enabled bool) {
+	if enabled && !was.Equal(packed) {
+		panic("BUG: cache: packing changed an object")
 	}
 }

@@ -2,11 +2,11 @@ package cache
 
 import "fmt"
 
-// verify checks that feeds have all that a State has, and that each is found by whoever looks for it.
+// verify checks that the feeds have every event up to a State, and that each feed is found by predicate and by anchor.
 func (f *feeds) verify(s *State) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, w := range []*follower{&f.found, &f.rest} {
+	for _, w := range []*follower{&f.anchored, &f.unanchored} {
 		if err := w.verify(s); err != nil {
 			return err
 		}
@@ -23,9 +23,9 @@ func (f *feeds) verify(s *State) error {
 		delete(filed, d)
 		count[d.follower]++
 	}
-	if len(filed) > 0 || count[&f.found] != f.found.feeds || count[&f.rest] != f.rest.feeds {
-		return fmt.Errorf("%d filed feeds do not exist; %d and %d exist, recorded %d and %d",
-			len(filed), count[&f.found], count[&f.rest], f.found.feeds, f.rest.feeds)
+	if len(filed) > 0 || count[&f.anchored] != f.anchored.feeds || count[&f.unanchored] != f.unanchored.feeds {
+		return fmt.Errorf("%d feeds are filed but closed; %d and %d are open, recorded %d and %d",
+			len(filed), count[&f.anchored], count[&f.unanchored], f.anchored.feeds, f.unanchored.feeds)
 	}
 	return f.verifyAnchors(s)
 }
@@ -33,12 +33,12 @@ func (f *feeds) verify(s *State) error {
 func (w *follower) verify(s *State) error {
 	complete := RV(w.complete.Load())
 	if w.next != s.seq || w.offering() || complete != s.whole() {
-		return fmt.Errorf("feeds have %d events of %d and are complete up to %d, state up to %d", w.next, s.seq, complete, s.whole())
+		return fmt.Errorf("feeds have %d events of %d and are complete up to RV %d, state up to %d", w.next, s.seq, complete, s.whole())
 	}
 	return nil
 }
 
-// filed counts the filings of each feed.
+// filed returns the number of filings of each feed.
 func (a *anchors) filed() (map[*feed]int, error) {
 	counts := map[*feed]int{}
 	count := func(p *posting) {
@@ -49,7 +49,7 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	count(&a.without)
 	for key, p := range a.keys {
 		if p.first == nil {
-			return nil, fmt.Errorf("nothing is filed at key %q", key)
+			return nil, fmt.Errorf("empty posting at key %q", key)
 		}
 		count(p)
 	}
@@ -59,12 +59,12 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	}
 	for _, of := range all {
 		if len(of.values) == 0 && of.present.first == nil {
-			return nil, fmt.Errorf("nothing is filed at %v", of.property)
+			return nil, fmt.Errorf("empty anchor at %v", of.property)
 		}
 		count(&of.present)
 		for value, p := range of.values {
 			if p.first == nil {
-				return nil, fmt.Errorf("nothing is filed at %q of %v", value, of.property)
+				return nil, fmt.Errorf("empty posting at %q of %v", value, of.property)
 			}
 			count(p)
 		}
@@ -72,7 +72,7 @@ func (a *anchors) filed() (map[*feed]int, error) {
 	return counts, nil
 }
 
-// verifyAnchors checks of some objects that each feed that selects one is found by it (I9).
+// verifyAnchors checks for some objects that every feed that selects the object is found by it (I9).
 func (f *feeds) verifyAnchors(s *State) error {
 	const some = 4
 	for _, o := range s.objects.some(some) {
@@ -84,7 +84,7 @@ func (f *feeds) verifyAnchors(s *State) error {
 		}
 		for text, d := range f.byPredicate {
 			if d.predicate.Matches(&o.Attributes) && !found[d] {
-				return fmt.Errorf("%q is selected by %q, which stands at %v", o.Key(), text, d.anchor)
+				return fmt.Errorf("%q is selected by feed %q, but not found by its anchor %v", o.Key(), text, d.anchor)
 			}
 		}
 	}

@@ -1,16 +1,18 @@
 package cache
 
-// Vouch shows readers a State (of Latest) under an rv that is not below its own, and returns it so. The caller knows,
-// other than from events, that the upstream's content at rv is the same. Readers see it until the writers have brought
-// the lane to rv.
+// Vouch advances the RV that readers see to rv without changing objects, and returns the State at rv. The State s comes
+// from Latest, and rv is not below its RV. The caller has confirmed, other than by events, that the upstream's content
+// at rv equals s. Readers see this State until events reach rv.
 //
-// Events between the two RVs may have cancelled each other out. They are still to be applied, and watchers see them,
-// except those that start from the State of rv (I5).
+// Events between the two RVs may have cancelled each other out. The writers still apply them, and watchers receive
+// them, except watchers that start from the State at rv (I5).
 //
-// It changes nothing when readers see rv, or more, already. It returns nil when the State is of a past epoch or a list
-// is expected (Expect): what readers then saw might be taken back (I1). So it does for an rv inside a gap that was
-// bridged meanwhile, and for one below another State that was vouched for and that events have not come to: who watched
-// from there might miss some of what led to it.
+// When readers already see rv or more, Vouch changes nothing for them. Vouch returns nil in these cases:
+//
+//   - the State is of a past epoch, or a list is expected (Expect): readers might later see a lower RV (I1)
+//   - rv is inside a lost window that was replayed in the meantime
+//   - rv is below another vouched State that events have not reached and that has other content: a watch from rv might
+//     miss events that led to it
 func (l *Lane) Vouch(s *State, rv RV) *State {
 	if rv <= s.whole() {
 		return s
@@ -31,7 +33,7 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 		return nil
 	}
 	if written.seq == s.seq {
-		vouched.indexes = written.indexes // which may have got one since
+		vouched.indexes = written.indexes // an index may have been added since
 		s.epoch.vouched.add(rv, written.whole())
 	}
 	if shown.rv < rv {
@@ -40,8 +42,8 @@ func (l *Lane) Vouch(s *State, rv RV) *State {
 	return vouched
 }
 
-// Expect says that the upstream is about to be asked for a list, for Replace. Nothing is vouched for until the function
-// that it returns is called: the list may be of an earlier time.
+// Expect announces that the caller is about to request a list for Replace or Replay. The list may be older than a State
+// confirmed later, so Vouch returns nil until the caller calls over.
 func (l *Lane) Expect() (over func()) {
 	l.expect(true)
 	return func() { l.expect(false) }

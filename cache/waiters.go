@@ -6,10 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// waiters wakes readers that wait for an RV. All that wait for the same RV share one channel, so the writer closes one
-// for a thousand of them, and does nothing but one comparison while none of their RVs is reached.
+// waiters wakes readers that wait for an RV. All readers of one RV share a channel, so the writer closes one channel
+// for all of them. When no awaited RV is reached, the writer does only one comparison.
 type waiters struct {
-	lowest atomic.Uint64 // the smallest RV awaited, noneAwaited when there is none
+	lowest atomic.Uint64 // smallest awaited RV, or noneAwaited
 	mu     sync.Mutex
 	byRV   map[RV]*awaited // guarded by mu
 }
@@ -17,7 +17,7 @@ type waiters struct {
 // awaited is one RV that readers wait for.
 type awaited struct {
 	rv      RV
-	reached chan struct{} // closed when the lane is there
+	reached chan struct{} // closed when the lane reaches rv
 	readers int           // guarded by waiters.mu
 }
 
@@ -28,8 +28,8 @@ func (w *waiters) init() {
 	w.lowest.Store(noneAwaited)
 }
 
-// await joins those who wait for rv. The caller looks at the lane once more afterwards: either it sees the State, or
-// the writer sees it waiting.
+// await adds a reader that waits for rv. The caller must check the lane again afterwards: either it sees the State, or
+// the writer sees the waiting reader.
 func (w *waiters) await(rv RV) *awaited {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *waiters) leave(a *awaited) {
 	}
 }
 
-// reached wakes all whose RV is at or below rv.
+// reached wakes all readers whose RV is at or below rv.
 func (w *waiters) reached(rv RV) {
 	if uint64(rv) < w.lowest.Load() {
 		return
@@ -69,7 +69,7 @@ func (w *waiters) reached(rv RV) {
 	w.settle()
 }
 
-// settle recomputes lowest, with mu held.
+// settle recomputes lowest. mu must be held.
 func (w *waiters) settle() {
 	lowest := uint64(noneAwaited)
 	for at := range w.byRV {

@@ -2,36 +2,36 @@ package cache
 
 import "github.com/listfacade/listfacade/selectors"
 
-// WatchOptions say what a watcher sees and from where on.
+// WatchOptions say what a watcher selects and where it starts.
 type WatchOptions struct {
 	// Predicate selects the objects. Watchers with equal predicates share a feed.
 	Predicate *selectors.Predicate
 	Start     Start
-	// Exact ends the watcher with *ExpiredError at a gap that is bridged. It is for who makes a lane of the events, and
-	// takes each for all that happened up to its RV.
+	// Exact ends the watcher with *ExpiredError at a replayed lost window. It is for a client that builds its own lane
+	// from the events and takes them as complete up to their RV.
 	Exact bool
 }
 
-// Start is where a watch begins (semantics 4.1): one of AfterRV, InitialEvents, FromNow. The zero Start is FromNow.
+// Start is where a watch begins: AfterRV, InitialEvents or FromNow. The zero Start is FromNow (semantics 4.1).
 type Start struct {
 	rv      RV
 	after   bool
 	initial *State
 }
 
-// AfterRV starts behind rv: with the first event above it. An rv that the lane has not reached is fine, what comes up
-// to it is dropped, as is what is still to come of rv itself; one below the window is expired.
+// AfterRV starts with the first event above rv. If the lane has not reached rv, the watcher drops events up to and
+// including rv. If rv is below the window, Watch returns *ExpiredError.
 func AfterRV(rv RV) Start { return Start{rv: rv, after: true} }
 
-// InitialEvents starts with every selected object of a State as Added, in key order, then InitialEventsEnd, and goes
-// on behind that State.
+// InitialEvents starts with every selected object of a State as Added, in key order. Then comes InitialEventsEnd, then
+// the events after that State.
 func InitialEvents(s *State) Start { return Start{initial: s} }
 
-// FromNow starts behind the newest State that readers see.
+// FromNow starts after the newest State that readers see.
 func FromNow() Start { return Start{} }
 
-// Watch opens a watcher; the caller closes it. It fails with *ExpiredError when the start lies below the window or in
-// a past epoch (I6, I11), with ErrNotReady or ErrClosed when there is nothing to watch.
+// Watch opens a watcher, which the caller must close. It returns *ExpiredError when the start is below the window or in
+// a past epoch (I6, I11). It returns ErrNotReady or ErrClosed when the lane has no State.
 func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 	for {
 		s, err := l.State()
@@ -45,11 +45,11 @@ func (l *Lane) Watch(o WatchOptions) (*Watcher, error) {
 		if w != nil || s.epoch.end() == nil {
 			return w, err
 		}
-		// A relist ended the epoch just now: its successor decides.
+		// A relist just ended the epoch: try again in the new one.
 	}
 }
 
-// watch opens a watcher in s's epoch, or returns neither watcher nor error when the epoch is over.
+// watch opens a watcher in s's epoch. It returns neither watcher nor error when the epoch has ended.
 func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	w := &Watcher{epoch: s.epoch, predicate: o.Predicate, exact: o.Exact, lostWindows: s.epoch.lostWindows.Load()}
 	if err := w.start(s, o.Start); err != nil {
@@ -67,7 +67,7 @@ func (s *State) watch(o WatchOptions) (*Watcher, error) {
 	return w, nil
 }
 
-// start finds the position in history from which w has to see events.
+// start finds the position in history of the first event for w.
 func (w *Watcher) start(now *State, start Start) error {
 	from := now
 	switch {
@@ -91,10 +91,10 @@ func (w *Watcher) start(now *State, start Start) error {
 		w.progress = from.rv
 	}
 	if from.vouched {
-		w.skip = from.rv // history may still get events up to it, which cancel each other out
+		w.skip = from.rv // events up to it may still come; together they change nothing
 	}
-	if g, found := w.epoch.history.lastLostWindow(max(from.rv, start.rv)); found && w.exact {
-		return &ExpiredError{Requested: max(from.rv, start.rv), Oldest: g.upTo}
+	if lost, found := w.epoch.history.lastLostWindow(max(from.rv, start.rv)); found && w.exact {
+		return &ExpiredError{Requested: max(from.rv, start.rv), Oldest: lost.upTo}
 	}
 	w.seq = from.seq
 	if !w.epoch.history.holds(w.seq) {

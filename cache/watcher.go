@@ -9,8 +9,8 @@ import (
 )
 
 // Watcher is one subscription: a cursor that moves through a State's objects (only with InitialEvents), then through
-// history up to where it joined its feed, then through the feed. It has no queue; who reads slowly just has an older
-// cursor (I8), until history no longer holds its place.
+// history up to where it joined its feed, then through the feed. It has no queue. A slow reader only has an older
+// cursor (I8), until history drops its position.
 //
 // A Watcher belongs to one goroutine, which loops:
 //
@@ -24,16 +24,16 @@ type Watcher struct {
 	epoch     *epoch
 	predicate *selectors.Predicate
 
-	snapshot    *State // whose objects are the initial events; nil when there are none, or none are left
+	snapshot    *State // State of the initial events; nil when none are left
 	initial     cursor
-	vain        int   // objects that were looked at and are no initial events
-	seq         int64 // the position in history of the next event to look at
-	joined      int64 // the position up to which history is read by the watcher itself; the feed has the rest
-	skip        RV    // events up to it are dropped: they were to come when the watch started behind them
-	ahead       bool  // it started at skip, and the lane was not seen to have come there
-	exact       bool  // it ends at a gap that is bridged
-	lostWindows int64 // how many gaps of the epoch it knows not to be concerned by
-	endOfReplay RV    // the end of the gap that the last event was one of; 0 when it was of none
+	unmatched   int   // objects of the snapshot that did not match
+	seq         int64 // position in history of the next event to read
+	joined      int64 // position up to which the watcher reads history; later events come from the feed
+	skip        RV    // events up to this RV are dropped, because the watch started after it
+	ahead       bool  // whether the watch started at skip, and the lane may not have reached it
+	exact       bool  // whether the watch ends at a replayed lost window
+	lostWindows int64 // number of the epoch's lost windows that were checked and do not end the watch
+	endOfReplay RV    // end of the last event's lost window; 0 if it was in none
 	feed        *feed
 	cursor      feedCursor
 
@@ -42,53 +42,54 @@ type Watcher struct {
 	err      error
 	closed   atomic.Bool
 
-	// What others may ask for while the watch goes on (Position, Behind).
-	notified atomic.Uint64 // the RV that the watcher has got to
-	replay   atomic.Int64  // events of history that it has still to look at by itself
-	passed   atomic.Int64  // entries of its feed that it has looked at
+	// Atomic fields for Position and Behind, which other goroutines may call.
+	notified atomic.Uint64 // RV that the watcher has reached
+	replay   atomic.Int64  // events of history that the watcher has still to read
+	passed   atomic.Int64  // entries of the feed that the watcher has read
 }
 
-// Next returns the next event. It does not block: false says that there is none now, or that the watch has ended
+// Next returns the next event. It does not block: false means that there is none now, or that the watch has ended
 // (Err).
 func (w *Watcher) Next() (Event, bool) {
 	if w.err != nil || w.closed.Load() {
 		return Event{}, false
 	}
-	// Loaded before looking for events. Whatever was declared complete by now is in history or in the feed
-	// already, so finding nothing left below proves that every matching event up to here was returned (I4).
+	// Loaded before looking for events. Everything declared complete by now is already in history or in the feed. If
+	// none of it is left, every matching event up to here was returned (I4).
 	complete := RV(w.feed.follower.complete.Load())
 	event, ok := w.look()
 	switch {
 	case w.err != nil:
-	case w.crosses(complete): // looked at after the event and complete: whichever is of a gap, the gap is seen here
+	// Checked after reading the event and complete: if either is of a lost window, that window is counted already.
+	case w.endsAtLostWindow(complete):
 		return w.lose()
 	case ok:
 		w.seen = event.RV
-	case w.endOfReplay > 0: // before its end nothing is complete
+	case w.endOfReplay > 0: // nothing is complete before the end of the window
 		w.progress = max(w.progress, complete)
 	default:
-		// A feed may have an event that is not declared complete yet: what was returned counts too.
+		// The feed may have an event that is not declared complete yet: events that were returned count, too.
 		w.progress = max(w.progress, complete, w.epoch.wholeAt(w.seen))
 	}
 	w.notified.Store(uint64(w.position()))
 	return event, ok
 }
 
-// Position returns the RV of the last event that Next returned, or, where it had nothing left, the RV that this was
-// true at. It is safe for concurrent use.
+// Position returns the RV of the last event that Next returned, or, if none was left, the RV up to which the watch is
+// complete. It is safe for concurrent use.
 func (w *Watcher) Position() uint64 { return w.notified.Load() }
 
-// Behind returns about how many events Next has not returned yet that are there, initial events not counted. Those of
-// history from before the watch began count whether they are selected or not. It is safe for concurrent use.
+// Behind returns about how many existing events Next has not returned yet, without initial events. Events from before
+// the watch began count even if they are not selected. It is safe for concurrent use.
 func (w *Watcher) Behind() int64 {
-	passed := w.passed.Load() // before those that were offered, which grow
+	passed := w.passed.Load() // loaded before the number offered, which only grows
 	return max(w.feed.offered()-passed, 0) + w.replay.Load()
 }
 
-// crosses tells whether the watch cannot go on over a gap that was bridged, and if so ends it: an exact one, and one
-// that started at an RV inside the gap, before it was known to be one. That knows objects that came into being in the
-// gap, and nobody knows what became of them.
-func (w *Watcher) crosses(complete RV) bool {
+// endsAtLostWindow reports whether a replayed lost window ends the watch, and ends it. This concerns exact watches, and
+// watches that started at an RV inside the window before it was known as lost. Their clients may know objects that were
+// created inside the window, and the lane cannot say whether these still exist.
+func (w *Watcher) endsAtLostWindow(complete RV) bool {
 	if lost := w.epoch.lostWindows.Load(); lost != w.lostWindows {
 		w.lostWindows = lost
 		_, in := w.epoch.history.lostWindowAt(w.skip)
@@ -102,9 +103,9 @@ func (w *Watcher) crosses(complete RV) bool {
 	return false
 }
 
-// EndOfReplay returns the RV at the end of the gap that the last event was one of, unless it was at that RV; 0 when it
-// was of none. A client that is told nothing more could not watch on from there, or would be told of the gap again, so
-// it is owed a bookmark as soon as Progress is at EndOfReplay.
+// EndOfReplay returns the end of the last event's lost window, or 0 if the event was in none or at its end. A client
+// whose last RV is inside the window could not resume, or would receive the same events again. Send it a bookmark as
+// soon as Progress is at EndOfReplay.
 func (w *Watcher) EndOfReplay() RV {
 	if w.seen >= w.endOfReplay {
 		return 0
@@ -112,9 +113,9 @@ func (w *Watcher) EndOfReplay() RV {
 	return w.endOfReplay
 }
 
-// NextInitial returns the next of the initial events as a run of objects that are all ADDED. It is for who can send
-// many at a time; false says that Next is to be asked: there are no more, or not every object is one of them, or the
-// watch has ended.
+// NextInitial returns the next initial events as a run of objects that are all ADDED, for callers that send many at a
+// time. When it returns false, the caller must use Next: no initial event is left, the predicate does not select
+// every object, or the watch has ended.
 func (w *Watcher) NextInitial() (Run, bool) {
 	over := w.err != nil || w.closed.Load() || !w.epoch.history.holds(w.seq)
 	if over || w.snapshot == nil || w.initial.done() || !w.predicate.Everything() {
@@ -136,7 +137,7 @@ func (w *Watcher) look() (Event, bool) {
 	return w.nextFed()
 }
 
-// nextInitial returns an event unless it finds that the watch could not go on behind the initial events.
+// nextInitial returns an initial event or InitialEventsEnd, unless history no longer has the events after them.
 func (w *Watcher) nextInitial() (Event, bool) {
 	if !w.epoch.history.holds(w.seq) {
 		return w.lose()
@@ -145,17 +146,17 @@ func (w *Watcher) nextInitial() (Event, bool) {
 		if o := w.initial.next(); w.predicate.Matches(&o.Attributes) {
 			return Event{Type: Added, Object: o, RV: o.RV}, true
 		}
-		w.vain++
+		w.unmatched++
 	}
 	if w.initial.tree == &w.snapshot.objects {
-		w.epoch.indexer.missed(w.snapshot, w.predicate, w.vain)
+		w.epoch.indexer.missed(w.snapshot, w.predicate, w.unmatched)
 	}
 	rv := w.snapshot.rv
 	w.snapshot, w.initial = nil, cursor{}
 	return Event{Type: InitialEventsEnd, RV: rv}, true
 }
 
-// nextReplayed reads history until the place where the feed takes over.
+// nextReplayed reads history up to the position where the feed continues.
 func (w *Watcher) nextReplayed() (Event, bool) {
 	for w.seq < w.joined {
 		seq := w.seq
@@ -179,7 +180,7 @@ func (w *Watcher) nextFed() (Event, bool) {
 			return Event{}, false
 		}
 		w.passed.Store(w.cursor.passed())
-		if next.seq() < w.seq { // the State that the watch started from was ahead of the feed, or history had it already
+		if next.seq() < w.seq { // the starting State was newer than the feed, or history already had the event
 			continue
 		}
 		e := w.epoch.history.at(next.seq())
@@ -204,7 +205,7 @@ func (w *Watcher) event(t EventType, seq int64, e *entry) Event {
 	return Event{Type: t, Object: e.now, RV: e.rv}
 }
 
-// Wait returns a channel that is closed when Next may have more to say or the watch has ended.
+// Wait returns a channel that is closed when Next may return an event or the watch has ended.
 func (w *Watcher) Wait() <-chan struct{} {
 	grown := w.feed.grown.armed()
 	if w.Err() != nil || w.snapshot != nil || w.seq < w.joined || w.cursor.pending() || w.lostWindows != w.epoch.lostWindows.Load() {
@@ -213,8 +214,8 @@ func (w *Watcher) Wait() <-chan struct{} {
 	return grown
 }
 
-// Err returns why the watch ended: *ExpiredError when history lost its place or a relist began a new epoch, io.EOF
-// after Lane.Close or Close. It is nil while the watch goes on.
+// Err returns why the watch ended, or nil while it continues. It is *ExpiredError when history dropped the watcher's
+// position or a relist began a new epoch, and io.EOF after Lane.Close or Close.
 func (w *Watcher) Err() error {
 	if w.err != nil {
 		return w.err
@@ -231,16 +232,16 @@ func (w *Watcher) Err() error {
 	return reason
 }
 
-// Progress returns the RV up to which Next has returned every matching event: what a bookmark may carry (I4). It holds
-// for the moment when Next last returned false; later events are above it.
+// Progress returns the RV up to which Next has returned every matching event, which a bookmark may carry (I4). It was
+// computed when Next last returned false. Later events are above it.
 func (w *Watcher) Progress() RV {
 	return w.progress
 }
 
-// Initial tells whether Next has initial events left to return.
+// Initial reports whether Next has initial events left to return.
 func (w *Watcher) Initial() bool { return w.snapshot != nil }
 
-// Close ends the watch and leaves nothing behind. It is idempotent.
+// Close ends the watch and releases its feed. It is idempotent.
 func (w *Watcher) Close() {
 	if w.closed.Swap(true) {
 		return
@@ -249,7 +250,7 @@ func (w *Watcher) Close() {
 	w.epoch.counters.watchers.Add(-1)
 }
 
-// lose ends the watch because history no longer holds its place (I6).
+// lose ends the watch because history has dropped its position (I6).
 func (w *Watcher) lose() (Event, bool) {
 	w.epoch.counters.expired.Add(1)
 	if w.Err() == nil {
@@ -262,7 +263,7 @@ func (w *Watcher) expired(rv RV) *ExpiredError {
 	return &ExpiredError{Requested: rv, Oldest: w.epoch.history.oldest()}
 }
 
-// position returns the RV that the watcher has got to.
+// position returns the RV that the watcher has reached.
 func (w *Watcher) position() RV {
 	return max(w.seen, w.progress)
 }
