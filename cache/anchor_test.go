@@ -11,9 +11,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// TestFeedsAreFoundByTheRarest: of what a predicate requires that is its anchor which the fewest objects have, and none
-// when half of them have it.
-func TestFeedsAreFoundByTheRarest(t *testing.T) {
+// TestFeedsAreAnchoredAtTheRarestRequirement: a feed's anchor is the requirement that the fewest objects fulfil. There
+// is no anchor when more than half fulfil it.
+func TestFeedsAreAnchoredAtTheRarestRequirement(t *testing.T) {
 	var objects []*Object
 	for i := range 1000 {
 		namespace, tier := "a", "5"
@@ -25,7 +25,7 @@ func TestFeedsAreFoundByTheRarest(t *testing.T) {
 	}
 	l := newTestLane(t, Options{}, 2000, objects...)
 	e := l.state.Load().epoch
-	e.sampled.Store(&sample{seq: e.newest.Load().seq, objects: objects}) // and not what chance makes of it
+	e.sampled.Store(&sample{seq: e.newest.Load().seq, objects: objects}) // all objects instead of a random sample
 	for _, c := range []struct{ namespace, labels, fields, want string }{
 		{"", "", "", "nothing"},
 		{"", "app!=x", "", "nothing"},
@@ -71,8 +71,8 @@ func (at *anchor) String() string {
 	}
 }
 
-// TestEveryMatchIsOffered compares what feeds get, filed by samples of any kind, with what each predicate says of the
-// objects before and after.
+// TestEveryMatchIsOffered compares the events of feeds, anchored by various samples, with each predicate's result for
+// the objects before and after.
 func TestEveryMatchIsOffered(t *testing.T) {
 	g := newGenerator(t)
 	for range 300 {
@@ -95,16 +95,16 @@ func TestEveryMatchIsOffered(t *testing.T) {
 		for _, d := range e.feeds.byPredicate {
 			_, concerned := event.meaning(d.predicate)
 			if got := d.tail.Load().filled.Load(); got > 1 || (got == 1) != concerned {
-				t.Errorf("%s at %v got %d events; concerned: %v", d.predicate, &d.anchor, got, concerned)
+				t.Errorf("%s at %v: got %d events, want one: %t", d.predicate, &d.anchor, got, concerned)
 			}
 		}
 		l.Close()
 	}
 }
 
-// TestFeedsComeAndGoAmidAnEvent: more feeds than are asked at once are offered each event, while watches begin and end
-// between two batches. Each is told all that it is to be told, once (I3, I5).
-func TestFeedsComeAndGoAmidAnEvent(t *testing.T) {
+// TestFeedsMayComeAndGoDuringAnEvent: each event concerns more feeds than one round evaluates, and watches begin and
+// end between rounds. Each watcher receives every matching event once (I3, I5).
+func TestFeedsMayComeAndGoDuringAnEvent(t *testing.T) {
 	g := newGenerator(t)
 	for i := range 2 * evaluatedAtOnce {
 		g.predicates = append(g.predicates, selecting(t, "", fmt.Sprintf("app=x,team!=t%d", i), ""),
@@ -157,7 +157,7 @@ func settle(e *epoch) {
 	}
 }
 
-// closeAny closes a watcher, whose feed may be the next to be asked.
+// closeAny closes a watcher. Its feed may be the next one to evaluate.
 func (r *modelRun) closeAny(e *epoch) {
 	i := r.IntN(len(r.watchers))
 	if at := e.feeds.anchored.at; at != nil && r.IntN(2) == 0 {
@@ -166,24 +166,24 @@ func (r *modelRun) closeAny(e *epoch) {
 	r.close(i)
 }
 
-// peek takes what a watcher has to say so far; there may be more that feeds do not have yet.
+// peek reads the events that a watcher has so far; the feeds may still lack some.
 func (r *modelRun) peek(i int) {
 	w := r.watchers[i]
 	want := append(slices.Clone(w.initial), r.model.watch(w.from, w.predicate)...)
 	for e, ok := w.Next(); ok; e, ok = w.Next() {
 		if w.got == len(want) || want[w.got].text != describe(e) {
-			r.Fatalf("watch of %s from %d: event %d is %s, want %v", w.predicate, w.from, w.got, describe(e), want[w.got:])
+			r.Fatalf("watch of %s from %d: got event %d %s, want %v", w.predicate, w.from, w.got, describe(e), want[w.got:])
 		}
 		w.got++
 	}
 	if w.got < len(want) && want[w.got].rv <= w.Progress() {
-		r.Fatalf("watch of %s says that it has all up to %d, and lacks %v", w.predicate, w.Progress(), want[w.got])
+		r.Fatalf("watch of %s: got progress %d, want the event %v before it", w.predicate, w.Progress(), want[w.got])
 	}
 }
 
-// TestFewFeedsAreAskedAtOnce: however many feeds there are, and wherever they are filed, whoever opens or closes a
-// watch waits for a bounded number of predicates (I8).
-func TestFewFeedsAreAskedAtOnce(t *testing.T) {
+// TestFeedsAreEvaluatedInRounds: opening or closing a watch waits for a bounded number of predicates, whatever the
+// number of feeds and their anchors (I8).
+func TestFeedsAreEvaluatedInRounds(t *testing.T) {
 	for name, selector := range map[string]string{"no anchor": "team!=t", "one anchor": "app=x,team!=t", "several": "app in (x,y),team!=t"} {
 		t.Run(name, func(t *testing.T) {
 			const feeds = 3000
@@ -193,16 +193,16 @@ func TestFewFeedsAreAskedAtOnce(t *testing.T) {
 				watchers[i] = watch(t, l, selecting(t, "", fmt.Sprint(selector, i), ""), FromNow())
 			}
 			apply(t, l, Upsert, pod("a/a", 2, "", "x"))
-			for more, asked := true, 0; more; {
+			for more, evaluated := true, 0; more; {
 				more = e.follow(e.newest.Load())
 				now := 0
 				for _, w := range watchers {
 					now += int(w.feed.tail.Load().filled.Load())
 				}
-				if now-asked > evaluatedAtOnce {
-					t.Fatalf("%d feeds were asked at once", now-asked)
+				if now-evaluated > evaluatedAtOnce {
+					t.Fatalf("got %d feeds evaluated in a round, want at most %d", now-evaluated, evaluatedAtOnce)
 				}
-				asked = now
+				evaluated = now
 			}
 			for _, w := range watchers {
 				equal(t, "events", strings.Join(drained(w), " "), "ADDED a/a@2  x")
@@ -211,9 +211,9 @@ func TestFewFeedsAreAskedAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatIsFoundDoesNotWaitForTheRest: a watch that is found by a value has its events before everybody else was
-// asked.
-func TestWhatIsFoundDoesNotWaitForTheRest(t *testing.T) {
+// TestAnchoredFeedsDoNotWaitForOthers: a watch whose feed has an anchor receives its events before all feeds without an
+// anchor were evaluated.
+func TestAnchoredFeedsDoNotWaitForOthers(t *testing.T) {
 	l, e := steppedLane(t)
 	for i := range 10 * evaluatedAtOnce {
 		watch(t, l, selecting(t, "", fmt.Sprint("team!=t", i), ""), FromNow())
@@ -226,7 +226,7 @@ func TestWhatIsFoundDoesNotWaitForTheRest(t *testing.T) {
 	equal(t, "events", len(drained(one)), 10)
 	equal(t, "progress", one.Progress(), RV(11))
 	if e.feeds.unanchored.next > 2 {
-		t.Errorf("the rest have %d events", e.feeds.unanchored.next)
+		t.Errorf("got %d events in feeds without an anchor, want at most 2", e.feeds.unanchored.next)
 	}
 	settle(e)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Benchmarks run on 100,000 pods of 50 namespaces on 5,000 nodes: the largest cluster that Kubernetes supports has
-// 150,000 on as many nodes.
+// Benchmarks run on 100,000 pods in 50 namespaces on 5,000 nodes. The largest cluster that Kubernetes supports has
+// 150,000 pods on 5,000 nodes.
 const (
 	benchPods  = 100_000
 	benchNodes = 5_000
@@ -32,7 +32,7 @@ func benchLane(_ *testing.B) *Lane {
 	return l
 }
 
-// changes returns updates ready to be applied, spread over all pods.
+// changes returns n updates, spread over all pods.
 func changes(n int) []Change {
 	all := make([]Change, n)
 	for i := range all {
@@ -52,7 +52,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyWithNodeWatchers adds a watcher for every node: the fan-out of 5,000 kubelets.
+// BenchmarkApplyWithNodeWatchers adds a watcher for every node, as 5,000 kubelets do.
 func BenchmarkApplyWithNodeWatchers(b *testing.B) {
 	l, todo := benchLane(b), changes(b.N)
 	watchers := make([]*Watcher, benchNodes)
@@ -68,12 +68,12 @@ func BenchmarkApplyWithNodeWatchers(b *testing.B) {
 		w := watchers[i*7919%benchPods%benchNodes]
 		<-w.Wait()
 		if _, ok := w.Next(); !ok {
-			b.Fatal("the node's watcher has no event")
+			b.Fatal("got no event for the node's watcher")
 		}
 	}
 }
 
-// BenchmarkApplyWithWatchersOfAll has 5,000 watchers share one feed, all of them waiting for every event.
+// BenchmarkApplyWithWatchersOfAll has 5,000 watchers that share one feed and wait for every event.
 func BenchmarkApplyWithWatchersOfAll(b *testing.B) {
 	l, todo := benchLane(b), changes(b.N)
 	watchers := make([]*Watcher, 5000)
@@ -115,7 +115,7 @@ func BenchmarkScanAll(b *testing.B) {
 			}
 		}
 		if bytes == 0 {
-			b.Fatal("nothing read")
+			b.Fatal("got no objects")
 		}
 	}
 }
@@ -138,7 +138,7 @@ func benchmarkSelect(b *testing.B, s *State, p *selectors.Predicate, want int) {
 			n++
 		}
 		if n != want {
-			b.Fatalf("read %d objects, want %d", n, want)
+			b.Fatalf("got %d objects, want %d", n, want)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func BenchmarkCount(b *testing.B) {
 	s, _ := benchLane(b).State()
 	for b.Loop() {
 		if s.Count(Span{From: "namespace-25/"}) != benchPods/2 {
-			b.Fatal("miscounted")
+			b.Fatal("got a wrong count")
 		}
 	}
 }
@@ -156,12 +156,12 @@ func BenchmarkGet(b *testing.B) {
 	s, _ := benchLane(b).State()
 	for b.Loop() {
 		if _, ok := s.Get("namespace-42/pod-000042"); !ok {
-			b.Fatal("not found")
+			b.Fatal("got no object")
 		}
 	}
 }
 
-// BenchmarkApplyWithLargeFilters adds 100 watchers that each exclude 30,000 values, of no index.
+// BenchmarkApplyWithLargeFilters adds 100 watchers, each of which excludes 30,000 values and has no index.
 func BenchmarkApplyWithLargeFilters(b *testing.B) {
 	l, todo := benchLane(b), changes(b.N)
 	values := make([]string, 30_000)

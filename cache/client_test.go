@@ -21,15 +21,15 @@ func (c *client) take(e Event) error {
 	was := c.store[key]
 	switch {
 	case e.RV < c.rv || e.RV == c.rv && e.Type != Deleted || e.Object.RV != e.RV:
-		return fmt.Errorf("%s after %d", describe(e), c.rv)
+		return fmt.Errorf("got %s after RV %d, want a higher RV", describe(e), c.rv)
 	case (was != nil) != (e.Type != Added):
-		return fmt.Errorf("%s of what the client has: %v", describe(e), was != nil)
+		return fmt.Errorf("got %s while the client has the object: %t", describe(e), was != nil)
 	case e.Type != Deleted && !c.predicate.Matches(&e.Object.Attributes):
-		return fmt.Errorf("%s, which is not selected", describe(e))
+		return fmt.Errorf("got %s, want only selected objects", describe(e))
 	case e.Type == Modified && shape.UID(was.Item()) != shape.UID(e.Object.Item()):
-		return fmt.Errorf("%s of another object than the client has", describe(e))
+		return fmt.Errorf("got %s with another UID", describe(e))
 	case e.Type == Deleted && !e.Object.Item().SameObject(was.at(e.RV, shape).Item()):
-		return fmt.Errorf("%s with other content than the client has", describe(e))
+		return fmt.Errorf("got %s, want the client's last content", describe(e))
 	}
 	c.rv = e.RV
 	delete(c.store, key)
@@ -39,10 +39,11 @@ func (c *client) take(e Event) error {
 	return nil
 }
 
-// goOn lets the client watch a server that missed nothing. What it is told of may be what it has not any more.
-func (c *client) goOn(told []entry) {
-	for i := range told {
-		e := &told[i]
+// resume continues the client's watch at a server that missed no event. The events may concern objects that the client
+// no longer has.
+func (c *client) resume(events []entry) {
+	for i := range events {
+		e := &events[i]
 		switch t, concerned := e.meaning(c.predicate); {
 		case e.rv <= c.rv || !concerned:
 		case t == Deleted:
@@ -53,16 +54,16 @@ func (c *client) goOn(told []entry) {
 	}
 }
 
-// holds checks that the client has what is there, to the byte.
+// holds checks that the client's objects equal the expected ones to the byte.
 func (c *client) holds(there map[string]*Object) error {
 	want := newClient(c.predicate, 0, there).store
 	for key, o := range want {
 		if got := c.store[key]; got == nil || !got.Item().Equal(o.Item()) {
-			return fmt.Errorf("%s@%d is %v", key, o.RV, got)
+			return fmt.Errorf("%s@%d: got %v", key, o.RV, got)
 		}
 	}
 	if len(want) != len(c.store) {
-		return fmt.Errorf("%d objects, want %d", len(c.store), len(want))
+		return fmt.Errorf("got %d objects, want %d", len(c.store), len(want))
 	}
 	return nil
 }

@@ -15,32 +15,32 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// recording is all that one watcher was told, bookmarks at their places.
+// recording is all events that one watcher received, with the positions of bookmarks.
 type recording struct {
 	predicate *selectors.Predicate
 	from      RV
 	initial   bool
-	said      []told
+	received  []received
 	bookmarks []bookmark
 }
 
-// bookmark is a Progress, and how many events came before it.
+// bookmark is a value of Progress, and the number of events before it.
 type bookmark struct {
 	rv    RV
 	after int
 }
 
-// check holds a recording to I3 (order, uniqueness), I4 (bookmarks), I5 (completeness up to the last bookmark) and I7
-// (content).
+// check verifies a recording against I3 (order, uniqueness), I4 (bookmarks), I5 (completeness up to the last bookmark)
+// and I7 (content).
 func (r *recording) check(m *model) error {
-	var want []told
+	var want []received
 	if r.initial {
 		want = m.initial(r.from, r.predicate)
 	}
-	settled := len(want) // initial events are in key order and all belong before the first bookmark
+	settled := len(want) // initial events are in key order, and all of them precede the first bookmark
 	want = append(want, m.watch(r.from, r.predicate)...)
-	if len(r.said) > len(want) || !slices.Equal(r.said, want[:len(r.said)]) {
-		return fmt.Errorf("said %d events, want %d; first difference at %d", len(r.said), len(want), differ(r.said, want))
+	if len(r.received) > len(want) || !slices.Equal(r.received, want[:len(r.received)]) {
+		return fmt.Errorf("got %d events, want %d; first difference at %d", len(r.received), len(want), differ(r.received, want))
 	}
 	if len(r.bookmarks) == 0 {
 		return fmt.Errorf("no bookmark")
@@ -48,18 +48,18 @@ func (r *recording) check(m *model) error {
 	last := RV(0)
 	for _, b := range r.bookmarks {
 		if b.rv < last {
-			return fmt.Errorf("bookmark %d after bookmark %d", b.rv, last)
+			return fmt.Errorf("got bookmark %d after bookmark %d", b.rv, last)
 		}
 		last = b.rv
 		if b.after < settled || b.after < len(want) && want[b.after].rv <= b.rv {
-			return fmt.Errorf("bookmark %d before event %d of %d", b.rv, b.after, len(want))
+			return fmt.Errorf("got bookmark %d before event %d of %d", b.rv, b.after, len(want))
 		}
 	}
 	return nil
 }
 
-// script makes the changes that a lane takes and the model has taken. Where deletions may share an RV most of them do;
-// the last change is none, so that all of its RV is known to be there.
+// script generates changes that the lane and the model accept. With ReadFromEtcd most deletions share an RV. The last
+// change is not a deletion, so its RV is complete.
 func (g *generator) script(m *model, length int, options Options) []Change {
 	var script []Change
 	add := func(c Change) {
@@ -78,7 +78,7 @@ func (g *generator) script(m *model, length int, options Options) []Change {
 	return script
 }
 
-func differ(a, b []told) int {
+func differ(a, b []received) int {
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
 			return i
@@ -87,7 +87,7 @@ func differ(a, b []told) int {
 	return min(len(a), len(b))
 }
 
-// TestRecordingCheck shows that the checker finds what it is there to find.
+// TestRecordingCheck shows that check detects each kind of error.
 func TestRecordingCheck(t *testing.T) {
 	m := newModel(10, map[string]*Object{"a/a": pod("a/a", 5, "", "")})
 	m.change(Change{Upsert, pod("a/a", 11, "", "")})
@@ -95,29 +95,28 @@ func TestRecordingCheck(t *testing.T) {
 	p := selecting(t, "", "", "")
 	all := m.watch(10, p)
 	for name, r := range map[string]recording{
-		"gap":            {said: all[1:], bookmarks: []bookmark{{12, 1}}},
-		"end missing":    {said: all[:1], bookmarks: []bookmark{{12, 1}}},
-		"repeat":         {said: []told{all[0], all[0], all[1]}, bookmarks: []bookmark{{12, 3}}},
-		"order":          {said: []told{all[1], all[0]}, bookmarks: []bookmark{{12, 2}}},
-		"no bookmark":    {said: all},
-		"early bookmark": {said: all, bookmarks: []bookmark{{11, 0}}},
-		"bookmark back":  {said: all, bookmarks: []bookmark{{12, 2}, {11, 2}}},
-		"no initial":     {said: all, initial: true, bookmarks: []bookmark{{12, 2}}},
+		"missing event":  {received: all[1:], bookmarks: []bookmark{{12, 1}}},
+		"end missing":    {received: all[:1], bookmarks: []bookmark{{12, 1}}},
+		"repeat":         {received: []received{all[0], all[0], all[1]}, bookmarks: []bookmark{{12, 3}}},
+		"order":          {received: []received{all[1], all[0]}, bookmarks: []bookmark{{12, 2}}},
+		"no bookmark":    {received: all},
+		"early bookmark": {received: all, bookmarks: []bookmark{{11, 0}}},
+		"bookmark back":  {received: all, bookmarks: []bookmark{{12, 2}, {11, 2}}},
+		"no initial":     {received: all, initial: true, bookmarks: []bookmark{{12, 2}}},
 	} {
 		r.predicate, r.from = p, 10
 		if r.check(m) == nil {
-			t.Errorf("%s goes unnoticed", name)
+			t.Errorf("%s: got no error", name)
 		}
 	}
-	good := recording{predicate: p, from: 10, said: all, bookmarks: []bookmark{{10, 0}, {11, 1}, {20, 2}}}
+	good := recording{predicate: p, from: 10, received: all, bookmarks: []bookmark{{10, 0}, {11, 1}, {20, 2}}}
 	if err := good.check(m); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestConcurrentReaders runs one writer against watchers, lists and waits, each with pauses of its own, and holds every
-// answer to the model afterwards: watches to I3, I4, I5 and I7 (recording.check), and lists to being complete at their
-// RV (I10).
+// TestConcurrentReaders runs one writer with watchers, lists and waits, each with random pauses. It then compares all
+// results with the model: watches for I3, I4, I5 and I7 (recording.check), lists for completeness at their RV (I10).
 func TestConcurrentReaders(t *testing.T) {
 	for name, options := range laneKinds() {
 		t.Run(name, func(t *testing.T) { testConcurrentReaders(t, options) })
@@ -155,9 +154,9 @@ func testConcurrentReaders(t *testing.T, options Options) {
 		}
 		switch {
 		case options.ReadFromEtcd:
-			runtime.Gosched() // let others look between two deletions
+			runtime.Gosched() // lets readers run between two deletions
 		case i%100 == 0:
-			l.Progress(c.Object.RV) // a bookmark that says nothing new
+			l.Progress(c.Object.RV) // a bookmark that is not above the RV
 		}
 	}
 	readers.Wait()
@@ -175,12 +174,12 @@ func testConcurrentReaders(t *testing.T, options Options) {
 		}
 	}
 	if s := l.Stats(); s.Feeds != 0 || s.Watchers != 0 || s.Expired != 0 {
-		t.Errorf("left: %+v", s)
+		t.Errorf("got %+v, want no open feeds and watchers", s)
 	}
 }
 
-// TestProgressNeverOvertakesEvents races Next against the writer as tightly as it can: an event at or below a Progress
-// that was already reported is a bookmark that lied (I4).
+// TestProgressNeverOvertakesEvents races Next against the writer. An event at or below a Progress that was already
+// reported violates I4.
 func TestProgressNeverOvertakesEvents(t *testing.T) {
 	last := RV(settings.Amount(20_000, 100_000))
 	l := newRacedLane()
@@ -189,13 +188,13 @@ func TestProgressNeverOvertakesEvents(t *testing.T) {
 	for w.Progress() < last {
 		promised := w.Progress()
 		if e, ok := w.Next(); ok && e.RV <= promised {
-			t.Fatalf("event at %d after progress %d", e.RV, promised)
+			t.Fatalf("got event at %d after progress %d", e.RV, promised)
 		}
 	}
 }
 
-// TestStateIsCompleteAtItsRV races State against the writer as tightly: every event writes the same object, so that the
-// State of an RV has the object of that RV (I10).
+// TestStateIsCompleteAtItsRV races State against the writer. Every event writes the same object, so the State of an RV
+// must have the object of that RV (I10).
 func TestStateIsCompleteAtItsRV(t *testing.T) {
 	last := RV(settings.Amount(20_000, 100_000))
 	l := newRacedLane()
@@ -204,13 +203,12 @@ func TestStateIsCompleteAtItsRV(t *testing.T) {
 		s := current(t, l)
 		rv = s.RV()
 		if o, _ := s.Get("a/a"); o.RV != rv {
-			t.Fatalf("the State of %d has the object of %d", rv, o.RV)
+			t.Fatalf("got object at %d in the State at %d, want the same RV", o.RV, rv)
 		}
 	}
 }
 
-// newRacedLane returns a lane with one object at RV 1, which verifies nothing, even when the environment asks: it is
-// for tests that are about speed.
+// newRacedLane returns a lane with one object at RV 1. It never verifies, because its tests depend on speed.
 func newRacedLane() *Lane {
 	l := NewLane(Options{HistoryBytes: 1 << 40})
 	l.verifying = false
@@ -218,7 +216,7 @@ func newRacedLane() *Lane {
 	return l
 }
 
-// overwrite writes the one object at every RV up to last.
+// overwrite writes the object at every RV up to last.
 func overwrite(t *testing.T, l *Lane, last RV) {
 	o := pod("a/a", 1, "", "")
 	for rv := o.RV + 1; rv <= last; rv++ {
@@ -231,12 +229,12 @@ func overwrite(t *testing.T, l *Lane, last RV) {
 
 type concurrentRun struct {
 	*testing.T
-	*generator // not for use by readers: not safe for concurrent use
+	*generator // not safe for concurrent use; only for the writer
 	lane       *Lane
 	last       RV
 }
 
-// watchRepeatedly opens watch after watch, with any start and predicate, until the lane is at its last RV.
+// watchRepeatedly opens one watch after another with random start and predicate, until the lane is at its last RV.
 func (r *concurrentRun) watchRepeatedly(random *rand.Rand) []*recording {
 	var all []*recording
 	for {
@@ -268,7 +266,7 @@ func (r *concurrentRun) watchRepeatedly(random *rand.Rand) []*recording {
 	}
 }
 
-// read records a watcher until it has seen everything up to enough.
+// read records a watcher until it is complete up to enough.
 func (r *recording) read(w *Watcher, enough RV, random *rand.Rand) {
 	for {
 		for range 1 + random.IntN(50) {
@@ -276,27 +274,27 @@ func (r *recording) read(w *Watcher, enough RV, random *rand.Rand) {
 				run, _ := w.NextInitial()
 				for at := run.From; at < run.To; at++ {
 					o := run.Objects()[at-run.From]
-					r.said = append(r.said, told{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
+					r.received = append(r.received, received{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
 				}
 			}
 			e, ok := w.Next()
 			if ok {
-				r.said = append(r.said, told{e.RV, describe(e)})
+				r.received = append(r.received, received{e.RV, describe(e)})
 				continue
 			}
-			r.bookmarks = append(r.bookmarks, bookmark{w.Progress(), len(r.said)})
+			r.bookmarks = append(r.bookmarks, bookmark{w.Progress(), len(r.received)})
 			if w.Progress() >= enough || w.Err() != nil {
 				return
 			}
 			select {
 			case <-w.Wait():
-			case <-time.After(time.Millisecond): //pace: progress alone wakes nobody
+			case <-time.After(time.Millisecond): //pace: progress alone fires no signal
 			}
 		}
 	}
 }
 
-// listRepeatedly reads whole States, newest, past and awaited ones, and returns their content by RV.
+// listRepeatedly reads complete States, newest, past and awaited ones, and returns their content by RV.
 func (r *concurrentRun) listRepeatedly(random *rand.Rand) map[RV]string {
 	found := map[RV]string{}
 	for {
@@ -314,11 +312,11 @@ func (r *concurrentRun) listRepeatedly(random *rand.Rand) map[RV]string {
 			r.Error(err)
 			return found
 		}
-		var said []string
+		var received []string
 		for o := range s.Objects(Span{}) {
-			said = append(said, fmt.Sprintf("%s@%d", o.Key(), o.RV))
+			received = append(received, fmt.Sprintf("%s@%d", o.Key(), o.RV))
 		}
-		found[s.RV()] = strings.Join(said, " ")
+		found[s.RV()] = strings.Join(received, " ")
 		if s.RV() == r.last || len(found) == 1000 {
 			return found
 		}

@@ -11,8 +11,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// labelledPod is benchPod's with the labels of a real one: twenty pods are of one instance, all are of one app and
-// tier.
+// labelledPod returns benchPod's pod with realistic labels: twenty pods share an instance, all share app and tier.
 func labelledPod(i int, rv RV) *Object {
 	return labelled(benchPod(i, rv), []selectors.Label{
 		{Key: "instance", Value: fmt.Sprintf("instance-%04d", i%benchNodes)},
@@ -35,7 +34,7 @@ func labelledLane(pods int, o Options) *Lane {
 	return l
 }
 
-// instanceSelector is one of five thousand different selectors, in the spellings that controllers use.
+// instanceSelector returns one of five thousand selectors, in the notations that controllers use.
 func instanceSelector(i int) string {
 	switch i % 4 {
 	case 0:
@@ -49,13 +48,13 @@ func instanceSelector(i int) string {
 	}
 }
 
-// BenchmarkSelectorWatchers paces updates to 100,000 pods with 5,000 watches by as many label selectors, and reports
-// how long events take from Apply to Watcher.Next.
+// BenchmarkSelectorWatchers writes 100,000 pods at a fixed rate with 5,000 watches, each with another label selector.
+// It reports the time of events from Apply to Watcher.Next.
 func BenchmarkSelectorWatchers(b *testing.B) {
 	for _, rate := range []int{5_000, 10_000} {
 		b.Run(fmt.Sprint(rate, " a second"), func(b *testing.B) { benchmarkSelectorWatchers(b, rate, nil) })
 	}
-	b.Run("5000 a second beside 1000 of no value", func(b *testing.B) {
+	b.Run("5000 a second with 1000 unanchored feeds", func(b *testing.B) {
 		var others []string
 		for i := range 1000 {
 			others = append(others, fmt.Sprintf("team!=team-%04d", i))
@@ -121,7 +120,7 @@ func benchmarkSelectorWatchers(b *testing.B, rate int, others []string) {
 	}
 }
 
-// BenchmarkOpen opens and closes a watch of its own feed beside 10,000 others.
+// BenchmarkOpen opens and closes a watch with its own feed among 10,000 others.
 func BenchmarkOpen(b *testing.B) {
 	for name, selector := range map[string]string{
 		"one value": "instance=i", "three values": "app=a,tier=web,instance=i", "set": "app in (a,b,c)", "none": "app!=a", "all": "",
@@ -144,9 +143,9 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenAmidEvents opens and closes watches while 10,000 filters of no value are asked about event after event,
-// and reports how long the slowest hundredth took.
-func BenchmarkOpenAmidEvents(b *testing.B) {
+// BenchmarkOpenDuringEvents opens and closes watches while 10,000 feeds without an anchor are evaluated for events. It
+// reports the 99th percentile.
+func BenchmarkOpenDuringEvents(b *testing.B) {
 	l := labelledLane(1000, Options{})
 	for i := range 10_000 {
 		watch(b, l, selecting(b, "", fmt.Sprint("team!=t", i), ""), FromNow())
@@ -177,7 +176,7 @@ func BenchmarkOpenAmidEvents(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "max-ms")
 }
 
-// BenchmarkFeedMemory reports what each of 5,000 feeds costs, with its watcher.
+// BenchmarkFeedMemory reports the memory of each of 5,000 feeds with its watcher.
 func BenchmarkFeedMemory(b *testing.B) {
 	l := labelledLane(1000, Options{})
 	predicates := make([]*selectors.Predicate, benchNodes)

@@ -18,10 +18,10 @@ import (
 
 var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 
-// nodeField is where a pod's Attributes have spec.nodeName.
+// nodeField is the location of spec.nodeName in a pod's Attributes.
 var nodeField = pods.Location("spec.nodeName")
 
-// pod returns an object at rv on a node, with a label app when app is not empty. Its bytes follow the shape of the
+// pod returns an object at rv on a node, with a label app unless app is empty. Its bytes have the structure of the
 // upstream's.
 func pod(key string, rv RV, node, app string) *Object {
 	namespace, name, namespaced := strings.Cut(key, "/")
@@ -41,7 +41,7 @@ func pod(key string, rv RV, node, app string) *Object {
 	return NewObject(pods.Attributes(namespace, name, labels, values), rv, itemOf(key, rv, node, app))
 }
 
-// labelled returns an object with further labels, whose keys sort behind those that it has; empty ones are left out.
+// labelled returns a copy with more labels, whose keys sort after the existing ones. Empty labels are omitted.
 func labelled(o *Object, labels ...selectors.Label) *Object {
 	var all []selectors.Label
 	for key, value := range o.Labels().All() {
@@ -59,12 +59,12 @@ func labelled(o *Object, labels ...selectors.Label) *Object {
 	return NewObject(pods.Attributes(o.Namespace(), o.Name(), all, values), o.RV, *o.Item())
 }
 
-// shape is that of the objects here.
+// shape is the shape of the test objects.
 var shape = jsonwire.Encoding{}.Shape(wire.Description{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, ListKind: "PodList"})
 
 var scanner = jsonwire.NewExtractor(nil)
 
-// textOf returns an object's text.
+// textOf returns an object's JSON.
 func textOf(it *wire.Item) string {
 	return string(shape.AppendObject(nil, wire.Representation{}, it, time.Time{}))
 }
@@ -98,8 +98,8 @@ func selecting(t testing.TB, namespace, labelSelector, fieldSelector string) *se
 
 var podOptions = Options{Indexes: []Index{FieldIndex(nodeField), LabelIndex("app")}}
 
-// newTestLane returns a lane that holds objects at rv. It checks its whole structure after every write, and at the end
-// of the test that nothing was left open.
+// newTestLane returns a lane with objects at rv. It checks its structure after every write, and at the end of the test
+// that no feed or watcher is open.
 func newTestLane(t testing.TB, o Options, rv RV, objects ...*Object) *Lane {
 	t.Helper()
 	l := NewLane(o)
@@ -130,22 +130,21 @@ func watch(t testing.TB, l *Lane, p *selectors.Predicate, start Start) *Watcher 
 	return w
 }
 
-// drained returns what a watcher has to say when its feed has all that was written, each event as
-// "TYPE key@objectRV node app".
+// drained returns all events that a watcher has once its feed is up to date, each as "TYPE key@objectRV node app".
 func drained(w *Watcher) []string {
 	w.epoch.running.Wait()
-	var said []string
+	var received []string
 	for {
 		for run, ok := w.NextInitial(); ok; run, ok = w.NextInitial() {
 			for _, o := range run.Objects() {
-				said = append(said, describe(Event{Type: Added, Object: o, RV: o.RV}))
+				received = append(received, describe(Event{Type: Added, Object: o, RV: o.RV}))
 			}
 		}
 		e, ok := w.Next()
 		if !ok {
-			return said
+			return received
 		}
-		said = append(said, describe(e))
+		received = append(received, describe(e))
 	}
 }
 
@@ -157,7 +156,7 @@ func describe(e Event) string {
 	return fmt.Sprintf("%s %s@%d %s %s", e.Type, o.Key(), o.RV, o.Field(nodeField), o.Labels().Get("app"))
 }
 
-// pass lets time go by inside a synctest bubble.
+// pass waits for d inside a synctest bubble.
 func pass(d time.Duration) { <-time.After(d) }
 
 func keys(objects []*Object) []string {
@@ -193,10 +192,10 @@ func at(t testing.TB, l *Lane, rv RV) *State {
 	return s
 }
 
-// selected yields the objects that p matches, in key order from the key from on.
+// selected yields the objects that p matches, in key order, from the key from on.
 func (s *State) selected(p *selectors.Predicate, from string) iter.Seq[*Object] {
 	return flat(s.Selection(p, from).Runs())
 }
 
-// whole reports whether the run is all of its page.
+// whole reports whether the run is a complete page.
 func (r Run) whole() bool { return r.From == 0 && r.To == r.Page.Len() }

@@ -10,11 +10,11 @@ import (
 )
 
 var (
-	wholeForm   = wire.Representation{Kind: wire.Whole}
-	partialForm = wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
+	wholeObject   = wire.Representation{Kind: wire.Whole}
+	partialObject = wire.Representation{Kind: wire.Partial, Meta: wire.MetaV1}
 )
 
-// frameOf is the next event of a watcher and its frame.
+// frameOf returns the next event of a watcher and its frame.
 func frameOf(t *testing.T, w *Watcher, representation wire.Representation) (Event, *Frame) {
 	t.Helper()
 	w.epoch.running.Wait()
@@ -25,139 +25,141 @@ func frameOf(t *testing.T, w *Watcher, representation wire.Representation) (Even
 	return e, w.Frame(e, representation, shape.Framer(representation))
 }
 
-// wants fails the test unless a frame is what its watcher's own framer would write.
+// wants fails the test unless a frame equals what the watcher's framer writes.
 func wants(t *testing.T, e Event, f *Frame, representation wire.Representation) {
 	t.Helper()
 	if f == nil {
-		t.Fatalf("%s is not shared", describe(e))
+		t.Fatalf("%s: got no shared frame", describe(e))
 	}
 	equal(t, describe(e), string(f.Bytes), string(shape.Framer(representation).AppendEvent(nil, e.Type.String(), e.Object.Item())))
 }
 
-// TestFramesAreShared: watchers of a feed share a frame for each form, and each gets its own event's.
+// TestFramesAreShared: watchers of a feed share a frame for each representation, and each frame is of the right event.
 func TestFramesAreShared(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all, labelled := selecting(t, "", "", ""), selecting(t, "", "app=a", "")
 	one, two, partial := watch(t, l, all, FromNow()), watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
 	left, also := watch(t, l, labelled, FromNow()), watch(t, l, labelled, FromNow())
-	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // which leaves the label's selection
-	e1, f1 := frameOf(t, one, wholeForm)
-	wants(t, e1, f1, wholeForm)
-	ep, fp := frameOf(t, partial, partialForm)
-	wants(t, ep, fp, partialForm)
-	if _, f2 := frameOf(t, two, wholeForm); f2 != f1 {
-		t.Error("a frame was written twice")
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // leaves the label selector
+	e1, f1 := frameOf(t, one, wholeObject)
+	wants(t, e1, f1, wholeObject)
+	ep, fp := frameOf(t, partial, partialObject)
+	wants(t, ep, fp, partialObject)
+	if _, f2 := frameOf(t, two, wholeObject); f2 != f1 {
+		t.Error("got two frames, want one shared frame")
 	}
-	el, fl := frameOf(t, left, wholeForm)
-	wants(t, el, fl, wholeForm)
-	if ea, fa := frameOf(t, also, wholeForm); fa != fl || !strings.Contains(string(fa.Bytes), "DELETED") {
-		t.Errorf("%s was written twice", describe(ea))
+	el, fl := frameOf(t, left, wholeObject)
+	wants(t, el, fl, wholeObject)
+	if ea, fa := frameOf(t, also, wholeObject); fa != fl || !strings.Contains(string(fa.Bytes), "DELETED") {
+		t.Errorf("%s: got two frames, want one", describe(ea))
 	}
 	runtime.KeepAlive(f1)
 }
 
-// TestFramesAreSharedOverFeeds: watchers that select differently and are told the same share its frame; who is told
-// something else of the same event does not take its place.
-func TestFramesAreSharedOverFeeds(t *testing.T) {
+// TestFeedsShareFrames: watchers with different selectors share a frame if they receive the same event type. A watcher
+// that receives another type does not replace the frame.
+func TestFeedsShareFrames(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all, namespace := watch(t, l, selecting(t, "", "", ""), FromNow()), watch(t, l, selecting(t, "x", "", ""), FromNow())
 	left, entered := watch(t, l, selecting(t, "", "app=a", ""), FromNow()), watch(t, l, selecting(t, "", "app=b", ""), FromNow())
-	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // which moves from one label's selection to the other's
-	ea, fa := frameOf(t, all, wholeForm)
-	wants(t, ea, fa, wholeForm)
+	apply(t, l, Upsert, pod("x/o", 2, "n1", "b")) // moves from one label selector to the other
+	ea, fa := frameOf(t, all, wholeObject)
+	wants(t, ea, fa, wholeObject)
 	for w, what := range map[*Watcher]string{left: "DELETED", entered: "ADDED"} {
-		e, f := frameOf(t, w, wholeForm)
-		wants(t, e, f, wholeForm)
+		e, f := frameOf(t, w, wholeObject)
+		wants(t, e, f, wholeObject)
 		if e.Type.String() != what {
-			t.Errorf("%s, not %s", describe(e), what)
+			t.Errorf("got %s, want %s", describe(e), what)
 		}
 	}
-	if _, fn := frameOf(t, namespace, wholeForm); fn != fa {
-		t.Error("a frame was written twice")
+	if _, fn := frameOf(t, namespace, wholeObject); fn != fa {
+		t.Error("got two frames, want one shared frame")
 	}
 	runtime.KeepAlive(fa)
 }
 
-// TestFramesThatAreNotShared: who alone is told, initial events and rows have none.
+// TestFramesThatAreNotShared: there is no frame for the only watcher of an event, for initial events, or for rows.
 func TestFramesThatAreNotShared(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all := selecting(t, "", "", "")
 	lone := watch(t, l, all, FromNow())
 	apply(t, l, Upsert, pod("x/o", 2, "n1", "a"))
-	if _, f := frameOf(t, lone, wholeForm); f != nil {
-		t.Error("a watcher that is alone has its frame kept")
+	if _, f := frameOf(t, lone, wholeObject); f != nil {
+		t.Error("got a frame for the only watcher")
 	}
 	node := watch(t, l, selecting(t, "", "", "spec.nodeName=n2"), FromNow())
 	apply(t, l, Upsert, pod("x/p", 3, "n2", "a"))
-	frameOf(t, lone, wholeForm)
-	if _, f := frameOf(t, node, wholeForm); f == nil {
-		t.Error("what another watcher is told too is not shared")
+	frameOf(t, lone, wholeObject)
+	if _, f := frameOf(t, node, wholeObject); f == nil {
+		t.Error("got no shared frame for two watchers")
 	}
-	late := watch(t, l, selecting(t, "", "", "spec.nodeName!=n1"), AfterRV(2)) // alone with what the feeds had before
-	if e, f := frameOf(t, late, wholeForm); f != nil || e.RV != 3 {
-		t.Errorf("%s is shared with who was told before", describe(e))
+	late := watch(t, l, selecting(t, "", "", "spec.nodeName!=n1"), AfterRV(2)) // reads alone what the feeds had before
+	if e, f := frameOf(t, late, wholeObject); f != nil || e.RV != 3 {
+		t.Errorf("got a shared frame of %s for a watcher that reads history", describe(e))
 	}
 	late.Close()
 	node.Close()
 	initial := watch(t, l, all, InitialEvents(current(t, l)))
 	for range 2 {
-		if e, f := frameOf(t, initial, wholeForm); f != nil || e.Type != Added {
-			t.Errorf("the initial %s is shared", describe(e))
+		if e, f := frameOf(t, initial, wholeObject); f != nil || e.Type != Added {
+			t.Errorf("got a shared frame of the initial event %s", describe(e))
 		}
 	}
-	if e, f := frameOf(t, initial, wholeForm); f != nil || e.Type != InitialEventsEnd {
-		t.Errorf("%s is shared", describe(e))
+	if e, f := frameOf(t, initial, wholeObject); f != nil || e.Type != InitialEventsEnd {
+		t.Errorf("got a shared frame of %s", describe(e))
 	}
 	apply(t, l, Upsert, pod("x/o", 4, "n1", "a"))
 	if _, f := frameOf(t, initial, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}); f != nil {
-		t.Error("a row is shared")
+		t.Error("got a shared frame of a row")
 	}
 }
 
-// TestFramesOfLaggards: who is far behind gets its own events' frames, and takes nothing from the others.
-func TestFramesOfLaggards(t *testing.T) {
+// TestSlowWatchersGetTheirOwnFrames: a watcher that is far behind gets the frames of its events and does not replace
+// those of others.
+func TestSlowWatchersGetTheirOwnFrames(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all := selecting(t, "", "", "")
 	slow, one, two := watch(t, l, all, FromNow()), watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
 	for rv := RV(2); rv < 2+frameSlots/2; rv++ {
 		apply(t, l, Upsert, pod("x/o", rv, "n1", "a"))
-		frameOf(t, one, wholeForm)
-		frameOf(t, two, wholeForm)
+		frameOf(t, one, wholeObject)
+		frameOf(t, two, wholeObject)
 	}
-	apply(t, l, Upsert, pod("x/o", 2+frameSlots/2, "n1", "a")) // in the place of slow's first
-	_, f1 := frameOf(t, one, wholeForm)
-	e, f := frameOf(t, slow, wholeForm)
-	wants(t, e, f, wholeForm)
-	if _, f2 := frameOf(t, two, wholeForm); f2 != f1 {
-		t.Error("a laggard took the place of a newer frame")
+	apply(t, l, Upsert, pod("x/o", 2+frameSlots/2, "n1", "a")) // takes the slot of slow's first event
+	_, f1 := frameOf(t, one, wholeObject)
+	e, f := frameOf(t, slow, wholeObject)
+	wants(t, e, f, wholeObject)
+	if _, f2 := frameOf(t, two, wholeObject); f2 != f1 {
+		t.Error("an old frame replaced a newer one")
 	}
 	runtime.KeepAlive(f1)
 }
 
-// TestFramesAreNotPinned: what nobody sends is garbage.
+// TestFramesAreNotPinned: a frame that no watcher sends is garbage.
 func TestFramesAreNotPinned(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	all := selecting(t, "", "", "")
 	one, two := watch(t, l, all, FromNow()), watch(t, l, all, FromNow())
 	apply(t, l, Upsert, pod("x/o", 2, "n1", "a"))
-	frameOf(t, one, wholeForm)
-	frameOf(t, two, wholeForm)
+	frameOf(t, one, wholeObject)
+	frameOf(t, two, wholeObject)
 	runtime.GC()
 	for i := range one.epoch.frames.slots {
 		if p := one.epoch.frames.slots[i].Load(); p != nil && p.frame.Value() != nil {
-			t.Error("a frame outlives those who send it")
+			t.Error("got a frame that no watcher sends")
 		}
 	}
 }
 
-// BenchmarkFrames tells what an event of a 15 KB object costs each of 200 watchers until its bytes can be sent.
+// BenchmarkFrames measures the cost of an event of a 15 KB object for each of 200 watchers, until its bytes can be
+// sent.
 func BenchmarkFrames(b *testing.B) {
 	object := pod("x/o", 2, "n1", "a")
-	large := shape.WithResourceVersion(object.Item(), strings.Repeat("2", 15<<10)) // as large as a pod
+	large := shape.WithResourceVersion(object.Item(), strings.Repeat("2", 15<<10)) // as large as a real pod
 	object.item.Store(&large)
 	l := NewLane(podOptions)
 	l.Replace(1, shape, nil)
-	all, framer := selecting(b, "", "", ""), shape.Framer(wholeForm)
+	all, framer := selecting(b, "", "", ""), shape.Framer(wholeObject)
 	watchers := make([]*Watcher, 200)
 	for i := range watchers {
 		watchers[i] = watch(b, l, all, FromNow())
@@ -174,8 +176,8 @@ func BenchmarkFrames(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
 			at := i % len(watchers)
-			if watchers[at].Frame(events[at], wholeForm, framer) == nil {
-				b.Fatal("not shared")
+			if watchers[at].Frame(events[at], wholeObject, framer) == nil {
+				b.Fatal("got no shared frame")
 			}
 		}
 	})
@@ -189,12 +191,12 @@ func BenchmarkFrames(b *testing.B) {
 	})
 }
 
-// BenchmarkFramesOfTwo tells what an event of a 15 KB object costs the only two watchers that are told.
+// BenchmarkFramesOfTwo measures the cost of an event of a 15 KB object for two watchers.
 func BenchmarkFramesOfTwo(b *testing.B) {
 	object := pod("x/o", 2, "n1", "a")
 	large := shape.WithResourceVersion(object.Item(), strings.Repeat("2", 15<<10))
 	object.item.Store(&large)
-	framer := shape.Framer(wholeForm)
+	framer := shape.Framer(wholeObject)
 	b.Run("once, shared", func(b *testing.B) {
 		b.ReportAllocs()
 		for range b.N {

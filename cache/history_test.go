@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestHistoryWindowOfTime: what lies below the window is refused, be it a watch or an exact read (I6).
-func TestHistoryWindowOfTime(t *testing.T) {
+// TestHistoryWindowIsBoundedByAge: watches and exact reads below the window fail (I6).
+func TestHistoryWindowIsBoundedByAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(Options{HistoryWindow: 10 * time.Minute})
 		l.verifying, l.floor = true, floor{}
@@ -34,20 +34,20 @@ func TestHistoryWindowOfTime(t *testing.T) {
 		pass(20 * time.Minute)
 		l.Progress(1001)
 		oldest = RV(100 + 3*segmentSize)
-		equal(t, "oldest when nothing is held", l.Stats().Oldest, oldest)
-		equal(t, "bytes when nothing is held", l.Stats().HistoryBytes, int64(0))
+		equal(t, "oldest without events", l.Stats().Oldest, oldest)
+		equal(t, "bytes without events", l.Stats().HistoryBytes, int64(0))
 		equal(t, "content between", content(at(t, l, 999)), fmt.Sprintf("a/a@%d ", oldest))
 		apply(t, l, Upsert, pod("a/a", 1002, "", ""))
 		equal(t, "events after a pause", drained(watch(t, l, p, AfterRV(oldest))), []string{"MODIFIED a/a@1002  "})
 	})
 }
 
-// TestHistoryFloor: neither a window nor a budget makes history shorter than kube-apiserver's would be, however long
-// nothing happens; and it is not kept for longer than it is there (semantics 4.1).
-func TestHistoryFloor(t *testing.T) {
+// TestHistoryKeepsTheFloor: no window or budget makes history shorter than that of kube-apiserver, however long nothing
+// happens. Events below both bounds are dropped as there (semantics 4.1).
+func TestHistoryKeepsTheFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Second, HistoryBytes: 1}, 100)
-		l.verifying = false // it takes all of history each time
+		l.verifying = false // verifying all of history each time is slow
 		last := RV(100)
 		write := func(events int, every time.Duration) {
 			for range events {
@@ -58,22 +58,22 @@ func TestHistoryFloor(t *testing.T) {
 		}
 		p := selecting(t, "", "", "")
 		write(6*segmentSize, 75*time.Second/(6*segmentSize))
-		equal(t, "oldest when all is of 75 s", l.Stats().Oldest, RV(100))
+		equal(t, "oldest when all events are of the last 75 s", l.Stats().Oldest, RV(100))
 		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(100)))), 6*segmentSize)
 
 		pass(30 * time.Second)
 		l.Trim()
-		equal(t, "oldest when some is older", l.Stats().Oldest, RV(100+2*segmentSize))
+		equal(t, "oldest when some events are older", l.Stats().Oldest, RV(100+2*segmentSize))
 		pass(24 * time.Hour)
 		l.Trim()
 		l.Progress(last + 1000)
-		equal(t, "oldest when all is older", l.Stats().Oldest, RV(100+4*segmentSize))
+		equal(t, "oldest when all events are older", l.Stats().Oldest, RV(100+4*segmentSize))
 		equal(t, "events held", len(drained(watch(t, l, p, AfterRV(last-100)))), 100)
 	})
 }
 
-// TestHistoryIsShortened: what is asked back is all above the floor, once.
-func TestHistoryIsShortened(t *testing.T) {
+// TestShortenKeepsTheFloor: Shorten drops everything above the floor, once.
+func TestShortenKeepsTheFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newTestLane(t, Options{HistoryWindow: time.Hour}, 100)
 		for rv := RV(101); rv <= 100+6*segmentSize; rv++ {
@@ -85,18 +85,18 @@ func TestHistoryIsShortened(t *testing.T) {
 		freed := l.Shorten()
 		after := l.Stats()
 		// The last 75 s and 100 events are in two segments.
-		equal(t, "oldest when it was shortened", after.Oldest, RV(100+4*segmentSize))
+		equal(t, "oldest after Shorten", after.Oldest, RV(100+4*segmentSize))
 		equal(t, "bytes", after.HistoryBytes, before.HistoryBytes-freed)
-		equal(t, "bytes of a second time", l.Shorten(), int64(0))
+		equal(t, "bytes freed by a second Shorten", l.Shorten(), int64(0))
 		equal(t, "events", len(drained(watch(t, l, selecting(t, "", "", ""), AfterRV(after.Oldest)))), 2*segmentSize)
 		_, err := l.Watch(WatchOptions{Predicate: selecting(t, "", "", ""), Start: AfterRV(after.Oldest - 1)})
 		wantExpired(t, err, ExpiredError{Requested: after.Oldest - 1, Oldest: after.Oldest})
 	})
 }
 
-// TestHistoryFloorIsBounded: when many events come in no time, kube-apiserver does not hold them all either.
+// TestHistoryFloorIsBounded: of many events in a short time, kube-apiserver does not keep all, either.
 func TestHistoryFloorIsBounded(t *testing.T) {
-	equal(t, "events of 75 s that are kept whatever comes", watchCacheFloor.most, int64(102_400))
+	equal(t, "maximum number of events kept for 75 s", watchCacheFloor.most, int64(102_400))
 	l := NewLane(Options{HistoryBytes: 1})
 	l.floor.most = 1000
 	l.Replace(100, shape, nil)
@@ -104,13 +104,13 @@ func TestHistoryFloorIsBounded(t *testing.T) {
 		apply(t, l, Upsert, pod("a/a", rv, "", ""))
 	}
 	if held := 5000 - l.Stats().Oldest; held < 1000 || held > 1000+segmentSize {
-		t.Errorf("%d events are held", held)
+		t.Errorf("got %d events", held)
 	}
 }
 
-// TestHistoryBudgetExpiresLaggingWatchers: while two watchers read nothing, the writer writes on and who keeps up sees
-// every event (I8); the two find themselves expired, and are not shown a later part (I6).
-func TestHistoryBudgetExpiresLaggingWatchers(t *testing.T) {
+// TestHistoryBudgetExpiresSlowWatchers: while two watchers read nothing, the writer continues and a fast watcher sees
+// every event (I8). The two then end as expired and receive no later events (I6).
+func TestHistoryBudgetExpiresSlowWatchers(t *testing.T) {
 	synctest.Test(t, testHistoryBudget)
 }
 
@@ -128,23 +128,23 @@ func testHistoryBudget(t *testing.T) {
 		seen += len(drained(keepingUp)) + len(drained(leaving))
 		pass(time.Second)
 		if bytes := l.Stats().HistoryBytes; bytes > budget*3/2 {
-			t.Fatalf("history keeps %d bytes alive after %d events", bytes, i)
+			t.Fatalf("got %d bytes of history after %d events", bytes, i)
 		}
 	}
-	equal(t, "events of those who keep up", seen, 2000)
-	equal(t, "events of one that lags", drained(lagging), []string(nil))
+	equal(t, "events of the fast watcher", seen, 2000)
+	equal(t, "events of the slow watcher", drained(lagging), []string(nil))
 	wantExpired(t, lagging.Err(), ExpiredError{Requested: 100, Oldest: l.Stats().Oldest})
-	equal(t, "events of one that has not begun", drained(starting), []string(nil))
+	equal(t, "events of a watcher that has not begun", drained(starting), []string(nil))
 	wantExpired(t, starting.Err(), ExpiredError{Requested: 100, Oldest: l.Stats().Oldest})
 	equal(t, "expired", l.Stats().Expired, uint64(2))
 
 	apply(t, l, Delete, pod("a/quiet", 5000, "", ""))
-	equal(t, "events of one that had nothing to read", drained(idle), []string{"DELETED a/quiet@5000  "})
+	equal(t, "events of a watcher without earlier events", drained(idle), []string{"DELETED a/quiet@5000  "})
 }
 
-// TestHistoryChargesWhatItKeeps: a replaced object counts until its event is dropped, and so does the copy that a
-// DELETED shows.
-func TestHistoryChargesWhatItKeeps(t *testing.T) {
+// TestHistoryIsChargedForItsObjects: a replaced object counts until its event is dropped, and so does the copy for a
+// DELETED.
+func TestHistoryIsChargedForItsObjects(t *testing.T) {
 	first, second := pod("a/a", 1, "n1", "x"), pod("a/a", 11, "n1", "y")
 	l := newTestLane(t, Options{}, 10, first)
 	w := watch(t, l, selecting(t, "", "app=x", ""), FromNow())

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// BenchmarkListByLabel lists twenty objects by a label, with and without an index that the lane has built by itself,
-// and a first page of ten of them.
+// BenchmarkListByLabel lists twenty objects by a label, and a first page of ten, with and without an index that the
+// lane has built.
 func BenchmarkListByLabel(b *testing.B) {
 	for _, pods := range []int{20_000, benchPods} {
 		p := selecting(b, "", "tier=web,instance=instance-0042", "")
@@ -22,7 +22,7 @@ func BenchmarkListByLabel(b *testing.B) {
 				continue
 			}
 			if s.Selected != want {
-				b.Fatalf("selected %d objects", s.Selected)
+				b.Fatalf("got %d objects", s.Selected)
 			}
 		}
 		b.Run(fmt.Sprint(pods, "/first times"), func(b *testing.B) {
@@ -55,8 +55,8 @@ func BenchmarkListByLabel(b *testing.B) {
 	}
 }
 
-// BenchmarkBuildIndex builds an index of 100,000 objects while a writer applies 2,000 events a second, and reports what
-// the slowest hundredth of the events took beside that.
+// BenchmarkBuildIndex builds an index of 100,000 objects while a writer applies 2,000 events a second. It reports the
+// 99th percentile of the events' duration.
 func BenchmarkBuildIndex(b *testing.B) {
 	l := labelledLane(benchPods, Options{})
 	var stop atomic.Bool
@@ -75,7 +75,7 @@ func BenchmarkBuildIndex(b *testing.B) {
 	for b.Loop() {
 		x.build(&demand{property: LabelIndex("instance").property}, nil)
 		if l.Stats().OwnIndexes != 1 {
-			b.Fatal("not built")
+			b.Fatal("got no index")
 		}
 		l.writing.Lock()
 		s := l.state.Load()

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// manyPods is a lane of pods, of which every hundredth has the same label and a tenth has none.
+// manyPods returns a lane of pods. Every hundredth has the same label, and a tenth has none.
 func manyPods(t testing.TB, pods int) *Lane {
 	var objects []*Object
 	for i := range pods {
@@ -26,7 +26,7 @@ func manyPods(t testing.TB, pods int) *Lane {
 	return l
 }
 
-// listed counts what a list looks at and selects, and has waited for what it made the lane build.
+// listed returns the counts of a list, after waiting for an index that it made the lane build.
 func listed(t testing.TB, l *Lane, p *selectors.Predicate) (looked, selected int) {
 	s := current(t, l).Selection(p, "")
 	for range s.Runs() {
@@ -36,9 +36,9 @@ func listed(t testing.TB, l *Lane, p *selectors.Predicate) (looked, selected int
 	return s.Looked, s.Selected
 }
 
-// TestLaneIndexesWhatIsAskedForOften: after some lists by a label or a field that looked at everything, they look at
-// what they select; and so do those of other values, with a limit or in a namespace.
-func TestLaneIndexesWhatIsAskedForOften(t *testing.T) {
+// TestLaneIndexesFrequentSelectors: after some lists by a label or field that compared every object, lists compare only
+// matching objects. This also applies to other values, to limits and to namespaces.
+func TestLaneIndexesFrequentSelectors(t *testing.T) {
 	const pods = 5000
 	l := manyPods(t, pods)
 	l.indexer.terms.rest, l.indexer.terms.pause = 0, 0
@@ -48,35 +48,35 @@ func TestLaneIndexesWhatIsAskedForOften(t *testing.T) {
 		for looked := pods; looked == pods; lists++ {
 			var selected int
 			if looked, selected = listed(t, l, p); selected != want {
-				t.Fatalf("list %d has %d objects, want %d", lists, selected, want)
+				t.Fatalf("list %d: got %d objects, want %d", lists, selected, want)
 			}
 			if looked != pods && looked != want {
-				t.Errorf("looked at %d objects for %d", looked, want)
+				t.Errorf("got %d comparisons, want %d", looked, want)
 			}
 		}
 		if lists < 12 || lists > 20 {
-			t.Errorf("%q %q: indexed after %d lists", c.labels, c.fields, lists)
+			t.Errorf("%q %q: got an index after %d lists, want 12 to 20", c.labels, c.fields, lists)
 		}
 	}
 	other := selecting(t, "ns-1", "app=app-11", "")
 	if looked, selected := listed(t, l, other); looked != pods/100 || selected != looked {
-		t.Errorf("another value: looked at %d, selected %d", looked, selected)
+		t.Errorf("another value: got %d comparisons for %d objects", looked, selected)
 	}
 	c := current(t, l).Chunk(selecting(t, "", "app=app-7,app!=y", ""), "", 10)
 	if c.Looked != 10 || c.Len != 10 || !c.More || !c.Indexed {
-		t.Errorf("chunk: %+v", c)
+		t.Errorf("got chunk %+v", c)
 	}
 	if looked, _ := listed(t, l, selecting(t, "", "app=none", "")); looked != 0 {
-		t.Errorf("looked at %d objects for a value that none has", looked)
+		t.Errorf("got %d comparisons for a value of no object", looked)
 	}
 	s := l.Stats()
 	if s.Indexes != 2 || s.OwnIndexes != 2 || s.Indexed != 2 || s.IndexBytes < 2*4500*8 || s.IndexBytes > 2*pods*12 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 }
 
-// TestInitialEventsAreAskedFor: watches with initial events are lists, too.
-func TestInitialEventsAreAskedFor(t *testing.T) {
+// TestInitialEventsCountAsLists: watches with initial events count like lists.
+func TestInitialEventsCountAsLists(t *testing.T) {
 	l := manyPods(t, 5000)
 	p := selecting(t, "", "app=app-7", "")
 	for range 20 {
@@ -88,9 +88,9 @@ func TestInitialEventsAreAskedFor(t *testing.T) {
 	equal(t, "indexes", l.Stats().OwnIndexes, 1)
 }
 
-// TestNothingIsBuiltInVain: a lane that is small, or read at any one property seldom, or by what most objects have,
-// builds nothing.
-func TestNothingIsBuiltInVain(t *testing.T) {
+// TestRareSelectorsAreNotIndexed: a lane builds nothing if it is small, if it is rarely read by any one property, or if
+// most objects have the property.
+func TestRareSelectorsAreNotIndexed(t *testing.T) {
 	small, l := manyPods(t, 200), manyPods(t, 5000)
 	for i := range settings.Amount(300, 1000) {
 		listed(t, small, selecting(t, "", "app=app-7", ""))
@@ -109,7 +109,7 @@ func TestNothingIsBuiltInVain(t *testing.T) {
 		objects = append(objects, pod(fmt.Sprint("ns/p", i), 1, "", "same"))
 	}
 	same.Replace(1, shape, objects)
-	for range 50 { // as compressed lists are written whose parts are remembered
+	for range 50 { // as for compressed lists with precompressed pages
 		s := current(t, same).Selection(selecting(t, "", "app=same", ""), "")
 		for run := range s.Candidates() {
 			for at := run.From; at < run.To; at++ {
@@ -120,13 +120,13 @@ func TestNothingIsBuiltInVain(t *testing.T) {
 	}
 	equal(t, "built", small.Stats().Indexed+l.Stats().Indexed+same.Stats().Indexed, uint64(0))
 	if n := len(l.indexer.demands); n > mostDemands {
-		t.Errorf("%d properties are remembered", n)
+		t.Errorf("got %d remembered properties", n)
 	}
 }
 
-// TestManyKeysDoNotThrash: whoever lists by many keys in turn, each often enough, gets as many indexes as there may be,
-// and has them changed neither often nor for keys that are asked for no more than others.
-func TestManyKeysDoNotThrash(t *testing.T) {
+// TestManyPropertiesDoNotThrash: a client that lists by many properties in turn gets the maximum number of indexes.
+// They are replaced rarely, and only for properties with more demand.
+func TestManyPropertiesDoNotThrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := manyPods(t, 2000)
 		for range settings.Amount(40, 100) {
@@ -137,7 +137,7 @@ func TestManyKeysDoNotThrash(t *testing.T) {
 		}
 		s := l.Stats()
 		if s.OwnIndexes > defaultIndexTerms.most || s.OwnIndexes < 2 || s.Indexed > 2*uint64(defaultIndexTerms.most) {
-			t.Errorf("%d indexes, %d built", s.OwnIndexes, s.Indexed)
+			t.Errorf("got %d indexes, %d built", s.OwnIndexes, s.Indexed)
 		}
 		for range 200 {
 			for range 10 {
@@ -146,12 +146,12 @@ func TestManyKeysDoNotThrash(t *testing.T) {
 			pass(time.Second)
 		}
 		if looked, selected := listed(t, l, selecting(t, "", "app=app-7", "")); looked != selected {
-			t.Errorf("what is asked for most has no index: looked at %d for %d", looked, selected)
+			t.Errorf("most frequent selector: got %d comparisons for %d objects", looked, selected)
 		}
 	})
 }
 
-// TestUnusedIndexesAreDropped: not at once, and not while they are used.
+// TestUnusedIndexesAreDropped: indexes are dropped after a while, but not while they are used.
 func TestUnusedIndexesAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := manyPods(t, 5000)
@@ -170,15 +170,15 @@ func TestUnusedIndexesAreDropped(t *testing.T) {
 		}
 		equal(t, "indexes after an hour", l.Stats().OwnIndexes, 1)
 		if looked, selected := listed(t, l, app); looked != selected {
-			t.Errorf("the other is gone: looked at %d for %d", looked, selected)
+			t.Errorf("other index: got %d comparisons for %d objects", looked, selected)
 		}
 		pass(3 * time.Hour)
 		l.Trim()
-		equal(t, "indexes in the end", l.Stats().OwnIndexes, 0)
+		equal(t, "indexes after three unused hours", l.Stats().OwnIndexes, 0)
 	})
 }
 
-// TestWritesArePartOfThePrice: where objects change more than is listed, an index is not worth its edits.
+// TestWritesArePartOfThePrice: where objects change more often than they are listed, an index is not worth its updates.
 func TestWritesArePartOfThePrice(t *testing.T) {
 	l := manyPods(t, 2000)
 	l.verifying = false
@@ -191,8 +191,8 @@ func TestWritesArePartOfThePrice(t *testing.T) {
 	equal(t, "built", l.Stats().Indexed, uint64(0))
 }
 
-// TestIndexCatchesUp: an index that is built while objects change has all of the changes, those before the lane takes
-// it and those after.
+// TestIndexCatchesUp: an index that is built while objects change has all changes, from before and after the lane
+// adopts it.
 func TestIndexCatchesUp(t *testing.T) {
 	l := manyPods(t, 2000)
 	l.verifying = false
@@ -209,7 +209,7 @@ func TestIndexCatchesUp(t *testing.T) {
 	}
 	write(2001)
 	if !d.catchUp() {
-		t.Fatal("has not caught up")
+		t.Fatal("catchUp failed")
 	}
 	write(2501)
 	l.adopt(d, nil)
@@ -222,7 +222,7 @@ func TestIndexCatchesUp(t *testing.T) {
 	late := &draft{index: newIndex(LabelIndex("tier"), nil), epoch: e}
 	l.Replace(4000, shape, nil)
 	if late.catchUp() {
-		t.Error("caught up in an epoch that is over")
+		t.Error("catchUp succeeded in an ended epoch")
 	}
 	l.adopt(late, nil)
 	equal(t, "indexes of the next epoch", l.Stats().OwnIndexes, 0)
@@ -236,7 +236,8 @@ func objectsOf(s *State) []*Object {
 	return all
 }
 
-// TestVouchedStatesHaveTheIndexes: what is vouched for by who read a State before it had an index has that index.
+// TestVouchedStatesHaveTheIndexes: a State that was read before the lane had an index has that index once it is vouched
+// for.
 func TestVouchedStatesHaveTheIndexes(t *testing.T) {
 	l := manyPods(t, 2000)
 	before := current(t, l)
@@ -245,11 +246,11 @@ func TestVouchedStatesHaveTheIndexes(t *testing.T) {
 	l.adopt(d, nil)
 	l.Vouch(before, 5000)
 	if s := current(t, l); s.RV() != 5000 || !s.has(d.property) {
-		t.Errorf("at %d, with %d indexes", s.RV(), len(s.indexes))
+		t.Errorf("got RV %d with %d indexes", s.RV(), len(s.indexes))
 	}
 }
 
-// TestCloseEndsBuilding: nothing of a lane runs when it is closed.
+// TestCloseEndsBuilding: no goroutine of a closed lane runs.
 func TestCloseEndsBuilding(t *testing.T) {
 	l := manyPods(t, 5000)
 	s, p := current(t, l), selecting(t, "", "app=app-7", "")
@@ -260,7 +261,7 @@ func TestCloseEndsBuilding(t *testing.T) {
 		}
 	}()
 	l.Close()
-	for range s.Selection(p, "").Runs() { // of a State that somebody still reads
+	for range s.Selection(p, "").Runs() { // a State that a reader still uses
 		continue
 	}
 	l.indexer.running.Wait()

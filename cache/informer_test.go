@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// informer keeps what a predicate selects, as a client's does: from initial events, then event by event, and anew when
-// it is told that it has expired.
+// informer keeps the objects that a predicate selects, as a client's informer does: initial events, then events, then
+// initial events again after an expiry.
 type informer struct {
 	lane      *Lane
 	predicate *selectors.Predicate
@@ -24,7 +24,7 @@ type informer struct {
 	restarts  int
 }
 
-// run ends when the store is complete up to last, which is set once it is known.
+// run returns when the store is complete up to last, which is set once it is known.
 func (n *informer) run(last *atomic.Uint64, random *rand.Rand) error {
 	for {
 		err := n.watch(last, random)
@@ -48,7 +48,7 @@ func (n *informer) watch(last *atomic.Uint64, random *rand.Rand) error {
 	defer w.Close()
 	n.store = map[string]RV{}
 	for {
-		end := last.Load() // before looking whether the epoch has ended: the last one begins before the end is known
+		end := last.Load() // loaded before checking whether the epoch ended: the last epoch begins before the end is known
 		if e, ok := w.Next(); ok {
 			if err := n.take(e); err != nil {
 				return err
@@ -63,19 +63,19 @@ func (n *informer) watch(last *atomic.Uint64, random *rand.Rand) error {
 		}
 		select {
 		case <-w.Wait():
-		case <-time.After(time.Duration(random.IntN(20)) * 100 * time.Microsecond): // also lags a little
+		case <-time.After(time.Duration(random.IntN(20)) * 100 * time.Microsecond): // sometimes slow
 		}
 	}
 }
 
-// take refuses what a client's store could not make sense of.
+// take rejects events that contradict the store.
 func (n *informer) take(e Event) error {
 	if e.Type == InitialEventsEnd {
 		return nil
 	}
 	known, present := n.store[e.Object.Key()]
 	if present != (e.Type != Added) || e.Object.RV <= known {
-		return fmt.Errorf("%s, but the store has it at %d", describe(e), known)
+		return fmt.Errorf("got %s while the store has RV %d", describe(e), known)
 	}
 	if e.Type == Deleted {
 		delete(n.store, e.Object.Key())
@@ -85,12 +85,12 @@ func (n *informer) take(e Event) error {
 	return nil
 }
 
-// TestInformersConverge: through relists and with a history too short for those who lag, every informer ends with
-// exactly what is there.
+// TestInformersConverge: every informer ends with the correct content, through relists and with a history too short for
+// slow ones.
 func TestInformersConverge(t *testing.T) {
 	g := newGenerator(t)
 	l := NewLane(Options{Indexes: podOptions.Indexes, HistoryBytes: 300 << 10})
-	l.floor = floor{} // so little time goes by here that it would keep everything
+	l.floor = floor{} // the test is so short that the floor would keep every event
 	existing := g.objects(100)
 	l.Replace(100, shape, slices.Collect(maps.Values(existing)))
 	var last atomic.Uint64
@@ -112,7 +112,7 @@ func TestInformersConverge(t *testing.T) {
 		if delete(existing, c.Object.Key()); c.Kind == Upsert {
 			existing[c.Object.Key()] = c.Object
 		}
-		if i%1500 == 700 { // some events are missed
+		if i%1500 == 700 { // some events are lost
 			for range 40 {
 				rv++
 				if c := g.change(rv, existing); c.Kind == Upsert {
@@ -121,7 +121,7 @@ func TestInformersConverge(t *testing.T) {
 					delete(existing, c.Object.Key())
 				}
 			}
-			if err := bridge(l, rv, slices.Collect(maps.Values(existing))); err != nil {
+			if err := replay(l, rv, slices.Collect(maps.Values(existing))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -142,8 +142,8 @@ func TestInformersConverge(t *testing.T) {
 			t.Errorf("informer of %s: %v", n.predicate, failures[i])
 		}
 	}
-	t.Logf("%d watches lost their place", l.Stats().Expired)
+	t.Logf("%d watches expired", l.Stats().Expired)
 	if s := l.Stats(); s.Feeds != 0 || s.Watchers != 0 {
-		t.Errorf("left open: %+v", s)
+		t.Errorf("got %+v, want no open feeds and watchers", s)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestNothingBeforeFirstList(t *testing.T) {
+func TestNotReadyBeforeFirstList(t *testing.T) {
 	l := NewLane(Options{})
 	p := selecting(t, "", "", "")
 	if _, err := l.State(); !errors.Is(err, ErrNotReady) {
@@ -29,13 +29,13 @@ func TestNothingBeforeFirstList(t *testing.T) {
 	equal(t, "RV of the empty list", current(t, l).RV(), RV(1))
 }
 
-// TestApplyRefusesRepeats: what a second stream brings again moves neither the RV nor the content (I1).
+// TestApplyRefusesRepeats: a repeat from a second stream changes neither the RV nor the content (I1).
 func TestApplyRefusesRepeats(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""))
 	apply(t, l, Upsert, pod("a/a", 11, "", ""))
 	l.Progress(15)
 	l.Progress(12)
-	equal(t, "RV after a bookmark that does not rise", current(t, l).RV(), RV(15))
+	equal(t, "RV after a bookmark at a lower RV", current(t, l).RV(), RV(15))
 	for _, c := range []Change{
 		{Upsert, pod("a/c", 11, "", "")},
 		{Upsert, pod("a/c", 15, "", "")},
@@ -50,7 +50,7 @@ func TestApplyRefusesRepeats(t *testing.T) {
 	equal(t, "objects", current(t, l).Len(), 2)
 }
 
-func TestDeleteOfUnknownKeyMovesTheRV(t *testing.T) {
+func TestDeleteOfUnknownKeyAdvancesTheRV(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	apply(t, l, Delete, pod("a/x", 11, "", ""))
@@ -68,7 +68,7 @@ func TestReplaceKeepsTheNewestOfARepeatedKey(t *testing.T) {
 	equal(t, "the caller's slice", keys(mine), []string{"a/b", "a/c", "a/b", "a/a"})
 }
 
-// TestAt holds exact reads: content of the greatest event at or below n, under n itself (semantics 2.1).
+// TestAt checks exact reads: the content after the last event at or below n, with RV n (semantics 2.1).
 func TestAt(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "n1", ""))
 	apply(t, l, Upsert, pod("a/b", 12, "n1", ""))
@@ -128,7 +128,7 @@ func TestWaitFor(t *testing.T) {
 			synctest.Wait()
 		}
 		ask(t.Context(), 10, 0)
-		equal(t, "RV already there", (<-answers).rv, RV(10))
+		equal(t, "RV that was reached before", (<-answers).rv, RV(10))
 
 		ask(t.Context(), 13, time.Minute)
 		ask(t.Context(), 13, time.Minute)
@@ -148,7 +148,7 @@ func TestWaitFor(t *testing.T) {
 		ask(t.Context(), 99, 3*time.Second)
 		var tooLarge *TooLargeError
 		if err := (<-answers).err; !errors.As(err, &tooLarge) || *tooLarge != (TooLargeError{99, 21}) {
-			t.Errorf("after the wait: %v", err)
+			t.Errorf("after the timeout: %v", err)
 		}
 		equal(t, "waited", time.Since(began), 3*time.Second)
 

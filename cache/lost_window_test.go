@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// A lane without events meets gap after gap: it does not keep them all.
-func TestBridgeManyGaps(t *testing.T) {
+// TestLostWindowsAreBounded: a lane without events does not keep every lost window.
+func TestLostWindowsAreBounded(t *testing.T) {
 	l := newTestLane(t, podOptions, 100, at100()...)
 	w := watch(t, l, everything(t), AfterRV(100))
 	const many = maxLostWindows + 50
 	for i := range RV(many) {
-		if err := bridge(l, 110+10*i, at100()); err != nil {
+		if err := replay(l, 110+10*i, at100()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := len(l.state.Load().epoch.history.held.Load().lostWindows); got != maxLostWindows {
-		t.Errorf("%d gaps are kept", got)
+		t.Errorf("got %d lost windows", got)
 	}
 	for _, rv := range []RV{100, 100 + 10*51, 100 + 10*many} {
 		if _, err := l.At(t.Context(), rv, 0); err != nil {
@@ -29,33 +29,34 @@ func TestBridgeManyGaps(t *testing.T) {
 			t.Errorf("at %d: %v", rv, err)
 		}
 	}
-	if said := drained(w); len(said) > 0 || w.Err() != nil || w.Progress() != 100+10*many {
-		t.Errorf("%v, %v, progress %d", said, w.Err(), w.Progress())
+	if received := drained(w); len(received) > 0 || w.Err() != nil || w.Progress() != 100+10*many {
+		t.Errorf("got events %v, error %v, progress %d", received, w.Err(), w.Progress())
 	}
 }
 
-// An event inside a gap lets nobody claim to be complete, and its watcher is owed a bookmark behind it (I12).
-func TestInsideGapsNothingIsComplete(t *testing.T) {
+// TestNothingIsCompleteInsideALostWindow: after an event of a lost window the watcher is not complete, and it needs a
+// bookmark at the end (I12).
+func TestNothingIsCompleteInsideALostWindow(t *testing.T) {
 	l := newTestLane(t, podOptions, 100, at100()...)
 	w := watch(t, l, selecting(t, "", "", "metadata.name=enters"), AfterRV(100))
-	if err := bridge(l, 110, at110()); err != nil {
+	if err := replay(l, 110, at110()); err != nil {
 		t.Fatal(err)
 	}
 	w.epoch.running.Wait()
 	if e, ok := w.Next(); !ok || e.RV != 103 || w.EndOfReplay() != 110 || w.Progress() > 100 {
-		t.Fatalf("%v, landing at %d, progress %d", e, w.EndOfReplay(), w.Progress())
+		t.Fatalf("got %v, EndOfReplay %d, progress %d", e, w.EndOfReplay(), w.Progress())
 	}
 	if _, ok := w.Next(); ok || w.Progress() != 110 || w.EndOfReplay() != 110 {
-		t.Fatalf("landing at %d, progress %d", w.EndOfReplay(), w.Progress())
+		t.Fatalf("got EndOfReplay %d, progress %d", w.EndOfReplay(), w.Progress())
 	}
 	apply(t, l, Upsert, born(pod("a/enters", 111, "n2", "x"), "5"))
-	if said := drained(w); len(said) != 1 || w.EndOfReplay() != 0 || w.Progress() != 111 {
-		t.Errorf("%v, landing at %d, progress %d", said, w.EndOfReplay(), w.Progress())
+	if received := drained(w); len(received) != 1 || w.EndOfReplay() != 0 || w.Progress() != 111 {
+		t.Errorf("got %v, EndOfReplay %d, progress %d", received, w.EndOfReplay(), w.Progress())
 	}
 }
 
-// Who makes a lane of the events is told that there is a gap, also when nothing was lost that it selects.
-func TestExactWatchersEndAtGaps(t *testing.T) {
+// TestExactWatchersEndAtLostWindows: an exact watcher ends at a lost window, even when none of its objects changed.
+func TestExactWatchersEndAtLostWindows(t *testing.T) {
 	l := newTestLane(t, podOptions, 100, at100()...)
 	exact := func(start Start) (*Watcher, error) {
 		return l.Watch(WatchOptions{Predicate: selecting(t, "none", "", ""), Start: start, Exact: true})
@@ -69,7 +70,7 @@ func TestExactWatchersEndAtGaps(t *testing.T) {
 		defer w.Close()
 		before = append(before, w)
 	}
-	if err := bridge(l, 110, at110()); err != nil {
+	if err := replay(l, 110, at110()); err != nil {
 		t.Fatal(err)
 	}
 	var expired *ExpiredError
@@ -83,7 +84,7 @@ func TestExactWatchersEndAtGaps(t *testing.T) {
 	}
 	for _, start := range []Start{AfterRV(100), InitialEvents(s)} {
 		if w, err := exact(start); !errors.As(err, &expired) {
-			t.Errorf("a watch over the gap: %v, %v", w, err)
+			t.Errorf("watch across the lost window: got %v, %v, want *ExpiredError", w, err)
 		}
 	}
 	for _, start := range []Start{AfterRV(110), InitialEvents(current(t, l)), FromNow()} {
@@ -92,7 +93,7 @@ func TestExactWatchersEndAtGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w.Next(); w.Err() != nil && start.initial == nil {
-			t.Errorf("a watch behind the gap: %v", w.Err())
+			t.Errorf("watch after the lost window: %v", w.Err())
 		}
 		w.Close()
 	}

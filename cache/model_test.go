@@ -14,16 +14,16 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// model is the naive lane: it keeps every version of everything in slices and answers by looking at all of it.
+// model is a simple lane: it keeps all versions in slices and searches all of them.
 type model struct {
 	began    RV // of the epoch
 	rv       RV
-	deleted  RV           // of the last deletion, unless it is known that no other is at it
+	deleted  RV           // RV of the last deletion if more may come at it
 	versions []version    // the first is the list, then one per event
-	gaps     []lostWindow // that were bridged
+	lost     []lostWindow // replayed windows
 }
 
-// version is everything at one RV, and the event that led to it.
+// version is the complete content at one RV, and the event that led to it.
 type version struct {
 	rv                    RV
 	objects               map[string]*Object
@@ -37,7 +37,7 @@ func newModel(rv RV, objects map[string]*Object) *model {
 
 func (m *model) newest() version { return m.versions[len(m.versions)-1] }
 
-// change makes one event true. It returns whether there is one.
+// change applies one event and reports whether there is one.
 func (m *model) change(c Change) bool {
 	last := m.newest().objects
 	m.rv = c.Object.RV
@@ -71,29 +71,29 @@ func (m *model) at(rv RV) map[string]*Object {
 	return found.objects
 }
 
-// list returns what a list at rv says: the keys and object RVs of all that p matches, in order.
+// list returns the result of a list at rv: the keys and object RVs of p's matches, in order.
 func (m *model) list(rv RV, p *selectors.Predicate) []string {
-	var said []string
+	var received []string
 	for _, o := range m.at(rv) {
 		if p.Matches(&o.Attributes) {
-			said = append(said, fmt.Sprintf("%s@%d", o.Key(), o.RV))
+			received = append(received, fmt.Sprintf("%s@%d", o.Key(), o.RV))
 		}
 	}
-	slices.SortFunc(said, func(a, b string) int {
+	slices.SortFunc(received, func(a, b string) int {
 		return strings.Compare(a[:strings.IndexByte(a, '@')], b[:strings.IndexByte(b, '@')])
 	})
-	return said
+	return received
 }
 
-// told is an event as a watcher must see it.
-type told struct {
+// received is an event as a watcher receives it.
+type received struct {
 	rv   RV
 	text string
 }
 
-// watch returns what a watch of p must see above rv, by the table of semantics 4.4.
-func (m *model) watch(rv RV, p *selectors.Predicate) []told {
-	var all []told
+// watch returns the events that a watch of p must receive above rv, by the table of semantics 4.4.
+func (m *model) watch(rv RV, p *selectors.Predicate) []received {
+	var all []received
 	for _, v := range m.versions[1:] {
 		if v.rv <= rv {
 			continue
@@ -115,35 +115,35 @@ func (m *model) watch(rv RV, p *selectors.Predicate) []told {
 		default:
 			continue
 		}
-		all = append(all, told{e.RV, describe(e)})
+		all = append(all, received{e.RV, describe(e)})
 	}
 	return all
 }
 
 // initial returns the initial events of a watch from the content at rv.
-func (m *model) initial(rv RV, p *selectors.Predicate) []told {
-	var all []told
+func (m *model) initial(rv RV, p *selectors.Predicate) []received {
+	var all []received
 	for _, name := range m.list(rv, p) {
 		key, _, _ := strings.Cut(name, "@")
 		o := m.at(rv)[key]
-		all = append(all, told{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
+		all = append(all, received{o.RV, describe(Event{Type: Added, Object: o, RV: o.RV})})
 	}
-	return append(all, told{rv, fmt.Sprintf("BOOKMARK@%d", rv)})
+	return append(all, received{rv, fmt.Sprintf("BOOKMARK@%d", rv)})
 }
 
-// generator makes random objects, changes and predicates, from so few names and values that selectors overlap.
+// generator makes random objects, changes and predicates, with so few names and values that selectors overlap.
 type generator struct {
 	*rand.Rand
 	predicates []*selectors.Predicate
 }
 
-// labelSelectors have every operator, alone and beside another.
+// labelSelectors have every operator, alone and combined.
 var labelSelectors = []string{
 	"", "app=x", "app!=x", "app in (x,y)", "app in (x,y,w),tier in (5,b)", "app", "!app", "app notin (x,y)", "tier>4", "tier<7,app",
 	"tier=b,app!=x", "tier=5,app=x", "tier=5,tier=b", "app in (x,y),app in (y,z)", "app in (" + manyValues + ",z)", "app,!tier",
 }
 
-// manyValues are more than a feed is filed under.
+// manyValues are more values than a feed is filed under.
 var manyValues = func() string {
 	values := make([]string, mostValues)
 	for i := range values {
@@ -164,7 +164,7 @@ func newGenerator(t testing.TB) *generator {
 	return g
 }
 
-// fork returns a source of chance for another goroutine.
+// fork returns a random source for another goroutine.
 func (g *generator) fork() *rand.Rand { return rand.New(rand.NewPCG(g.Uint64(), 1)) }
 
 func (g *generator) one(of ...string) string { return of[g.IntN(len(of))] }
@@ -176,12 +176,12 @@ func (g *generator) object(rv RV) *Object {
 	return labelled(pod(key, rv, g.one("", "n1", "n2", "n3"), g.one("", "x", "y", "z")), selectors.Label{Key: "tier", Value: g.one("", "", "5", "12", "b")})
 }
 
-// again returns the object under another RV.
+// again returns the object at another RV.
 func again(o *Object, rv RV) *Object {
 	return NewObject(o.Attributes, rv, itemOf(o.Key(), rv, o.Field(nodeField), o.Labels().Get("app")))
 }
 
-// change returns a change at rv: mostly an upsert, else the deletion of an object that mostly exists.
+// change returns a change at rv: usually an upsert, else a deletion, usually of an existing object.
 func (g *generator) change(rv RV, existing map[string]*Object) Change {
 	o := g.object(rv)
 	if g.IntN(4) > 0 {
@@ -193,7 +193,7 @@ func (g *generator) change(rv RV, existing map[string]*Object) Change {
 	return Change{Delete, o}
 }
 
-// deletions delete some objects at one RV, as the end of a lease does.
+// deletions deletes some objects at one RV, as the end of an etcd lease does.
 func (g *generator) deletions(rv RV, existing map[string]*Object) []Change {
 	var all []Change
 	for _, o := range existing {
@@ -213,17 +213,17 @@ func (g *generator) objects(upTo RV) map[string]*Object {
 	return all
 }
 
-// modelRun drives a lane and its model side by side.
+// modelRun runs a lane and its model with the same steps.
 type modelRun struct {
 	*testing.T
 	*generator
 	model    *model
 	lane     *Lane
 	watchers []*modelWatch
-	shared   bool // deletions may share an RV
+	shared   bool // whether deletions may share an RV
 }
 
-// whole is the RV up to which readers may be shown everything: another deletion may be at that of a last one.
+// whole returns the RV up to which readers may see everything. More deletions may come at the RV of the last deletion.
 func (r *modelRun) whole() RV {
 	if r.shared && r.model.deleted == r.model.rv {
 		return r.model.rv - 1
@@ -231,18 +231,18 @@ func (r *modelRun) whole() RV {
 	return r.model.rv
 }
 
-// modelWatch is a watcher, and what it has to be told in the end.
+// modelWatch is a watcher and the start of its watch.
 type modelWatch struct {
 	*Watcher
 	predicate *selectors.Predicate
 	from      RV
-	initial   []told
+	initial   []received
 	got       int
 	caughtUp  bool // Next has returned false
 }
 
-// TestLaneAgainstModel compares a lane with the model over random steps, with a history that holds everything and with
-// one that is always too small.
+// TestLaneAgainstModel compares a lane with the model over random steps, with a history that keeps everything and with
+// one that is always too short.
 func TestLaneAgainstModel(t *testing.T) {
 	for name, budget := range map[string]int64{"long history": 1 << 40, "short history": 200 << 10} {
 		for kind, o := range laneKinds() {
@@ -252,30 +252,30 @@ func TestLaneAgainstModel(t *testing.T) {
 	}
 }
 
-// eagerTerms have an index built for whatever is asked by, and replaced by what is asked for twice as much.
+// eagerTerms build an index for every property that is listed by, and replace it by one with twice the demand.
 var eagerTerms = indexTerms{least: 1, most: 2, budget: 1}
 
-// laneKinds are the options of the lanes that random tests are run on, by what their upstream does.
+// laneKinds returns the options of lanes for random tests, by the behaviour of their upstream.
 func laneKinds() map[string]Options {
 	fromEtcd := podOptions
 	fromEtcd.ReadFromEtcd = true
 	packed := podOptions
 	packed.Packing = Packing{From: 1}
 	return map[string]Options{
-		"watch cache": podOptions, "read from etcd": fromEtcd, "packed": packed, "indexes of its own": {},
+		"watch cache": podOptions, "read from etcd": fromEtcd, "packed": packed, "self-built indexes": {},
 	}
 }
 
 func testLaneAgainstModel(t *testing.T, o Options) {
 	r := &modelRun{T: t, generator: newGenerator(t), lane: NewLane(o), shared: o.ReadFromEtcd}
 	r.lane.verifying = true
-	r.lane.floor = floor{} // no time goes by here
+	r.lane.floor = floor{} // time does not pass in this test
 	r.lane.indexer.terms = eagerTerms
 	r.relist()
 	for i := range settings.Amount(1500, 6000) {
 		r.step()
 		if i%100 == 0 {
-			r.lane.indexer.running.Wait() // so that there are indexes, however late they are built
+			r.lane.indexer.running.Wait() // indexes must be there for the next steps
 		}
 	}
 	for len(r.watchers) > 0 {
@@ -283,7 +283,7 @@ func testLaneAgainstModel(t *testing.T, o Options) {
 		r.close(0)
 	}
 	if indexed := r.lane.Stats().Indexed; len(o.Indexes) == 0 && indexed < uint64(settings.Amount(3, 10)) {
-		t.Errorf("%d indexes were built", indexed)
+		t.Errorf("got %d indexes built", indexed)
 	}
 	equal(t, "feeds left", r.lane.Stats().Feeds, int64(0))
 	equal(t, "watchers left", r.lane.Stats().Watchers, int64(0))
@@ -302,7 +302,7 @@ func (r *modelRun) step() {
 	case n < 560:
 		r.lane.Pack(time.Now())
 	case n < 562:
-		r.bridge()
+		r.replay()
 	case n < 570 && r.shared:
 		r.deleteTogether()
 	case n < 700:
@@ -331,7 +331,7 @@ func (r *modelRun) apply() {
 	}
 }
 
-// deleteTogether deletes some objects at one RV, now and again at that of the last deletion.
+// deleteTogether deletes some objects at one RV, sometimes at the RV of the last deletion.
 func (r *modelRun) deleteTogether() {
 	rv := r.model.rv + 1
 	if r.whole() < r.model.rv && r.IntN(2) == 0 {
@@ -345,7 +345,7 @@ func (r *modelRun) deleteTogether() {
 	}
 }
 
-// relist begins a new epoch. What watchers were told so far must be right, then they must learn of it (I11).
+// relist begins a new epoch. Everything that watchers received before must be correct, and they must end (I11).
 func (r *modelRun) relist() {
 	for i := range r.watchers {
 		r.read(i, r.IntN(20))
@@ -362,16 +362,16 @@ func (r *modelRun) relist() {
 		}
 		var expired *ExpiredError
 		if !errors.As(w.Err(), &expired) {
-			r.Fatalf("after a relist: %v", w.Err())
+			r.Fatalf("after a relist: got %v, want *ExpiredError", w.Err())
 		}
 		w.Close()
 	}
 	r.watchers = nil
 }
 
-// bridge lets the lane miss some events, and takes what it makes of them into the model; TestBridge says that it is
-// right.
-func (r *modelRun) bridge() {
+// replay lets the lane miss some events and copies its result into the model. TestReplay checks that the result is
+// correct.
+func (r *modelRun) replay() {
 	there, before, rv := maps.Clone(r.model.newest().objects), r.whole(), r.model.rv
 	for range r.IntN(20) {
 		rv++
@@ -386,8 +386,8 @@ func (r *modelRun) bridge() {
 	if err != nil {
 		r.Fatalf("compare: %v", err)
 	}
-	if err := bridge(r.lane, rv, list); err != nil {
-		r.Fatalf("bridge: %v", err)
+	if err := replay(r.lane, rv, list); err != nil {
+		r.Fatalf("replay: %v", err)
 	}
 	for _, e := range found.events(from, min(from+1, rv), rv) {
 		switch {
@@ -405,33 +405,33 @@ func (r *modelRun) bridge() {
 		last.rv, last.audience = e.rv, e.audience
 	}
 	r.model.rv, r.model.deleted = rv, 0
-	r.model.gaps = append(r.model.gaps, lostWindowsBetween(before, rv)...)
+	r.model.lost = append(r.model.lost, lostWindowsBetween(before, rv)...)
 	for i := len(r.watchers) - 1; i >= 0; i-- {
 		if w := r.watchers[i]; w.from > before && w.from < rv {
-			if _, told := w.Next(); told || w.Err() == nil {
-				r.Fatalf("watch from %d goes on over a gap from %d to %d", w.from, before, rv)
+			if _, ok := w.Next(); ok || w.Err() == nil {
+				r.Fatalf("watch from %d continues over a lost window from %d to %d", w.from, before, rv)
 			}
 			r.close(i)
 		}
 	}
 }
 
-// list reads at any RV of the epoch, through any predicate, from any key.
+// list reads at a random RV of the epoch, with a random predicate, from a random key.
 func (r *modelRun) list() {
 	rv, p := r.model.began+RV(r.Uint64N(uint64(r.model.rv-r.model.began)+1)), r.predicate()
 	if r.IntN(3) == 0 {
 		rv = r.model.rv
 	}
 	s, err := r.lane.At(r.Context(), rv, 0)
-	if _, in := lostWindowAt(r.model.gaps, rv); in {
+	if _, in := lostWindowAt(r.model.lost, rv); in {
 		if expired := (*ExpiredError)(nil); !errors.As(err, &expired) {
-			r.Fatalf("list at %d, inside a gap: %v", rv, err)
+			r.Fatalf("list at %d, inside a lost window: got %v, want *ExpiredError", rv, err)
 		}
 		return
 	}
 	if rv > r.whole() {
 		if !notYet(err) {
-			r.Fatalf("list at %d, of which more may come: %v", rv, err)
+			r.Fatalf("list at %d, where more deletions may come: got %v, want an error", rv, err)
 		}
 		return
 	}
@@ -451,7 +451,7 @@ func (r *modelRun) list() {
 	equal(r, "length", s.Len(), len(r.model.at(rv)))
 }
 
-// chunks reads the newest State with a limit and compares the chunks, joined, with the whole.
+// chunks reads the newest State with a limit and compares the joined chunks with the complete list.
 func (r *modelRun) chunks() {
 	s, p, limit := current(r, r.lane), r.predicate(), 1+r.IntN(9)
 	var got []string
@@ -462,7 +462,7 @@ func (r *modelRun) chunks() {
 			from = o.Key() + "\x00"
 		}
 		if more = c.More; more && c.Len != limit {
-			r.Fatalf("%d of %d objects, and more to come", c.Len, limit)
+			r.Fatalf("got %d of %d objects and More", c.Len, limit)
 		}
 	}
 	equal(r, fmt.Sprintf("chunks of %d of %s", limit, p), got, r.model.list(r.whole(), p))
@@ -488,8 +488,8 @@ func (r *modelRun) watch() {
 	if errors.As(err, &expired) && w.from < expired.Oldest {
 		return
 	}
-	if _, in := lostWindowAt(r.model.gaps, w.from); in && start.after {
-		r.Fatalf("watch from %d, inside a gap: %v", w.from, err)
+	if _, in := lostWindowAt(r.model.lost, w.from); in && start.after {
+		r.Fatalf("watch from %d, inside a lost window: got %v, want *ExpiredError", w.from, err)
 	}
 	if err != nil {
 		r.Fatalf("watch from %d: %v", w.from, err)
@@ -497,7 +497,7 @@ func (r *modelRun) watch() {
 	r.watchers = append(r.watchers, w)
 }
 
-// read takes up to limit events from a watcher and compares each with what the model has at that place.
+// read takes up to limit events from a watcher and compares each with the model.
 func (r *modelRun) read(i, limit int) {
 	w := r.watchers[i]
 	want := append(slices.Clone(w.initial), r.model.watch(w.from, w.predicate)...)
@@ -508,19 +508,20 @@ func (r *modelRun) read(i, limit int) {
 			return
 		}
 		if w.got == len(want) || want[w.got].text != describe(e) {
-			r.Fatalf("watch of %s from %d: event %d is %s, want %v", w.predicate, w.from, w.got, describe(e), want[w.got:])
+			r.Fatalf("watch of %s from %d: got event %d %s, want %v", w.predicate, w.from, w.got, describe(e), want[w.got:])
 		}
 		w.got++
 	}
 }
 
-// drained checks a watcher that has nothing more to say: it said everything, or history lost its place for a reason.
-func (r *modelRun) drained(w *modelWatch, want []told) {
+// drained checks a watcher that has no more events: it returned all of them, or history dropped its position for a
+// reason.
+func (r *modelRun) drained(w *modelWatch, want []received) {
 	err := w.Err()
 	var expired *ExpiredError
 	if errors.As(err, &expired) {
 		if w.caughtUp && (w.got == len(want) || want[w.got].rv > expired.Oldest) {
-			r.Fatalf("watch of %s from %d expired with nothing lost: %v, next %v", w.predicate, w.from, err, want[w.got:])
+			r.Fatalf("watch of %s from %d expired although history has its events: %v, next %v", w.predicate, w.from, err, want[w.got:])
 		}
 		return
 	}
@@ -529,7 +530,7 @@ func (r *modelRun) drained(w *modelWatch, want []told) {
 		r.Fatalf("watch of %s from %d ends after %d of %d events: %v", w.predicate, w.from, w.got, len(want), err)
 	}
 	if w.Progress() != r.whole() {
-		r.Fatalf("progress %d at RV %d", w.Progress(), r.whole())
+		r.Fatalf("got progress %d at RV %d", w.Progress(), r.whole())
 	}
 }
 

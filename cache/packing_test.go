@@ -15,7 +15,7 @@ import (
 
 var packingOptions = Options{Packing: Packing{From: 10 << 10, After: 5 * time.Second}}
 
-// fillOf returns objects at rv that a list brings, after they were shown to the lane.
+// fillOf returns objects at rv that were added to a Filling, as those of a list.
 func fillOf(l *Lane, rv RV, count int) []*Object {
 	filling := l.Fill()
 	var objects []*Object
@@ -31,7 +31,7 @@ func podNumber(i int, rv RV) *Object {
 	return pod(fmt.Sprintf("ns-%d/pod-%03d", i%3, i), rv, fmt.Sprintf("node-%d", i%7), "app")
 }
 
-// whole checks that every object of the State reads as the upstream wrote it, and counts those that are packed.
+// whole checks that every object of the State has its original content, and counts those that are packed.
 func whole(t *testing.T, l *Lane) (packed int) {
 	t.Helper()
 	for o := range current(t, l).Objects(Span{}) {
@@ -43,17 +43,17 @@ func whole(t *testing.T, l *Lane) (packed int) {
 	return packed
 }
 
-// sameText checks that an object's text is the one that its facts were made with.
+// sameText checks that an object's JSON has its original content.
 func sameText(t *testing.T, o *Object) {
 	t.Helper()
 	fresh := itemOf(o.Key(), o.RV, o.Field(nodeField), o.Labels().Get("app"))
 	if want, got := textOf(&fresh), textOf(o.Item()); want != got {
-		t.Errorf("%s at %d reads\n%s, want\n%s", o.Key(), o.RV, got, want)
+		t.Errorf("%s at %d: got\n%s, want\n%s", o.Key(), o.RV, got, want)
 	}
 }
 
-// TestListsArePackedAsTheyCome: no more of a list stands in memory as it came than what the dictionary is made of.
-func TestListsArePackedAsTheyCome(t *testing.T) {
+// TestListsArePackedOnArrival: only the objects for the dictionary are ever in memory unpacked.
+func TestListsArePackedOnArrival(t *testing.T) {
 	l := NewLane(packingOptions)
 	l.verifying = true
 	objects := fillOf(l, 1, 400)
@@ -66,12 +66,12 @@ func TestListsArePackedAsTheyCome(t *testing.T) {
 	equal(t, "packed", whole(t, l), 400)
 	stats := l.Stats()
 	if stats.ObjectMemory >= stats.ObjectBytes {
-		t.Errorf("%d bytes of memory for %d", stats.ObjectMemory, stats.ObjectBytes)
+		t.Errorf("got %d bytes of memory for %d bytes of objects", stats.ObjectMemory, stats.ObjectBytes)
 	}
 }
 
-// TestSmallLanesAreLeft: a few objects are not worth a dictionary, until there are more of them.
-func TestSmallLanesAreLeft(t *testing.T) {
+// TestSmallLanesAreNotPacked: a lane is not packed until it has enough objects.
+func TestSmallLanesAreNotPacked(t *testing.T) {
 	l := newTestLane(t, packingOptions, 1)
 	l.Replace(1, shape, fillOf(l, 1, 5))
 	l.Pack(time.Now())
@@ -80,12 +80,12 @@ func TestSmallLanesAreLeft(t *testing.T) {
 		apply(t, l, Upsert, podNumber(i+5, RV(i+2)))
 	}
 	l.Pack(time.Now())
-	equal(t, "packed when they are many", whole(t, l), 105)
+	equal(t, "packed of 105", whole(t, l), 105)
 }
 
-// TestObjectsArePackedLater: what changes is packed when it has lived for a while, where it is by then, and history is
-// charged for what it takes.
-func TestObjectsArePackedLater(t *testing.T) {
+// TestChangedObjectsArePackedLater: changed objects are packed after a while, in the State or in history, and history
+// is charged for the new size.
+func TestChangedObjectsArePackedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(packingOptions)
 		l.verifying = true
@@ -93,7 +93,7 @@ func TestObjectsArePackedLater(t *testing.T) {
 		l.Pack(time.Now())
 		w := watch(t, l, selecting(t, "", "", ""), AfterRV(1))
 		rv := RV(1)
-		for range 3 { // so that most of it is in history only
+		for range 3 { // leaves most of them in history only
 			for i := range 60 {
 				rv++
 				apply(t, l, Upsert, podNumber(i, rv))
@@ -102,7 +102,7 @@ func TestObjectsArePackedLater(t *testing.T) {
 		rv++
 		apply(t, l, Delete, podNumber(100, rv))
 		l.Pack(time.Now())
-		equal(t, "packed at once", whole(t, l), 139)
+		equal(t, "packed immediately", whole(t, l), 139)
 		before := l.Stats().HistoryBytes
 		pass(6 * time.Second)
 		l.Pack(time.Now())
@@ -114,13 +114,13 @@ func TestObjectsArePackedLater(t *testing.T) {
 			charged += e.cost()
 			for _, o := range []*Object{e.before, e.now, e.deleted.Load()} {
 				if o != nil && !o.Item().Packed() {
-					t.Errorf("event %d has %s at %d as it came", seq, o.Key(), o.RV)
+					t.Errorf("event %d: got %s at %d unpacked", seq, o.Key(), o.RV)
 				}
 			}
 		}
 		equal(t, "bytes of history", l.Stats().HistoryBytes, charged)
 		if charged >= before {
-			t.Errorf("history takes %d bytes, %d before it was packed", charged, before)
+			t.Errorf("got %d bytes of history, %d before packing", charged, before)
 		}
 		events := 0
 		for e, ok := w.Next(); ok; e, ok = w.Next() {
@@ -131,8 +131,8 @@ func TestObjectsArePackedLater(t *testing.T) {
 	})
 }
 
-// TestWhatHistoryLostIsPacked: an object whose event went before it was due is packed in the State.
-func TestWhatHistoryLostIsPacked(t *testing.T) {
+// TestDroppedEventsArePackedInTheState: an object is packed in the State if its event was dropped before it was due.
+func TestDroppedEventsArePackedInTheState(t *testing.T) {
 	o := packingOptions
 	o.HistoryBytes, o.HistoryWindow = 1, 1
 	l := newTestLane(t, o, 1)
@@ -148,12 +148,12 @@ func TestWhatHistoryLostIsPacked(t *testing.T) {
 	equal(t, "packed", whole(t, l), 200)
 }
 
-// TestAnotherDictionary: when what comes is no longer like what there was, it gets a dictionary of its own, and what
-// was packed before is read with the old one.
+// TestAnotherDictionary: when new objects differ from old ones, the lane gets another dictionary. Objects packed before
+// are read with the old one.
 func TestAnotherDictionary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLane(packingOptions)
-		l.verifying = false // until the end: objects that are unlike all others take long to unpack
+		l.verifying = false // unlike objects take long to unpack; set again at the end
 		l.Replace(1, shape, fillOf(l, 1, 2*sampled))
 		first, random := l.dictionary.Load(), rand.New(rand.NewPCG(1, 2))
 		strange := func(from, count int) {
@@ -169,7 +169,7 @@ func TestAnotherDictionary(t *testing.T) {
 		}
 		strange(2, 2*judged)
 		if l.dictionary.Load() != first {
-			t.Fatal("another dictionary although the first is new")
+			t.Fatal("got another dictionary although the first is new")
 		}
 		pass(lasting)
 		strange(5000, 10)
@@ -183,8 +183,8 @@ func TestAnotherDictionary(t *testing.T) {
 	})
 }
 
-// TestPackingBesideEverybody packs, writes, lists and watches at the same time.
-func TestPackingBesideEverybody(t *testing.T) {
+// TestPackingIsConcurrent packs, writes, lists and watches at the same time.
+func TestPackingIsConcurrent(t *testing.T) {
 	o := podOptions
 	o.Packing = Packing{From: 1}
 	l := NewLane(o)
@@ -246,11 +246,11 @@ func TestPackingBesideEverybody(t *testing.T) {
 	l.Progress(last + 1)
 }
 
-// TestBlocksAreLeft: when most objects of a list have changed, and history has forgotten what they were, the others are
-// moved out of the memory that all of them shared, wherever they are.
-func TestBlocksAreLeft(t *testing.T) {
+// TestSparseBlocksAreGathered: when most objects of a list have changed and history has dropped their old versions, the
+// others are moved out of the shared blocks.
+func TestSparseBlocksAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		count := settings.Amount(1000, 3000) // in several blocks, as none is like another
+		count := settings.Amount(1000, 3000) // several blocks, because the objects have little in common
 		l, rv := NewLane(packingOptions), RV(1)
 		l.floor, l.verifying = floor{}, false
 		filling := l.Fill()
@@ -270,16 +270,16 @@ func TestBlocksAreLeft(t *testing.T) {
 			}
 		}
 		change(func(i int) bool { return i%3 > 0 })
-		equal(t, "objects beside what history still has", sparse(t, l), 0)
+		equal(t, "objects in sparse blocks while history has the others", sparse(t, l), 0)
 		pass(time.Hour)
 		change(func(i int) bool { return i%30 == 0 })
 		if sparse(t, l) < count/5 {
-			t.Errorf("%d objects share memory with what is gone", sparse(t, l))
+			t.Errorf("got %d objects in sparse blocks", sparse(t, l))
 		}
 		l.verifying = true
 		pass(time.Minute)
 		l.Pack(time.Now())
-		equal(t, "objects that share memory with what is gone", sparse(t, l), 0)
+		equal(t, "objects in sparse blocks", sparse(t, l), 0)
 		equal(t, "packed", whole(t, l), count)
 		for _, o := range objects {
 			sameText(t, o)
@@ -287,8 +287,8 @@ func TestBlocksAreLeft(t *testing.T) {
 	})
 }
 
-// TestBridgesTakeNoBlocks: of a list that a gap is bridged by, only what has changed stays.
-func TestBridgesTakeNoBlocks(t *testing.T) {
+// TestReplayKeepsNoBlocks: of a list that is replayed, only changed objects stay in memory.
+func TestReplayKeepsNoBlocks(t *testing.T) {
 	l := NewLane(packingOptions)
 	l.verifying = true
 	l.Replace(1, shape, fillOf(l, 1, 400))
@@ -303,12 +303,12 @@ func TestBridgesTakeNoBlocks(t *testing.T) {
 	}
 	now, _ := current(t, l).Get(list[7].Key())
 	if now != list[7] || now.Item() == shared || !now.Item().Packed() {
-		t.Error("what has changed stands where the list did")
+		t.Error("got a changed object in a block of the list")
 	}
 	equal(t, "packed", whole(t, l), 400)
 }
 
-// unlike is one of objects that have little in common.
+// unlike returns an object that has little in common with others.
 func unlike(i int, rv RV) *Object {
 	var own strings.Builder
 	random := rand.New(rand.NewPCG(uint64(i), uint64(rv))) //nolint:gosec // the same each time
@@ -318,7 +318,7 @@ func unlike(i int, rv RV) *Object {
 	return pod(fmt.Sprintf("ns/pod-%04d", i), rv, "node", own.String())
 }
 
-// sparse counts the objects whose memory is mostly that of others, which are gone.
+// sparse counts the objects in blocks of which most is unused.
 func sparse(t *testing.T, l *Lane) (n int) {
 	t.Helper()
 	for o := range current(t, l).Objects(Span{}) {

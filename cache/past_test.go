@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPast: another lane that is told what a lane holds has the same content and the same history.
+// TestPast: a lane restored from another lane's Past has the same content and the same history.
 func TestPast(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""))
 	apply(t, l, Upsert, pod("a/a", 11, "", ""))
@@ -37,7 +37,7 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// rebuilt is another lane that was told what a lane holds.
+// rebuilt returns a lane that was restored from the past of l.
 func rebuilt(t *testing.T, l *Lane) *Lane {
 	t.Helper()
 	past, err := l.Past()
@@ -58,9 +58,9 @@ func rebuilt(t *testing.T, l *Lane) *Lane {
 	return other
 }
 
-// TestPastOfGaps: where a lane does not know what happened, another one that was told of it does not, either: watches
-// from before the end of a gap are refused, whatever the gap was like.
-func TestPastOfGaps(t *testing.T) {
+// TestPastOfLostWindows: a restored lane begins after the last lost window. It refuses watches from below its end,
+// whatever the differences were.
+func TestPastOfLostWindows(t *testing.T) {
 	for name, list := range map[string][]*Object{
 		"nothing":            at100(),
 		"a deletion":         at100()[1:],
@@ -72,7 +72,7 @@ func TestPastOfGaps(t *testing.T) {
 			l := newTestLane(t, podOptions, 100, at100()...)
 			apply(t, l, Upsert, pod("a/before", 101, "n1", "x"))
 			l.Progress(102)
-			if err := bridge(l, 110, append(slices.Clone(list), pod("a/before", 101, "n1", "x"))); err != nil {
+			if err := replay(l, 110, append(slices.Clone(list), pod("a/before", 101, "n1", "x"))); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if behind {
@@ -86,20 +86,20 @@ func TestPastOfGaps(t *testing.T) {
 				}
 			}
 			equal(t, name+": content", content(current(t, other)), content(current(t, l)))
-			equal(t, name+": told from 110", drained(watch(t, other, everything(t), AfterRV(110))), drained(watch(t, l, everything(t), AfterRV(110))))
+			equal(t, name+": events after 110", drained(watch(t, other, everything(t), AfterRV(110))), drained(watch(t, l, everything(t), AfterRV(110))))
 		}
 	}
 }
 
-// TestPastOfWhatWasVouchedFor: events below may not have come, and another lane must not take them for known.
-func TestPastOfWhatWasVouchedFor(t *testing.T) {
+// TestPastOmitsVouchedRVs: events below a vouched RV may be missing, so a restored lane must not be complete there.
+func TestPastOmitsVouchedRVs(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
 	l.Vouch(current(t, l), 20)
 	if other := rebuilt(t, l); current(t, other).RV() != 10 {
-		t.Errorf("the other lane is at %d, want 10", current(t, other).RV())
+		t.Errorf("restored lane: got RV %d, want 10", current(t, other).RV())
 	}
 	apply(t, l, Upsert, pod("a/x", 12, "", ""))
 	if other := rebuilt(t, l); current(t, other).RV() != 12 || current(t, other).Len() != 2 {
-		t.Errorf("the other lane is at %d with %d objects, want 12 and 2", current(t, other).RV(), current(t, other).Len())
+		t.Errorf("restored lane: got RV %d with %d objects, want 12 and 2", current(t, other).RV(), current(t, other).Len())
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// TestSelectAgainstBruteForce asks every combination of scope and selectors, from every key, with and without indexes:
-// the answer is the predicate's, whatever an index proposes (I9).
+// TestSelectAgainstBruteForce reads with every combination of scope and selectors, from every key, with and without
+// indexes. The result depends only on the predicate (I9).
 func TestSelectAgainstBruteForce(t *testing.T) {
 	var objects []*Object
 	for i := range 60 {
@@ -81,7 +81,7 @@ func TestClusterScopedName(t *testing.T) {
 	equal(t, "candidates", looked(s, p), 1)
 }
 
-// looked is how many candidates a list by p looks at.
+// looked returns how many candidates a list by p compares.
 func looked(s *State, p *selectors.Predicate) int {
 	selection := s.Selection(p, "")
 	for range selection.Runs() {
@@ -89,7 +89,7 @@ func looked(s *State, p *selectors.Predicate) int {
 	return selection.Looked
 }
 
-// A list of all namespaces is made of whole pages, and of the parts of pages at its ends.
+// TestSelectionYieldsPages: a list of all namespaces yields complete pages, and parts of pages at its ends.
 func TestSelectionYieldsPages(t *testing.T) {
 	var objects []*Object
 	for i := range 5 * fill {
@@ -113,7 +113,7 @@ func TestSelectionYieldsPages(t *testing.T) {
 		whole, parts := 0, 0
 		for run := range selection.Runs() {
 			if run.From == run.To {
-				t.Errorf("%s: an empty run", name)
+				t.Errorf("%s: got an empty run", name)
 			}
 			if run.whole() {
 				whole++
@@ -125,7 +125,7 @@ func TestSelectionYieldsPages(t *testing.T) {
 	}
 }
 
-// TestChunk follows semantics 2.6: a candidate that is left makes a chunk continue, even when it does not match.
+// TestChunk: a chunk has More while candidates remain, even if they do not match (semantics 2.6).
 func TestChunk(t *testing.T) {
 	s := current(t, newTestLane(t, podOptions, 4,
 		pod("ns/a", 1, "n1", "x"), pod("ns/b", 2, "n1", "x"), pod("ns/c", 3, "n2", "y"), pod("ns/d", 4, "n1", "y")))
@@ -140,7 +140,7 @@ func TestChunk(t *testing.T) {
 		{"", "", "", 9, []string{"ns/a", "ns/b", "ns/c", "ns/d"}, false},
 		{"app!=y", "", "", 2, []string{"ns/a", "ns/b"}, true},
 		{"app!=y", "", "ns/b\x00", 2, nil, false},
-		{"app=x", "", "", 2, []string{"ns/a", "ns/b"}, false}, // the index has no further candidate
+		{"app=x", "", "", 2, []string{"ns/a", "ns/b"}, false}, // the index has no more candidates
 		{"", "spec.nodeName=n2", "", 1, []string{"ns/c"}, false},
 		{"", "spec.nodeName=n1", "", 1, []string{"ns/a"}, true},
 	} {
@@ -150,7 +150,7 @@ func TestChunk(t *testing.T) {
 	}
 }
 
-// A client may name any limit; one beyond every number of objects is as good as none.
+// TestChunkOfAnyLimit: a limit above the number of objects is like none.
 func TestChunkOfAnyLimit(t *testing.T) {
 	var objects []*Object
 	for i := range 2 * fill {
@@ -158,15 +158,15 @@ func TestChunkOfAnyLimit(t *testing.T) {
 	}
 	s := current(t, newTestLane(t, Options{}, RV(len(objects)), objects...))
 	for _, limit := range []int{len(objects), len(objects) + 1, math.MaxInt - 1, math.MaxInt} {
-		// From the middle of a page on: the place of the first object counts, too.
+		// From the middle of a page, the index of the first object counts, too.
 		chunk := s.Chunk(selecting(t, "", "", ""), objects[3].Key(), limit)
 		if chunk.Len != len(objects)-3 || chunk.More || chunk.Last() != objects[len(objects)-1] {
-			t.Errorf("limit %d: %d objects, more %t", limit, chunk.Len, chunk.More)
+			t.Errorf("limit %d: got %d objects, More %t", limit, chunk.Len, chunk.More)
 		}
 	}
 }
 
-// A span's bytes are those of its items, whichever of its pages were asked before and whatever was written since.
+// TestBytes: Bytes is the sum of the items, whichever pages were counted before and whatever was written since.
 func TestBytes(t *testing.T) {
 	var objects []*Object
 	for i := range 1000 {

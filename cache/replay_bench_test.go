@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// BenchmarkBridge bridges a gap in which half of the objects have changed. waited-ms is the longest that a proof waited
-// meanwhile, which readers wait for, in the run in which that was least: Vouch takes the writers' lock.
-func BenchmarkBridge(b *testing.B) {
+// BenchmarkReplay replays a lost window in which half of the objects changed. waited-ms is the longest wait of a Vouch
+// in the best run: Vouch takes the writers' lock, and readers wait for it.
+func BenchmarkReplay(b *testing.B) {
 	objects := make([]*Object, benchPods)
 	for i := range objects {
 		objects[i] = benchPod(i, RV(i+1))
@@ -43,7 +43,7 @@ func BenchmarkBridge(b *testing.B) {
 	b.ReportMetric(float64(least.Microseconds())/1000, "waited-ms")
 }
 
-// longestVouch vouches for what the lane shows, again and again, and returns how long that took at most.
+// longestVouch calls Vouch repeatedly and returns the longest duration.
 func longestVouch(l *Lane, over <-chan struct{}) (longest time.Duration) {
 	for {
 		select {

@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// gapOf returns objects at 1 to n, and a list at 2n in which each of them has changed.
-func gapOf(n int) (objects, list []*Object) {
+// lossOf returns n objects at RVs 1 to n, and a list at 2n in which each has changed.
+func lossOf(n int) (objects, list []*Object) {
 	for i := range n {
 		key := fmt.Sprintf("a/pod-%06d", i)
 		objects = append(objects, pod(key, RV(1+i), "n1", "x"))
@@ -18,10 +18,10 @@ func gapOf(n int) (objects, list []*Object) {
 	return objects, list
 }
 
-// TestBridgeBesideWriters: while the State at the end of a gap is made others write, whom readers wait for. Only who
-// lands there waits for the writers' lock.
-func TestBridgeBesideWriters(t *testing.T) {
-	objects, list := gapOf(300)
+// TestReplayDoesNotBlockWriters: the State at the end of a lost window is built without the writers' lock, for which
+// readers may wait. Only finishReplay takes it.
+func TestReplayDoesNotBlockWriters(t *testing.T) {
+	objects, list := lossOf(300)
 	l := newTestLane(t, podOptions, 300, objects...)
 	defer l.Expect()()
 	s, _, err := l.replayable()
@@ -41,24 +41,24 @@ func TestBridgeBesideWriters(t *testing.T) {
 	case final := <-made:
 		l.writing.Unlock()
 		if err != nil || final.RV() != 600 {
-			t.Fatalf("%+v, %v", final, err)
+			t.Fatalf("got State %+v, error %v", final, err)
 		}
 		if now, err := l.finishReplay(s, final, found, found.events(300, 301, 600), lostWindow{300, 600}); err != nil || now != s {
-			t.Fatalf("%+v, %v", now, err)
+			t.Fatalf("got State %+v, error %v", now, err)
 		}
 	case <-time.After(settings.Patience()):
 		l.writing.Unlock()
-		t.Fatal("the State at the end of a gap waits for the writers' lock")
+		t.Fatal("building the final State waits for the writers' lock")
 	}
 	if rv := current(t, l).RV(); rv != 600 {
-		t.Errorf("at %d", rv)
+		t.Errorf("got RV %d, want 600", rv)
 	}
 }
 
-// TestBridgeBesideIndexing: an index that the lane gets while the end of a gap is made is there behind the gap, too,
-// and one that it drops is not.
-func TestBridgeBesideIndexing(t *testing.T) {
-	objects, list := gapOf(300)
+// TestReplayDuringIndexing: an index that the lane adds while the final State is built is in that State, and a dropped
+// index is not.
+func TestReplayDuringIndexing(t *testing.T) {
+	objects, list := lossOf(300)
 	for name, indexes := range map[string][]Index{"built": {FieldIndex(nodeField), LabelIndex("app")}, "dropped": nil} {
 		t.Run(name, func(t *testing.T) {
 			l := newTestLane(t, Options{Indexes: []Index{FieldIndex(nodeField)}}, 300, objects...)
@@ -83,7 +83,7 @@ func TestBridgeBesideIndexing(t *testing.T) {
 			}
 			now := current(t, l)
 			if now.RV() != 600 || len(now.indexes) != len(indexes) {
-				t.Fatalf("at %d with %d indexes, want %d", now.RV(), len(now.indexes), len(indexes))
+				t.Fatalf("got RV %d with %d indexes, want 600 with %d", now.RV(), len(now.indexes), len(indexes))
 			}
 			l.running.Wait()
 			if err := l.verify(); err != nil {

@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// bridge gives a lane the list that it expects.
-func bridge(l *Lane, rv RV, list []*Object) error {
+// replay calls Replay with a list that the lane expects.
+func replay(l *Lane, rv RV, list []*Object) error {
 	defer l.Expect()()
 	return l.Replay(rv, list)
 }
 
-// TestBridge bridges gaps in random histories. Whoever watches ends with what is there, and was told of each change
-// once, of what has changed at its own RV (I11); whoever starts or reads inside the gap is refused (I12).
-func TestBridge(t *testing.T) {
+// TestReplay replays lost windows of random histories. Every watcher ends with the correct content and received each
+// change once, at the change's own RV (I11). Watches and reads inside the window fail (I12).
+func TestReplay(t *testing.T) {
 	g := newGenerator(t)
 	for range 400 {
 		h := newTruth(g, 100)
@@ -34,90 +34,90 @@ func TestBridge(t *testing.T) {
 		p := g.predicate()
 		ahead := watch(t, l, p, AfterRV(inside))
 		before := current(t, l)
-		if err := bridge(l, h.rv, h.list()); err != nil {
-			t.Fatalf("a gap of %d writes: %v", lost, err)
+		if err := replay(l, h.rv, h.list()); err != nil {
+			t.Fatalf("replay of %d writes: %v", lost, err)
 		}
 		end := h.rv
-		testBridged(t, l, h, before, inside)
+		testReplayed(t, l, h, before, inside)
 		for w, c := range watchers {
 			follows(t, w, c, h)
 			w.Close()
 		}
-		_, told := ahead.Next()
-		if expired := (*ExpiredError)(nil); inside < end && (told || !errors.As(ahead.Err(), &expired) || expired.Oldest < end) {
-			t.Fatalf("a watch that began at %d before the gap to %d was known: %v", inside, h.rv, ahead.Err())
+		_, ok := ahead.Next()
+		if expired := (*ExpiredError)(nil); inside < end && (ok || !errors.As(ahead.Err(), &expired) || expired.Oldest < end) {
+			t.Fatalf("watch from %d, before the replay up to %d: got %v, want *ExpiredError", inside, h.rv, ahead.Err())
 		} else if inside == end && ahead.Err() != nil {
-			t.Fatalf("a watch from the end of the gap: %v", ahead.Err())
+			t.Fatalf("watch from the end of the lost window: %v", ahead.Err())
 		}
 		ahead.Close()
 	}
 }
 
-// testBridged reads behind and inside a gap that begins at 100.
-func testBridged(t *testing.T, l *Lane, h *truth, before *State, inside RV) {
+// testReplayed reads after and inside a lost window that begins at 100.
+func testReplayed(t *testing.T, l *Lane, h *truth, before *State, inside RV) {
 	t.Helper()
 	if err := newClient(everything(t), 0, contentOf(current(t, l))).holds(h.there); err != nil || current(t, l).RV() != h.rv {
-		t.Fatalf("the State at %d of %d: %v", current(t, l).RV(), h.rv, err)
+		t.Fatalf("got State at %d, want %d: %v", current(t, l).RV(), h.rv, err)
 	}
 	if err := newClient(everything(t), 0, contentOf(at(t, l, 100))).holds(contentOf(before)); err != nil {
-		t.Fatalf("the State before the gap: %v", err)
+		t.Fatalf("State before the lost window: %v", err)
 	}
 	for rv := inside; rv < h.rv; rv += 7 {
 		var expired *ExpiredError
 		if _, err := l.At(t.Context(), rv, 0); !errors.As(err, &expired) || expired.Oldest != h.rv {
-			t.Fatalf("at %d, inside the gap to %d: %v", rv, h.rv, err)
+			t.Fatalf("at %d, inside the lost window up to %d: got %v, want *ExpiredError", rv, h.rv, err)
 		}
 		if w, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(rv)}); !errors.As(err, &expired) {
-			t.Fatalf("a watch from %d, inside the gap to %d: %v, %v", rv, h.rv, w, err)
+			t.Fatalf("watch from %d, inside the lost window up to %d: got %v, %v, want *ExpiredError", rv, h.rv, w, err)
 		}
 	}
-	late := watch(t, l, everything(t), AfterRV(100)) // as one whose connection broke off before
+	late := watch(t, l, everything(t), AfterRV(100)) // like a client whose connection broke before
 	follows(t, late, newClient(everything(t), 100, contentOf(before)), h)
 	late.Close()
 	h.write()
 	h.write()
-	if err := bridge(l, h.rv, h.list()); err != nil { // another gap, behind the first
+	if err := replay(l, h.rv, h.list()); err != nil { // another lost window after the first
 		t.Fatal(err)
 	}
 }
 
-// follows reads all that a watcher has to say.
+// follows reads all events of a watcher.
 func follows(t *testing.T, w *Watcher, c *client, h *truth) {
 	t.Helper()
 	w.epoch.running.Wait()
-	told := map[string]int{}
+	times := map[string]int{}
 	for e, ok := w.Next(); ok; e, ok = w.Next() {
 		if err := c.take(e); err != nil {
 			t.Fatalf("watch of %s: %v", c.predicate, err)
 		}
-		told[fmt.Sprint(e.Type == Deleted, e.Object.Key(), shape.UID(e.Object.Item()))]++
-		if _, in := w.epoch.history.lostWindowAt(e.RV); in && w.EndOfReplay() <= e.RV || w.EndOfReplay() > 0 && !lands(w, e.RV) {
-			t.Fatalf("%s lands at %d", describe(e), w.EndOfReplay())
+		times[fmt.Sprint(e.Type == Deleted, e.Object.Key(), shape.UID(e.Object.Item()))]++
+		if _, in := w.epoch.history.lostWindowAt(e.RV); in && w.EndOfReplay() <= e.RV || w.EndOfReplay() > 0 && !matchesWindow(w, e.RV) {
+			t.Fatalf("got %s with EndOfReplay %d", describe(e), w.EndOfReplay())
 		}
 	}
 	if err := errors.Join(w.Err(), c.holds(h.there)); err != nil {
 		t.Fatalf("watch of %s: %v", c.predicate, err)
 	}
 	if w.Progress() != h.rv {
-		t.Fatalf("progress is %d, the gap ended at %d", w.Progress(), h.rv)
+		t.Fatalf("got progress %d, want %d", w.Progress(), h.rv)
 	}
-	for id, n := range told {
-		if n > 2 { // two gaps
-			t.Fatalf("%s was told %d times", id, n)
+	for id, n := range times {
+		if n > 2 { // two lost windows
+			t.Fatalf("got %s %d times, want once per lost window", id, n)
 		}
 	}
 }
 
-// lands tells whether the watcher stands in a gap, or behind what it is told first of it, and lands at its end.
-func lands(w *Watcher, rv RV) bool {
-	return slices.ContainsFunc(w.epoch.history.held.Load().lostWindows, func(g lostWindow) bool {
-		return g.after <= rv && rv < g.upTo && w.EndOfReplay() == g.upTo
+// matchesWindow reports whether rv is in a lost window, or at its beginning, and EndOfReplay is the end of that window.
+func matchesWindow(w *Watcher, rv RV) bool {
+	return slices.ContainsFunc(w.epoch.history.held.Load().lostWindows, func(lost lostWindow) bool {
+		return lost.after <= rv && rv < lost.upTo && w.EndOfReplay() == lost.upTo
 	})
 }
 
-// TestBridgeCutOff has clients cut off after each event of a gap. Wherever that is, one that goes on at a server which
-// missed nothing ends with what is there, and so does one that comes back, unless it is told that it cannot.
-func TestBridgeCutOff(t *testing.T) {
+// TestReplayCutOff ends watches after each event of a lost window. A client that resumes at a server without the loss
+// ends with the correct content. A client that resumes here does, too, or its watch fails.
+func TestReplayCutOff(t *testing.T) {
 	g, deletions := newGenerator(t), 0
 	for range 100 {
 		h := newTruth(g, 100)
@@ -125,17 +125,17 @@ func TestBridgeCutOff(t *testing.T) {
 		for range 2 + g.IntN(40) {
 			h.write()
 		}
-		if err := bridge(l, h.rv, h.list()); err != nil {
+		if err := replay(l, h.rv, h.list()); err != nil {
 			t.Fatal(err)
 		}
 		for cut := 0; ; cut++ {
 			w, c := watch(t, l, p, AfterRV(100)), newClient(p, 100, began)
-			told := 0
-			for e, ok := w.Next(); ok && told < cut; e, ok = w.Next() {
+			received := 0
+			for e, ok := w.Next(); ok && received < cut; e, ok = w.Next() {
 				if err := c.take(e); err != nil {
 					t.Fatal(err)
 				}
-				if told++; e.Type == Deleted {
+				if received++; e.Type == Deleted {
 					deletions++
 				}
 			}
@@ -144,25 +144,25 @@ func TestBridgeCutOff(t *testing.T) {
 			if err == nil {
 				back := client{predicate: p, rv: c.rv, store: maps.Clone(c.store)}
 				for e, ok := again.Next(); ok; e, ok = again.Next() {
-					back.goOn([]entry{{rv: c.rv + 1, before: e.Object, now: map[bool]*Object{true: e.Object}[e.Type != Deleted]}})
+					back.resume([]entry{{rv: c.rv + 1, before: e.Object, now: map[bool]*Object{true: e.Object}[e.Type != Deleted]}})
 				}
 				if err := back.holds(h.there); err != nil {
-					t.Fatalf("cut off after %d events, at %d, and back: %v", cut, c.rv, err)
+					t.Fatalf("cut off after %d events at RV %d, resumed here: %v", cut, c.rv, err)
 				}
 				again.Close()
 			} else if expired := (*ExpiredError)(nil); !errors.As(err, &expired) || c.rv == 100 {
-				t.Fatalf("a watch from %d, where a client was cut off: %v", c.rv, err)
+				t.Fatalf("watch from %d, where the client was cut off: %v", c.rv, err)
 			}
-			c.goOn(h.told)
+			c.resume(h.events)
 			if err := c.holds(h.there); err != nil {
-				t.Fatalf("cut off after %d events, at %d, and on elsewhere: %v", cut, c.rv, err)
+				t.Fatalf("cut off after %d events at RV %d, resumed elsewhere: %v", cut, c.rv, err)
 			}
-			if told < cut {
+			if received < cut {
 				break
 			}
 		}
 	}
 	if deletions == 0 {
-		t.Error("no client was told of a deletion")
+		t.Error("no client received a deletion")
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestRestorationIsShownAtOnce: until it is shown nobody sees anything of it, and then only what the last event has led
-// to; watches start behind each of its events, and go on.
-func TestRestorationIsShownAtOnce(t *testing.T) {
+// TestRestorationIsShownInOneStep: readers see nothing before Show, and then only the State after the last event.
+// Watches start after each of its events and continue.
+func TestRestorationIsShownInOneStep(t *testing.T) {
 	l := NewLane(podOptions)
 	l.verifying = true
 	unread := func(when string) {
@@ -53,18 +53,18 @@ func TestRestorationIsShownAtOnce(t *testing.T) {
 	equal(t, "watch from within", len(drained(w)), 2)
 	equal(t, "watch from its beginning", len(drained(all)), 3)
 	if _, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(9)}); err == nil {
-		t.Error("a watch from before its beginning")
+		t.Error("got a watch from before the restored history")
 	}
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("it is shown twice")
+				t.Error("second Show: got no panic")
 			}
 		}()
 		_ = r.Show(21)
 	}()
-	equal(t, "version after it was shown twice", current(t, l).RV(), RV(21))
-	equal(t, "content after it was shown twice", current(t, l).Len(), 2)
+	equal(t, "RV after the second Show", current(t, l).RV(), RV(21))
+	equal(t, "objects after the second Show", current(t, l).Len(), 2)
 	late := l.Fill().Restore(10, shape, nil)
 	l.Close()
 	if err := late.Show(20); !errors.Is(err, ErrClosed) {
@@ -72,10 +72,10 @@ func TestRestorationIsShownAtOnce(t *testing.T) {
 	}
 }
 
-// TestRestorationIsCounted: what a restoration takes before it is shown is what the lane takes of it then: the objects,
-// the indexes and the history, as much of that as is kept.
+// TestRestorationIsCounted: the memory counted before Show equals that of the lane after it: the objects, the indexes
+// and the history that is kept.
 func TestRestorationIsCounted(t *testing.T) {
-	for name, most := range map[string]int64{"all of history": 0, "history that is cut": 64 << 10} {
+	for name, most := range map[string]int64{"all of history": 0, "trimmed history": 64 << 10} {
 		t.Run(name, func(t *testing.T) {
 			o := podOptions
 			o.HistoryBytes = most
@@ -92,14 +92,14 @@ func TestRestorationIsCounted(t *testing.T) {
 			for i := range 1000 {
 				c := Change{Kind: Upsert, Object: podNumber(i%150, RV(11+i))}
 				if i%5 == 0 {
-					c.Kind = Delete // of some that are there, and of some that are not
+					c.Kind = Delete // for some objects that exist and some that do not
 				}
 				if err := r.Apply(c); err != nil {
 					t.Fatal(err)
 				}
 			}
 			before := memoryOf(l)
-			equal(t, "memory that the filling is said to take", f.Memory(), before)
+			equal(t, "memory that the filling is received to take", f.Memory(), before)
 			if err := r.Show(2000); err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestRestorationIsCounted(t *testing.T) {
 	}
 }
 
-// TestDroppedFilling: of a list that is let go nothing stays, not even what was learned to pack it.
+// TestDroppedFilling: nothing remains of a dropped list, not even the dictionary.
 func TestDroppedFilling(t *testing.T) {
 	l := NewLane(packingOptions)
 	f := l.Fill()

@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// neighbourhood returns a tree with objects of a namespace and a node between those of other namespaces and nodes, of
-// which there are up to so many on each side. Some of all of them have come and gone.
+// neighbourhood returns a tree with objects of one namespace and node, among up to others objects of other namespaces
+// and nodes on each side. Some objects were added and removed.
 func neighbourhood(random *rand.Rand, value func(*Object) string, own []*Object, others int) *tree {
 	all := slices.Clone(own)
 	for _, namespace := range []string{"a", "z"} {
@@ -26,7 +26,7 @@ func neighbourhood(random *rand.Rand, value func(*Object) string, own []*Object,
 	for n := range random.IntN(others) {
 		tree = tree.put(pod(fmt.Sprintf("%s/q%d", []string{"a", "z"}[n%2], n), 1, []string{"n4", "n6"}[n%3/2], ""))
 	}
-	// Its own objects are written again in any order, which moves where pages are split.
+	// Its own objects are written again in random order, which changes where pages are split.
 	for _, o := range own {
 		if random.IntN(3) == 0 {
 			tree = tree.without(o)
@@ -50,8 +50,8 @@ func namesOf(runs iter.Seq[Run]) (names []string) {
 	return names
 }
 
-// Where the segments of a namespace or of a node begin does not depend on what others have, or on what has come and
-// gone.
+// TestSegmentsShowNothingOfOthers: the segments of a namespace or node do not depend on other objects, or on objects
+// that were removed.
 func TestSegmentsShowNothingOfOthers(t *testing.T) {
 	random := settings.Random(t)
 	byNode := func(o *Object) string { return o.Field(nodeField) }
@@ -85,7 +85,7 @@ func TestSegmentsShowNothingOfOthers(t *testing.T) {
 	}
 }
 
-// Initial events of a namespace come in segments.
+// TestInitialEventsShowNothingOfOthers: initial events of a namespace come in segments.
 func TestInitialEventsShowNothingOfOthers(t *testing.T) {
 	var own []*Object
 	for n := range 300 {
@@ -107,13 +107,14 @@ func TestInitialEventsShowNothingOfOthers(t *testing.T) {
 			want = runs
 		}
 		if len(runs) < 2 || !slices.Equal(runs, want) {
-			t.Errorf("%d runs beside %d objects of others, %d beside none", len(runs), 17*others, len(want))
+			t.Errorf("got %d runs with %d objects of others, %d without", len(runs), 17*others, len(want))
 		}
 	}
 }
 
-// A segment keeps what it looks like as long as none of its objects changes, wherever pages begin.
-func TestSegmentsKeepForms(t *testing.T) {
+// TestSegmentsStayPrecompressed: a segment keeps its representations until one of its objects changes, wherever pages
+// begin.
+func TestSegmentsStayPrecompressed(t *testing.T) {
 	tree := newTree(nil, numbered(64*8))
 	in := Span{Prefix: "ns/"}.keys()
 	precompressed := func() map[string]*wire.PrecompressedPage {
@@ -125,13 +126,13 @@ func TestSegmentsKeepForms(t *testing.T) {
 	}
 	before := precompressed()
 	if again := precompressed(); !sameForms(before, again, len(before)) {
-		t.Error("forms are not found again although nothing has changed")
+		t.Error("got other representations although nothing has changed")
 	}
 	changed := tree.object(spot{0, 3, 10})
 	tree = tree.put(pod(changed.Key(), 9, "n", ""))
 	after := precompressed()
 	if differ := len(before) - common(before, after); differ < 1 || differ > 4 {
-		t.Errorf("the forms of %d of %d segments are others; one object has changed", differ, len(before))
+		t.Errorf("got other representations of %d of %d segments after one change", differ, len(before))
 	}
 }
 
@@ -148,8 +149,8 @@ func sameForms(a, b map[string]*wire.PrecompressedPage, n int) bool {
 	return len(b) == n && common(a, b) == n
 }
 
-// The bytes of a compressed list of a namespace are the same, whatever others have, and whether or not somebody has
-// listed before.
+// TestCompressedListsShowNothingOfOthers: a compressed list of a namespace has the same bytes whatever other namespaces
+// contain, and whether or not it was listed before.
 func TestCompressedListsShowNothingOfOthers(t *testing.T) {
 	random := settings.Random(t)
 	var own []*Object
@@ -170,7 +171,7 @@ func TestCompressedListsShowNothingOfOthers(t *testing.T) {
 			}
 		}
 		if stats := precompressed.Stats(); stats.Found == 0 || stats.Made > stats.Found {
-			t.Errorf("forms are not used again: %+v", stats)
+			t.Errorf("got no reuse of precompressed pages: %+v", stats)
 		}
 	}
 }

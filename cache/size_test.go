@@ -12,30 +12,30 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// budget is what an object of the size of a pod may cost in bytes of memory, beside its Item.
+// budget is the maximum memory of an object of a pod's size in bytes, without its Item.
 const budget = 160
 
-// TestObjectsAreAsLargeAsTheySay compares what a lane of pods without content takes with what their Size adds up to.
-func TestObjectsAreAsLargeAsTheySay(t *testing.T) {
+// TestSizeMatchesMemory compares the memory of a lane of pods without content with the sum of their Size.
+func TestSizeMatchesMemory(t *testing.T) {
 	for _, n := range []int{20_000, 100_000}[:settings.Amount(1, 2)] {
 		before := heap()
 		l := NewLane(Options{Indexes: []Index{FieldIndex(nodeField)}})
 		l.verifying = false
 		l.Replace(1, shape, bench(n))
 		measured := float64(heap()-before) / float64(n)
-		said := float64(l.Stats().ObjectBytes) / float64(n)
-		t.Logf("%d pods take %.1f bytes each and say %.1f", n, measured, said)
-		if measured > said || measured < said*3/4 {
-			t.Errorf("%d pods take %.1f bytes each and say %.1f", n, measured, said)
+		received := float64(l.Stats().ObjectBytes) / float64(n)
+		t.Logf("%d pods take %.1f bytes each and say %.1f", n, measured, received)
+		if measured > received || measured < received*3/4 {
+			t.Errorf("%d pods take %.1f bytes each and say %.1f", n, measured, received)
 		}
-		if beside := measured - float64(unsafe.Sizeof(wire.Item{})); beside > budget {
-			t.Errorf("%d pods take %.1f bytes each beside their items, want %d", n, beside, budget)
+		if extra := measured - float64(unsafe.Sizeof(wire.Item{})); extra > budget {
+			t.Errorf("%d pods: got %.1f bytes each without their items, want %d", n, extra, budget)
 		}
 		runtime.KeepAlive(l)
 	}
 }
 
-// heap is what is in use, garbage and what it held weakly excluded.
+// heap returns the bytes in use, after garbage and weakly referenced memory was collected.
 func heap() uint64 {
 	for range 3 {
 		runtime.GC()
@@ -45,8 +45,8 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// bench returns pods whose attributes are as long, and as often the same, as those of bench/internal/dataset: 300
-// applications of seven labels each, on nodes of 40 pods, one in 200 with a label of its own.
+// bench returns pods with attributes as long and as repetitive as those of bench/internal/dataset. There are 300
+// applications with seven labels each, 40 pods a node, and a unique label on one pod in 200.
 func bench(n int) []*Object {
 	r := rand.New(rand.NewPCG(1, 0))
 	objects := make([]*Object, n)

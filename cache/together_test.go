@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// togetherLane is a lane of three objects at RV 10, of a resource of which several may be deleted at one RV (semantics
+// togetherLane returns a lane of three objects at RV 10, of a resource with several deletions at one RV (semantics
 // 4.4).
 func togetherLane(t *testing.T) *Lane {
 	return newTestLane(t, Options{ReadFromEtcd: true}, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""), pod("a/c", 7, "", ""))
@@ -35,8 +35,8 @@ func TestDeletesShareAnRV(t *testing.T) {
 	}
 }
 
-// TestListBetweenDeletesOfOneRV: who lists then and watches from the list's version is told of every deletion, as is
-// who begins to watch (I5, I10).
+// TestListBetweenDeletesOfOneRV: a client that lists between the deletions and watches from the list's RV receives
+// every deletion, and so does a new watch (I5, I10).
 func TestListBetweenDeletesOfOneRV(t *testing.T) {
 	l, p := togetherLane(t), selecting(t, "", "", "")
 	apply(t, l, Delete, pod("a/a", 12, "", ""))
@@ -44,7 +44,7 @@ func TestListBetweenDeletesOfOneRV(t *testing.T) {
 	equal(t, "RV of a list", s.RV(), RV(11))
 	equal(t, "list", content(s), "a/a@5 a/b@6 a/c@7 ")
 	initial, now := watch(t, l, p, InitialEvents(s)), watch(t, l, p, FromNow())
-	behind := watch(t, l, p, AfterRV(12)) // who knows 12 from elsewhere knows all of it
+	behind := watch(t, l, p, AfterRV(12)) // a client that has 12 from another server has all of 12
 	apply(t, l, Delete, pod("a/b", 12, "", ""))
 	listed := watch(t, l, p, AfterRV(s.RV()))
 	apply(t, l, Upsert, pod("a/d", 13, "", ""))
@@ -58,7 +58,7 @@ func TestListBetweenDeletesOfOneRV(t *testing.T) {
 	equal(t, "list", content(current(t, l)), "a/c@7 a/d@13 ")
 }
 
-// TestAwaitingAnRVOfDeletes: what waits for the RV of deletions gets it when nothing can be missing (I10).
+// TestAwaitingAnRVOfDeletes: a read that waits for the RV of deletions returns once no deletion can be missing (I10).
 func TestAwaitingAnRVOfDeletes(t *testing.T) {
 	for name, settle := range map[string]func(l *Lane){
 		"event":    func(l *Lane) { apply(t, l, Upsert, pod("a/d", 13, "", "")) },
@@ -101,7 +101,7 @@ func TestAwaitingAnRVOfDeletes(t *testing.T) {
 	}
 }
 
-// TestVouchOverDeletesOfOneRV: what is vouched for tells nothing of the RV of deletions that come below it (I10).
+// TestVouchOverDeletesOfOneRV: a vouched RV says nothing about the RV of deletions below it (I10).
 func TestVouchOverDeletesOfOneRV(t *testing.T) {
 	l := togetherLane(t)
 	vouched := l.Vouch(current(t, l), 20)

@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// TestTreeAgainstSortedSlice grows and shrinks a tree through splits and joins of pages and chunks.
+// TestTreeAgainstSortedSlice grows and shrinks a tree, with splits and joins of pages and chunks.
 func TestTreeAgainstSortedSlice(t *testing.T) {
 	byNode := func(o *Object) string { return o.Field(nodeField) }
 	many := settings.Amount(6000, 14000)
@@ -68,7 +68,7 @@ func TestTreeJoinsSmallPages(t *testing.T) {
 		pages++
 	}
 	if tree.count != 140 || pages > 140/fewest+1 {
-		t.Errorf("%d objects stand in %d pages", tree.count, pages)
+		t.Errorf("got %d objects in %d pages", tree.count, pages)
 	}
 }
 
@@ -80,7 +80,7 @@ func numbered(n int) []*Object {
 	return objects
 }
 
-// TestEditKeepsOtherPages holds I2 and the identity of pages: an edit touches one page, and no older tree.
+// TestEditKeepsOtherPages checks I2 and the identity of pages: an edit changes one page and no older tree.
 func TestEditKeepsOtherPages(t *testing.T) {
 	before := newTree(nil, numbered(10000))
 	old := pagesIn(&before)

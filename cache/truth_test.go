@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// born returns the object as one with a UID.
+// born returns the object with a UID.
 func born(o *Object, uid string) *Object {
 	text := strings.Replace(textOf(o.Item()), `"metadata":{`, fmt.Sprintf(`"metadata":{"uid":%q,`, uid), 1)
 	item, _, err := scanner.Scan(jsonwire.Row{Object: []byte(strings.TrimSpace(text))})
@@ -21,13 +21,13 @@ func born(o *Object, uid string) *Object {
 	return NewObject(o.Attributes, o.RV, item)
 }
 
-// truth is what the upstream wrote, one write at each RV above that of the lane.
+// truth is the upstream, with one write at each RV above that of the lane.
 type truth struct {
 	*generator
-	rv    RV
-	there map[string]*Object
-	uids  map[string]int
-	told  []entry // what a server that missed nothing tells
+	rv     RV
+	there  map[string]*Object
+	uids   map[string]int
+	events []entry // events of a server that missed nothing
 }
 
 func newTruth(g *generator, rv RV) *truth {
@@ -38,14 +38,14 @@ func newTruth(g *generator, rv RV) *truth {
 	return h
 }
 
-// write makes one write: of an object of the lane's resource, or of another.
+// write writes once: an object of the lane's resource, or of another.
 func (h *truth) write() {
 	h.rv++
 	h.there = maps.Clone(h.there)
 	if h.IntN(3) > 0 {
 		o := h.object(h.rv)
 		before := h.there[o.Key()]
-		defer func() { h.told = append(h.told, entry{rv: h.rv, before: before, now: h.there[o.Key()]}) }()
+		defer func() { h.events = append(h.events, entry{rv: h.rv, before: before, now: h.there[o.Key()]}) }()
 		switch h.IntN(3) {
 		case 0:
 			delete(h.there, o.Key())
@@ -60,7 +60,7 @@ func (h *truth) write() {
 
 func (h *truth) list() []*Object { return slices.Collect(maps.Values(h.there)) }
 
-// client is what a reflector keeps, and holds against each event what it must never be told.
+// client is a reflector's store, which rejects events that contradict it.
 type client struct {
 	predicate *selectors.Predicate
 	rv        RV

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is vouched for is what readers see, and what the writer builds on is what was written.
+// TestVouch: readers see the vouched State, and the writer continues from the written one.
 func TestVouch(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
 	before, err := l.State()
@@ -33,9 +33,9 @@ func TestVouch(t *testing.T) {
 	}
 	var tooLarge *TooLargeError
 	if _, err := l.At(t.Context(), 15, 0); !errors.As(err, &tooLarge) {
-		t.Errorf("exactly 15, which nobody vouched for: %v", err)
+		t.Errorf("exact read at 15, which is not vouched for: got %v", err)
 	}
-	// An object that came and went in between is news to whoever watches since before, and to nobody else.
+	// An object that was created and deleted in between concerns only watches that started before.
 	since, behind := watch(t, l, selecting(t, "", "", ""), AfterRV(10)), watch(t, l, selecting(t, "", "", ""), AfterRV(20))
 	initial := watch(t, l, selecting(t, "", "", ""), InitialEvents(vouched))
 	apply(t, l, Upsert, pod("a/y", 12, "n1", ""))
@@ -51,7 +51,7 @@ func TestVouch(t *testing.T) {
 		watcher *Watcher
 		want    []string
 	}{
-		"since before":   {since, []string{"ADDED a/y@12 n1 ", "DELETED a/y@13 n1 ", "ADDED a/z@21 n1 "}},
+		"before":         {since, []string{"ADDED a/y@12 n1 ", "DELETED a/y@13 n1 ", "ADDED a/z@21 n1 "}},
 		"behind":         {behind, []string{"ADDED a/z@21 n1 "}},
 		"initial events": {initial, []string{"ADDED a/x@5 n1 ", "BOOKMARK@20", "ADDED a/z@21 n1 "}},
 	} {
@@ -76,7 +76,7 @@ func TestVouchForThePast(t *testing.T) {
 		t.Errorf("readers went back to %d", s.RV())
 	}
 	l.Vouch(now, 40)
-	l.Replace(35, now.Shape(), nil) // an upstream that was set back
+	l.Replace(35, now.Shape(), nil) // an upstream that was restored from a backup
 	if s, _ := l.State(); s.RV() != 35 {
 		t.Errorf("after a relist readers see %d", s.RV())
 	}
@@ -92,7 +92,7 @@ func TestVouchForThePast(t *testing.T) {
 	}
 }
 
-// A list that is on its way may be older than what is vouched for meanwhile.
+// TestVouchWhileAListIsExpected: an expected list may be older than a State vouched for in the meantime.
 func TestVouchWhileAListIsExpected(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
 	now, _ := l.State()
@@ -105,14 +105,14 @@ func TestVouchWhileAListIsExpected(t *testing.T) {
 	}
 	over()
 	if s := l.Vouch(now, 20); s == nil || s.RV() != 20 {
-		t.Error("not vouched for when it is over")
+		t.Error("got nil after the list is no longer expected")
 	}
 }
 
-// Whoever reads while others vouch and the lane moves on never sees it go back (I1).
+// TestVouchConcurrently: readers never see a lower RV while other goroutines vouch and the lane advances (I1).
 func TestVouchConcurrently(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/x", 5, "n1", ""))
-	l.verifying = false // it would be most of the test
+	l.verifying = false // verifying would take most of the time
 	done := make(chan struct{})
 	var readers sync.WaitGroup
 	for range 4 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSelectorEvents replays the sequence observed at a real upstream (semantics 4.4), once live and once from history:
-// what enters a selector is ADDED, what leaves it is DELETED with its previous content (I7).
+// TestSelectorEvents replays a sequence observed at a real upstream (semantics 4.4), once live and once from history.
+// An object that enters a selector is ADDED, and one that leaves it is DELETED with its previous content (I7).
 func TestSelectorEvents(t *testing.T) {
 	l := newTestLane(t, podOptions, 508)
 	p := selecting(t, "", "app=a", "")
@@ -24,7 +24,7 @@ func TestSelectorEvents(t *testing.T) {
 	equal(t, "progress", live.Progress(), RV(514))
 }
 
-// TestDeletedObjectIsMadeOnce: all feeds and replays share the object that leaves their selection.
+// TestDeletedObjectIsMadeOnce: all feeds and replays share the object of a DELETED.
 func TestDeletedObjectIsMadeOnce(t *testing.T) {
 	l := newTestLane(t, podOptions, 1, pod("x/o", 1, "n1", "a"))
 	byLabel := watch(t, l, selecting(t, "", "app=a", ""), FromNow())
@@ -73,7 +73,7 @@ func TestStarts(t *testing.T) {
 	}
 }
 
-// TestFutureStart: accepted, and nothing up to the start is shown (semantics 4.1).
+// TestFutureStart: a start above the lane's RV is accepted, and no event up to it is returned (semantics 4.1).
 func TestFutureStart(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	w := watch(t, l, selecting(t, "", "", ""), AfterRV(12))
@@ -83,7 +83,7 @@ func TestFutureStart(t *testing.T) {
 	equal(t, "events", drained(w), []string{"MODIFIED a/a@13  ", "MODIFIED a/a@14  "})
 }
 
-// TestStateAheadOfFeed: a State is published before feeds have its event; a watch from it must not repeat the event
+// TestStateAheadOfFeed: a State is published before feeds have its event. A watch from it must not repeat the event
 // (I3, I5).
 func TestStateAheadOfFeed(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
@@ -103,7 +103,7 @@ func TestStateAheadOfFeed(t *testing.T) {
 	equal(t, "events of a watch from the State", drained(early), []string(nil))
 }
 
-// TestRelistEndsWatches: whatever a watcher was doing, a relist tells it so, and nothing of the new epoch (I11).
+// TestRelistEndsWatches: a relist ends every watch with an error, and no watch shows events of the new epoch (I11).
 func TestRelistEndsWatches(t *testing.T) {
 	l := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""))
 	p := selecting(t, "", "", "")
@@ -163,7 +163,7 @@ func TestCloseEndsWatches(t *testing.T) {
 	}
 }
 
-// TestWaitLosesNoWakeUp: an event between Next and Wait is not slept over, and an event for others wakes nobody.
+// TestWaitLosesNoWakeUp: an event between Next and Wait wakes the watcher, and an event for other watchers does not.
 func TestWaitLosesNoWakeUp(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	w := watch(t, l, selecting(t, "", "", "spec.nodeName=n1"), FromNow())
@@ -197,9 +197,9 @@ func TestFeedsGrowBeyondAChunk(t *testing.T) {
 	equal(t, "one more", len(drained(w)), 1)
 }
 
-// TestProgressIsNotBehindWhatWasReturned looks at a lane between an event's arrival in feeds and the writer's
-// declaration that everything up to it is there.
-func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
+// TestProgressIncludesReturnedEvents checks the moment when feeds have an event and the dispatcher has not declared it
+// complete.
+func TestProgressIncludesReturnedEvents(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	w := watch(t, l, selecting(t, "", "", ""), FromNow())
 	apply(t, l, Upsert, pod("x/a", 11, "n", "a"))
@@ -212,8 +212,7 @@ func TestProgressIsNotBehindWhatWasReturned(t *testing.T) {
 	}
 }
 
-// TestBehind: others see how far a watch is and what it has still to be told, whether it comes from history or from
-// the feed.
+// TestBehind: other goroutines can read a watch's position and remaining events, from history and from the feed.
 func TestBehind(t *testing.T) {
 	l := newTestLane(t, podOptions, 10)
 	for rv := RV(11); rv < 14; rv++ {

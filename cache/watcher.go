@@ -114,7 +114,7 @@ func (w *Watcher) EndOfReplay() RV {
 }
 
 // NextInitial returns the next initial events as a run of objects that are all ADDED, for callers that send many at a
-// time. When it returns false, the caller must use Next: no initial event is left, the predicate does not select
+// time. When it returns false, the caller must use Next. Then no initial event is left, the predicate does not select
 // every object, or the watch has ended.
 func (w *Watcher) NextInitial() (Run, bool) {
 	over := w.err != nil || w.closed.Load() || !w.epoch.history.holds(w.seq)
