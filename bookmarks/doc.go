@@ -1,26 +1,25 @@
-// Package bookmarks says when a watch owes its client a bookmark, and what that bookmark looks like.
+// Package bookmarks decides when a watch sends its client a bookmark, and renders that bookmark.
 //
 // # When
 //
-// A Schedule is a value that one watch owns. It follows kube-apiserver's rules (semantics 4.3):
+// A Schedule is a value that belongs to one watch. It follows kube-apiserver's rules (semantics 4.3):
 //
-//   - after a start with initial events, one bookmark at once that says so (initial-events-end), and one more a second
-//     later if the resourceVersion has moved by then;
-//   - one every interval, 60 s unless the facade is told otherwise;
-//   - one two seconds before the watch's deadline, so that a client resumes close to the present; a watch shorter than
-//     that gets none;
-//   - none that repeats or precedes the state the watch started from.
+//   - After a start with initial events, it sends the initial-events-end bookmark immediately. It sends another
+//     bookmark one second later if the resourceVersion has increased by then.
+//   - It sends one bookmark every interval. The default is 60 s.
+//   - It sends one bookmark two seconds before the watch's deadline, because the client then resumes close to the
+//     present. A shorter watch gets none.
+//   - It sends no bookmark at or below the resourceVersion from which the watch started.
 //
-// A Schedule never looks at a clock: the caller waits until Next and passes the time in. That a bookmark at
-// resourceVersion n follows every matching event up to n (I4) is the caller's duty too, because only the cache knows
-// it.
+// A Schedule never reads a clock: the caller waits until Next and passes the time to Take. The caller must also ensure
+// that a bookmark at resourceVersion n follows every matching event up to n (I4). Only the cache can tell.
 //
 // # What
 //
-// A bookmark is an empty object of the watched kind that has a resourceVersion. Which fields an empty object shows
-// depends on the kind's Go type, so a Template is learned from a bookmark of the upstream's, and rendered for any
+// A bookmark is an empty object of the watched kind that has a resourceVersion. The fields of an empty object depend on
+// the kind's Go type. A Template is therefore learned from a bookmark of the upstream, and rendered for any
 // resourceVersion.
 //
-// The package starts no goroutine and no timer, holds no lock, and writes nowhere. Of this module it imports the
-// scanner of JSON and nothing else. A Schedule is not safe for concurrent use; a Template is immutable and is.
+// The package starts no goroutine and no timer, takes no lock, and writes nothing. Of this module it imports only the
+// JSON scanner. A Schedule is not safe for concurrent use. A Template is immutable and safe for concurrent use.
 package bookmarks

@@ -2,14 +2,14 @@ package bookmarks
 
 import "fmt"
 
-// MalformedError says why some bytes are not a bookmark to learn from.
+// MalformedError is returned by Learn for bytes that are not a bookmark.
 type MalformedError struct {
-	// Reason names what is wrong, in words for a log.
+	// Reason is the reason, in words for a log.
 	Reason string
 	cause  error
 }
 
-// Error words it for a log.
+// Error returns a message for a log.
 func (e *MalformedError) Error() string {
 	if e.cause != nil {
 		return fmt.Sprintf("not a bookmark object: %s: %v", e.Reason, e.cause)
@@ -17,7 +17,7 @@ func (e *MalformedError) Error() string {
 	return "not a bookmark object: " + e.Reason
 }
 
-// Unwrap returns the JSON error beneath, if there is one.
+// Unwrap returns the JSON error, or nil.
 func (e *MalformedError) Unwrap() error { return e.cause }
 
 func malformed(format string, args ...any) *MalformedError {

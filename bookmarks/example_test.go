@@ -7,10 +7,10 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 )
 
-// A streaming list of pods that may last two minutes: a bookmark ends its initial events, others follow, and the last
+// A streaming list of pods that may last two minutes. A bookmark ends its initial events, others follow, and the last
 // comes two seconds before the end.
 func Example() {
-	// What a bookmark of a pod looks like is learned from one of the upstream's.
+	// The template of a pod's bookmarks is learned from a bookmark of the upstream.
 	template, err := bookmarks.Learn([]byte(
 		`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"7"},"spec":{"containers":null},"status":{}}`))
 	if err != nil {
@@ -22,13 +22,12 @@ func Example() {
 	})
 	rv := uint64(100) // every event up to here was sent
 	for due, ok := schedule.Next(); ok; due, ok = schedule.Next() {
-		if form, send := schedule.Take(due, rv); send {
-			fmt.Printf("after %v:\n%s\n", due.Sub(start), template.Append(nil, rv, form))
+		if kind, send := schedule.Take(due, rv); send {
+			fmt.Printf("after %v:\n%s\n", due.Sub(start), template.Append(nil, rv, kind))
 		}
-		rv++ // meanwhile there was another event
+		rv++ // another event came in the meantime
 	}
-	// Output:
-	// after 0s:
+	// Output: after 0s:
 	// {"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"100","annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}
 	// after 1s:
 	// {"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"101"},"spec":{"containers":null},"status":{}}

@@ -1,12 +1,12 @@
 package bookmarks
 
-// Kind tells the two kinds of bookmark apart.
+// Kind is the kind of a bookmark.
 type Kind int
 
 const (
-	// Plain carries a resourceVersion and nothing else.
+	// Plain is a bookmark with only a resourceVersion.
 	Plain Kind = iota
-	// InitialEventsEnd also carries the annotation k8s.io/initial-events-end: "true", which tells a client that it has
-	// the full state (KEP-3157).
+	// InitialEventsEnd is a bookmark that also has the annotation k8s.io/initial-events-end: "true". It means that the
+	// client has the full state (KEP-3157).
 	InitialEventsEnd
 )

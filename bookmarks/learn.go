@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// Learn makes a template from the object of one of the upstream's bookmarks, of either form. What surrounds metadata is
-// kept as the upstream encoded it, white space aside; metadata itself is rebuilt in the object's style. An object with
-// anything in metadata that a bookmark has not, like a name, is refused, so that no real object is ever replayed as a
-// bookmark; so is one that the template would write differently. It fails with *MalformedError.
+// Learn makes a template from a bookmark object of the upstream, of either kind. It keeps everything except metadata as
+// the upstream encoded it, without white space, and rebuilds metadata in the object's style.
+//
+// It returns *MalformedError for an object whose metadata has fields that a bookmark lacks, such as a name. A real
+// object therefore never becomes a bookmark. It also returns *MalformedError if the template would not reproduce the
+// object.
 func Learn(object []byte) (*Template, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, object); err != nil {
@@ -27,7 +29,7 @@ func Learn(object []byte) (*Template, error) {
 	}
 	metadata, ok := find(top, "metadata")
 	if !ok {
-		return nil, malformed("no metadata")
+		return nil, malformed("metadata is missing")
 	}
 	seen, err := inspect(metadata.value)
 	if err != nil {
@@ -37,17 +39,17 @@ func Learn(object []byte) (*Template, error) {
 	p := parts{style: style, before: raw[:metadata.offset], after: raw[end:], between: seen.between, extra: seen.extra}
 	t := p.template()
 	if string(t.Append(nil, seen.rv, seen.kind)) != raw {
-		return nil, malformed("metadata is written in another order or style than its kind's")
+		return nil, malformed("unexpected order or style of metadata")
 	}
 	return t, nil
 }
 
-// styleOf tells the style by the first key, and checks the type meta.
+// styleOf returns the style that the first key shows, and checks the type meta.
 func styleOf(top []member) (Style, error) {
 	for _, key := range []string{"kind", "apiVersion"} {
 		m, ok := find(top, key)
 		if !ok || !isText(m.value) {
-			return Builtin, malformed("%s is missing or no text", key)
+			return Builtin, malformed("%s is missing, empty or not a string", key)
 		}
 	}
 	switch top[0].key {
@@ -56,19 +58,19 @@ func styleOf(top []member) (Style, error) {
 	case "apiVersion":
 		return Custom, nil
 	default:
-		return Builtin, malformed("%q comes before the type meta", top[0].key)
+		return Builtin, malformed("unexpected key %q before kind and apiVersion", top[0].key)
 	}
 }
 
-// learned is what a bookmark's metadata says.
+// learned is the content of a bookmark's metadata.
 type learned struct {
 	rv      uint64
 	kind    Kind
-	between string   // the member that old servers add
-	extra   []string // annotations but that of InitialEventsEnd
+	between string   // the member that old servers add; see parts
+	extra   []string // annotations without that of InitialEventsEnd
 }
 
-// inspect reads metadata, and refuses what no bookmark has.
+// inspect reads metadata and rejects members that no bookmark has.
 func inspect(metadata string) (learned, error) {
 	members, err := membersOf(metadata)
 	if err != nil {
@@ -79,7 +81,7 @@ func inspect(metadata string) (learned, error) {
 		seen.rv, err = strconv.ParseUint(strings.Trim(m.value, `"`), 10, 64)
 	}
 	if seen.rv == 0 || err != nil {
-		return learned{}, malformed("metadata.resourceVersion is no positive number")
+		return learned{}, malformed("metadata.resourceVersion is not a positive number")
 	}
 	for _, m := range members {
 		text := quote(m.key) + ":" + m.value
@@ -90,7 +92,7 @@ func inspect(metadata string) (learned, error) {
 		case text == `"creationTimestamp":null`:
 			seen.between = text
 		default:
-			err = malformed("metadata.%s: no bookmark has it", m.key)
+			err = malformed("unexpected metadata.%s", m.key)
 		}
 		if err != nil {
 			return learned{}, err
@@ -99,8 +101,8 @@ func inspect(metadata string) (learned, error) {
 	return seen, nil
 }
 
-// annotated tells the annotation that makes the form from those that the kind's conversion leaves on every empty
-// object.
+// annotated reads the annotations. That of InitialEventsEnd sets the kind; the kind's conversion adds others to every
+// empty object.
 func (l *learned) annotated(value string) error {
 	members, err := membersOf(value)
 	if err != nil {
@@ -112,17 +114,17 @@ func (l *learned) annotated(value string) error {
 		case text == endAnnotation:
 			l.kind = InitialEventsEnd
 		case m.key == endKey:
-			return malformed("annotation %s is not true", m.key)
+			return malformed("annotation %s is not \"true\"", m.key)
 		case strings.HasPrefix(m.value, `"`):
 			l.extra = append(l.extra, text)
 		default:
-			return malformed("annotation %s is no text", m.key)
+			return malformed("annotation %s is not a string", m.key)
 		}
 	}
 	return nil
 }
 
-// isText reports whether a JSON value is a string that is not empty.
+// isText reports whether a JSON value is a non-empty string.
 func isText(value string) bool {
 	return len(value) > len(`""`) && value[0] == '"'
 }

@@ -2,14 +2,14 @@ package bookmarks
 
 import "time"
 
-// DefaultInterval is how often kube-apiserver sends a bookmark (semantics 4.3).
+// DefaultInterval is the interval of kube-apiserver's bookmarks (semantics 4.3).
 const DefaultInterval = time.Minute
 
 const (
-	// beforeDeadline is how long before its end a watch gets its last bookmark (semantics 4.3).
+	// beforeDeadline is the time between the last bookmark of a watch and its deadline (semantics 4.3).
 	beforeDeadline = 2 * time.Second
-	// afterInitialEvents is when the extra bookmark after a streaming list's initial events is due. kube-apiserver sends
-	// it with the next tick of a timer of 1 s to 1.25 s that all watches share; here each watch has its own second.
+	// afterInitialEvents is the delay of the extra bookmark after a streaming list's initial events. The upstream sends
+	// it at the next tick of a timer of 1 s to 1.25 s that all watches share. Here each watch has its own timer.
 	afterInitialEvents = time.Second
 )
 
@@ -17,7 +17,7 @@ const (
 type InitialEvents int
 
 const (
-	// NotOwed is for a watch that gets changes only, or whose client did not ask for bookmarks after initial events.
+	// NotOwed is for a watch that gets only changes, or whose client did not request bookmarks after initial events.
 	NotOwed InitialEvents = iota
 	// Owed is for a streaming list: an InitialEventsEnd bookmark must follow the initial events.
 	Owed
@@ -25,39 +25,39 @@ const (
 
 // Options describe one watch.
 type Options struct {
-	// Start is when the watch began; not the zero time.
+	// Start is the time when the watch began; not the zero time.
 	Start time.Time
-	// Deadline is when the watch ends; zero means never.
+	// Deadline is the time when the watch ends; zero means never.
 	Deadline time.Time
 	// Interval is the time between bookmarks; zero or less means DefaultInterval.
 	Interval time.Duration
 	// InitialEvents says whether the watch starts as a streaming list.
 	InitialEvents InitialEvents
-	// Floor is the resourceVersion that the client knows already, the requested one or that of the last replayed event,
-	// whichever is higher. Plain bookmarks stay above it. The initial-events-end bookmark replaces it by its own.
+	// Floor is the higher of the requested resourceVersion and that of the last replayed event. The client has both, so
+	// plain bookmarks are above it. The initial-events-end bookmark replaces it by its own resourceVersion.
 	Floor uint64
 }
 
-// phase is where a watch stands.
+// phase is the phase of a watch.
 type phase int
 
 const (
-	endOwed  phase = iota // the initial-events-end bookmark has not been taken yet
-	settling              // it has, and the extra one is still to come
-	steady                // one every interval and one before the deadline
+	endOwed  phase = iota // the initial-events-end bookmark is still due
+	settling              // the extra bookmark after it is still due
+	steady                // one bookmark every interval and one before the deadline
 )
 
-// Schedule says when one watch's next bookmark is due. The zero value owes none, ever; NewSchedule makes the useful
-// ones. Not safe for concurrent use.
+// Schedule says when the next bookmark of one watch is due. The zero value never has one due; use NewSchedule. It is
+// not safe for concurrent use.
 type Schedule struct {
 	deadline time.Time
 	interval time.Duration
 	floor    uint64
 	phase    phase
-	next     time.Time // zero: none is due any more
+	next     time.Time // zero if no more bookmarks are due
 }
 
-// NewSchedule makes the schedule of one watch.
+// NewSchedule returns the schedule of one watch.
 func NewSchedule(o Options) Schedule {
 	s := Schedule{deadline: o.Deadline, interval: o.Interval, floor: o.Floor, phase: steady}
 	if s.interval <= 0 {
@@ -72,20 +72,20 @@ func NewSchedule(o Options) Schedule {
 	return s
 }
 
-// Next returns when the next bookmark is due; ok is false when none will be, ever. While an initial-events-end bookmark
-// is owed it is the start of the watch: due as soon as the initial events are out.
+// Next returns the time when the next bookmark is due; ok is false when no more will be. For an initial-events-end
+// bookmark it is the start of the watch: send it as soon as the initial events are written.
 func (s *Schedule) Next() (due time.Time, ok bool) {
 	return s.next, !s.next.IsZero()
 }
 
-// Take is called at or after Next, and records that this bookmark is dealt with. now is the present, rv the
-// resourceVersion up to which every matching event has been written to the watch (I4). When send is true the caller has
-// to write a bookmark of that form at rv before anything else. send is false when nothing is due yet, and when there is
-// nothing to tell because rv does not exceed what the client knew at the start; that bookmark is skipped, not delayed.
+// Take must be called at or after Next, and schedules the bookmark after this one. Its arguments are the current time,
+// and the resourceVersion up to which every matching event has been written to the watch (I4). If send is true, the
+// caller must write a bookmark of that kind at rv before anything else. It is false when nothing is due yet. It is also
+// false when rv is not above the floor: such a bookmark is skipped, not delayed.
 //
-// While the initial-events-end bookmark is owed, Take must not be called before the initial events were written; they
-// may be none. It is sent whatever rv and however near the deadline (semantics 10.3).
-func (s *Schedule) Take(now time.Time, rv uint64) (form Kind, send bool) {
+// While the initial-events-end bookmark is due, call Take only after all initial events were written. That bookmark is
+// sent at any rv and however near the deadline (semantics 10.3).
+func (s *Schedule) Take(now time.Time, rv uint64) (kind Kind, send bool) {
 	if s.next.IsZero() || now.Before(s.next) {
 		return Plain, false
 	}
@@ -101,13 +101,13 @@ func (s *Schedule) Take(now time.Time, rv uint64) (form Kind, send bool) {
 	return Plain, rv > s.floor
 }
 
-// Last tells whether a watch that ends now owes one more plain bookmark at rv, the resourceVersion up to which every
-// matching event has been written (I4). It does not while initial events are: their end is no earlier for that.
+// Last reports whether a watch that ends now must send one more plain bookmark at rv. All matching events up to rv must
+// have been written (I4). It returns false while the initial-events-end bookmark is due.
 func (s *Schedule) Last(rv uint64) (send bool) {
 	return s.phase != endOwed && rv > s.floor
 }
 
-// settle plans the next bookmark of a watch that owes no particular one.
+// settle schedules the next bookmark in the steady phase.
 func (s *Schedule) settle(now time.Time) {
 	s.phase = steady
 	s.next = now.Add(s.interval)

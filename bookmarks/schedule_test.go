@@ -12,8 +12,8 @@ import (
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// run walks a schedule to its end, or at most to limit, and writes down what the watch would send. rvAt is the
-// resourceVersion that the watch has reached at a time since its start.
+// run executes a schedule to its end, or at most to limit, and records what the watch would send. The function rvAt
+// returns the watch's resourceVersion at a time since its start.
 func run(o bookmarks.Options, limit time.Duration, rvAt func(time.Duration) uint64) []string {
 	var sent []string
 	schedule := bookmarks.NewSchedule(o)
@@ -23,8 +23,8 @@ func run(o bookmarks.Options, limit time.Duration, rvAt func(time.Duration) uint
 			return sent
 		}
 		since := due.Sub(o.Start)
-		switch form, send := schedule.Take(due, rvAt(since)); {
-		case send && form == bookmarks.InitialEventsEnd:
+		switch kind, send := schedule.Take(due, rvAt(since)); {
+		case send && kind == bookmarks.InitialEventsEnd:
 			sent = append(sent, fmt.Sprintf("%v end@%d", since, rvAt(since)))
 		case send:
 			sent = append(sent, fmt.Sprintf("%v plain@%d", since, rvAt(since)))
@@ -38,13 +38,13 @@ func still(rv uint64) func(time.Duration) uint64 {
 	return func(time.Duration) uint64 { return rv }
 }
 
-// perSecond moves the resourceVersion by one each second.
+// perSecond increases the resourceVersion by one each second.
 func perSecond(rv uint64) func(time.Duration) uint64 {
 	return func(since time.Duration) uint64 { return rv + uint64(since/time.Second) }
 }
 
-// The times without initial events are those that were measured at kube-apiserver, less its bucket of a second
-// (semantics 4.3, 10.3).
+// The times without initial events were measured at kube-apiserver, without its one-second bucket (semantics 4.3,
+// 10.3).
 func TestScheduleFollowsKubeApiserver(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -63,7 +63,7 @@ func TestScheduleFollowsKubeApiserver(t *testing.T) {
 			[]string{"1m0s plain@11", "2m0s plain@11", "2m28s plain@11"}, // an equal RV may repeat
 		},
 		{
-			"nothing to tell yet", 150 * time.Second, bookmarks.Options{Floor: 100}, perSecond(10),
+			"not above the floor yet", 150 * time.Second, bookmarks.Options{Floor: 100}, perSecond(10),
 			[]string{"1m0s skipped", "2m0s plain@130", "2m28s plain@158"},
 		},
 		{
@@ -114,10 +114,10 @@ func TestTakeBeforeDueChangesNothing(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start})
 	before := schedule
 	if _, send := schedule.Take(start.Add(59*time.Second), 1); send {
-		t.Error("a bookmark was sent a second early")
+		t.Error("got a bookmark a second early")
 	}
 	if schedule != before {
-		t.Errorf("the schedule changed from %v to %v", before, schedule)
+		t.Errorf("Take before Next changed the schedule from %v to %v", before, schedule)
 	}
 }
 
@@ -125,10 +125,10 @@ func TestLateTakePlansFromThePresent(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{Start: start, Deadline: start.Add(time.Hour)})
 	late := start.Add(5 * time.Minute)
 	if _, send := schedule.Take(late, 1); !send {
-		t.Fatal("an overdue bookmark was not sent")
+		t.Fatal("got no bookmark after Next")
 	}
 	if due, ok := schedule.Next(); !ok || !due.Equal(late.Add(time.Minute)) {
-		t.Errorf("next is %v, %v; missed bookmarks must not be made up for in a burst", due, ok)
+		t.Errorf("Next = %v, %v, want one interval after Take", due, ok)
 	}
 }
 
@@ -136,29 +136,30 @@ func TestInitialEventsMayTakeLongerThanTheWatch(t *testing.T) {
 	schedule := bookmarks.NewSchedule(bookmarks.Options{
 		Start: start, Deadline: start.Add(time.Second), InitialEvents: bookmarks.Owed,
 	})
-	form, send := schedule.Take(start.Add(3*time.Second), 7)
-	if form != bookmarks.InitialEventsEnd || !send {
-		t.Errorf("Take = %v, %v; initial-events-end is owed however late", form, send)
+	kind, send := schedule.Take(start.Add(3*time.Second), 7)
+	if kind != bookmarks.InitialEventsEnd || !send {
+		t.Errorf("Take = %v, %v, want initial-events-end, true", kind, send)
 	}
 }
 
-// TestLast: a watch that ends early owes a bookmark at what is new since it began, but none before its initial events.
+// TestLast: a watch that ends early sends a bookmark if its resourceVersion has increased since it began, but none
+// before its initial events end.
 func TestLast(t *testing.T) {
 	start := time.Now()
 	s := bookmarks.NewSchedule(bookmarks.Options{Start: start, Floor: 7})
 	for rv, want := range map[uint64]bool{6: false, 7: false, 8: true} {
 		if got := s.Last(rv); got != want {
-			t.Errorf("at %d: %t", rv, got)
+			t.Errorf("Last(%d) = %t", rv, got)
 		}
 	}
 	s = bookmarks.NewSchedule(bookmarks.Options{Start: start, InitialEvents: bookmarks.Owed})
 	if s.Last(8) {
-		t.Error("while initial events are owed")
+		t.Error("Last = true before the initial events end")
 	}
 	if _, send := s.Take(start, 8); !send || s.Last(8) || !s.Last(9) {
-		t.Errorf("after initial events at 8: sent %t, at 8 %t, at 9 %t", send, s.Last(8), s.Last(9))
+		t.Errorf("after initial events at 8: got send %t, Last(8) %t, Last(9) %t", send, s.Last(8), s.Last(9))
 	}
 	if (&bookmarks.Schedule{}).Last(1) {
-		t.Error("the zero Schedule owes one")
+		t.Error("Last = true for the zero Schedule")
 	}
 }

@@ -17,25 +17,25 @@ const (
 	Custom
 )
 
-// endAnnotation is what a bookmark of form InitialEventsEnd has and a plain one lacks; endKey is its key.
+// endAnnotation is the annotation of an InitialEventsEnd bookmark; endKey is its key.
 const (
 	endAnnotation = `"` + endKey + `":"true"`
 	endKey        = "k8s.io/initial-events-end"
 )
 
-// Template renders the bookmarks of one kind in one version. Immutable; safe for concurrent use. The zero value is
-// unusable; Learn and Minimal make templates.
+// Template renders the bookmarks of one kind in one version. It is immutable and safe for concurrent use. The zero
+// value is unusable: use Learn or Minimal.
 type Template struct {
-	kinds [2]ends // by Kind
+	kinds [2]ends // indexed by Kind
 }
 
-// ends are a bookmark's text before and after its resourceVersion's digits.
+// ends is a bookmark's text before and after the digits of its resourceVersion.
 type ends struct {
 	head, tail string
 }
 
-// Minimal makes a template for an upstream that sends no bookmark to learn from: type meta and metadata only. That is
-// all that a custom resource's bookmark ever has; a built-in kind's lacks the fields that its empty object would show.
+// Minimal makes a template with only type meta and metadata, for an upstream that sends no bookmark to learn from. This
+// is complete for custom resources. For a built-in kind it lacks the fields that its empty object shows.
 func Minimal(style Style, apiVersion, kind string) *Template {
 	p := parts{style: style, after: `}`}
 	if style == Custom {
@@ -46,22 +46,22 @@ func Minimal(style Style, apiVersion, kind string) *Template {
 	return p.template()
 }
 
-// Append appends the bookmark of the given form at a resourceVersion, as one JSON object without a newline, and returns
-// the extended slice. It does not allocate when dst has room.
-func (t *Template) Append(dst []byte, rv uint64, form Kind) []byte {
-	f := &t.kinds[form]
+// Append appends the bookmark of a kind at a resourceVersion to dst, as one JSON object without a newline. It does not
+// allocate when dst has enough capacity.
+func (t *Template) Append(dst []byte, rv uint64, kind Kind) []byte {
+	f := &t.kinds[kind]
 	dst = append(dst, f.head...)
 	dst = strconv.AppendUint(dst, rv, 10)
 	return append(dst, f.tail...)
 }
 
-// parts is what a template is made of.
+// parts is the input of a template.
 type parts struct {
 	style         Style
-	before, after string // the text around metadata's value
-	between       string // what servers before 1.34 also put into it, `"creationTimestamp":null`, or empty
-	// extra are annotations of both forms, each as `"key":"value"`: the upstream makes some when it converts even an empty
-	// object (a DaemonSet's deprecated.daemonset.template.generation).
+	before, after string // text around the value of metadata
+	between       string // member that servers before 1.34 add, `"creationTimestamp":null`, or empty
+	// extra is the annotations of both kinds, each as `"key":"value"`. The upstream adds some when it converts even an
+	// empty object (a DaemonSet's deprecated.daemonset.template.generation).
 	extra []string
 }
 
@@ -71,7 +71,7 @@ func (p *parts) template() *Template {
 	}}
 }
 
-// annotations writes metadata.annotations, whose keys are sorted in either style; empty when there are none.
+// annotations returns metadata.annotations, with sorted keys in either style. It is empty without annotations.
 func annotations(all []string) string {
 	if len(all) == 0 {
 		return ""
@@ -79,7 +79,7 @@ func annotations(all []string) string {
 	return `"annotations":{` + strings.Join(slices.Sorted(slices.Values(all)), ",") + `}`
 }
 
-// ends writes metadata in the order of the style, which has between in the middle either way.
+// ends returns metadata in the order of the style. The member between is in the middle in either style.
 func (p *parts) ends(annotated string) ends {
 	const open, closing = `"resourceVersion":"`, `"`
 	if p.style == Custom {
@@ -94,7 +94,7 @@ func (p *parts) ends(annotated string) ends {
 	}
 }
 
-// followed and preceded add the comma that parts an optional member from its neighbour.
+// followed and preceded add the comma between an optional member and its neighbour.
 func followed(member string) string {
 	if member == "" {
 		return ""
@@ -109,11 +109,11 @@ func preceded(member string) string {
 	return "," + member
 }
 
-// quote writes a JSON string as kube-apiserver does, HTML escaping included (semantics 7.1).
+// quote encodes a JSON string as kube-apiserver does, with HTML escaping (semantics 7.1).
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		panic("BUG: a Go string has no JSON form: " + err.Error())
+		panic("BUG: bookmarks: encode string as JSON: " + err.Error())
 	}
 	return string(b)
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/listfacade/listfacade/bookmarks"
 )
 
-// Every learned object is one that kube-apiserver 1.37 sent, or that an older one would have.
-func TestLearnedTemplateRendersBothForms(t *testing.T) {
+// Every learned object was sent by kube-apiserver 1.37, or is in the style of an older one.
+func TestLearnedTemplateRendersBothKinds(t *testing.T) {
 	tests := []struct {
 		name, learned, plain, end string
 	}{
 		{
-			name:    "built-in, from the annotated form",
+			name:    "built-in, from the annotated bookmark",
 			learned: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"263","annotations":{"k8s.io/initial-events-end":"true"}}}`,
 			plain:   `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1042"}}`,
 			end:     `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1042","annotations":{"k8s.io/initial-events-end":"true"}}}`,
 		},
 		{
-			name:    "built-in, from the plain form",
+			name:    "built-in, from the plain bookmark",
 			learned: `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"259"}}`,
 			plain:   `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1042"}}`,
 			end:     `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1042","annotations":{"k8s.io/initial-events-end":"true"}}}`,
@@ -41,13 +41,13 @@ func TestLearnedTemplateRendersBothForms(t *testing.T) {
 			end:     `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1042","creationTimestamp":null,"annotations":{"k8s.io/initial-events-end":"true"}}}`,
 		},
 		{
-			name:    "custom, from the annotated form",
+			name:    "custom, from the annotated bookmark",
 			learned: `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"457"}}`,
 			plain:   `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"resourceVersion":"1042"}}`,
 			end:     `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1042"}}`,
 		},
 		{
-			name:    "custom of a server before 1.34, from the plain form",
+			name:    "custom of a server before 1.34, from the plain bookmark",
 			learned: `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"creationTimestamp":null,"resourceVersion":"457"}}`,
 			plain:   `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"creationTimestamp":null,"resourceVersion":"1042"}}`,
 			end:     `{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"creationTimestamp":null,"resourceVersion":"1042"}}`,
@@ -71,21 +71,21 @@ func TestLearnedTemplateRendersBothForms(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkForms(t, template, test.plain, test.end)
+			checkKinds(t, template, test.plain, test.end)
 		})
 	}
 }
 
 func TestMinimalTemplate(t *testing.T) {
-	checkForms(t, bookmarks.Minimal(bookmarks.Builtin, "v1", "Event"),
+	checkKinds(t, bookmarks.Minimal(bookmarks.Builtin, "v1", "Event"),
 		`{"kind":"Event","apiVersion":"v1","metadata":{"resourceVersion":"1042"}}`,
 		`{"kind":"Event","apiVersion":"v1","metadata":{"resourceVersion":"1042","annotations":{"k8s.io/initial-events-end":"true"}}}`)
-	checkForms(t, bookmarks.Minimal(bookmarks.Custom, "ex.io/v1", `W"<`),
+	checkKinds(t, bookmarks.Minimal(bookmarks.Custom, "ex.io/v1", `W"<`),
 		`{"apiVersion":"ex.io/v1","kind":"W\"\u003c","metadata":{"resourceVersion":"1042"}}`,
 		`{"apiVersion":"ex.io/v1","kind":"W\"\u003c","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1042"}}`)
 }
 
-func checkForms(t *testing.T, template *bookmarks.Template, plain, end string) {
+func checkKinds(t *testing.T, template *bookmarks.Template, plain, end string) {
 	t.Helper()
 	if diff := cmp.Diff("> "+plain, string(template.Append([]byte("> "), 1042, bookmarks.Plain))); diff != "" {
 		t.Errorf("plain (-want +got):\n%s", diff)
@@ -95,33 +95,33 @@ func checkForms(t *testing.T, template *bookmarks.Template, plain, end string) {
 	}
 }
 
-func TestLearnRefusesWhatIsNoBookmark(t *testing.T) {
+func TestLearnRejectsOtherObjects(t *testing.T) {
 	tests := []struct {
 		name, object, reason string
 	}{
 		{"empty", ``, "invalid JSON"},
 		{"cut off", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}`, "invalid JSON"},
 		{"two values", `{"kind":"Pod"}{}`, "invalid JSON"},
-		{"no object", `[]`, "where an object should be"},
+		{"an array", `[]`, "want a JSON object"},
 		{"empty object", `{}`, "kind is missing"},
 		{"no kind", `{"apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, "kind is missing"},
 		{"empty kind", `{"kind":"","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, "kind is missing"},
 		{"no apiVersion", `{"kind":"Pod","metadata":{"resourceVersion":"1"}}`, "apiVersion is missing"},
-		{"kind is a number", `{"kind":100,"apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, "kind is missing or no text"},
-		{"unknown style", `{"a":1,"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, `"a" comes before`},
-		{"no metadata", `{"kind":"Pod","apiVersion":"v1"}`, "no metadata"},
-		{"metadata is null", `{"kind":"Pod","apiVersion":"v1","metadata":null}`, `"null" where an object should be`},
-		{"no resourceVersion", `{"kind":"Pod","apiVersion":"v1","metadata":{}}`, "resourceVersion is no positive number"},
-		{"resourceVersion is a number", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":100}}`, "another order"},
-		{"resourceVersion is a word", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"x"}}`, "resourceVersion is no positive number"},
-		{"resourceVersion 0", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"0"}}`, "resourceVersion is no positive number"},
-		{"leading zero", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"01"}}`, "another order"},
-		{"sorted metadata in a built-in", `{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1"}}`, "another order"},
-		{"metadata twice", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"metadata":{"resourceVersion":"1"}}`, `"metadata" comes twice`},
+		{"kind is a number", `{"kind":100,"apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, "kind is missing, empty or not a string"},
+		{"unknown style", `{"a":1,"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}}`, `unexpected key "a"`},
+		{"no metadata", `{"kind":"Pod","apiVersion":"v1"}`, "metadata is missing"},
+		{"metadata is null", `{"kind":"Pod","apiVersion":"v1","metadata":null}`, `"null", want a JSON object`},
+		{"no resourceVersion", `{"kind":"Pod","apiVersion":"v1","metadata":{}}`, "resourceVersion is not a positive number"},
+		{"resourceVersion is a number", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":100}}`, "unexpected order"},
+		{"resourceVersion is a word", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"x"}}`, "resourceVersion is not a positive number"},
+		{"resourceVersion 0", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"0"}}`, "resourceVersion is not a positive number"},
+		{"leading zero", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"01"}}`, "unexpected order"},
+		{"sorted metadata in a built-in", `{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"1"}}`, "unexpected order"},
+		{"metadata twice", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"},"metadata":{"resourceVersion":"1"}}`, `duplicate key "metadata"`},
 		{"a real object", `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p","resourceVersion":"1"}}`, "metadata.name"},
-		{"an annotation that is no text", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"a":1}}}`, "annotation a is no text"},
-		{"annotations that are no object", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":"a"}}`, "where an object should be"},
-		{"annotations that are not sorted", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"b":"1","a":"1"}}}`, "another order"},
+		{"an annotation that is not a string", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"a":1}}}`, "annotation a is not a string"},
+		{"annotations that are not an object", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":"a"}}`, "want a JSON object"},
+		{"annotations that are not sorted", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"b":"1","a":"1"}}}`, "unexpected order"},
 		{"a creation time", `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z"}}`, "metadata.creationTimestamp"},
 	}
 	for _, test := range tests {
@@ -132,14 +132,14 @@ func TestLearnRefusesWhatIsNoBookmark(t *testing.T) {
 				t.Fatalf("Learn = %v, %v; want a *MalformedError", template, err)
 			}
 			if !strings.Contains(err.Error(), test.reason) {
-				t.Errorf("error %q does not say %q", err, test.reason)
+				t.Errorf("got error %q, want %q in it", err, test.reason)
 			}
 		})
 	}
 }
 
-// What was learned and what is rendered must be the same object but for resourceVersion and the annotation, and a
-// rendered bookmark must teach the same template again.
+// FuzzLearn: a rendered bookmark equals the learned object, except for resourceVersion and the annotation. Learning
+// from it gives the same template.
 func FuzzLearn(f *testing.F) {
 	f.Add([]byte(`{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1","annotations":{"k8s.io/initial-events-end":"true"}},"spec":{"containers":null},"status":{}}`))
 	f.Add([]byte(`{"apiVersion":"ex.io/v1","kind":"Widget","metadata":{"annotations":{"k8s.io/initial-events-end":"true"},"resourceVersion":"457"}}`))
@@ -151,20 +151,20 @@ func FuzzLearn(f *testing.F) {
 		if err != nil {
 			var malformed *bookmarks.MalformedError
 			if !errors.As(err, &malformed) {
-				t.Fatalf("error of type %T", err)
+				t.Fatalf("got error of type %T", err)
 			}
 			return
 		}
-		for _, form := range []bookmarks.Kind{bookmarks.Plain, bookmarks.InitialEventsEnd} {
-			rendered := template.Append(nil, 7, form)
+		for _, kind := range []bookmarks.Kind{bookmarks.Plain, bookmarks.InitialEventsEnd} {
+			rendered := template.Append(nil, 7, kind)
 			if diff := cmp.Diff(withoutMetadata(t, object), withoutMetadata(t, rendered)); diff != "" {
-				t.Errorf("form %d changed the object (-learned +rendered):\n%s", form, diff)
+				t.Errorf("kind %d changed the object (-learned +rendered):\n%s", kind, diff)
 			}
 			again, err := bookmarks.Learn(rendered)
 			if err != nil {
 				t.Fatalf("Learn(%s): %v", rendered, err)
 			}
-			checkForms(t, again, string(template.Append(nil, 1042, bookmarks.Plain)), string(template.Append(nil, 1042, bookmarks.InitialEventsEnd)))
+			checkKinds(t, again, string(template.Append(nil, 1042, bookmarks.Plain)), string(template.Append(nil, 1042, bookmarks.InitialEventsEnd)))
 		}
 	})
 }
@@ -183,6 +183,6 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 	template := bookmarks.Minimal(bookmarks.Builtin, "v1", "Pod")
 	buffer := make([]byte, 0, 256)
 	if n := testing.AllocsPerRun(100, func() { buffer = template.Append(buffer[:0], 1042, bookmarks.Plain) }); n != 0 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("got %v allocations, want 0", n)
 	}
 }
