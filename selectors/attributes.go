@@ -2,26 +2,26 @@ package selectors
 
 import "unique"
 
-// Attributes is all that a Predicate looks at in an object. Immutable; made by its Kind. A cluster has millions of
-// these and they say much the same, so what many objects have in common stands in memory once, for as long as one of
-// them has it (package unique), and an object has a pointer to it. What is its own is one text.
+// Attributes is the data of an object that a Predicate compares. It is immutable and made by its Kind. A cluster has
+// millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
+// them exists (package unique). Each object has a pointer to it. Each object's own data is one string.
 type Attributes struct {
-	own      string                  // the key, how far in it the name is, and the fields that are the object's own
-	template unique.Handle[template] // what the objects made from one template have in common; zero when that is nothing
-	placed   unique.Handle[string]   // the values that recur in objects of any template; zero when they are empty
+	own      string                  // key, position of the name in it, and the object's own fields
+	template unique.Handle[template] // data common to objects of one template; zero when empty
+	placed   unique.Handle[string]   // values shared across templates; zero when empty
 }
 
-// template is what objects made from one template, such as the pods of a ReplicaSet, have in common. Objects that share
-// no labels still share the keys of their labels.
+// template is the data that objects of one template have in common, such as the pods of a ReplicaSet. Objects with
+// different label values still share their label keys.
 type template struct {
-	keys   unique.Handle[string] // of the labels, sorted
-	labels string                // their values
-	fields unique.Handle[string] // values
+	keys   unique.Handle[string] // label keys, sorted
+	labels string                // label values
+	fields unique.Handle[string] // field values
 }
 
-// Attributes returns those of one object of the kind. namespace is empty for objects of a cluster-scoped kind; labels
-// are sorted bytewise by key, each key once; fields are parallel to Fields, and missing ones are empty. Nothing of the
-// arguments' memory is kept.
+// Attributes returns the attributes of one object of the kind. The namespace is empty for cluster-scoped kinds. The
+// labels are sorted bytewise by key, without duplicate keys. The fields are parallel to Fields, with "" for missing
+// ones. The result keeps none of the arguments' memory.
 func (k *Kind) Attributes(namespace, name string, labels []Label, fields []string) Attributes {
 	a := Attributes{own: k.ownText(namespace, name, fields)}
 	var few [fewBytes]byte
@@ -34,10 +34,11 @@ func (k *Kind) Attributes(namespace, name string, labels []Label, fields []strin
 	return a
 }
 
-// fewBytes are those of most objects' labels, which are collected without allocating.
+// fewBytes is the buffer size for most objects' labels, which are then collected without allocating.
 const fewBytes = 512
 
-// ownText is what no other object has: the key, behind it how far in it the name is, and the object's own fields.
+// ownText returns the data that no other object shares: the key, the position of the name in it, and the object's own
+// fields.
 func (k *Kind) ownText(namespace, name string, fields []string) string {
 	var few [fewBytes]byte
 	if namespace == "" {
@@ -49,7 +50,7 @@ func (k *Kind) ownText(namespace, name string, fields []string) string {
 	return string(k.appendFields(appendLength(own, at), Own, fields))
 }
 
-// appendFields appends the values of the fields that are spread in one way.
+// appendFields appends the values of the fields with a given spread.
 func (k *Kind) appendFields(dst []byte, spread Spread, fields []string) []byte {
 	for i := range min(len(k.fields), len(fields)) {
 		if k.fields[i].Spread == spread {
@@ -77,8 +78,8 @@ func valuesOf(labels []Label) string {
 	return string(values)
 }
 
-// Key returns where the object stands in the upstream's storage: "namespace/name", or "name" when it has no namespace
-// (semantics 2.7).
+// Key returns the object's key in the upstream's storage: "namespace/name", or "name" without a namespace (semantics
+// 2.7).
 func (a *Attributes) Key() string {
 	if own := a.own; own != "" && own[0] < longText {
 		return own[1 : 1+int(own[0])]
@@ -86,20 +87,20 @@ func (a *Attributes) Key() string {
 	return a.longKey()
 }
 
-// longKey is Key of one that is long.
+// longKey is Key for long keys.
 func (a *Attributes) longKey() string {
 	key, _ := cutLongText(a.own)
 	return key
 }
 
-// split returns the key, where in it the name begins, and the fields behind.
+// split returns the key, the position of the name in it, and the object's own fields.
 func (a *Attributes) split() (key string, name int, fields string) {
 	key, rest := cutText(a.own)
 	name, fields = cutLength(rest)
 	return key, name, fields
 }
 
-// Namespace returns metadata.namespace, empty for objects of a cluster-scoped kind.
+// Namespace returns metadata.namespace; it is empty for objects of a cluster-scoped kind.
 func (a *Attributes) Namespace() string {
 	key, name, _ := a.split()
 	return key[:max(0, name-len("/"))]
@@ -120,8 +121,7 @@ func (a *Attributes) Labels() LabelSet {
 	return LabelSet{keys: t.keys.Value(), values: t.labels}
 }
 
-// Field returns the value of a field that the object's kind has at a place (Kind.Location). One that the object lacks
-// is empty.
+// Field returns the value of the field at a location (Kind.Location). It is empty if the object lacks the field.
 func (a *Attributes) Field(at Location) string {
 	switch at.part {
 	case ofName:
@@ -144,5 +144,5 @@ func (a *Attributes) Field(at Location) string {
 	return ""
 }
 
-// OwnBytes returns the bytes of memory, beside the struct, that no other object shares.
+// OwnBytes returns the bytes of memory, in addition to the struct, that no other object shares.
 func (a *Attributes) OwnBytes() int { return len(a.own) }

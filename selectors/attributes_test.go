@@ -10,7 +10,8 @@ import (
 
 var _ labels.Labels = selectors.LabelSet{}
 
-// Every subset of five keys, asked for every key, against apimachinery's map.
+// TestLabelSetLikeApimachinery looks up every key in every subset of five keys and compares the result with
+// apimachinery's map.
 func TestLabelSetLikeApimachinery(t *testing.T) {
 	keys := []string{"", "a", "a.b/c", "b", "z"}
 	for subset := range 1 << len(keys) {

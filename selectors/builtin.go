@@ -6,59 +6,59 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin is what kube-apiserver 1.37 offers for one built-in kind that has a field table of its own. What came after
-// 1.19 to a kind that was there says since when; whether an upstream has it is asked of the upstream. Its sources there
-// are AddFieldLabelConversionFunc (which labels) and the registry's GetAttrs (which values); semantics 5.3 joins them.
+// builtin is the selectable fields of one built-in kind in kube-apiserver 1.37, for kinds with their own field table.
+// Fields that an existing kind got after 1.19 have a release; the facade tests whether the upstream supports them. The
+// sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values). Semantics
+// 5.3 combines them.
 type builtin struct {
 	group    string
 	kind     string
-	versions []string // a version that is not listed has the default table
-	metadata []string // which of metadata.name and metadata.namespace are accepted
+	versions []string // other versions have the default table
+	metadata []string // accepted labels out of metadata.name and metadata.namespace
 	fields   []offer
-	aliases  map[string]string // further labels of a request -> canonical label
+	aliases  map[string]string // more labels of a request -> canonical label
 	refuse   refusal
 }
 
-// offer is one Field and the label by which a request asks for it.
+// offer is one Field and the label that requests use for it.
 type offer struct {
 	request string
 	field   Field
-	release string // the one that brought it, when the kind was there before; empty when 1.19 has it
+	release string // release that added the field to an existing kind; empty if 1.19 has it
 }
 
-// at offers the value that lies where its label says.
+// at returns an offer of the value whose JSON path is its label.
 func at(label string) offer { return from(label, label) }
 
-// from offers a value by its canonical label, found at the first of paths that has one.
+// from returns an offer of a value with a canonical label, found at the first path that has a value.
 func from(label string, paths ...string) offer {
 	return offer{request: label, field: Field{Label: label, Paths: paths, Spread: OfTemplate}}
 }
 
-// renamed offers a value that requests and JSON call one thing, and the server's field set another.
+// renamed returns an offer of a value for which requests and JSON use another label than the server's field set.
 func renamed(request, label string) offer {
 	return offer{request: request, field: Field{Label: label, Paths: []string{request}, Spread: OfTemplate}}
 }
 
-// or gives the offer the value of an object that leaves the field out.
+// or sets the value of objects that lack the field.
 func (o offer) or(zero string) offer {
 	o.field.Default = zero
 	return o
 }
 
-// spread says how the values are spread, when not as a template has it.
+// spread sets how the values are distributed, if not as OfTemplate.
 func (o offer) spread(s Spread) offer {
 	o.field.Spread = s
 	return o
 }
 
-// since says which release brought the field, or has it for certain: a kube-apiserver before it may refuse to select by
-// it.
+// since sets the first release that certainly has the field. An older kube-apiserver may reject a selector with it.
 func (o offer) since(release string) offer {
 	o.release = release
 	return o
 }
 
-// kindOf makes the Kind of one served version.
+// kindOf returns the Kind of one served version.
 func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	k := &Kind{gvk: gvk, scope: scope, accepted: identity(b.metadata...), later: map[string]bool{}, refuse: b.refuse}
 	for _, o := range b.fields {
@@ -74,8 +74,7 @@ func (b *builtin) kindOf(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	return k
 }
 
-// FieldKinds are the kinds, in every version, that kube-apiserver itself defines and that are selected by more than
-// metadata.
+// FieldKinds returns the built-in kinds with selectable fields other than metadata, in every version that has them.
 func FieldKinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for i := range builtins {
@@ -86,7 +85,7 @@ func FieldKinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// lookupBuiltin finds the table of a kind in a version.
+// lookupBuiltin returns the table of a kind in a version, if there is one.
 func lookupBuiltin(gvk schema.GroupVersionKind) (*builtin, bool) {
 	for i := range builtins {
 		b := &builtins[i]

@@ -1,32 +1,35 @@
 package selectors
 
-// Shorthands of the table below.
+// Abbreviations for the table below.
 var (
 	nameOnly         = []string{nameLabel}
 	nameAndNamespace = []string{nameLabel, namespaceLabel}
 )
 
-// builtins is the table, and it is read-only. Quirks that look like mistakes are the server's own and stay: a Node, a
-// Namespace and a PodCertificateRequest (although that one is namespaced) refuse metadata.namespace, Pod status.podIPs
-// is accepted and never set, and what some field sets contain beyond this (ReplicaSet status.replicas, LeaseCandidate
-// spec.leaseName, Namespace name) no request may ask for.
+// builtins is the table of built-in kinds. It is read-only. These quirks are the server's own:
+//
+//   - Node, Namespace and PodCertificateRequest reject metadata.namespace, although PodCertificateRequest is
+//     namespaced.
+//   - Pod accepts status.podIPs, but no object has a value for it.
+//   - Requests cannot select by some members of the server's field sets: ReplicaSet status.replicas, LeaseCandidate
+//     spec.leaseName, Namespace name.
 var builtins = []builtin{
 	{
 		kind: "Pod", versions: []string{"v1"}, metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{
 			at("spec.nodeName").spread(OfPlacement),
-			at("status.phase"), // what is asked for most comes first: it is found soonest
+			at("status.phase"), // first because it is used most
 			at("spec.restartPolicy"),
 			at("spec.schedulerName"),
 			at("spec.serviceAccountName"),
 			at("spec.hostNetwork").or("false").since("1.28"),
-			// The server compares its internal podIPs[0]; in v1 JSON podIP is that same address.
+			// The server compares its internal podIPs[0]. In v1 JSON, podIP is the same address.
 			from("status.podIP", "status.podIPs.0.ip", "status.podIP").spread(Own),
 			at("status.nominatedNodeName").spread(OfPlacement),
 		},
 		aliases: map[string]string{
-			"spec.host":     "spec.nodeName", // clients older than v1
-			"status.podIPs": "status.podIPs", // accepted, but no object has it: compares as ""
+			"spec.host":     "spec.nodeName", // for clients older than v1
+			"status.podIPs": "status.podIPs", // accepted, but always compares as ""
 		},
 	},
 	{
@@ -66,8 +69,8 @@ var builtins = []builtin{
 		fields: []offer{at("spec.clusterIP").spread(Own).since("1.31"), at("spec.type").since("1.31")},
 	},
 	{
-		// The same objects as core Events under other names: requests and JSON say regarding and reportingController,
-		// while the server's field set keeps the core names. Core's source cannot be asked for here.
+		// The same objects as core Events under other names. Requests and JSON use regarding and reportingController,
+		// while the server's field set keeps the core names. The core field source is not selectable here.
 		group: "events.k8s.io", kind: "Event", versions: []string{"v1", "v1beta1"},
 		metadata: nameAndNamespace, refuse: refusePlainly,
 		fields: []offer{

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// same maps labels that conversion leaves alone.
+// same returns a map of labels that conversion does not change.
 func same(labels ...string) map[string]string {
 	m := map[string]string{}
 	for _, label := range labels {
@@ -43,7 +43,7 @@ const (
 	forJob    = "field label %q not supported for Job"
 )
 
-// kindTable is the whole of semantics 5.3, kinds with the default table by example.
+// kindTable is the table of semantics 5.3, with examples for kinds with the default table.
 var kindTable = []struct {
 	kind    string // group/version/kind
 	scope   selectors.Scope
@@ -82,7 +82,7 @@ var kindTable = []struct {
 	{"example.io/v1/Pod", selectors.Namespaced, same("metadata.name", "metadata.namespace"), byDefault},
 }
 
-// everyLabel is all that any kind accepts, and what looks as if one might.
+// everyLabel returns all labels that any kind accepts, and similar ones.
 func everyLabel() []string {
 	labels := []string{"foo", "", "name", "status.replicas", "spec.leaseName", "metadata.uid", "Metadata.name", `a"b`}
 	for _, row := range kindTable {
@@ -98,7 +98,7 @@ func parseKind(t *testing.T, text string) schema.GroupVersionKind {
 	t.Helper()
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 {
-		t.Fatalf("%q is no group/version/kind", text)
+		t.Fatalf("%q is not a group/version/kind", text)
 	}
 	return schema.GroupVersionKind{Group: parts[0], Version: parts[1], Kind: parts[2]}
 }
@@ -129,7 +129,7 @@ func TestCustomFieldLabels(t *testing.T) {
 	}
 }
 
-// checkLabelsOfKind asks a kind for every label, and checks each answer.
+// checkLabelsOfKind checks which labels a kind accepts and how it converts or rejects them.
 func checkLabelsOfKind(t *testing.T, k *selectors.Kind, accepts map[string]string, refusal string) {
 	t.Helper()
 	labels := everyLabel()
@@ -151,8 +151,8 @@ func checkLabelsOfKind(t *testing.T, k *selectors.Kind, accepts map[string]strin
 	}
 }
 
-// TestLaterLabels: whoever stands in front of one kube-apiserver asks it for what not all of them know, by the names
-// that requests use, and for nothing else.
+// TestLaterLabels: Later returns the fields that not every kube-apiserver supports, by the labels that requests use,
+// and no others.
 func TestLaterLabels(t *testing.T) {
 	for text, want := range map[string]map[string][]string{
 		"/v1/Pod": {
@@ -170,12 +170,12 @@ func TestLaterLabels(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := kind.Later(parsed); !slices.Equal(got, labels) {
-				t.Errorf("%s, %q: %q, want %q", text, selector, got, labels)
+				t.Errorf("%s, %q: got %q, want %q", text, selector, got, labels)
 			}
 		}
 	}
 	custom := selectors.ForCustom(schema.GroupVersionKind{Kind: "Widget"}, selectors.Namespaced, []string{".spec.type"})
 	if parsed, err := selectors.ParseFields("spec.type=a"); err != nil || custom.Later(parsed) != nil || custom.Later(nil) != nil {
-		t.Errorf("a custom resource's definition says it all: %q, %v", custom.Later(parsed), err)
+		t.Errorf("custom resource: got %q, %v, want nil", custom.Later(parsed), err)
 	}
 }

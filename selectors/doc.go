@@ -1,9 +1,9 @@
-// Package selectors decides which objects a request is about: label selectors, field selectors, and the fields that
-// each kind offers for selection.
+// Package selectors decides which objects a request selects. It parses label selectors and field selectors, and defines
+// the selectable fields of each kind.
 //
 // # Grammar
 //
-// Both parsers are apimachinery's own, so that this package accepts and refuses exactly what kube-apiserver does
+// Both parsers are those of apimachinery. This package therefore accepts and rejects exactly what kube-apiserver does
 // (semantics 5.1, 5.2):
 //
 //	labelSelector = requirement { "," requirement }
@@ -14,27 +14,29 @@
 // # From text to a Predicate
 //
 //	ParseLabels, ParseFields     syntax only; kube-apiserver does this while it decodes the query
-//	Kind.ConvertFields           versioned field labels to canonical ones; after the other options were validated
+//	Kind.ConvertFields           versioned field labels to canonical ones, after validation of the other list options
 //	Kind.Predicate               both selectors and the namespace of the path, compiled for matching
 //
 // # Promises
 //
-// A Predicate matches exactly the objects that kube-apiserver's own selectors match; tests hold it to apimachinery's
-// Matches over an exhaustively generated grammar. Matching never allocates, and takes time in proportion to the
-// object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
-// word. Every value here is immutable once made, so all of it may be shared between goroutines. What Attributes of many
-// objects have in common is in memory once, and no longer than one of them is; they keep nothing of what they were made
-// of.
+// A Predicate matches exactly the objects that kube-apiserver's selectors match. Tests compare it with apimachinery's
+// Matches over an exhaustively generated grammar. Matching never allocates. Its time is proportional to the number of
+// the object's labels, however many requirements and values a client sends. Error texts are kube-apiserver's, word for
+// word.
 //
-// The key range that a Predicate names (Namespace, Name), its index hint (Exact) and what it requires of
-// an object (Requirements) only propose candidates; Matches always decides (I9).
+// Every value of this package is immutable and safe for concurrent use. Data that the Attributes of many objects have
+// in common is in memory once, and is freed with the last of these objects. Attributes keep none of the memory that
+// they were made from.
+//
+// The key range of a Predicate (Namespace, Name), its index hint (Exact) and its Requirements only propose candidates;
+// Matches always decides (I9).
 //
 // # To add a selectable field
 //
-// Add it to its kind's entry in builtins.go, with the place of its value in the kind's versioned JSON, the release that
-// brought it, and how its values are spread over objects, which decides what memory they take. Everything else,
-// extraction and indexes included, follows from Kind.Fields.
+// Add it to its kind's entry in builtins.go. Give the path of its value in the kind's versioned JSON, and the release
+// that added it. Also say how its values are distributed over objects, which decides how they are stored. Extraction
+// and indexes then follow from Kind.Fields.
 //
-// The package starts no goroutine, holds no lock, reads no object: whoever calls it has scanned the values out of the
+// The package starts no goroutine, takes no lock and reads no object: the caller has scanned the values from the
 // object's bytes before (Attributes).
 package selectors

@@ -10,7 +10,7 @@ import (
 
 var pods = selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 
-// A request for the pods of an application on one node becomes a predicate, which is asked about every pod.
+// A request for the pods of an application on one node is compiled into a predicate, which is evaluated for every pod.
 func Example() {
 	// GET /api/v1/namespaces/shop/pods?labelSelector=app in (web,api)&fieldSelector=spec.nodeName=node-1
 	labels, err := selectors.ParseLabels("app in (web,api)")
@@ -24,28 +24,28 @@ func Example() {
 	if fields, err = pods.ConvertFields(fields); err != nil {
 		panic(err)
 	}
-	wanted := pods.Predicate("shop", labels, fields)
+	predicate := pods.Predicate("shop", labels, fields)
 
 	for _, node := range []string{"node-1", "node-2"} {
-		values := make([]string, len(pods.Fields())) // which the cache reads out of the pod's JSON
+		values := make([]string, len(pods.Fields())) // the cache scans these from the pod's JSON
 		for i, field := range pods.Fields() {
 			if field.Label == "spec.nodeName" {
 				values[i] = node
 			}
 		}
 		pod := pods.Attributes("shop", "web-0", []selectors.Label{{Key: "app", Value: "web"}}, values)
-		fmt.Println("a web pod on", node, "is wanted:", wanted.Matches(&pod))
+		fmt.Println("a web pod on", node, "is selected:", predicate.Matches(&pod))
 	}
-	if node, ok := wanted.Exact("spec.nodeName"); ok {
-		fmt.Println("an index of nodes needs to be asked for", node, "only")
+	if node, ok := predicate.Exact("spec.nodeName"); ok {
+		fmt.Println("an index of nodes needs to list", node, "only")
 	}
 	// Output:
-	// a web pod on node-1 is wanted: true
-	// a web pod on node-2 is wanted: false
-	// an index of nodes needs to be asked for node-1 only
+	// a web pod on node-1 is selected: true
+	// a web pod on node-2 is selected: false
+	// an index of nodes needs to list node-1 only
 }
 
-// What a kind does not offer is refused in kube-apiserver's own words.
+// A field that a kind does not offer is rejected with kube-apiserver's message.
 func ExampleKind_ConvertFields() {
 	fields, err := selectors.ParseFields("spec.color=red")
 	if err != nil {

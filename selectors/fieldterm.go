@@ -7,31 +7,31 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// fieldTerm is one requirement of a field selector, compiled: place is known, no map is built per object.
+// fieldTerm is one compiled requirement of a field selector. It has the location of the value, so matching builds no
+// map.
 type fieldTerm struct {
 	label    string
 	location Location
-	equal    bool   // else not equal
-	value    string // of an equal one
+	equal    bool   // false means not equal
+	value    string // if equal
 	not      valueSet
 }
 
-// compileFields compiles a converted selector. possible is false when it can match nothing whatever the fields. What a
-// field must not be is one term, however many values a client names; of what it must be, each value is one, and the
-// second ends the matching.
+// compileFields compiles a converted selector. All excluded values of a field become one term. Each required value is a
+// term; two different ones for a field match nothing. The result possible is false when no object can match.
 func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possible bool) {
 	if selector == nil || selector.Empty() {
 		return nil, true
 	}
 	type requirement struct{ label, value string }
-	asked, not := map[requirement]bool{}, map[string][]string{}
+	required, not := map[requirement]bool{}, map[string][]string{}
 	requirements := selector.Requirements()
 	for _, r := range requirements {
 		t := fieldTerm{label: r.Field, location: k.Location(r.Field), equal: r.Operator != selection.NotEquals}
 		isNew := not[t.label] == nil
 		if t.equal {
-			t.value, isNew = r.Value, !asked[requirement{r.Field, r.Value}]
-			asked[requirement{r.Field, r.Value}] = true
+			t.value, isNew = r.Value, !required[requirement{r.Field, r.Value}]
+			required[requirement{r.Field, r.Value}] = true
 		} else {
 			not[t.label] = append(not[t.label], r.Value)
 		}
@@ -44,12 +44,12 @@ func (k *Kind) compileFields(selector fields.Selector) (terms []fieldTerm, possi
 			t.not = newValueSet(not[t.label])
 		}
 	}
-	// fields.Nothing is the one selector that is neither empty nor has requirements.
+	// fields.Nothing is the only selector that is not empty and has no requirements.
 	return terms, len(requirements) > 0
 }
 
-// matches compares one field. A field that the object lacks compares as "" (semantics 5.2); so does metadata.namespace
-// of a cluster-scoped object, which has none.
+// matches compares one field. A field that the object lacks compares as "", and so does metadata.namespace of a
+// cluster-scoped object (semantics 5.2).
 func (t *fieldTerm) matches(a *Attributes) bool {
 	value := a.Field(t.location)
 	if t.equal {
@@ -58,7 +58,7 @@ func (t *fieldTerm) matches(a *Attributes) bool {
 	return !t.not.has(value)
 }
 
-// appendTo writes the term so that terms which ask the same are written the same.
+// appendTo appends the term's text. Equal terms have equal texts.
 func (t *fieldTerm) appendTo(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, t.label)
 	if t.equal {

@@ -8,48 +8,47 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Scope says whether the objects of a kind live in namespaces.
+// Scope says whether the objects of a kind are namespaced.
 type Scope int
 
 const (
-	// Namespaced objects are told apart by namespace and name.
+	// Namespaced objects are identified by namespace and name.
 	Namespaced Scope = iota
-	// Cluster objects are told apart by name alone.
+	// Cluster objects are identified by name.
 	Cluster
 )
 
-// The two fields that every object has; they are part of Attributes and never of Kind.Fields.
+// The two fields of every object. They are in Attributes and never in Kind.Fields.
 const (
 	nameLabel      = "metadata.name"
 	namespaceLabel = "metadata.namespace"
 )
 
-// Field is one selectable field of a kind and where its value lies in the JSON of the kind's version.
+// Field is one selectable field of a kind and the location of its value in the JSON of the kind's version.
 type Field struct {
-	// Label is the canonical field label, after conversion: what selectors, indexes and Predicate.Exact use.
+	// Label is the canonical field label, after conversion. Selectors, indexes and Predicate.Exact use it.
 	Label string
-	// Paths are dotted JSON paths, array indexes as numbers ("status.podIPs.0.ip"); the first whose value is neither
-	// missing, null nor empty counts. Booleans and numbers count as their JSON text.
+	// Paths are dotted JSON paths, with array indexes as numbers ("status.podIPs.0.ip"). The first value that is
+	// neither missing, null nor empty counts. Booleans and numbers count as their JSON text.
 	Paths []string
-	// Default is the value when no path has one: the text of Go's zero value of that field.
+	// Default is the value when no path has one: the text of the field's zero value in Go.
 	Default string
-	// Spread says how Attributes keep the value.
+	// Spread says how Attributes store the value.
 	Spread Spread
 }
 
-// Kind knows the selectable fields of one kind in one version. Immutable.
+// Kind has the selectable fields of one kind in one version. It is immutable.
 type Kind struct {
 	gvk      schema.GroupVersionKind
 	scope    Scope
 	fields   []Field
 	accepted map[string]string // field label of a request -> canonical label
-	later    map[string]bool   // those of them that not every release knows
+	later    map[string]bool   // accepted labels that not every release supports
 	refuse   refusal
 }
 
-// ForBuiltin returns the selectable fields of a kind that kube-apiserver itself defines. A kind without an entry of its
-// own, and whatever this package has never heard of, offers what the server's default table does: metadata.name and
-// metadata.namespace, the latter for cluster-scoped kinds too (semantics 5.3).
+// ForBuiltin returns the selectable fields of a built-in kind. Other kinds get the server's default table:
+// metadata.name and metadata.namespace, the latter even for cluster-scoped kinds (semantics 5.3).
 func ForBuiltin(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	if b, ok := lookupBuiltin(gvk); ok {
 		return b.kindOf(gvk, scope)
@@ -62,10 +61,10 @@ func ForBuiltin(gvk schema.GroupVersionKind, scope Scope) *Kind {
 	}
 }
 
-// ForCustom returns the selectable fields of a custom resource. selectableFields are the jsonPaths of the version's
-// selectableFields in its CustomResourceDefinition, as written there (".spec.color"); the server allows neither array
-// notation nor metadata in them, so without their leading dot they are label and path at once. metadata.namespace is
-// accepted for namespaced kinds only (semantics 5.3).
+// ForCustom returns the selectable fields of a custom resource. The argument has the jsonPaths of the version's
+// selectableFields in its CustomResourceDefinition (".spec.color"). The server allows neither array notation nor
+// metadata in them, so without the leading dot they are both label and path. Only namespaced kinds accept
+// metadata.namespace (semantics 5.3).
 func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []string) *Kind {
 	k := &Kind{gvk: gvk, scope: scope, accepted: identity(nameLabel), refuse: refusePlainly}
 	if scope == Namespaced {
@@ -79,12 +78,13 @@ func ForCustom(gvk schema.GroupVersionKind, scope Scope, selectableFields []stri
 	return k
 }
 
-// Fields returns the fields whose values a caller has to give to Attributes, in that order; metadata.name and
-// metadata.namespace are not among them. The caller must not change the result.
+// Fields returns the fields whose values the caller passes to Attributes, in this order. They do not include
+// metadata.name and metadata.namespace. The caller must not change the result.
 func (k *Kind) Fields() []Field { return k.fields }
 
-// Later returns the labels of a request's selector, before conversion, by which only some releases of kube-apiserver
-// select; whoever stands in front of one asks it. nil for custom resources, whose definitions say it all.
+// Later returns the labels of a request's selector, before conversion, that only some releases of kube-apiserver
+// support. The caller must test whether its upstream does. The result is nil for custom resources, because their
+// definitions list all fields.
 func (k *Kind) Later(f fields.Selector) []string {
 	if f == nil || len(k.later) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func (k *Kind) Later(f fields.Selector) []string {
 	return labels
 }
 
-// identity maps each label to itself.
+// identity returns a map from each label to itself.
 func identity(labels ...string) map[string]string {
 	m := make(map[string]string, len(labels))
 	for _, label := range labels {

@@ -7,14 +7,14 @@ type Label struct {
 	Key, Value string
 }
 
-// LabelSet is an object's labels, sorted bytewise by key, each key once. It implements apimachinery's labels.Labels. At
-// the dozen entries that objects carry, it is searched sooner from its beginning than a sorted slice by halves.
+// LabelSet is an object's labels, sorted bytewise by key, without duplicate keys. It implements labels.Labels of
+// apimachinery. Objects have about a dozen labels, for which a linear search is faster than a binary search.
 type LabelSet struct {
-	keys   string // texts
-	values string // texts, as many
+	keys   string // texts, see texts.go
+	values string // texts, parallel to keys
 }
 
-// All yields the labels in the order of their keys.
+// All yields the labels in key order.
 func (s LabelSet) All() iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		var key, value string
@@ -41,7 +41,7 @@ func (s LabelSet) Lookup(key string) (value string, exists bool) {
 	return s.lookupLong(key, position, start)
 }
 
-// lookupLong is Lookup from the first key that is long on.
+// lookupLong is Lookup from the first long key on.
 func (s LabelSet) lookupLong(key string, position, start int) (value string, exists bool) {
 	var has string
 	for keys := s.keys[start:]; keys != ""; position++ {
@@ -58,7 +58,7 @@ func (s LabelSet) Has(key string) bool {
 	return exists
 }
 
-// Get returns the value of key, empty when the set lacks it.
+// Get returns the value of key, or "" if the set lacks it.
 func (s LabelSet) Get(key string) string {
 	value, _ := s.Lookup(key)
 	return value

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 )
 
-// labelOp is what a labelTerm asks of a label. The query language has more spellings than meanings: = and == are an
-// in with one value, != is a notin with one.
+// labelOp is the operator of a labelTerm. Several operators of the syntax have the same meaning: = and == are in with
+// one value, != is notin with one value.
 type labelOp int
 
 const (
@@ -19,12 +19,12 @@ const (
 	labelAbsent
 	labelGreater
 	labelLess
-	// labelNever is an operator that apimachinery does not know either; nothing matches it.
+	// labelNever is an operator that apimachinery does not support either; nothing matches it.
 	labelNever
 )
 
-// labelTerm is one requirement of a label selector, compiled. It exists because apimachinery's Requirement allocates
-// while it matches > and < against a label that is no number.
+// labelTerm is one compiled requirement of a label selector. The Requirement of apimachinery is not used because its >
+// and < allocate when a label is not a number.
 type labelTerm struct {
 	key    string
 	op     labelOp
@@ -66,8 +66,8 @@ func labelOpOf(operator selection.Operator) labelOp {
 	}
 }
 
-// matches tells whether a set of labels satisfies the term (semantics 5.1): notin is also true of labels that lack the
-// key, every other comparison needs it.
+// matches reports whether labels satisfy the term. Labels without the key satisfy only notin and absent (semantics
+// 5.1).
 func (t *labelTerm) matches(set LabelSet) bool {
 	value, exists := set.Lookup(t.key)
 	if !exists {
@@ -76,7 +76,7 @@ func (t *labelTerm) matches(set LabelSet) bool {
 	return t.matchesValue(value)
 }
 
-// needsKey tells whether labels without the key fail the term.
+// needsKey reports whether labels without the key fail the term.
 func (t *labelTerm) needsKey() bool { return t.op != labelNotIn && t.op != labelAbsent }
 
 // matchesValue is matches for labels that have the key.
@@ -99,7 +99,7 @@ func (t *labelTerm) matchesValue(value string) bool {
 	}
 }
 
-// appendTo writes the term so that terms which ask the same are written the same.
+// appendTo appends the term's text. Equal terms have equal texts.
 func (t *labelTerm) appendTo(dst []byte) []byte {
 	dst = strconv.AppendQuote(dst, t.key)
 	dst = append(dst, ' ')
@@ -113,7 +113,7 @@ var labelOpNames = [...]string{
 	labelGreater: ">", labelLess: "<", labelNever: "never",
 }
 
-// parseInt64 is strconv.ParseInt(s, 10, 64) without its error, whose making allocates.
+// parseInt64 is strconv.ParseInt(s, 10, 64) without its error, which allocates.
 func parseInt64(s string) (n int64, ok bool) {
 	negative := false
 	if s != "" && (s[0] == '-' || s[0] == '+') {

@@ -2,18 +2,19 @@ package selectors
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// labelTerms are the requirements of a label selector, compiled: one at most for a key and what is asked of it. However
-// many a client sends, and however many values, matching costs no more than the object's labels do.
+// labelTerms is the compiled requirements of a label selector, at most one for each key and operator. The cost of a
+// match depends on the number of the object's labels, not on the number of requirements and values.
 type labelTerms struct {
 	all      []labelTerm
-	byKey    map[string][]*labelTerm // nil when there are few, which are looked up in the object's labels
-	required int                     // how many of all need their key, when byKey is there
+	byKey    map[string][]*labelTerm // nil if there are few terms, which look up their keys in the object's labels
+	required int                     // number of terms that need their key; only with byKey
 }
 
-// fewTerms is up to how many terms look up their keys in an object's labels; of more, each label looks up its terms.
+// fewTerms is the maximum number of terms that look up their keys in an object's labels. With more terms, each label
+// looks up its terms.
 const fewTerms = 8
 
-// compileLabels compiles a selector. possible is false when it can match nothing whatever the labels.
+// compileLabels compiles a selector. The result possible is false when no labels can match.
 func compileLabels(selector labels.Selector) (terms labelTerms, possible bool) {
 	if selector == nil {
 		return labelTerms{}, true
@@ -29,30 +30,30 @@ func compileLabels(selector labels.Selector) (terms labelTerms, possible bool) {
 	return terms, true
 }
 
-// mergedTerms compiles requirements, those of the same key and operator into one.
+// mergedTerms compiles requirements and merges those with the same key and operator.
 func mergedTerms(requirements labels.Requirements) []labelTerm {
-	type question struct {
+	type termKey struct {
 		key string
 		op  labelOp
 	}
-	var order []question
-	asked := map[question][]labelTerm{}
+	var order []termKey
+	terms := map[termKey][]labelTerm{}
 	for i := range requirements {
 		t := compileLabel(&requirements[i])
-		q := question{t.key, t.op}
-		if asked[q] == nil {
-			order = append(order, q)
+		k := termKey{t.key, t.op}
+		if terms[k] == nil {
+			order = append(order, k)
 		}
-		asked[q] = append(asked[q], t)
+		terms[k] = append(terms[k], t)
 	}
-	terms := make([]labelTerm, len(order))
-	for i, q := range order {
-		terms[i] = mergedTerm(asked[q])
+	merged := make([]labelTerm, len(order))
+	for i, k := range order {
+		merged[i] = mergedTerm(terms[k])
 	}
-	return terms
+	return merged
 }
 
-// mergedTerm asks everything that some terms of one key and operator ask.
+// mergedTerm returns a term that is true when all given terms of one key and operator are.
 func mergedTerm(terms []labelTerm) labelTerm {
 	merged := terms[0]
 	var excluded []string
@@ -70,7 +71,7 @@ func mergedTerm(terms []labelTerm) labelTerm {
 			if t.bound < merged.bound {
 				merged = *t
 			}
-		case labelExists, labelAbsent, labelNever: // one says what all say
+		case labelExists, labelAbsent, labelNever: // all are equal
 		}
 	}
 	if merged.op == labelNotIn && len(terms) > 1 {

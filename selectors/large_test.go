@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// numbered is a list of n values or requirements.
+// numbered returns a list of n values or requirements.
 func numbered(format string, n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -18,7 +18,7 @@ func numbered(format string, n int) string {
 	return strings.Join(all, ",")
 }
 
-// Selectors of many requirements and values are matched in other ways than small ones, and mean the same.
+// Selectors with many requirements and values are matched in other ways than small ones, with the same result.
 func TestLargeLabelSelectorsMatchLikeApimachinery(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	universe := labelUniverse()

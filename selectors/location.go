@@ -1,26 +1,27 @@
 package selectors
 
-// Spread says how the values of a field are spread over the objects of a kind. It decides how much memory they take,
-// and nothing else.
+// Spread says how the values of a field are distributed over the objects of a kind. It only affects how much memory
+// they take.
 type Spread int
 
 const (
-	// Own is of fields whose values differ from object to object, or are not known to be alike.
+	// Own is for fields whose values differ between objects, or may differ.
 	Own Spread = iota
-	// OfTemplate is of fields that objects with the same labels, made from one template, mostly have the same.
+	// OfTemplate is for fields that are mostly equal in objects with the same labels, which have one template.
 	OfTemplate
-	// OfPlacement is of fields whose values recur in many objects, but not with their labels: the name of a node.
+	// OfPlacement is for fields whose values recur in many objects, but independently of their labels, such as a node's
+	// name.
 	OfPlacement
 )
 
-// Location is where the Attributes of a kind hold the value of a field. The zero Location is of labels that are
-// accepted and never set, like a Pod's status.podIPs.
+// Location is where Attributes store the value of a field. The zero Location is for labels that are accepted and have
+// no value, such as a Pod's status.podIPs.
 type Location struct {
 	part     part
 	position int
 }
 
-// part is what a Location is a place in.
+// part is the part of Attributes that a Location refers to.
 type part int
 
 const (
@@ -35,7 +36,7 @@ const (
 // partOf is read-only.
 var partOf = [...]part{Own: ofOwn, OfTemplate: ofTemplate, OfPlacement: ofPlacement}
 
-// Location finds where Attributes hold the value of a field by its canonical label.
+// Location returns where Attributes store the value of a field with a canonical label.
 func (k *Kind) Location(label string) Location {
 	switch label {
 	case nameLabel:
@@ -43,7 +44,7 @@ func (k *Kind) Location(label string) Location {
 	case namespaceLabel:
 		return Location{part: ofNamespace}
 	}
-	var before [len(partOf)]int // fields of each spread
+	var before [len(partOf)]int // number of fields by spread
 	for i := range k.fields {
 		spread := k.fields[i].Spread
 		if k.fields[i].Label == label {

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// ParseLabels parses a labelSelector parameter; the empty text selects everything. It fails with *InvalidError
+// ParseLabels parses a labelSelector parameter; "" selects everything. It returns *InvalidError for an invalid selector
 // (semantics 5.1).
 func ParseLabels(s string) (labels.Selector, error) {
 	selector, err := labels.Parse(s)
@@ -15,9 +15,9 @@ func ParseLabels(s string) (labels.Selector, error) {
 	return selector, nil
 }
 
-// ParseFields parses the syntax of a fieldSelector parameter; the empty text selects everything. Its labels are still
-// the request's: kube-apiserver converts them only after it has validated the other list options, so that a request
-// with several mistakes is told about the same one here (semantics 1.1). It fails with *InvalidError (semantics 5.2).
+// ParseFields parses the syntax of a fieldSelector parameter; "" selects everything. It does not convert the labels.
+// kube-apiserver converts them only after it has validated the other list options. A request with several errors
+// therefore gets the same message (semantics 1.1). It returns *InvalidError for an invalid selector (semantics 5.2).
 func ParseFields(s string) (fields.Selector, error) {
 	selector, err := fields.ParseSelector(s)
 	if err != nil {
@@ -26,9 +26,9 @@ func ParseFields(s string) (fields.Selector, error) {
 	return selector, nil
 }
 
-// ConvertFields gives a selector of ParseFields the kind's canonical labels. It fails with *InvalidError, which wraps
-// an *UnsupportedFieldError for the first term, in the order of the terms' text, that the kind does not offer
-// (semantics 5.3). nil stays nil.
+// ConvertFields returns a selector of ParseFields with the kind's canonical labels. It returns *InvalidError, which
+// wraps an *UnsupportedFieldError for the first unsupported term in the order of the terms' text (semantics 5.3). For
+// nil it returns nil.
 func (k *Kind) ConvertFields(f fields.Selector) (fields.Selector, error) {
 	if f == nil {
 		return nil, nil
@@ -49,14 +49,14 @@ func (k *Kind) convert(label, value string) (newLabel, newValue string, err erro
 	return canonical, value, nil
 }
 
-// PinName adds the object name of a request's path to its converted field selector, as kube-apiserver does for list and
-// watch requests that have one. A selector that is not empty must ask for that very name already, else the result is
-// ErrNameMismatch (semantics 5.5).
+// PinName adds the object name in a request's path to its converted field selector, as kube-apiserver does for list and
+// watch. A selector that is not empty must already require this name, else PinName returns ErrNameMismatch (semantics
+// 5.5).
 func PinName(f fields.Selector, name string) (fields.Selector, error) {
 	if f == nil || f.Empty() {
 		return fields.OneTermEqualSelector(nameLabel, name), nil
 	}
-	if asked, ok := f.RequiresExactMatch(nameLabel); !ok || asked != name {
+	if required, ok := f.RequiresExactMatch(nameLabel); !ok || required != name {
 		return nil, ErrNameMismatch
 	}
 	return f, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// The messages were seen at, or read in, kube-apiserver 1.37 (semantics 5.1).
+// The messages were observed at kube-apiserver 1.37 or copied from its source (semantics 5.1).
 func TestParseLabelsErrors(t *testing.T) {
 	const badKey = `unable to parse requirement: <nil>: Invalid value: "a/b/c": a valid label key must consist of ` +
 		`alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  ` +
@@ -99,13 +99,13 @@ func TestParseAcceptsOddSpellings(t *testing.T) {
 	}
 }
 
-// The first refused term in the order of the terms' text is the one that the message names.
+// The message names the first unsupported term in the order of the terms' text.
 func TestConvertFieldsReportsTheFirstTerm(t *testing.T) {
 	pod := selectors.ForBuiltin(schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, selectors.Namespaced)
 	_, err := parseFields(pod, "zzz=1,spec.nodeName=n,aaa!=2")
 	var unsupported *selectors.UnsupportedFieldError
 	if !errors.As(err, &unsupported) || unsupported.Field != "aaa" {
-		t.Errorf("got %v, want the refusal of aaa", err)
+		t.Errorf("got %v, want an error for aaa", err)
 	}
 	checkInvalid(t, "aaa!=2,spec.nodeName=n,zzz=1", nil, err, "field label not supported: aaa")
 
@@ -140,12 +140,12 @@ func TestPinName(t *testing.T) {
 		t.Errorf("PinName(nil, a) = %v, %v", pinned, err)
 	}
 	if got, want := selectors.ErrNameMismatch.Error(), "fieldSelector metadata.name doesn't match requested name"; got != want {
-		t.Errorf("ErrNameMismatch says %q, kube-apiserver %q", got, want)
+		t.Errorf("got ErrNameMismatch %q, kube-apiserver has %q", got, want)
 	}
 }
 
-// Whatever apimachinery makes of an input, these parsers make of it too; and a predicate can be built from every
-// selector that parses.
+// FuzzParseLabels: these parsers accept and reject the same inputs as apimachinery's. A predicate can be built from
+// every valid selector.
 func FuzzParseLabels(f *testing.F) {
 	for _, seed := range []string{"", "a=b", "a in (b,,c),!d", "x>1,x<9", "a notin ()", "a,", "in in (in)", "a/b/c=d"} {
 		f.Add(seed)
@@ -156,7 +156,7 @@ func FuzzParseLabels(f *testing.F) {
 		if err != nil {
 			var invalid *selectors.InvalidError
 			if !errors.As(err, &invalid) || selector != nil {
-				t.Fatalf("ParseLabels(%q) = %v, error of type %T", text, selector, err)
+				t.Fatalf("ParseLabels(%q) = %v, got error of type %T", text, selector, err)
 			}
 			return
 		}
@@ -190,7 +190,7 @@ func FuzzParseFields(f *testing.F) {
 		checkFields(t, pod, predicate, selector, fields.Set{})
 		set := fields.Set{}
 		for _, r := range selector.Requirements() {
-			// status.podIPs is the one field that can be asked for and that no object has.
+			// status.podIPs is the only accepted field for which no object has a value.
 			if r.Field != "status.podIPs" {
 				set[r.Field] = r.Value
 			}

@@ -9,19 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Predicate is everything that a request says about which objects it wants: the namespace of its path and both
-// selectors. Immutable; safe for concurrent use.
+// Predicate is the namespace in a request's path and both selectors. It is immutable and safe for concurrent use.
 type Predicate struct {
 	namespace string
 	name      string
 	labels    labelTerms
 	fields    []fieldTerm
-	possible  bool // false: one of the selectors can match nothing
+	possible  bool // false if one of the selectors can match nothing
 	canonical string
 }
 
-// Predicate compiles what a request asks for. namespace is the one in its path, empty for all namespaces and for
-// cluster-scoped kinds; f is converted (ConvertFields). Nil selectors select everything.
+// Predicate compiles the selection of a request. The namespace is that of its path, empty for all namespaces and for
+// cluster-scoped kinds. The field selector f is converted (ConvertFields). A nil selector selects everything.
 func (k *Kind) Predicate(namespace string, l labels.Selector, f fields.Selector) *Predicate {
 	p := &Predicate{namespace: namespace}
 	labelTerms, labelsPossible := compileLabels(l)
@@ -35,17 +34,17 @@ func (k *Kind) Predicate(namespace string, l labels.Selector, f fields.Selector)
 
 // narrow derives the key range from exact metadata fields, under kube-apiserver's conditions (semantics 5.4, 5.5).
 func (p *Predicate) narrow(scope Scope) {
-	if asked, ok := p.Exact(namespaceLabel); ok && p.namespace == "" && scope == Namespaced {
-		if len(content.IsDNS1123Label(asked)) == 0 {
-			p.namespace = asked
+	if namespace, ok := p.Exact(namespaceLabel); ok && p.namespace == "" && scope == Namespaced {
+		if len(content.IsDNS1123Label(namespace)) == 0 {
+			p.namespace = namespace
 		}
 	}
-	if asked, ok := p.Exact(nameLabel); ok && len(content.IsPathSegmentName(asked)) == 0 {
-		p.name = asked
+	if name, ok := p.Exact(nameLabel); ok && len(content.IsPathSegmentName(name)) == 0 {
+		p.name = name
 	}
 }
 
-// Matches decides whether an object is in. It does not allocate.
+// Matches reports whether the request selects an object. It does not allocate.
 func (p *Predicate) Matches(a *Attributes) bool {
 	if !p.possible || (p.namespace != "" && a.Namespace() != p.namespace) {
 		return false
@@ -58,21 +57,21 @@ func (p *Predicate) Matches(a *Attributes) bool {
 	return len(p.labels.all) == 0 || p.labels.match(a.Labels())
 }
 
-// Namespace returns the namespace that every match lies in: the path's, or else that of an exact metadata.namespace
-// requirement (semantics 5.4). Empty means all.
+// Namespace returns the namespace of every match: that of the path, or of an exact metadata.namespace requirement
+// (semantics 5.4). Empty means all.
 func (p *Predicate) Namespace() string { return p.namespace }
 
-// Name returns the name that every match has, from an exact metadata.name requirement (semantics 5.5). Empty means any.
-// A name that no object can have, like "a/b", is not pinned; Matches refuses it object by object.
+// Name returns the name of every match, from an exact metadata.name requirement (semantics 5.5). Empty means any. A
+// name that no object can have, such as "a/b", is not returned; Matches rejects each object.
 func (p *Predicate) Name() string { return p.name }
 
-// Everything reports whether there is neither a label nor a field requirement; Namespace may still be set.
+// Everything reports whether there is neither a label nor a field requirement. Namespace may still be set.
 func (p *Predicate) Everything() bool {
 	return p.possible && len(p.labels.all) == 0 && len(p.fields) == 0
 }
 
-// Exact returns a value that a canonical field label must have in every match. It is a hint for choosing an index
-// (I9): of contradictory requirements it returns one.
+// Exact returns a value that a canonical field label has in every match. It is a hint for choosing an index (I9). If
+// requirements contradict each other, it returns one of their values.
 func (p *Predicate) Exact(field string) (value string, ok bool) {
 	for i := range p.fields {
 		if t := &p.fields[i]; t.equal && t.label == field {
@@ -82,9 +81,9 @@ func (p *Predicate) Exact(field string) (value string, ok bool) {
 	return "", false
 }
 
-// String returns the canonical form: predicates of one Kind whose strings are equal match the same objects, and the
-// order, repetition and spelling (=, ==, in) of requirements do not change it. It is the key by which watchers share a
-// feed, not selector syntax: every name and value is quoted, so no value can imitate structure.
+// String returns the canonical text. Predicates of one Kind with equal texts match the same objects. The text does not
+// depend on the order, repetition and notation (=, ==, in) of requirements. Watchers with equal texts share a feed. The
+// text is not selector syntax: every name and value is quoted, so a value cannot be mistaken for syntax.
 func (p *Predicate) String() string { return p.canonical }
 
 func (p *Predicate) describe() string {

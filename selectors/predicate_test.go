@@ -21,7 +21,7 @@ var (
 	roleKind   = schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}
 )
 
-// attributes is what a scan of an object with these labels and this field set yields.
+// attributes returns the attributes of an object with these labels and this field set.
 func attributes(k *selectors.Kind, labels labels.Set, set fields.Set) *selectors.Attributes {
 	var sorted []selectors.Label
 	for _, key := range slices.Sorted(maps.Keys(labels)) {
@@ -35,7 +35,7 @@ func attributes(k *selectors.Kind, labels labels.Set, set fields.Set) *selectors
 	return &a
 }
 
-// checkLabels compares a predicate with the selector that it was made of.
+// checkLabels compares a predicate with its selector.
 func checkLabels(t *testing.T, p *selectors.Predicate, reference labels.Selector, set map[string]string) {
 	t.Helper()
 	want := reference.Matches(labels.Set(set))
@@ -44,7 +44,7 @@ func checkLabels(t *testing.T, p *selectors.Predicate, reference labels.Selector
 	}
 }
 
-// checkFields compares a predicate with the converted selector that it was made of.
+// checkFields compares a predicate with its converted selector.
 func checkFields(t *testing.T, k *selectors.Kind, p *selectors.Predicate, reference fields.Selector, set fields.Set) {
 	t.Helper()
 	want := reference.Matches(set)
@@ -53,7 +53,7 @@ func checkFields(t *testing.T, k *selectors.Kind, p *selectors.Predicate, refere
 	}
 }
 
-// labelGrammar generates every requirement over two keys and a handful of telling values.
+// labelGrammar returns every requirement over two keys and a few relevant values.
 func labelGrammar() []string {
 	var requirements []string
 	values := []string{"", "x", "7", "007", "9223372036854775807"}
@@ -69,7 +69,7 @@ func labelGrammar() []string {
 	return requirements
 }
 
-// labelUniverse generates every set of labels that could tell those requirements apart.
+// labelUniverse returns every set of labels that could distinguish those requirements.
 func labelUniverse() []map[string]string {
 	values := []string{"absent", "", "x", "y", "6", "7", "8", "-7", "+7", "07", "9223372036854775807", "9223372036854775808", "1_0"}
 	var universe []map[string]string
@@ -88,7 +88,7 @@ func labelUniverse() []map[string]string {
 	return universe
 }
 
-// singlesAndPairs generates every selector of at most two requirements.
+// singlesAndPairs returns every selector of at most two requirements.
 func singlesAndPairs(requirements []string) []string {
 	texts := append([]string{""}, requirements...)
 	for _, left := range requirements {
@@ -114,8 +114,8 @@ func TestLabelsMatchLikeApimachinery(t *testing.T) {
 	}
 }
 
-// fieldGrammar generates every term over fields of a Pod: both metadata fields, two that objects have, one that never
-// has a value, and one under two names.
+// fieldGrammar generates every term over fields of a Pod. These are both metadata fields, two that objects have, one
+// that never has a value, and one under two names.
 func fieldGrammar() []string {
 	var terms []string
 	for _, label := range []string{"metadata.name", "metadata.namespace", "spec.nodeName", "spec.host", "status.phase", "status.podIPs"} {
@@ -160,7 +160,8 @@ func TestFieldsMatchLikeApimachinery(t *testing.T) {
 	}
 }
 
-// Predicates share a feed when their strings are equal, so equal strings must mean equal answers on every object.
+// Watchers share a feed when the strings of their predicates are equal, so these predicates must match the same
+// objects.
 func TestEqualStringsMatchTheSame(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	answers := map[string]string{}
@@ -170,7 +171,7 @@ func TestEqualStringsMatchTheSame(t *testing.T) {
 			fmt.Fprintf(&answer, "%t ", p.Matches(object))
 		}
 		if before, ok := answers[p.String()]; ok && before != answer.String() {
-			t.Errorf("%s means two things", p)
+			t.Errorf("predicates with equal string %s match different objects", p)
 		}
 		answers[p.String()] = answer.String()
 	}
@@ -218,13 +219,13 @@ func TestStringIgnoresSpelling(t *testing.T) {
 		for _, texts := range group {
 			name := mustPredicate(t, pod, "", texts[0], texts[1]).String()
 			if other, ok := owner[name]; ok && other != i {
-				t.Errorf("%q of group %d is also in group %d", texts, i, other)
+				t.Errorf("got %q of group %d in group %d, too", texts, i, other)
 			}
 			owner[name] = i
 		}
 	}
 	if len(owner) != len(groups) {
-		t.Errorf("%d strings for %d groups: %v", len(owner), len(groups), owner)
+		t.Errorf("got %d strings for %d groups: %v", len(owner), len(groups), owner)
 	}
 }
 
@@ -241,7 +242,7 @@ func mustPredicate(t testing.TB, k *selectors.Kind, namespace, labelSelector, fi
 	return k.Predicate(namespace, l, f)
 }
 
-// parseFields takes both steps from a parameter to a selector of the kind.
+// parseFields parses a parameter and converts it for the kind.
 func parseFields(k *selectors.Kind, text string) (fields.Selector, error) {
 	selector, err := selectors.ParseFields(text)
 	if err != nil {
@@ -257,7 +258,7 @@ func TestSelectorsThatMatchNothing(t *testing.T) {
 		pod.Predicate("", nil, fields.Nothing()),
 	} {
 		if p.Matches(attributes(pods, nil, fields.Set{"metadata.namespace": "x", "metadata.name": "x"})) || p.Everything() {
-			t.Errorf("%s matches something", p)
+			t.Errorf("%s: got a match, want none", p)
 		}
 	}
 }

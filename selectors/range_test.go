@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Semantics 5.4 and 5.5: which part of the key range a request can be narrowed to, and that the predicate still
-// decides.
+// TestKeyRange checks to which key range a request can be narrowed, and that the predicate still decides (semantics
+// 5.4, 5.5).
 func TestKeyRange(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	role := selectors.ForBuiltin(roleKind, selectors.Cluster)
@@ -48,7 +48,7 @@ func TestKeyRange(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			p := mustPredicate(t, test.kind, test.path, "", test.fieldSelector)
 			if p.Namespace() != test.namespace || p.Name() != test.pinned {
-				t.Errorf("range is %q/%q, want %q/%q", p.Namespace(), p.Name(), test.namespace, test.pinned)
+				t.Errorf("got range %q/%q, want %q/%q", p.Namespace(), p.Name(), test.namespace, test.pinned)
 			}
 			object := fields.Set{"metadata.name": "a"}
 			if test.kind == pod {
@@ -72,7 +72,7 @@ func TestExactHints(t *testing.T) {
 	}
 	for _, field := range []string{"spec.host", "status.phase", "metadata.name", ""} {
 		if got, ok := p.Exact(field); ok {
-			t.Errorf("Exact(%s) = %q", field, got)
+			t.Errorf("Exact(%s) = %q, want none", field, got)
 		}
 	}
 }

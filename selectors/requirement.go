@@ -5,30 +5,29 @@ import (
 	"slices"
 )
 
-// Property is what an object has one value of, or none: a label, or a field that it is selected by. Properties compare
-// with ==.
+// Property is a label or a selectable field, of which an object has at most one value. Properties compare with ==.
 type Property struct {
-	label string   // a label's key; empty for a field
-	field Location // of a field
+	label string   // label key; empty for a field
+	field Location // for a field
 }
 
-// LabelProperty is the label with a key.
+// LabelProperty returns the property of a label key.
 func LabelProperty(key string) Property { return Property{label: key} }
 
-// FieldProperty is a selectable field by its place (Kind.Location).
+// FieldProperty returns the property of a selectable field at a location (Kind.Location).
 func FieldProperty(at Location) Property { return Property{field: at} }
 
-// NameProperty is metadata.name.
+// NameProperty returns the property metadata.name.
 func NameProperty() Property { return FieldProperty(Location{part: ofName}) }
 
-// NamespaceProperty is metadata.namespace.
+// NamespaceProperty returns the property metadata.namespace.
 func NamespaceProperty() Property { return FieldProperty(Location{part: ofNamespace}) }
 
-// Label returns the key of the label that the property is; false when it is a field.
+// Label returns the label key of the property; ok is false for a field.
 func (p Property) Label() (key string, ok bool) { return p.label, p.label != "" }
 
-// Of returns the value that an object has, and whether it has one. Every object has every field, of an empty value when
-// it leaves the field out (semantics 5.2); labels it has or lacks.
+// Of returns the value that an object has, and whether it has one. Every object has every field, with an empty value if
+// it lacks the field (semantics 5.2). An object may lack a label.
 func (p Property) Of(a *Attributes) (value string, has bool) {
 	if p.label != "" {
 		return a.Labels().Lookup(p.label)
@@ -36,16 +35,17 @@ func (p Property) Of(a *Attributes) (value string, has bool) {
 	return a.Field(p.field), true
 }
 
-// Requirement is what every object that a Predicate matches fulfils: it has one of some values of a property.
+// Requirement is a condition that every match of a Predicate fulfils: a property has one of some values.
 type Requirement struct {
 	Property Property
-	// Values are those that will do, sorted, each once: none when nothing matches. The slice is the Predicate's own.
+	// Values are the accepted values, sorted, without duplicates. It is empty when nothing matches. The slice is shared
+	// and read-only.
 	Values []string
-	// Any says that every value will do, and Values says nothing: the label must be there.
+	// Any means that every value is accepted, but the label must exist. Values is then unused.
 	Any bool
 }
 
-// Fulfilled tells whether an object fulfils the requirement.
+// Fulfilled reports whether an object fulfils the requirement.
 func (r *Requirement) Fulfilled(a *Attributes) bool {
 	value, has := r.Property.Of(a)
 	if !has || r.Any {
@@ -54,8 +54,8 @@ func (r *Requirement) Fulfilled(a *Attributes) bool {
 	return slices.Contains(r.Values, value)
 }
 
-// Requirements yields what an object must fulfil for the predicate to match it; Matches may ask for more. A predicate
-// that absence alone fulfils has none. Names and other fields come first, then labels, then the namespace.
+// Requirements yields necessary conditions for a match; Matches may require more. There are none for a predicate that
+// an object without values can match. Names and other fields come first, then labels, then the namespace.
 func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	return func(yield func(Requirement) bool) {
 		if !p.possible {
@@ -78,7 +78,7 @@ func (p *Predicate) Requirements() iter.Seq[Requirement] {
 	}
 }
 
-// requirement is what labels must fulfil for the term to match them, of a term that needs its key.
+// requirement returns the condition that labels fulfil when the term matches. The term needs its key.
 func (t *labelTerm) requirement() Requirement {
 	r := Requirement{Property: LabelProperty(t.key)}
 	if r.Any = t.op != labelIn; !r.Any {

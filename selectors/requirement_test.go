@@ -11,7 +11,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// TestMatchesFulfilRequirements: whatever a predicate matches fulfils each of its requirements.
+// TestMatchesFulfilRequirements: every object that a predicate matches fulfils all of its requirements.
 func TestMatchesFulfilRequirements(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	universe := labelUniverse()
@@ -38,13 +38,12 @@ func checkRequirements(t *testing.T, p *selectors.Predicate, a *selectors.Attrib
 	}
 	for r := range p.Requirements() {
 		if !r.Fulfilled(a) {
-			t.Errorf("%s matches %v, which does not fulfil %v", p, a, r)
+			t.Errorf("%s matches %v, want requirement %v fulfilled", p, a, r)
 		}
 	}
 }
 
-// TestRequirements: what is equal to a value, or one of several, or there, is required; what is absent or unlike is
-// not.
+// TestRequirements: equality, a set of values, and existence are requirements. Absence and inequality are not.
 func TestRequirements(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	node := pod.Location("spec.nodeName")
@@ -80,14 +79,14 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// TestNothingRequiresTheImpossible: what can match nothing has a requirement that nothing fulfils.
-func TestNothingRequiresTheImpossible(t *testing.T) {
+// TestImpossiblePredicateHasARequirement: a predicate that matches nothing has a requirement that no object fulfils.
+func TestImpossiblePredicateHasARequirement(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	for r := range pod.Predicate("", labels.Nothing(), nil).Requirements() {
 		if r.Any || len(r.Values) != 0 {
-			t.Errorf("requires %v", r)
+			t.Errorf("got requirement %v, want one without values", r)
 		}
 		return
 	}
-	t.Error("requires nothing")
+	t.Error("got no requirements, want one")
 }

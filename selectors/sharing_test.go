@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// heap is what is in use, garbage and what it held weakly excluded.
+// heap returns the bytes in use, after garbage and weakly referenced memory was collected.
 func heap() int64 {
 	for range 3 {
 		runtime.GC()
@@ -26,7 +26,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// generation returns objects whose labels, the keys included, and fields nobody else has.
+// generation returns objects that share no label keys, label values or fields with others.
 func generation(kind *selectors.Kind, number, size int) []*selectors.Attributes {
 	objects := make([]*selectors.Attributes, size)
 	for i := range objects {
@@ -37,26 +37,26 @@ func generation(kind *selectors.Kind, number, size int) []*selectors.Attributes 
 	return objects
 }
 
-// fallsTo waits until no more than some bytes above a start are in use: the runtime lets go in the background.
+// fallsTo waits until at most bytes above start are in use. The runtime frees memory in the background.
 func fallsTo(t *testing.T, start, bytes int64) {
 	t.Helper()
 	left := heap() - start
 	for deadline := time.Now().Add(time.Minute); left > bytes; left = heap() - start {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d bytes stay in use, want %d", left, bytes)
+			t.Fatalf("got %d bytes in use, want at most %d", left, bytes)
 		}
 	}
 }
 
-// A lane lives for months, and labels come and go.
-func TestAttributesOfNobodyAreLetGo(t *testing.T) {
+// TestUnusedAttributesAreFreed: a lane runs for months, during which labels appear and disappear.
+func TestUnusedAttributesAreFreed(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	const size = 3_000
 	start := heap()
 	held := generation(pod, 0, size)
 	one := heap() - start
 	if one < size*100 {
-		t.Fatalf("%d objects that share nothing take %d bytes", size, one)
+		t.Fatalf("%d objects without common data: got %d bytes, want more", size, one)
 	}
 	for number := range 4 {
 		held = generation(pod, number+1, size)
@@ -67,8 +67,9 @@ func TestAttributesOfNobodyAreLetGo(t *testing.T) {
 	fallsTo(t, start, one/4)
 }
 
-// Objects made from one template share what they have in common, and are no larger for it.
-func TestAttributesOfATemplateAreShared(t *testing.T) {
+// TestAttributesOfOneTemplateAreShared: objects of one template share their common data, and the sharing costs no
+// memory.
+func TestAttributesOfOneTemplateAreShared(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	_, labelsOf, fieldsOf := benchObject(pod)
 	const size = 10_000
@@ -79,15 +80,15 @@ func TestAttributesOfATemplateAreShared(t *testing.T) {
 		objects[i] = *attributes(pod, labelsOf, fieldsOf)
 	}
 	each := float64(heap()-start) / size
-	// "shop/web-5d9c7b6f4-00000", the address, three lengths: 35 bytes, of which Go makes 48.
+	// "shop/web-5d9c7b6f4-00000", the address, three lengths: 35 bytes, for which Go allocates 48.
 	if objects[0].OwnBytes() != 35 || each > 49 {
-		t.Errorf("attributes of %d bytes take %.1f", objects[0].OwnBytes(), each)
+		t.Errorf("got %d own bytes and %.1f in memory, want 35 and at most 49", objects[0].OwnBytes(), each)
 	}
 	runtime.KeepAlive(objects)
 }
 
-// What attributes are made of is part of a list or a frame, which is not to stay for their sake.
-func TestAttributesKeepNothingOfTheirOrigin(t *testing.T) {
+// TestAttributesDoNotKeepTheirSource: attributes are made from a list or frame, which they must not keep in memory.
+func TestAttributesDoNotKeepTheirSource(t *testing.T) {
 	pod := selectors.ForBuiltin(podKind, selectors.Namespaced)
 	freed := make(chan struct{})
 	a := attributesInPage(pod, freed)
@@ -95,14 +96,14 @@ func TestAttributesKeepNothingOfTheirOrigin(t *testing.T) {
 	select {
 	case <-freed:
 	case <-time.After(settings.Patience()):
-		t.Error("a page stays for the sake of attributes")
+		t.Error("attributes keep the page in memory")
 	}
 	if text := strings.Repeat("a", 10); a.Key() != text+"/"+text || a.Labels().Get(text) != text {
-		t.Errorf("key %q, labels %v", a.Key(), a.Labels())
+		t.Errorf("got key %q, labels %v", a.Key(), a.Labels())
 	}
 }
 
-// attributesInPage returns attributes made of texts that stand in a page, and closes the channel when that is freed.
+// attributesInPage returns attributes made from texts in a page, and closes the channel when the page is freed.
 func attributesInPage(k *selectors.Kind, freed chan struct{}) selectors.Attributes {
 	page := bytes.Repeat([]byte("a"), 1<<20)
 	runtime.AddCleanup(&page[0], func(freed chan struct{}) { close(freed) }, freed)

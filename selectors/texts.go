@@ -1,8 +1,9 @@
 package selectors
 
-// Texts stand one behind the other in one string, each behind its length, seven bits in a byte, the lowest first.
+// A list of texts is stored in one string. Each text follows its length, which is encoded with seven bits per byte,
+// lowest bits first.
 
-// longText is the length from which a text's length takes more than a byte.
+// longText is the length from which a text is long: its length takes more than one byte.
 const longText = 1 << 7
 
 func appendText(dst []byte, text string) []byte {
@@ -17,7 +18,7 @@ func appendLength(dst []byte, n int) []byte {
 	return append(dst, byte(n))
 }
 
-// cutText returns the first of some texts, and the others. Of none, both are empty.
+// cutText returns the first text and the remaining texts. Both are empty for an empty list.
 func cutText(texts string) (first, others string) {
 	if texts == "" || texts[0] >= longText {
 		return cutLongText(texts)
@@ -26,13 +27,13 @@ func cutText(texts string) (first, others string) {
 	return texts[1:n], texts[n:]
 }
 
-// cutLongText is cutText of texts that begin with a long one.
+// cutLongText is cutText for a list that begins with a long text.
 func cutLongText(texts string) (first, others string) {
 	n, rest := cutLength(texts)
 	return rest[:n], rest[n:]
 }
 
-// cutLength returns the length that some texts begin with, and what stands behind it.
+// cutLength returns the length at the beginning of a list, and the bytes after it.
 func cutLength(texts string) (n int, rest string) {
 	for i := range len(texts) {
 		n |= int(texts[i]&(longText-1)) << (7 * i)
@@ -43,7 +44,7 @@ func cutLength(texts string) (n int, rest string) {
 	return 0, ""
 }
 
-// textAt returns the text at a position, empty when there are no so many.
+// textAt returns the text at an index, or "" if there are fewer texts.
 func textAt(texts string, position int) string {
 	start := 0
 	for start < len(texts) {
@@ -61,7 +62,7 @@ func textAt(texts string, position int) string {
 	return ""
 }
 
-// longTextAt is textAt of texts that begin with a long one.
+// longTextAt is textAt for a list that begins with a long text.
 func longTextAt(texts string, position int) string {
 	for range position {
 		_, texts = cutText(texts)
@@ -70,9 +71,9 @@ func longTextAt(texts string, position int) string {
 	return text
 }
 
-// hasValues tells whether not all texts are empty.
+// hasValues reports whether any text is not empty.
 func hasValues(texts []byte) bool {
-	for _, length := range texts { // up to the first that is none
+	for _, length := range texts { // all bytes before the first non-empty text are zero lengths
 		if length != 0 {
 			return true
 		}

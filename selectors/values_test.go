@@ -24,7 +24,7 @@ var subject = corev1.ObjectReference{
 
 var node = "n1"
 
-// eventFields is the field set that the server computes for an event about subject.
+// eventFields returns the field set that the server computes for an event.
 func eventFields(source string) map[string]string {
 	set := map[string]string{
 		"involvedObject.kind": "Pod", "involvedObject.namespace": "n", "involvedObject.name": "p", "involvedObject.uid": "u",
@@ -37,7 +37,7 @@ func eventFields(source string) map[string]string {
 	return set
 }
 
-// Objects go through the Go types that kube-apiserver encodes; the wanted values are what its registry puts into the
+// Objects are encoded with kube-apiserver's Go types. The expected values are those that its registry puts into the
 // field set (semantics 5.3, second table).
 var valueTable = []struct {
 	name   string
@@ -109,7 +109,7 @@ var valueTable = []struct {
 		map[string]string{"spec.nodeName": "n1", "spec.driver": "d", "spec.pool.name": "p"}},
 }
 
-func TestFieldsLieWhereTheTableSays(t *testing.T) {
+func TestFieldPathsFollowTheTable(t *testing.T) {
 	for _, row := range valueTable {
 		t.Run(row.name, func(t *testing.T) {
 			encoded, err := json.Marshal(row.object)
@@ -121,13 +121,13 @@ func TestFieldsLieWhereTheTableSays(t *testing.T) {
 				got[field.Label] = valueOf(t, encoded, field)
 			}
 			if diff := cmp.Diff(row.want, got); diff != "" {
-				t.Errorf("of %s (-want +got):\n%s", encoded, diff)
+				t.Errorf("fields of %s (-want +got):\n%s", encoded, diff)
 			}
 		})
 	}
 }
 
-// valueOf reads a Field as its documentation says, by decoding: slow and obvious.
+// valueOf reads a Field as documented, by decoding: slow and simple.
 func valueOf(t *testing.T, encoded []byte, field selectors.Field) string {
 	t.Helper()
 	for _, path := range field.Paths {

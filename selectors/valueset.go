@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// valueSet are the values that a requirement names. A client may name tens of thousands, and every event asks for one.
+// valueSet is the values of a requirement. A client may send tens of thousands, and every event looks up one.
 type valueSet struct {
-	sorted []string            // each once
-	lookup map[string]struct{} // nil when there are few, which are compared sooner than one is hashed
+	sorted []string            // without duplicates
+	lookup map[string]struct{} // nil for few values, which are faster to compare than to hash
 }
 
-// fewValues is up to how many values are compared one by one.
+// fewValues is the maximum number of values that are compared one by one.
 const fewValues = 8
 
-// newValueSet makes a set of values, which it takes over.
+// newValueSet returns a set of values. It takes over the slice.
 func newValueSet(values []string) valueSet {
 	slices.Sort(values)
 	s := valueSet{sorted: slices.Clip(slices.Compact(values))}
@@ -35,12 +35,12 @@ func (s *valueSet) has(value string) bool {
 	return ok
 }
 
-// intersection returns the values that are in both.
+// intersection returns the values that both sets have.
 func (s *valueSet) intersection(other *valueSet) valueSet {
 	return newValueSet(slices.DeleteFunc(slices.Clone(s.sorted), func(value string) bool { return !other.has(value) }))
 }
 
-// appendTo writes the values, each quoted and behind a space.
+// appendTo appends the values, each quoted and after a space.
 func (s *valueSet) appendTo(dst []byte) []byte {
 	for _, value := range s.sorted {
 		dst = append(dst, ' ')
