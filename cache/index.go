@@ -11,7 +11,7 @@ import (
 // candidates; the predicate decides (I9).
 type Index struct{ property selectors.Property }
 
-// FieldIndex returns an index of a selectable field at a location (Kind.Place).
+// FieldIndex returns an index of a selectable field at a location (Kind.Location).
 func FieldIndex(at selectors.Location) Index { return Index{selectors.FieldProperty(at)} }
 
 // LabelIndex returns an index of the values of one label key.
