@@ -29,7 +29,7 @@ type Template struct {
 	kinds [2]ends // indexed by Kind
 }
 
-// ends is a bookmark's text before and after the digits of its resourceVersion.
+// ends contains a bookmark's text before and after the digits of its resourceVersion.
 type ends struct {
 	head, tail string
 }

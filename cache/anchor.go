@@ -28,7 +28,7 @@ const (
 // presence of the label.
 const mostValues = 32
 
-// anchors is the feeds of an epoch by their anchors.
+// anchors finds the feeds of an epoch by their anchors.
 type anchors struct {
 	without posting // feeds without an anchor
 	keys    map[string]*posting
@@ -36,7 +36,7 @@ type anchors struct {
 	fields  []*anchored          // by other properties; few
 }
 
-// anchored is the feeds that are anchored at one property.
+// anchored contains the feeds that are anchored at one property.
 type anchored struct {
 	property selectors.Property
 	values   map[string]*posting

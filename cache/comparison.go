@@ -19,8 +19,9 @@ var (
 	ErrManyChanges = errors.New("cache: list has more changes than the history window")
 )
 
-// comparison is the differences between a State and a later list. The field deletions has the objects that the list
-// lacks or has with another UID, in key order. The field changes has the list's new or changed objects, in RV order.
+// comparison contains the differences between a State and a later list. The field deletions has the objects that the
+// list lacks or has with another UID, in key order. The field changes has the list's new or changed objects, in RV
+// order.
 type comparison struct {
 	state     *State
 	deletions []*Object

@@ -6,8 +6,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feed is the events of history that concern one predicate. It references only its end: entries that all watchers have
-// read are garbage. An unread entry costs eight bytes, however large the object is.
+// feed lists the events of history that concern one predicate. It references only its end: entries that all watchers
+// have read are garbage. An unread entry costs eight bytes, however large the object is.
 type feed struct {
 	predicate *selectors.Predicate
 	anchor    anchor

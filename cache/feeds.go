@@ -7,7 +7,8 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// feeds is all feeds of an epoch. A watcher that joins finds its feed by predicate, an event finds feeds by anchor.
+// feeds contains all feeds of an epoch. A watcher that joins finds its feed by predicate, an event finds feeds by
+// anchor.
 type feeds struct {
 	open *atomic.Int64 // number of feeds in all epochs of the lane
 

@@ -12,7 +12,7 @@ import (
 // references it.
 type Frame struct{ Bytes []byte }
 
-// frames is the frames of an epoch's last events, for the next watchers that send them. The references are weak: a
+// frames caches the frames of an epoch's last events, for the next watchers that send them. The references are weak: a
 // frame that no watcher is about to send is garbage. Memory is therefore bounded by one frame for each watcher that is
 // sending.
 type frames struct {

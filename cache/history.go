@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// history is an epoch's events in order, as far back as retention keeps them. One writer appends. Readers take no lock
-// and keep only positions: a sequence number counts the epoch's events from 0. Dropped segments are therefore garbage
-// immediately, and a late reader finds its position expired (I6).
+// history keeps an epoch's events in order, as far back as retention keeps them. One writer appends. Readers take no
+// lock and keep only positions: a sequence number counts the epoch's events from 0. Dropped segments are therefore
+// garbage immediately, and a late reader finds its position expired (I6).
 type history struct {
 	keep    retention
 	forgets func(*Object) // called for objects that neither an event nor the State has any more
@@ -93,7 +93,7 @@ type change struct {
 	at                    time.Time
 }
 
-// append records one event. It trims first, because the last event must stay even if the budget is small.
+// append records one event. It trims first, because the last event must remain even if the budget is small.
 func (h *history) append(c change) {
 	h.trim(c.at)
 	h.put(c)

@@ -17,7 +17,7 @@ func FieldIndex(at selectors.Location) Index { return Index{selectors.FieldPrope
 // LabelIndex returns an index of the values of one label key.
 func LabelIndex(key string) Index { return Index{selectors.LabelProperty(key)} }
 
-// index is the objects of a State that have a property, ordered by its value.
+// index contains the objects of a State that have a property, ordered by its value.
 type index struct {
 	Index
 	tree   tree

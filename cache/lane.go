@@ -81,7 +81,7 @@ func NewLane(o Options) *Lane {
 }
 
 // Replace makes an upstream list at rv the lane's content and starts a new epoch. Watchers of the last epoch end with
-// *ExpiredError (I11). objects may be in any order; the caller keeps the slice. After Close it does nothing.
+// *ExpiredError (I11). The objects may be in any order; the caller keeps the slice. After Close it does nothing.
 func (l *Lane) Replace(rv RV, shape wire.Shape, objects []*Object) {
 	e := newEpoch(l)
 	s := newState(e, rv, shape, objects)

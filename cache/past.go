@@ -2,8 +2,8 @@ package cache
 
 import "iter"
 
-// Past is the content and history of a lane. Another lane takes it over with Restore (content of Base), Apply (each of
-// Events) and Show (at RV).
+// Past contains the content and history of a lane. Another lane takes it over with Restore (content of Base), Apply
+// (each of Events) and Show (at RV).
 type Past struct {
 	Base   *State // before the oldest of Events
 	Len    int    // number of Events

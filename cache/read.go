@@ -58,7 +58,7 @@ func (c *Chunk) Bytes() int64 {
 }
 
 // Chunk returns the first limit objects that p matches, from the key from on. It costs O(limit) when p selects
-// everything in its namespace. limit is at least 1.
+// everything in its namespace. The limit must be at least 1.
 func (s *State) Chunk(p *selectors.Predicate, from string, limit int) Chunk {
 	selection := s.Selection(p, from)
 	selection.limit = limit

@@ -11,7 +11,7 @@ import (
 // An object with another UID is deleted and added. Inside the lost window no read is served and no watch starts.
 //
 // It returns ErrSetBack, ErrOtherPast or ErrManyChanges when the list cannot be replayed, ErrNotReady before the first
-// Replace, and ErrClosed after Close. The lane's content then does not become that of the list. The objects must have
+// Replace, and ErrClosed after Close. On an error the lane does not take the content of the list. The objects must have
 // the encoding of the State's objects, because the State keeps its shape. The list must be expected (Expect), and no
 // other goroutine may write in the meantime. The caller keeps the slice.
 func (l *Lane) Replay(rv RV, objects []*Object) error {
@@ -47,9 +47,9 @@ func (l *Lane) Known() ([]RV, error) {
 	return append([]RV{s.rv}, s.epoch.vouched.above(s.rv)...), nil
 }
 
-// settle brings the lane to the visible State when events have come since that State was vouched for. Events that undo
-// them were lost before the vouched RV. settle returns the written State and the visible State. These then differ at
-// most by vouched RVs or by deletions at the RV.
+// settle brings the lane to the visible State when events have come since that State was vouched for. The upstream
+// undid these events, but the lane lost the events that undid them. It returns the written State and the visible State.
+// Afterwards both have the same events, except that the written State may have more deletions at its RV.
 func (l *Lane) settle() (s, shown *State, err error) {
 	s, shown, err = l.replayable()
 	if err != nil || shown.rv <= s.rv || shown.seq == s.seq {

@@ -27,7 +27,8 @@ var watchCacheFloor = floor{age: 75 * time.Second, most: 100 << 10, fewest: 100}
 // least returns a retention that keeps only the floor.
 func (r *retention) least() retention { return retention{floor: r.floor} }
 
-// keeps reports whether an event is kept. It has the given age, behind events follow it, and all events take bytes.
+// keeps reports whether history keeps an event of the given age. The argument behind is the number of later events, and
+// bytes is the size of all events.
 func (r *retention) keeps(age time.Duration, behind, bytes int64) bool {
 	return age <= r.age && bytes <= r.bytes || age <= r.floor.age && behind < r.floor.most || behind < r.floor.fewest
 }

@@ -6,8 +6,9 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// sample is some objects of an epoch, used to estimate how rare a value is. One half changed recently, because feeds
-// are compared with events; the other half is random. All watches use the same sample until many events have come.
+// sample contains some objects of an epoch, used to estimate how rare a value is. One half changed recently, because
+// feeds are compared with events; the other half is random. All watches use the same sample until many events have
+// come.
 type sample struct {
 	seq     int64 // position in history when it was taken
 	objects []*Object

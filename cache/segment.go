@@ -76,7 +76,7 @@ func (t *tree) join(first spot, length int) *Page {
 }
 
 // joint stores the precompressed representations of a segment that begins on one page and ends on another. It
-// references the pages weakly, because a page may be replaced; then the segment changes, too.
+// references the pages weakly, because a page may be replaced. The segment is then another one.
 type joint struct {
 	from, to      int                  // object indexes in the first page and in the last
 	following     []weak.Pointer[Page] // pages after the first

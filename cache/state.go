@@ -8,8 +8,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// State is every object of a lane at one RV. It is complete up to that RV (I10), immutable (I2), and a snapshot for as
-// long as a reader keeps it.
+// State contains every object of a lane at one RV. It is complete up to that RV (I10), immutable (I2), and a snapshot
+// for as long as a reader keeps it.
 type State struct {
 	epoch   *epoch
 	rv      RV

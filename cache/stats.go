@@ -2,8 +2,8 @@ package cache
 
 import "sync/atomic"
 
-// Stats is the numbers of a lane. Gauges have the value at the time of the call; counters count since the lane was
-// created.
+// Stats contains the numbers of a lane. Gauges have the value at the time of the call; counters count since the lane
+// was created.
 type Stats struct {
 	RV           RV
 	Objects      int

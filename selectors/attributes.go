@@ -2,8 +2,8 @@ package selectors
 
 import "unique"
 
-// Attributes is the data of an object that a Predicate compares. It is immutable and made by its Kind. A cluster has
-// millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
+// Attributes contains the data of an object that a Predicate compares. It is immutable and made by its Kind. A cluster
+// has millions of Attributes with similar content. Data that many objects have in common is in memory once while any of
 // them exists (package unique). Each object has a pointer to it. Each object's own data is one string.
 type Attributes struct {
 	own      string                  // key, position of the name in it, and the object's own fields
@@ -11,8 +11,8 @@ type Attributes struct {
 	placed   unique.Handle[string]   // values shared across templates; zero when empty
 }
 
-// template is the data that objects of one template have in common, such as the pods of a ReplicaSet. Objects with
-// different label values still share their label keys.
+// template contains the data that objects of one template have in common, such as the pods of a ReplicaSet. Objects
+// with different label values still share their label keys.
 type template struct {
 	keys   unique.Handle[string] // label keys, sorted
 	labels string                // label values

@@ -6,10 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// builtin is the selectable fields of one built-in kind in kube-apiserver 1.37, for kinds with their own field table.
-// Fields that an existing kind got after 1.19 have a release; the facade tests whether the upstream supports them. The
-// sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values). Semantics
-// 5.3 combines them.
+// builtin lists the selectable fields of one built-in kind in kube-apiserver 1.37, for kinds with their own field
+// table. Fields that an existing kind got after 1.19 have a release; the facade tests whether the upstream supports
+// them. The sources in kube-apiserver are AddFieldLabelConversionFunc (labels) and the registry's GetAttrs (values).
+// Semantics 5.3 combines them.
 type builtin struct {
 	group    string
 	kind     string

@@ -7,7 +7,7 @@ type Label struct {
 	Key, Value string
 }
 
-// LabelSet is an object's labels, sorted bytewise by key, without duplicate keys. It implements labels.Labels of
+// LabelSet contains an object's labels, sorted bytewise by key, without duplicate keys. It implements labels.Labels of
 // apimachinery. Objects have about a dozen labels, for which a linear search is faster than a binary search.
 type LabelSet struct {
 	keys   string // texts, see texts.go

@@ -2,8 +2,8 @@ package selectors
 
 import "k8s.io/apimachinery/pkg/labels"
 
-// labelTerms is the compiled requirements of a label selector, at most one for each key and operator. The cost of a
-// match depends on the number of the object's labels, not on the number of requirements and values.
+// labelTerms contains the compiled requirements of a label selector, at most one for each key and operator. The cost of
+// a match depends on the number of the object's labels, not on the number of requirements and values.
 type labelTerms struct {
 	all      []labelTerm
 	byKey    map[string][]*labelTerm // nil if there are few terms, which look up their keys in the object's labels

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Predicate is the namespace in a request's path and both selectors. It is immutable and safe for concurrent use.
+// Predicate combines the namespace in a request's path and both selectors. It is immutable and safe for concurrent use.
 type Predicate struct {
 	namespace string
 	name      string

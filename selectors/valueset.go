@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// valueSet is the values of a requirement. A client may send tens of thousands, and every event looks up one.
+// valueSet contains the values of a requirement. A client may send tens of thousands, and every event looks up one.
 type valueSet struct {
 	sorted []string            // without duplicates
 	lookup map[string]struct{} // nil for few values, which are faster to compare than to hash
