@@ -13,10 +13,10 @@ func TestRestorationIsShownInOneStep(t *testing.T) {
 	unread := func(when string) {
 		t.Helper()
 		if s, err := l.State(); !errors.Is(err, ErrNotReady) {
-			t.Fatalf("%s: %+v, %v", when, s, err)
+			t.Fatalf("%s: got State %+v, error %v", when, s, err)
 		}
 		if s, err := l.WaitFor(t.Context(), 10, 0); err == nil {
-			t.Fatalf("%s: waited for %+v", when, s)
+			t.Fatalf("%s: got %+v from WaitFor", when, s)
 		}
 		if _, err := l.Watch(WatchOptions{Predicate: everything(t), Start: AfterRV(10)}); !errors.Is(err, ErrNotReady) {
 			t.Fatalf("%s: %v", when, err)
@@ -34,11 +34,11 @@ func TestRestorationIsShownInOneStep(t *testing.T) {
 	}
 	for _, rv := range []RV{13, 14} {
 		if err := r.Apply(Change{Kind: Upsert, Object: pod("a/c", rv, "n1", "x")}); !errors.Is(err, ErrOutOfOrder) {
-			t.Errorf("an event at %d: %v", rv, err)
+			t.Errorf("event at %d: got %v, want ErrOutOfOrder", rv, err)
 		}
 	}
 	if err := r.Show(13); !errors.Is(err, ErrOutOfOrder) {
-		t.Errorf("shown below its last event: %v", err)
+		t.Errorf("Show below the last event: got %v, want ErrOutOfOrder", err)
 	}
 	unread("refused")
 	if err := r.Show(20); err != nil {
@@ -68,7 +68,7 @@ func TestRestorationIsShownInOneStep(t *testing.T) {
 	late := l.Fill().Restore(10, shape, nil)
 	l.Close()
 	if err := late.Show(20); !errors.Is(err, ErrClosed) {
-		t.Errorf("shown after Close: %v", err)
+		t.Errorf("Show after Close: got %v, want ErrClosed", err)
 	}
 }
 
@@ -123,11 +123,11 @@ func TestDroppedFilling(t *testing.T) {
 		f.Add(podNumber(i, 1))
 	}
 	if l.dictionary.Load() == nil || memoryOf(l) == 0 {
-		t.Fatal("nothing was learned of 400 objects")
+		t.Fatal("got no dictionary from 400 objects")
 	}
 	f.Drop()
 	if l.dictionary.Load() != nil || memoryOf(l) != 0 {
-		t.Errorf("dictionary %v and %d bytes stay", l.dictionary.Load(), memoryOf(l))
+		t.Errorf("got dictionary %v and %d bytes, want none", l.dictionary.Load(), memoryOf(l))
 	}
 }
 

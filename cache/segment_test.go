@@ -71,7 +71,7 @@ func TestSegmentsShowNothingOfOthers(t *testing.T) {
 				if want == nil {
 					want = segments
 					if n := len(want); n < 1000/longestSegment || n > 1000/shortestSegment+1 {
-						t.Errorf("1000 objects are %d segments", n)
+						t.Errorf("got %d segments for 1000 objects", n)
 					}
 				}
 				if !slices.Equal(segments, want) {
@@ -167,7 +167,7 @@ func TestCompressedListsShowNothingOfOthers(t *testing.T) {
 				want = got
 			}
 			if !bytes.Equal(got, want) {
-				t.Fatalf("%d bytes, and %d where others have other objects", len(got), len(want))
+				t.Fatalf("got other bytes (%d, want %d) with other objects in other namespaces", len(got), len(want))
 			}
 		}
 		if stats := precompressed.Stats(); stats.Found == 0 || stats.Made > stats.Found {

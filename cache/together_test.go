@@ -20,7 +20,7 @@ func TestDeletesShareAnRV(t *testing.T) {
 		apply(t, l, Delete, pod(key, 12, "", ""))
 	}
 	if err := l.Apply(Change{Delete, pod("a/b", 12, "", "")}); !errors.Is(err, ErrOutOfOrder) {
-		t.Errorf("repeated delete: %v", err)
+		t.Errorf("repeated delete: got %v, want ErrOutOfOrder", err)
 	}
 	equal(t, "events", drained(w), []string{"DELETED a/a@12  ", "DELETED a/b@12  ", "DELETED a/c@12  "})
 	equal(t, "progress", w.Progress(), RV(11))
@@ -31,7 +31,7 @@ func TestDeletesShareAnRV(t *testing.T) {
 	ordinary := newTestLane(t, podOptions, 10, pod("a/a", 5, "", ""), pod("a/b", 6, "", ""))
 	apply(t, ordinary, Delete, pod("a/a", 11, "", ""))
 	if err := ordinary.Apply(Change{Delete, pod("a/b", 11, "", "")}); !errors.Is(err, ErrLateDeletion) {
-		t.Errorf("a second delete where the upstream has none: %v", err)
+		t.Errorf("second delete at one RV: got %v, want an error", err)
 	}
 }
 
@@ -80,10 +80,10 @@ func TestAwaitingAnRVOfDeletes(t *testing.T) {
 				apply(t, l, Delete, pod("a/a", 12, "", ""))
 				var tooLarge *TooLargeError
 				if _, err := l.WaitFor(t.Context(), 12, time.Minute); !errors.As(err, &tooLarge) || tooLarge.Current != 11 {
-					t.Errorf("not older than 12: %v", err)
+					t.Errorf("WaitFor(12): %v", err)
 				}
 				if _, err := l.At(t.Context(), 12, time.Minute); !errors.As(err, &tooLarge) || tooLarge.Current != 11 {
-					t.Errorf("exactly 12: %v", err)
+					t.Errorf("At(12): %v", err)
 				}
 				reached := make(chan *State)
 				go func() {
@@ -94,7 +94,7 @@ func TestAwaitingAnRVOfDeletes(t *testing.T) {
 				apply(t, l, Delete, pod("a/b", 12, "", ""))
 				settle(l)
 				if s := <-reached; s.RV() < 12 || s.Len() > 2 || s != current(t, l) {
-					t.Errorf("reached %d with %d objects", s.RV(), s.Len())
+					t.Errorf("got State at %d with %d objects", s.RV(), s.Len())
 				}
 			})
 		})
@@ -107,11 +107,11 @@ func TestVouchOverDeletesOfOneRV(t *testing.T) {
 	vouched := l.Vouch(current(t, l), 20)
 	apply(t, l, Delete, pod("a/a", 12, "", ""))
 	if s := current(t, l); s != vouched {
-		t.Errorf("readers see %d", s.RV())
+		t.Errorf("got State at %d", s.RV())
 	}
 	var tooLarge *TooLargeError
 	if s, err := l.At(t.Context(), 12, 0); !errors.As(err, &tooLarge) {
-		t.Errorf("exactly 12, of which more may come: %v, %v", s, err)
+		t.Errorf("At(12), where more deletions may come: got %v, %v, want an error", s, err)
 	}
 	equal(t, "list of 11", content(at(t, l, 11)), "a/a@5 a/b@6 a/c@7 ")
 	apply(t, l, Upsert, pod("a/a", 19, "", ""))

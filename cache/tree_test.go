@@ -49,7 +49,7 @@ func compareTree(t *testing.T, tree *tree, want map[string]*Object) {
 	}
 	slices.SortFunc(sorted, tree.compare)
 	if !slices.Equal(got, sorted) {
-		t.Fatalf("tree has %d objects, want %d, or in another order", len(got), len(sorted))
+		t.Fatalf("got %d objects, want %d in order", len(got), len(sorted))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestEditKeepsOtherPages(t *testing.T) {
 	after := before.put(changed)
 	fresh := pagesIn(&after)
 	if len(old) != len(fresh) {
-		t.Fatalf("%d pages became %d", len(old), len(fresh))
+		t.Fatalf("got %d pages before and %d after", len(old), len(fresh))
 	}
 	differ := 0
 	for i := range old {
@@ -97,11 +97,11 @@ func TestEditKeepsOtherPages(t *testing.T) {
 		}
 	}
 	if differ != 1 {
-		t.Errorf("%d pages were replaced, want 1", differ)
+		t.Errorf("got %d replaced pages, want 1", differ)
 	}
 	at, found := before.find(position{key: changed.Key()})
 	if !found || before.object(at).RV != 0 {
-		t.Error("the older tree sees the change")
+		t.Error("the edit changed the older tree")
 	}
 }
 
@@ -152,7 +152,7 @@ func TestRunsAreWholePagesInside(t *testing.T) {
 		}
 	}
 	if partial != 1 {
-		t.Errorf("%d runs are partial, want only the first", partial)
+		t.Errorf("got %d partial runs, want only the first", partial)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestReadingAllocatesNothingPerObject(t *testing.T) {
 	few := testing.AllocsPerRun(10, func() { walk(s, "ns/003000") })
 	all := testing.AllocsPerRun(10, func() { walk(s, "") })
 	if all > few || all > 8 {
-		t.Errorf("walking 3,200 objects allocates %v times, walking 200 %v times", all, few)
+		t.Errorf("got %v allocations for 3,200 objects, want %v as for 200", all, few)
 	}
 }
 

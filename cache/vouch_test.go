@@ -17,35 +17,35 @@ func TestVouch(t *testing.T) {
 	}
 	vouched := l.Vouch(before, 20)
 	if now, _ := l.State(); now != vouched || now.RV() != 20 || now.Len() != 1 {
-		t.Fatalf("readers see %d objects at %d", now.Len(), now.RV())
+		t.Fatalf("got State with %d objects at %d", now.Len(), now.RV())
 	}
 	if at, _ := l.Position(); at != 10 {
-		t.Errorf("the lane is written up to %d", at)
+		t.Errorf("got Position %d", at)
 	}
 	if s, err := l.WaitFor(t.Context(), 20, 0); err != nil || s != vouched {
-		t.Errorf("not older than 20: %v", err)
+		t.Errorf("WaitFor(20): %v", err)
 	}
 	if s, err := l.At(t.Context(), 20, 0); err != nil || s != vouched {
-		t.Errorf("exactly 20: %v", err)
+		t.Errorf("At(20): %v", err)
 	}
 	if s, err := l.At(t.Context(), 10, 0); err != nil || s.RV() != 10 {
-		t.Errorf("exactly 10: %v", err)
+		t.Errorf("At(10): %v", err)
 	}
 	var tooLarge *TooLargeError
 	if _, err := l.At(t.Context(), 15, 0); !errors.As(err, &tooLarge) {
-		t.Errorf("exact read at 15, which is not vouched for: got %v", err)
+		t.Errorf("At(15), which is not vouched for: got %v, want an error", err)
 	}
 	// An object that was created and deleted in between concerns only watches that started before.
 	since, behind := watch(t, l, selecting(t, "", "", ""), AfterRV(10)), watch(t, l, selecting(t, "", "", ""), AfterRV(20))
 	initial := watch(t, l, selecting(t, "", "", ""), InitialEvents(vouched))
 	apply(t, l, Upsert, pod("a/y", 12, "n1", ""))
 	if now, _ := l.State(); now != vouched {
-		t.Errorf("readers went back to %d", now.RV())
+		t.Errorf("got State at lower RV %d", now.RV())
 	}
 	apply(t, l, Delete, pod("a/y", 13, "n1", ""))
 	apply(t, l, Upsert, pod("a/z", 21, "n1", ""))
 	if now, _ := l.State(); now.RV() != 21 || now.Len() != 2 {
-		t.Errorf("readers see %d objects at %d", now.Len(), now.RV())
+		t.Errorf("got State with %d objects at %d", now.Len(), now.RV())
 	}
 	for name, c := range map[string]struct {
 		watcher *Watcher
@@ -60,7 +60,7 @@ func TestVouch(t *testing.T) {
 		}
 	}
 	if s, err := l.At(t.Context(), 20, 0); err != nil || s.RV() != 20 || s.Len() != 1 {
-		t.Errorf("exactly 20, once written: %v", err)
+		t.Errorf("At(20) after the events: %v", err)
 	}
 }
 
@@ -70,21 +70,21 @@ func TestVouchForThePast(t *testing.T) {
 	apply(t, l, Upsert, pod("a/x", 30, "n1", ""))
 	now, _ := l.State()
 	if s := l.Vouch(old, 20); s.RV() != 20 {
-		t.Errorf("the State vouched for is at %d", s.RV())
+		t.Errorf("got vouched State at %d", s.RV())
 	}
 	if s, _ := l.State(); s != now {
-		t.Errorf("readers went back to %d", s.RV())
+		t.Errorf("got State at lower RV %d", s.RV())
 	}
 	l.Vouch(now, 40)
 	l.Replace(35, now.Shape(), nil) // an upstream that was restored from a backup
 	if s, _ := l.State(); s.RV() != 35 {
-		t.Errorf("after a relist readers see %d", s.RV())
+		t.Errorf("got State at %d after a relist", s.RV())
 	}
 	if s := l.Vouch(now, 50); s != nil {
-		t.Errorf("a State of a past epoch is vouched for, at %d", s.RV())
+		t.Errorf("got vouched State of a past epoch at %d, want nil", s.RV())
 	}
 	if s, _ := l.State(); s.RV() != 35 {
-		t.Errorf("a State of a past epoch is shown, at %d", s.RV())
+		t.Errorf("got State of a past epoch at %d", s.RV())
 	}
 	l.Close()
 	if _, err := l.State(); !errors.Is(err, ErrClosed) {
@@ -98,10 +98,10 @@ func TestVouchWhileAListIsExpected(t *testing.T) {
 	now, _ := l.State()
 	over := l.Expect()
 	if s := l.Vouch(now, 20); s != nil {
-		t.Errorf("vouched for, at %d", s.RV())
+		t.Errorf("got vouched State at %d, want nil", s.RV())
 	}
 	if s, _ := l.State(); s != now {
-		t.Errorf("readers see %d", s.RV())
+		t.Errorf("got State at %d", s.RV())
 	}
 	over()
 	if s := l.Vouch(now, 20); s == nil || s.RV() != 20 {
@@ -121,7 +121,7 @@ func TestVouchConcurrently(t *testing.T) {
 			for {
 				s, err := l.State()
 				if err != nil || s.RV() < last {
-					t.Errorf("at %d after %d: %v", s.RV(), last, err)
+					t.Errorf("got State at %d after %d: %v", s.RV(), last, err)
 					return
 				}
 				last = s.RV()

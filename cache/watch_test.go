@@ -35,7 +35,7 @@ func TestDeletedObjectIsMadeOnce(t *testing.T) {
 	second, _ := byNode.Next()
 	third, _ := watch(t, l, selecting(t, "", "app=a", ""), AfterRV(1)).Next()
 	if first.Object != second.Object || first.Object != third.Object {
-		t.Error("the deleted object was made more than once")
+		t.Error("got several objects for a DELETED, want one")
 	}
 	equal(t, "event", describe(first), "DELETED x/o@2 n1 a")
 	equal(t, "bytes", textOf(first.Object.Item()), textOf(before.at(2, shape).Item()))
@@ -117,11 +117,11 @@ func TestRelistEndsWatches(t *testing.T) {
 	drained(starting)
 	for name, w := range map[string]*Watcher{"idle": idle, "lagging": lagging, "starting": starting} {
 		if e, ok := w.Next(); ok {
-			t.Errorf("%s: %s after the relist", name, describe(e))
+			t.Errorf("%s: got %s after the relist", name, describe(e))
 		}
 		var expired *ExpiredError
 		if !errors.As(w.Err(), &expired) || expired.Oldest != 50 {
-			t.Errorf("%s: %v", name, w.Err())
+			t.Errorf("%s: got %v, want *ExpiredError", name, w.Err())
 		}
 		<-w.Wait()
 	}
@@ -130,7 +130,7 @@ func TestRelistEndsWatches(t *testing.T) {
 		_, err := l.Watch(WatchOptions{Predicate: p, Start: start})
 		var expired *ExpiredError
 		if !errors.As(err, &expired) || expired.Oldest != 50 {
-			t.Errorf("watch from the last epoch: %v", err)
+			t.Errorf("watch from the last epoch: got %v, want *ExpiredError", err)
 		}
 	}
 	equal(t, "old State", content(old), "a/a@5 ")
@@ -155,10 +155,10 @@ func TestCloseEndsWatches(t *testing.T) {
 	waiting := byLane.Wait()
 	l.Close()
 	<-waiting
-	equal(t, "what was left", drained(byLane), []string{"ADDED a/a@11  "})
+	equal(t, "remaining events", drained(byLane), []string{"ADDED a/a@11  "})
 	for _, w := range []*Watcher{byLane, byOwner} {
 		if _, ok := w.Next(); ok || !errors.Is(w.Err(), io.EOF) {
-			t.Errorf("ended with %v", w.Err())
+			t.Errorf("got %v, want io.EOF", w.Err())
 		}
 	}
 }
@@ -173,7 +173,7 @@ func TestWaitLosesNoWakeUp(t *testing.T) {
 	l.Progress(12)
 	select {
 	case <-waiting:
-		t.Error("woken by an event that it does not select")
+		t.Error("got a wake-up for an event that is not selected")
 	default:
 	}
 	apply(t, l, Upsert, pod("a/b", 13, "n1", ""))
@@ -208,7 +208,7 @@ func TestProgressIncludesReturnedEvents(t *testing.T) {
 	defer w.feed.follower.complete.Store(12)
 	drained(w)
 	if got := w.Progress(); got != 12 {
-		t.Errorf("progress %d although the event at 12 was returned", got)
+		t.Errorf("got progress %d after the event at 12, want 12", got)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestBehind(t *testing.T) {
 	state := func(behind int64, position uint64) {
 		t.Helper()
 		if w.Behind() != behind || w.Position() != position {
-			t.Errorf("%d behind at %d, want %d at %d", w.Behind(), w.Position(), behind, position)
+			t.Errorf("got %d events behind at %d, want %d at %d", w.Behind(), w.Position(), behind, position)
 		}
 	}
 	state(3, 10)
