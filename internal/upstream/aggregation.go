@@ -8,18 +8,19 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// aggregation follows what the upstream's aggregation layer says of its group versions. One goroutine uses it.
+// aggregation passes changes of APIServices to the catalog and to the caller of Catalog.Follow. Only one goroutine uses
+// it.
 type aggregation struct {
 	catalog *Catalog
 	changed func(foreign func(schema.GroupVersion) bool)
 	failed  func(error)
 	refresh func()
-	now     apiServices // nil before the first list; what was handed out is not changed any more
+	now     apiServices // nil before the first list; never modified after it is shared
 }
 
-// Follow follows APIServices until the context ends. What they say of a group version counts from when it was heard.
-// changed is called with each change, and reports from then on for which group versions another server answers, or may;
-// failed is called with why APIServices cannot be followed, and with nil when they can.
+// Follow watches APIServices until the context ends. It calls changed after each change. The function foreign that it
+// passes reports whether another server serves a group version, or may serve it. It calls failed with the reason while
+// APIServices cannot be followed, and with nil when the watch is open.
 func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool), failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}
 	c.client.Follow(ctx, Followed{
@@ -48,19 +49,19 @@ func (a *aggregation) receives(event string, object json.RawMessage) {
 	a.becomes(services)
 }
 
-// becomes makes the catalog, and then everybody else, go by what was heard.
+// becomes updates the catalog first and calls changed afterwards, so that changed finds the catalog up to date.
 func (a *aggregation) becomes(services apiServices) {
 	same := a.now != nil && maps.Equal(a.now, services)
 	a.now = services
 	if a.catalog.receives(services) {
-		a.refresh() // with an error the next lookup asks
+		a.refresh() // after an error the next lookup reads discovery again
 	}
 	if !same {
 		a.changed(services.foreign)
 	}
 }
 
-// fails makes the catalog ask for APIServices itself, while they are not followed.
+// fails makes the catalog list APIServices itself while they are not followed.
 func (a *aggregation) fails(err error) {
 	if err != nil {
 		a.catalog.receives(nil)

@@ -14,11 +14,11 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// aggregator serves APIServices that change, as a list and a watch.
+// aggregator serves APIServices that change, as a list and as a watch.
 type aggregator struct {
 	items  []string
 	events chan string
-	asked  int // for the list
+	asked  int // requests for the list
 }
 
 func newAggregator(r *rig, items ...string) *aggregator {
@@ -54,7 +54,7 @@ func (a *aggregator) tells(event, object string) {
 	synctest.Wait()
 }
 
-// A group version may get a server of its own at any time, and lose it again.
+// A group version may be given to another server at any time, and returned.
 func TestCatalogFollowsAPIServices(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		a := newAggregator(r, local(""), local("ex.io"), local("late.io"))
@@ -83,16 +83,16 @@ func TestCatalogFollowsAPIServices(t *testing.T) {
 		a.tells("ADDED", local("ex.io"))
 		check("it is there", true)
 		if a.asked != asked {
-			t.Errorf("what was heard was asked for %d times", a.asked-asked)
+			t.Errorf("got %d lists of APIServices while they are followed, want none", a.asked-asked)
 		}
 		if late, ok := lookup(t, c, things("late.io")); !ok || !late.Cacheable {
-			t.Error("another group was forgotten")
+			t.Error("a group without a change was dropped")
 		}
 	})
 }
 
-// What is being discovered when a change comes does not go by what was before.
-func TestDiscoveryUnderWayGoesByTheChange(t *testing.T) {
+// A read of discovery in progress uses a change that arrives meanwhile.
+func TestDiscoveryInProgressUsesTheChange(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		a := newAggregator(r, local(""), local("ex.io"))
 		serve(r, "ex.io")
@@ -118,7 +118,7 @@ func TestDiscoveryUnderWayGoesByTheChange(t *testing.T) {
 	})
 }
 
-// While APIServices cannot be followed the catalog asks for them itself.
+// While APIServices cannot be followed the catalog lists them itself.
 func TestCatalogWithoutAWatchOfAPIServices(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
@@ -142,13 +142,13 @@ func TestCatalogWithoutAWatchOfAPIServices(t *testing.T) {
 			t.Errorf("known %t, cacheable %t", ok, got.Cacheable)
 		}
 		if !slices.ContainsFunc(failures, func(err error) bool { return HasCode(err, http.StatusForbidden) }) {
-			t.Errorf("it is not told: %v", failures)
+			t.Errorf("got failures %v, want one", failures)
 		}
 	})
 }
 
-// A list with an APIService that cannot be read is not followed by a watch: it is read again, and what is wrong is told
-// until it can be read.
+// A list with an unreadable APIService is not followed by a watch. It is read again and reported as a failure until it
+// is readable.
 func TestAPIServiceThatCannotBeRead(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		newAggregator(r, local(""), `{"spec":{"group":1}}`)

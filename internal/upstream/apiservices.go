@@ -10,26 +10,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// automanaged is the label by which kube-apiserver tells who made a local APIService: "onstart" are its own built-in
-// group versions, "true" those of CustomResourceDefinitions. What somebody else made has no such label.
+// automanaged is the label of local APIServices. Its value is "onstart" for kube-apiserver's built-in group versions
+// and "true" for those of CustomResourceDefinitions. An APIService that somebody else created does not have the label.
 const automanaged = "kube-aggregator.kubernetes.io/automanaged"
 
-// aggregationGroup is that of APIServices themselves. The aggregation layer answers for it before it looks at any, and
-// has none of it.
+// aggregationGroup is the group of APIServices themselves. The aggregation layer serves it without an APIService.
 const aggregationGroup = "apiregistration.k8s.io"
 
 const apiServicesPath = "/apis/" + aggregationGroup + "/v1/apiservices"
 
-// apiServicesLimit bounds the list of APIServices in bytes: each takes a few KB, and there is one for each group
-// version.
+// apiServicesLimit bounds the list of APIServices, in bytes. Each takes a few KB, and each group version has one.
 const apiServicesLimit = 64 << 20
 
-// apiServices is what the upstream's aggregation layer says of its group versions; nil when the facade may not know.
+// apiServices is the state of the upstream's aggregation layer by group version. It is nil when the facade may not read
+// APIServices.
 type apiServices map[schema.GroupVersion]apiService
 
 type apiService struct {
-	foreign     bool   // another server answers behind the aggregation layer
-	automanaged string // the label
+	foreign     bool   // another server serves the group version
+	automanaged string // value of the label
 }
 
 func (c *Client) apiServices(ctx context.Context) (apiServices, error) {
@@ -80,9 +79,9 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 	return gv, apiService{foreign: item.Spec.Service != nil, automanaged: item.Metadata.Labels[automanaged]}, nil
 }
 
-// foreign tells whether another server answers for a group version, or may: kube-apiserver has an APIService for each
-// that it answers for itself. Without the right to read APIServices only the names that Kubernetes keeps to itself are
-// believed to be the upstream's own.
+// foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
+// each group version that it serves itself. Without permission to read APIServices, only groups that Kubernetes
+// reserves count as the upstream's own. Their names have no dot or end in .k8s.io.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
@@ -91,20 +90,20 @@ func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	return gv.Group != aggregationGroup && (!there || service.foreign)
 }
 
-// same reports whether both say the same of a group version.
+// same reports whether both have the same entry, or none, for a group version.
 func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
 	is, there := a[gv]
 	was, before := other[gv]
 	return there == before && is == was
 }
 
-// custom tells whether a group version's resources are custom; the second result is false when that is not said
-// anywhere.
+// custom reports whether a group version's resources are custom. The second result is false when APIServices do not say
+// so.
 func (a apiServices) custom(gv schema.GroupVersion) (custom, known bool) {
 	switch {
 	case a[gv].automanaged == "true":
 		return true, true
-	case a[gv].automanaged == "onstart", !strings.Contains(gv.Group, "."): // the group of a CRD must have a dot
+	case a[gv].automanaged == "onstart", !strings.Contains(gv.Group, "."): // a CRD's group must contain a dot
 		return false, true
 	default:
 		return false, false

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// What the upstream is asked for, in the words that observers are told. They hear of what is asked through a Client, a
-// PassThrough or a Reviewer: not of the lists and watches of internal/rbac.
+// Kinds of requests to the upstream, as Observer receives them. They cover the requests of Client, PassThrough and
+// Reviewer, but not the lists and watches of internal/rbac.
 const (
-	ForDocument    = "document"    // discovery, OpenAPI, the version, health
-	ForPassThrough = "passthrough" // what a client asked for, in its name
-	ForProbe       = "probe"       // the smallest consistent list, for a resourceVersion
-	ForRead        = "read"        // a list, page by page or at once, or an object
-	ForReview      = "review"      // who somebody is, or what he may do
+	ForDocument    = "document"    // discovery, OpenAPI, version, health
+	ForPassThrough = "passthrough" // forwarded request of a client
+	ForProbe       = "probe"       // smallest consistent list, for its resourceVersion
+	ForRead        = "read"        // list or page of a list, or a single object
+	ForReview      = "review"      // TokenReview or access review
 	ForWatch       = "watch"
 )
 
-// passed marks the context of what is asked for a client.
+// passed is the context key of forwarded requests.
 type passed struct{}
 
 func passing(ctx context.Context) context.Context { return context.WithValue(ctx, passed{}, true) }
 
-// askedFor names what a request asks for.
+// askedFor returns the kind of a request.
 func askedFor(r *http.Request) string {
 	query := r.URL.RawQuery
 	switch {
@@ -40,7 +40,8 @@ func askedFor(r *http.Request) string {
 	return ForDocument
 }
 
-// isObjects tells the path of a resource from those of documents. The upstream's address may have a path of its own.
+// isObjects reports whether a path is that of a resource rather than of a document. The upstream's address may have a
+// path prefix.
 func isObjects(path string) bool {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	for i, part := range parts {

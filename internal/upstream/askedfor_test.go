@@ -12,25 +12,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// asked is an Observer.
+// asked is an Observer that records its calls.
 type asked struct {
-	mu   sync.Mutex
-	told []string
-	code []int
+	mu       sync.Mutex
+	observed []string
+	code     []int
 }
 
 // Asked implements Observer.
 func (a *asked) Asked(request string, code int, _ time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.told, a.code = append(a.told, request), append(a.code, code)
+	a.observed, a.code = append(a.observed, request), append(a.code, code)
 }
 
-// Observers are told what each request asks for and how it was answered, but of who left.
+// Observers receive the kind and outcome of each request, except of requests whose caller left.
 func TestObservers(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
-		var told asked
-		client, err := NewClient(r.Config(), Hop{}, &told)
+		var observed asked
+		client, err := NewClient(r.Config(), Hop{}, &observed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,20 +45,20 @@ func TestObservers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := client.Get(ctx, Target{Path: resource.Path("")}, MediaJSON, 1<<10); err == nil {
-			t.Fatal("it was answered")
+			t.Fatal("got a response, want none")
 		}
-		broken := listeningTransport{RoundTripper: roundTrip(breaks), outage: &outage{}, observers: []Observer{&told}}
+		broken := outageTransport{RoundTripper: roundTrip(breaks), outage: &outage{}, observers: []Observer{&observed}}
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://upstream.test"+resource.Path(""), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := broken.RoundTrip(request); err == nil {
-			t.Fatal("it was answered")
+			t.Fatal("got a response, want none")
 		}
-		if diff := cmp.Diff([]string{ForProbe, ForDocument, ForRead}, told.told); diff != "" {
+		if diff := cmp.Diff([]string{ForProbe, ForDocument, ForRead}, observed.observed); diff != "" {
 			t.Error(diff)
 		}
-		if diff := cmp.Diff([]int{200, 404, 0}, told.code); diff != "" {
+		if diff := cmp.Diff([]int{200, 404, 0}, observed.code); diff != "" {
 			t.Error(diff)
 		}
 	})
@@ -77,9 +77,9 @@ func TestAskedFor(t *testing.T) {
 		}
 	}
 	if got := askedFor(httptest.NewRequest(http.MethodPost, "/apis/authentication.k8s.io/v1/tokenreviews", nil)); got != ForReview {
-		t.Errorf("a review: %s", got)
+		t.Errorf("got %s for a review", got)
 	}
 	if got := askedFor(httptest.NewRequest(http.MethodGet, "/api/v1/pods?watch=1", nil).WithContext(passing(t.Context()))); got != ForPassThrough {
-		t.Errorf("for a client: %s", got)
+		t.Errorf("got %s for a forwarded request", got)
 	}
 }

@@ -18,12 +18,12 @@ import (
 	"github.com/listfacade/listfacade/internal/discovery"
 )
 
-// catalogMinAge is how long an answer of discovery, or its failure, is believed when a resource is not known: a storm
-// of requests for a resource that does not exist costs the upstream one discovery per period.
+// catalogMinAge is the minimum time between two reads of discovery for unknown resources, failed reads included. Many
+// requests for a resource that does not exist then cost the upstream one discovery per period.
 const catalogMinAge = time.Second
 
-// Catalog knows which resources the upstream serves. It is filled by discovery, and asked again when a resource is
-// unknown (a CRD may have appeared a moment ago).
+// Catalog is the list of resources that the upstream serves. It is filled by discovery. Discovery is read again when a
+// resource is unknown, because a CRD may have been created since. Safe for concurrent use.
 type Catalog struct {
 	client  *Client
 	styles  *styles
@@ -31,11 +31,11 @@ type Catalog struct {
 	content atomic.Pointer[catalogContent]
 	last    atomic.Pointer[attempt]
 
-	mu       sync.Mutex  // guards heard, and writes of content
-	received apiServices // while APIServices are followed; else nil
+	mu       sync.Mutex  // guards received, and writes of content
+	received apiServices // while APIServices are followed; otherwise nil
 }
 
-// attempt is one reading of discovery.
+// attempt is the outcome of one read of discovery.
 type attempt struct {
 	err  error
 	when time.Time
@@ -43,29 +43,29 @@ type attempt struct {
 
 type catalogContent struct {
 	resources    map[schema.GroupVersionResource]discovered
-	subresources map[schema.GroupVersionResource]bool // as "pods/status"
+	subresources map[schema.GroupVersionResource]bool // for example "pods/status"
 	builtIn      map[string]bool                      // groups that the upstream itself defines
-	own          map[schema.GroupVersion]bool         // what the upstream itself answers for: built in, or custom
-	services     apiServices                          // by which it was made
+	own          map[schema.GroupVersion]bool         // group versions that the upstream itself serves, built in or custom
+	services     apiServices                          // APIServices that this content is based on
 }
 
 // discovered is a resource as discovery describes it.
 type discovered struct {
 	Resource
-	unsettled bool // whether it is custom has to be asked
+	unsettled bool // discovery and APIServices do not say whether it is custom
 }
 
-// NewCatalog makes an empty catalog; Refresh or the first Lookup fills it.
+// NewCatalog returns an empty catalog. Refresh or the first Lookup fills it.
 func NewCatalog(client *Client) *Catalog {
 	return &Catalog{client: client, styles: newStyles(client)}
 }
 
-// Known tells whether discovery was ever read.
+// Known reports whether discovery was ever read.
 func (c *Catalog) Known() bool { return c.content.Load() != nil }
 
-// Lookup finds a resource; the second result is false when the upstream does not serve it. An unknown resource is
-// looked for in the upstream's discovery again, at most once a second. It may take one question more to find out
-// whether a resource is custom.
+// Lookup finds a resource. The second result is false when the upstream does not serve it. For an unknown resource it
+// reads discovery again, at most once a second. It may send one more request to find out whether the resource is
+// custom.
 func (c *Catalog) Lookup(ctx context.Context, gvr schema.GroupVersionResource) (Resource, bool, error) {
 	r, ok, err := c.find(ctx, gvr)
 	if err != nil || !ok {
@@ -102,8 +102,8 @@ func (c *Catalog) known(gvr schema.GroupVersionResource) (discovered, bool) {
 	return r, ok
 }
 
-// BuiltIn tells whether the upstream itself defines a group, rather than somebody's CustomResourceDefinitions or
-// another server. Where the facade may not read APIServices, a group that might be custom counts as built in.
+// BuiltIn reports whether the upstream itself defines a group, rather than a CustomResourceDefinition or another
+// server. Without permission to read APIServices, a group that may be custom counts as built in.
 func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	if !c.Known() {
 		if err := c.Refresh(ctx); err != nil {
@@ -113,8 +113,8 @@ func (c *Catalog) BuiltIn(ctx context.Context, group string) (bool, error) {
 	return c.content.Load().builtIn[group], nil
 }
 
-// Own tells whether the upstream itself answers for a group version, rather than another server behind its aggregation
-// layer. What was not discovered, or not yet, is not known to be its own.
+// Own reports whether the upstream itself serves a group version, rather than another server behind the aggregation
+// layer. It is false for a group version that discovery did not list, and while discovery cannot be read.
 func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	if !c.Known() && c.Refresh(ctx) != nil {
 		return false
@@ -122,8 +122,8 @@ func (c *Catalog) Own(ctx context.Context, gv schema.GroupVersion) bool {
 	return c.content.Load().own[gv]
 }
 
-// BuiltIns are the resources, in the order of their names, that the upstream itself defines and that can be cached, as
-// far as discovery was read.
+// BuiltIns returns the cacheable resources that the upstream itself defines, sorted by path. It is empty before
+// discovery was read.
 func (c *Catalog) BuiltIns() []Resource {
 	content := c.content.Load()
 	if content == nil {
@@ -139,15 +139,15 @@ func (c *Catalog) BuiltIns() []Resource {
 	return all
 }
 
-// HasSubresource tells whether a resource that was looked up has a subresource, as "status".
+// HasSubresource reports whether a resource that was looked up has a subresource, such as "status".
 func (c *Catalog) HasSubresource(gvr schema.GroupVersionResource, subresource string) bool {
 	content := c.content.Load()
 	gvr.Resource += "/" + subresource
 	return content != nil && content.subresources[gvr]
 }
 
-// Names tells, without asking the upstream, whether discovery named a resource, with the subresource if that is not
-// empty.
+// Names reports whether discovery listed a resource and, if subresource is not empty, that subresource. It sends no
+// request.
 func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) bool {
 	if subresource != "" && !c.HasSubresource(gvr, subresource) {
 		return false
@@ -156,8 +156,8 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 	return known
 }
 
-// Forget drops what is known of a resource, so that the next Lookup asks the upstream: the resource is gone, or it is
-// another one now. Whether it is custom will be asked, rather than believed.
+// Forget drops a resource that was deleted or defined again, so that the next Lookup reads discovery. That Lookup also
+// requests an empty list of it to find out whether it is custom, because the previous information was wrong.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	c.mu.Lock()
@@ -165,7 +165,7 @@ func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.drop(func(known schema.GroupVersionResource) bool { return known == gvr })
 }
 
-// drop forgets resources, and reports whether there were any. The caller holds mu.
+// drop removes resources and reports whether there were any. The caller holds mu.
 func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bool) {
 	content := c.content.Load()
 	if content == nil {
@@ -178,9 +178,9 @@ func (c *Catalog) drop(which func(schema.GroupVersionResource) bool) (dropped bo
 	return len(without.resources) < len(content.resources)
 }
 
-// hears takes down what APIServices say from now on; nil when they are not followed. What is known of group versions of
-// which they say something else is forgotten, and what is being read at the moment goes by them. It reports whether
-// anything was.
+// receives stores the current APIServices; nil means that they are not followed. It drops the resources of group
+// versions whose APIService has changed, and reports whether there were any. A read of discovery in progress uses the
+// new APIServices.
 func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,22 +204,22 @@ func (c *Catalog) receives(services apiServices) (forgotten bool) {
 	return forgotten
 }
 
-// services are those that were heard of, or else asked for.
+// services returns the followed APIServices, or lists them when they are not followed.
 func (c *Catalog) services(ctx context.Context) (apiServices, error) {
 	c.mu.Lock()
-	heard := c.received
+	followed := c.received
 	c.mu.Unlock()
-	if heard != nil {
-		return heard, nil
+	if followed != nil {
+		return followed, nil
 	}
 	return c.client.apiServices(ctx)
 }
 
-// Match finds what an operator means by "pods" or "deployments.apps" or "widgets.v1.ex.io".
+// Match finds the resource that an operator names as "pods", "deployments.apps" or "widgets.v1.ex.io".
 func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	content := c.content.Load()
 	if content == nil {
-		return schema.GroupVersionResource{}, errors.New("discovery was not read yet")
+		return schema.GroupVersionResource{}, errors.New("discovery has not been read yet")
 	}
 	var found []schema.GroupVersionResource
 	for gvr, r := range content.resources {
@@ -236,7 +236,7 @@ func (c *Catalog) Match(name string) (schema.GroupVersionResource, error) {
 	return found[0], nil
 }
 
-// Refresh reads the upstream's discovery. Callers at the same time share one reading, which no single caller's context
+// Refresh reads the upstream's discovery. Concurrent callers share one read, which goes on when one caller's context
 // ends.
 func (c *Catalog) Refresh(ctx context.Context) error {
 	done := c.flight.DoChan("", func() (any, error) {
@@ -266,20 +266,20 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.received != nil {
-		services = c.received // meanwhile
+		services = c.received // received during the read
 	}
 	content := &catalogContent{
 		services: services, resources: map[schema.GroupVersionResource]discovered{},
 		subresources: map[schema.GroupVersionResource]bool{}, builtIn: map[string]bool{}, own: map[schema.GroupVersion]bool{},
 	}
-	// What could not be read, as of a broken aggregated API, must not hide everything else.
+	// A group version that cannot be read, such as that of a broken aggregated API, must not hide the others.
 	for _, group := range served.Groups {
 		for _, version := range group.Versions {
 			c.add(content, version, services)
 		}
 	}
 	if len(content.resources) == 0 {
-		return errors.New("discover the upstream's resources: there are none")
+		return errors.New("discover the upstream's resources: discovery lists none")
 	}
 	c.styles.retain(func(gvr schema.GroupVersionResource) bool {
 		_, there := content.resources[gvr]
@@ -289,7 +289,7 @@ func (c *Catalog) refresh(ctx context.Context) error {
 	return nil
 }
 
-// add takes up one group version.
+// add adds one group version to the content.
 func (c *Catalog) add(content *catalogContent, version discovery.Version, services apiServices) {
 	gv := version.GroupVersion
 	foreign := services.foreign(gv)
@@ -308,7 +308,7 @@ func (c *Catalog) add(content *catalogContent, version discovery.Version, servic
 			GVR: gvr, GVK: gv.WithKind(r.Kind), Namespaced: r.Namespaced,
 			Cacheable: slices.Contains(r.Verbs, "list") && slices.Contains(r.Verbs, "watch") && !foreign,
 		}}
-		if known && c.styles.believes(gvr) {
+		if known && c.styles.trusts(gvr) {
 			resource.Custom = custom
 		} else {
 			resource.unsettled = true
@@ -317,7 +317,7 @@ func (c *Catalog) add(content *catalogContent, version discovery.Version, servic
 	}
 }
 
-// discover is the discovery.Ask of this client.
+// discover implements discovery.Ask.
 func (c *Client) discover(ctx context.Context, path, accept string) ([]byte, error) {
 	body, err := c.Get(ctx, Target{Path: path}, accept, discovery.Limit)
 	switch {

@@ -22,7 +22,8 @@ func newCatalog(t *testing.T, r *rig) *Catalog {
 	return NewCatalog(r.client)
 }
 
-// localServices answers with APIServices of groups that the upstream serves itself, which do not say in what way.
+// localServices answers with APIServices of groups that the upstream serves itself. They do not say whether the groups
+// are custom.
 func localServices(groups ...string) http.HandlerFunc {
 	var items []string
 	for _, group := range groups {
@@ -31,8 +32,8 @@ func localServices(groups ...string) http.HandlerFunc {
 	return jsonText(`{"kind":"APIServiceList","metadata":{"resourceVersion":"1"},"items":[` + strings.Join(items, ",") + `]}`)
 }
 
-// serve adds groups to the fake's discovery, each with a custom resource that can be listed. Its APIServices do not say
-// of which kind they are.
+// serve adds groups to the fake's discovery, each with a custom resource that can be listed. Their APIServices do not
+// say that it is custom.
 func serve(r *rig, groups ...string) {
 	var list []string
 	for _, group := range groups {
@@ -50,7 +51,7 @@ func serve(r *rig, groups ...string) {
 	r.Script(apis, jsonText(`{"kind":"APIGroupList","apiVersion":"v1","groups":[`+strings.Join(list, ",")+`]}`))
 }
 
-// listOf is the question what things of a group look like.
+// listOf matches the request that finds out whether things of a group are custom.
 func listOf(group string) testkit.Ask {
 	return testkit.Ask("/apis/" + group + "/v1/namespaces/default/things")
 }
@@ -79,7 +80,7 @@ func TestCatalog(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
 		if _, err := c.Match("configmaps"); err == nil || c.Known() {
-			t.Error("the catalog knows before it asked")
+			t.Error("Known before discovery was read")
 		}
 		serve(r, "ex.io")
 		got, ok := lookup(t, c, things("ex.io"))
@@ -90,10 +91,10 @@ func TestCatalog(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		if reviews, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("reviews")); !ok || reviews.Cacheable || reviews.Namespaced {
-			t.Errorf("what can only be created: %+v", reviews)
+			t.Errorf("got %+v, want a resource that is not cacheable", reviews)
 		}
 		if _, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("things/status")); ok {
-			t.Error("a subresource is a resource")
+			t.Error("a subresource was found as a resource")
 		}
 		for name, want := range map[string]string{
 			"configmaps": "/v1, Resource=configmaps", "things.ex.io": "ex.io/v1, Resource=things", "things.v1.ex.io": "ex.io/v1, Resource=things",
@@ -106,8 +107,8 @@ func TestCatalog(t *testing.T) {
 	})
 }
 
-// A storm of requests for what does not exist costs one discovery a second, also when discovery fails.
-func TestCatalogAsksOnceASecond(t *testing.T) {
+// Many lookups of a resource that does not exist cost one discovery a second, also while discovery fails.
+func TestCatalogReadsDiscoveryOnceASecond(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"found nothing": nil, "apiservices fail": testkit.Refuse(http.StatusInternalServerError, "InternalError"),
 	} {
@@ -130,13 +131,13 @@ func TestCatalogAsksOnceASecond(t *testing.T) {
 					elapse(10 * time.Millisecond)
 				}
 				if n := r.Asked(askServices); n < 9 || n > 13 {
-					t.Errorf("asked %d times in ten seconds", n)
+					t.Errorf("got %d requests for discovery in ten seconds", n)
 				}
 				r.Script(askServices, nil)
 				serve(r, "nope.io")
 				elapse(catalogMinAge)
 				if _, ok := lookup(t, c, things("nope.io")); !ok {
-					t.Error("a resource that appeared is not found")
+					t.Error("a new resource was not found")
 				}
 			})
 		})
@@ -146,25 +147,25 @@ func TestCatalogAsksOnceASecond(t *testing.T) {
 func TestCatalogForgets(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
-		c.Forget(things("ex.io")) // before anything is known
+		c.Forget(things("ex.io")) // before discovery was read
 		serve(r, "ex.io")
 		lookup(t, c, things("ex.io"))
 		serve(r)
 		elapse(time.Hour)
 		if _, ok := lookup(t, c, things("ex.io")); !ok {
-			t.Error("what is known is asked for again")
+			t.Error("discovery was read again for a known resource")
 		}
 		c.Forget(things("ex.io"))
 		if _, ok := lookup(t, c, things("ex.io")); ok {
-			t.Error("what is gone is still known")
+			t.Error("a forgotten resource is still known")
 		}
 		if _, ok := lookup(t, c, configMaps.GVR); !ok {
-			t.Error("everything was forgotten")
+			t.Error("other resources were forgotten, too")
 		}
 	})
 }
 
-// What another server answers may differ for each caller; who cannot tell which those are, believes in few.
+// Another server may answer each caller differently. Without APIServices, few groups count as the upstream's own.
 func TestCatalogOfAggregatedAPIs(t *testing.T) {
 	services := `{"kind":"APIServiceList","items":[{"spec":{"group":"metrics.example.com","version":"v1","service":{"name":"x","namespace":"y"}}},` +
 		`{"spec":{"group":"ex.io","version":"v1"}},{"spec":{"version":"v1","service":null}},{"spec":{"group":"apps","version":"v1"}}]}`
@@ -203,12 +204,12 @@ func TestCatalogOfABrokenGroup(t *testing.T) {
 			t.Error("a broken group hides the core")
 		}
 		if _, ok := lookup(t, c, things("broken.io")); ok {
-			t.Error("a broken group is there")
+			t.Error("a resource of a broken group was found")
 		}
 	})
 }
 
-// builtinList is how lists of built-in things begin.
+// builtinList is the beginning of lists of built-in resources.
 const builtinList = `{"kind":"ThingList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[]}`
 
 // labelled answers with APIServices of these groups, by their label.
@@ -221,9 +222,9 @@ func labelled(groups map[string]string) http.HandlerFunc {
 	return jsonText(`{"kind":"APIServiceList","items":[` + strings.Join(items, ",") + `]}`)
 }
 
-// Who reads APIServices knows of every resource whether it is custom. Who may not, asks for those whose group does not
-// tell.
-func TestCatalogTellsCustomResources(t *testing.T) {
+// With APIServices the catalog needs no request to know which resources are custom. Without them it sends one for each
+// resource whose group does not say so.
+func TestCatalogFindsCustomResources(t *testing.T) {
 	groups := map[string]bool{"apps": false, "storage.k8s.io": false, "gateway.networking.k8s.io": true}
 	for name, c := range map[string]struct {
 		services http.HandlerFunc
@@ -257,7 +258,7 @@ func TestCatalogTellsCustomResources(t *testing.T) {
 						want = 1
 					}
 					if n := r.Asked(listOf(group)); n != want {
-						t.Errorf("things of %s were asked for %d times, want %d", group, n, want)
+						t.Errorf("got %[2]d lists of things of %[1]s, want %[3]d", group, n, want)
 					}
 				}
 			})
@@ -265,8 +266,8 @@ func TestCatalogTellsCustomResources(t *testing.T) {
 	}
 }
 
-// What cannot be found out is an error, and asked for again a second later.
-func TestCatalogCannotTell(t *testing.T) {
+// A failure to find out is an error, and is retried after a second.
+func TestCatalogRetriesUnknownKind(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
 		serve(r, "ex.io")
@@ -277,7 +278,7 @@ func TestCatalogCannotTell(t *testing.T) {
 			}
 		}
 		if n := r.Asked(listOf("ex.io")); n != 1 {
-			t.Errorf("asked %d times at once", n)
+			t.Errorf("got %d concurrent requests, want one", n)
 		}
 		serve(r, "ex.io")
 		elapse(styleErrorAge)
@@ -287,8 +288,8 @@ func TestCatalogCannotTell(t *testing.T) {
 	})
 }
 
-// An upstream that does not answer holds up nobody for longer than a lane that is being started would.
-func TestCatalogDoesNotWaitToTell(t *testing.T) {
+// An upstream that does not answer delays a caller no longer than a lane that is being started.
+func TestCatalogLookupIsNotDelayed(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
 		serve(r, "ex.io")
@@ -301,14 +302,14 @@ func TestCatalogDoesNotWaitToTell(t *testing.T) {
 	})
 }
 
-// A resource that turned out to be another than was said is asked for, whatever is still said.
-func TestCatalogIsToldBetter(t *testing.T) {
+// A resource that was not what APIServices said is requested, whatever APIServices say later.
+func TestCatalogForgetOverridesAPIServices(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		c := newCatalog(t, r)
 		serve(r, "ex.io")
 		r.Script(askServices, labelled(map[string]string{"ex.io": "onstart"}))
 		if got, _ := lookup(t, c, things("ex.io")); got.Custom {
-			t.Fatal("the label is not believed")
+			t.Fatal("got another kind than the label says")
 		}
 		c.Forget(things("ex.io"))
 		elapse(catalogMinAge)

@@ -16,44 +16,46 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// MediaJSON is the encoding of the facade's own questions, whatever that of a lane.
+// MediaJSON is the media type of the facade's own requests, whatever the encoding of a lane.
 const MediaJSON = "application/json"
 
-// MediaMetadata and MediaMetadataList are the metadata alone of an object, and of a list, as JSON.
+// MediaMetadata and MediaMetadataList are the media types of the metadata of an object and of a list, in JSON.
 const (
 	MediaMetadata     = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 	MediaMetadataList = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 )
 
-// maxErrorBody bounds, in bytes, what is read of an answer that is not a 200: a Status is a few hundred bytes.
+// maxErrorBody bounds, in bytes, the body of a response other than 200. A Status has a few hundred bytes.
 const maxErrorBody = 64 << 10
 
-// maxReview bounds, in bytes, what is read of the answer to a review: it repeats the question, and names groups.
+// maxReview bounds, in bytes, the response to a review. It repeats the request and lists groups.
 const maxReview = 1 << 20
 
-// answerWait is how long the headers of a watch and the whole of any other answer may take. kube-apiserver itself gives
-// up after a minute; what takes longer hangs.
+// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver
+// itself ends requests after a minute, so a longer one hangs.
 const answerWait = 90 * time.Second
 
-// Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig.
+// Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig. Safe for
+// concurrent use.
 type Client struct {
-	base      *url.URL
-	http      *http.Client
-	anonymous http.RoundTripper // for the credentials of others: it has none, and connections of its own
+	base *url.URL
+	http *http.Client
+	// without credentials, on separate connections: for clients' tokens and anonymous callers
+	anonymous http.RoundTripper
 	outage    *outage
 	hop       Hop
 }
 
-// Observer is told of what is asked of the upstream; implementations must be safe for concurrent use.
+// Observer is notified of requests to the upstream. Implementations must be safe for concurrent use.
 type Observer interface {
-	// Asked tells what was asked for, of a few words; the answer's code, 0 where there was none; and how long the upstream
-	// took to begin with it. Of who left before there was one nothing is told.
+	// Asked receives the kind of a request (a For constant), the response's code, or 0 without a response, and the time
+	// until the response began. A request whose caller left before the response is not reported.
 	Asked(request string, code int, took time.Duration)
 }
 
-// NewClient makes a client of the upstream that config names, for the facade that hop names. The transport asks for
-// identity encoding: a compressed watch would cost the upstream CPU for each event and the facade the same again.
-// observers are told of each request.
+// NewClient returns a client of the upstream that config names. Requests carry hop in their Via header, and observers
+// are notified of each. Responses are not compressed: a compressed watch would cost CPU for each event in the upstream
+// and in the facade.
 func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.DisableCompression = true
@@ -66,51 +68,52 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 	if err != nil {
 		return nil, fmt.Errorf("prepare the upstream's transport: %w", err)
 	}
-	nameless := apart(rest.AnonymousClientConfig(config))
-	nameless.WrapTransport = config.WrapTransport // what is around a transport says where to ask, and not as whom
-	anonymous, err := rest.TransportFor(nameless)
+	anonymousConfig := apart(rest.AnonymousClientConfig(config))
+	anonymousConfig.WrapTransport = config.WrapTransport // wrappers choose the address, not the credentials
+	anonymous, err := rest.TransportFor(anonymousConfig)
 	if err != nil {
 		return nil, fmt.Errorf("prepare a transport without credentials: %w", err)
 	}
 	clock := &outage{}
 	return &Client{
-		base: base, outage: clock, hop: hop, anonymous: listeningTransport{RoundTripper: anonymous, outage: clock, observers: observers},
+		base: base, outage: clock, hop: hop, anonymous: outageTransport{RoundTripper: anonymous, outage: clock, observers: observers},
 		http: &http.Client{
-			Transport: listeningTransport{RoundTripper: transport, outage: clock, observers: observers},
-			// A redirect would carry the facade's credentials to wherever the answer points.
+			Transport: outageTransport{RoundTripper: transport, outage: clock, observers: observers},
+			// A redirect would send the facade's credentials to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
 }
 
-// apart gives a configuration connections of its own: client-go shares those of all configurations that dial alike.
+// apart returns a copy of config with separate connections. client-go shares connections between configurations that
+// dial alike.
 func apart(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	dial := config.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // as client-go has it
+		dial = (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext // client-go's values
 	}
 	config.Dial = dial
 	return config
 }
 
-// Host is the upstream's address, for messages.
+// Host returns the upstream's host and port, for messages.
 func (c *Client) Host() string { return c.base.Host }
 
-// Silent is how long the upstream has answered nothing that it was asked, by anybody who asks through this client; 0
-// while it answers. It says nothing of a time in which nobody asks, so whoever relies on it goes on asking.
+// Silent returns how long the upstream has answered none of this client's requests, or 0 while it answers. It does not
+// grow while no request is sent, so callers that rely on it must keep sending requests.
 func (c *Client) Silent() time.Duration { return c.outage.lasted() }
 
-// Trouble is why the last question that had no answer had none; nil when all had one.
+// Trouble returns why the last unanswered request failed, or nil if every request was answered.
 func (c *Client) Trouble() *Trouble { return c.outage.trouble.Load() }
 
-// CloseIdle closes the connections that no request uses.
+// CloseIdle closes idle connections.
 func (c *Client) CloseIdle() {
 	utilnet.CloseIdleConnectionsFor(c.http.Transport)
 	utilnet.CloseIdleConnectionsFor(c.anonymous)
 }
 
-// Target is a path with its query below the upstream's base address.
+// Target is a path and query relative to the upstream's base address.
 type Target struct {
 	Path  string
 	Query url.Values
@@ -130,15 +133,14 @@ func (c *Client) request(ctx context.Context, t Target, accept string) (*http.Re
 	return request, nil
 }
 
-// Open sends a GET and returns the answer, with an open body that the caller closes, when it is a 200; any other answer
-// is a *StatusError. Headers that take longer than 90 s are an error.
+// Open sends a GET and returns a 200 response, whose body the caller must close. Any other response is a *StatusError.
+// It fails when no headers arrive within 90 s.
 func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Response, error) {
 	request, err := c.request(ctx, t, accept)
 	if err != nil {
 		return nil, err
 	}
-	// The response's body lives as long as the context that it was asked for with: only until the headers are there may
-	// the wait end it.
+	// The body is read under this context, so the timer may cancel it only until the headers arrive.
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(answerWait, func() { cancel(errLate) })
 	response, err := c.http.Do(request.WithContext(ctx))
@@ -159,9 +161,9 @@ func (c *Client) Open(ctx context.Context, t Target, accept string) (*http.Respo
 	return nil, &StatusError{Code: response.StatusCode, Header: response.Header, Body: body}
 }
 
-var errLate = errors.New("no answer in time")
+var errLate = errors.New("no response in time")
 
-// ownedBody ends a request's context with its body.
+// ownedBody releases a request's context when the body is closed.
 type ownedBody struct {
 	io.ReadCloser
 	release func()
@@ -173,8 +175,8 @@ func (b *ownedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// Get sends a GET and returns the whole body of a 200, within 90 s. Any other answer is a *StatusError, a body of more
-// than limit bytes an *OversizeError.
+// Get sends a GET and returns the complete body of a 200 response, within 90 s. Any other response is a *StatusError,
+// and a body of more than limit bytes an *OversizeError.
 func (c *Client) Get(ctx context.Context, t Target, accept string, limit int64) ([]byte, error) {
 	body, _, err := c.getWithHeader(ctx, t, accept, limit)
 	return body, err
@@ -216,8 +218,8 @@ func (c *Client) getWithHeader(ctx context.Context, t Target, accept string, lim
 	return data, response.Header, nil
 }
 
-// Post sends a JSON body to a path of the upstream that answers a question without changing anything: an access review.
-// It returns the answer's code and at most 1 MiB of its body.
+// Post sends a JSON body to a path whose POST changes nothing, such as an access review. It returns the response's code
+// and at most 1 MiB of its body.
 func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	request, err := c.request(ctx, Target{Path: path}, MediaJSON)
 	if err != nil {
@@ -235,7 +237,7 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) (int, []byt
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, maxReview))
 	if err != nil {
-		return 0, nil, fmt.Errorf("read the upstream's answer: %w", err)
+		return 0, nil, fmt.Errorf("read the upstream's response: %w", err)
 	}
 	return response.StatusCode, answer, nil
 }

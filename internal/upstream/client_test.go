@@ -19,7 +19,7 @@ func TestClientKeepsTheDefaultClientAsItIs(t *testing.T) {
 	}
 }
 
-// A redirect would carry the facade's credentials to wherever it points.
+// A redirect would send the facade's credentials to another server.
 func TestClientFollowsNoRedirect(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/from", http.RedirectHandler("/to", http.StatusFound).ServeHTTP)
@@ -34,10 +34,10 @@ func TestClientLimits(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/exact", text(strings.Repeat("x", 1000)))
 		if body, err := r.client.Get(t.Context(), Target{Path: "/exact"}, MediaJSON, 1000); err != nil || len(body) != 1000 {
-			t.Errorf("a body of the limit: %d bytes, %v", len(body), err)
+			t.Errorf("got %d bytes, %v for a body of the limit", len(body), err)
 		}
 		if _, err := r.client.Get(t.Context(), Target{Path: "/exact"}, MediaJSON, 999); err == nil {
-			t.Error("a body over the limit is taken")
+			t.Error("accepted a body over the limit")
 		}
 		r.Script("/refused", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusForbidden)
@@ -46,7 +46,7 @@ func TestClientLimits(t *testing.T) {
 		_, err := r.client.Get(t.Context(), Target{Path: "/refused"}, MediaJSON, 1<<30)
 		var status *StatusError
 		if !errors.As(err, &status) || len(status.Body) != maxErrorBody || len(status.Error()) > 600 {
-			t.Errorf("an error's body is kept whole: %v", err)
+			t.Errorf("got the complete body of an error: %v", err)
 		}
 	})
 }
@@ -66,7 +66,7 @@ func TestPost(t *testing.T) {
 		}
 		r.SetOffline(true)
 		if _, _, err := r.client.Post(t.Context(), "/reviews", []byte("{}")); err == nil {
-			t.Error("an answer from nobody")
+			t.Error("got a response from a closed upstream")
 		}
 	})
 }

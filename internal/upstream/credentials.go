@@ -15,45 +15,45 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// Credentials is in whose name the upstream is asked. The zero value is nobody, who is not let speak. What proves a
-// speaker is in a closure, where no logger finds it.
+// Credentials are the upstream credentials of one request. The zero value is refused. Tokens are captured in a closure
+// so that no logger can print them.
 type Credentials struct {
 	kind credentialsKind
-	name string // of the user that is impersonated
+	name string // of the impersonated user
 	sign func(http.Header)
 }
 
 type credentialsKind int
 
 const (
-	nobody credentialsKind = iota
-	everybody
-	facade
+	noCredentials credentialsKind = iota
+	kubeconfigUser
+	facadeUser
 	bearer
 	anonymous
 	impersonator
 )
 
-// AsKubeconfig speaks as the user of the facade's own kubeconfig, for whom everybody is taken where callers are not
-// told apart: what that user is refused, the client is.
-func AsKubeconfig() Credentials { return Credentials{kind: everybody, sign: unsigned} }
+// AsKubeconfig returns the kubeconfig user's credentials, for a facade that does not authenticate callers. A refusal of
+// that user is sent to the client.
+func AsKubeconfig() Credentials { return Credentials{kind: kubeconfigUser, sign: unsigned} }
 
-// AsFacade speaks as the same user, on behalf of a caller who is another: what that user is refused says nothing about
-// the caller, and is a *RefusedError.
-func AsFacade() Credentials { return Credentials{kind: facade, sign: unsigned} }
+// AsFacade returns the kubeconfig user's credentials for a request on behalf of an authenticated caller. A refusal of
+// that user is not about the caller, so it becomes a *RefusedError.
+func AsFacade() Credentials { return Credentials{kind: facadeUser, sign: unsigned} }
 
 func unsigned(http.Header) {}
 
-// String names the speaker, and nothing that proves him.
+// String describes the credentials without any secret.
 func (s Credentials) String() string {
-	return [...]string{"nobody", "the kubeconfig's user", "the facade", "a token", "an anonymous caller", "impersonated "}[s.kind] + s.name
+	return [...]string{"no credentials", "the kubeconfig user", "the facade's own user", "a token", "an anonymous caller", "impersonated "}[s.kind] + s.name
 }
 
-// Anonymously speaks as somebody without credentials.
+// Anonymously returns the credentials of an anonymous request.
 func Anonymously() Credentials { return Credentials{kind: anonymous, sign: unsigned} }
 
-// WithToken speaks as whom a bearer token proves. No credential of the facade's goes over the same connections. No
-// token is nobody's.
+// WithToken returns the credentials of a bearer token. They are sent on other connections than the facade's
+// credentials. An empty token gives the zero value.
 func WithToken(token string) Credentials {
 	if token == "" {
 		return Credentials{}
@@ -61,12 +61,12 @@ func WithToken(token string) Credentials {
 	return Credentials{kind: bearer, sign: func(h http.Header) { h.Set("Authorization", "Bearer "+token) }}
 }
 
-// Impersonating speaks as a user whom the facade vouches for, by constrained impersonation (KEP-5284). It fails with an
-// *ImpersonationError when the user that kube-apiserver would make of it has not exactly the same rights: what is lost
-// may have been a limit, and what is added a right.
+// Impersonating returns credentials that impersonate a user by constrained impersonation (KEP-5284). It fails with an
+// *ImpersonationError unless kube-apiserver would give the impersonated user exactly the same identity. A missing
+// attribute may have limited the user, and an additional one may give permissions.
 //
-// Of service accounts and nodes only the name is told, as the KEP wants it; kube-apiserver knows their groups. It is
-// told all groups of other users but the one that it adds itself.
+// For service accounts and nodes it sends only the name, as the KEP requires; kube-apiserver adds their groups. For
+// other users it sends all groups but the one that kube-apiserver adds.
 func Impersonating(info user.Info) (Credentials, error) {
 	name := info.GetName()
 	header := http.Header{authenticationv1.ImpersonateUserHeader: {name}}
@@ -91,7 +91,7 @@ func Impersonating(info user.Info) (Credentials, error) {
 
 const nodePrefix = "system:node:"
 
-// fixedGroups are the groups that kube-apiserver gives service accounts and nodes; nil for all others.
+// fixedGroups returns the groups that kube-apiserver gives to a service account or node, or nil for other users.
 func fixedGroups(name string) []string {
 	if namespace, _, ok := serviceaccount.Split(name); ok {
 		return append(serviceaccount.Groups(namespace), user.AllAuthenticated)
@@ -102,16 +102,17 @@ func fixedGroups(name string) []string {
 	return nil
 }
 
-// harmlessExtra is what kube-apiserver itself tells of a service account's or a node's credential. It names things, and
-// limits nothing that can be read.
+// harmlessExtra are the extra keys that kube-apiserver sets for the credentials of a service account or node. They are
+// names and do not limit which objects the user may read.
 var harmlessExtra = []string{
 	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
-// fixedReason says why a user with one of kube-apiserver's own names is not what that name makes of it; empty if it is.
+// fixedReason returns why a service account or node has another identity than its name implies, or "" if it has that
+// one.
 func fixedReason(info user.Info, fixed []string) string {
 	if !sameSet(info.GetGroups(), fixed) {
-		return "its groups are not those of its name"
+		return "its groups are not those that its name implies"
 	}
 	for key := range info.GetExtra() {
 		if !slices.Contains(harmlessExtra, key) {
@@ -128,7 +129,8 @@ func sameSet(a, b []string) bool {
 	return within(a, b) && within(b, a)
 }
 
-// addIdentity adds all that there is of a user but its name, or says why kube-apiserver would not take it.
+// addIdentity adds a user's UID, groups and extra to the header. It returns why kube-apiserver would not accept them,
+// or "".
 func addIdentity(header http.Header, info user.Info) string {
 	if uid := info.GetUID(); uid != "" {
 		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUIDHeader)] = []string{uid}
@@ -137,9 +139,9 @@ func addIdentity(header http.Header, info user.Info) string {
 	added := addedGroup(info)
 	switch {
 	case added != "" && !slices.Contains(groups, added):
-		return "it would be given the group " + added
+		return "kube-apiserver would add the group " + added
 	case slices.Contains(groups, user.SystemPrivilegedGroup):
-		return "its groups may not be impersonated"
+		return "its group " + user.SystemPrivilegedGroup + " cannot be impersonated"
 	}
 	for _, group := range groups {
 		if group != added {
@@ -148,14 +150,14 @@ func addIdentity(header http.Header, info user.Info) string {
 	}
 	for key, values := range info.GetExtra() {
 		if utilvalidation.IsDomainPrefixedPath(nil, key) != nil || key != strings.ToLower(key) || len(values) == 0 {
-			return "its extra may not be impersonated"
+			return "its extra cannot be impersonated"
 		}
 		header[http.CanonicalHeaderKey(authenticationv1.ImpersonateUserExtraHeaderPrefix+escapedKey(key))] = values
 	}
 	return ""
 }
 
-// addedGroup is the group that kube-apiserver gives whom it has impersonated; empty when it gives none.
+// addedGroup returns the group that kube-apiserver adds to an impersonated user, or "" if it adds none.
 func addedGroup(info user.Info) string {
 	switch {
 	case info.GetName() == user.Anonymous:
@@ -166,20 +168,21 @@ func addedGroup(info user.Info) string {
 	return user.AllAuthenticated
 }
 
-// escapedKey is a key of extra as a header's name holds it: all but what is legal in both a URL's path and a header.
+// escapedKey returns an extra key as a header name contains it. Only characters that are legal in both a URL path and a
+// header name stay unescaped.
 func escapedKey(key string) string {
 	return strings.NewReplacer(":", "%3a", "@", "%40", "=", "%3d").Replace(url.PathEscape(key))
 }
 
-// untransportable says which part of an identity another would arrive as; empty when there is none.
+// untransportable returns why a header would arrive changed, or "" if it would not.
 func untransportable(header http.Header) string {
 	for key, values := range header {
 		if !httpguts.ValidHeaderFieldName(key) {
-			return "its extra cannot be written in a header"
+			return "an extra key cannot be written as a header name"
 		}
 		for _, value := range values {
 			if value == "" || value != strings.TrimSpace(value) || !httpguts.ValidHeaderFieldValue(value) {
-				return "a part of it cannot be written in a header"
+				return "a value cannot be written in a header"
 			}
 		}
 	}

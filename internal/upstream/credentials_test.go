@@ -29,8 +29,8 @@ func impersonating(t *testing.T, info user.Info) Credentials {
 	return as
 }
 
-// Each speaker shows its own credentials and no others, whatever the client sends.
-func TestSpeakers(t *testing.T) {
+// Each kind of credentials sends its own headers and no others, whatever the client sends.
+func TestCredentialsHeaders(t *testing.T) {
 	for name, c := range map[string]struct {
 		as   Credentials
 		want http.Header
@@ -71,7 +71,7 @@ func TestSpeakers(t *testing.T) {
 	}
 }
 
-// kubernetesGroups is what kube-apiserver makes of a user whom somebody impersonates by these headers
+// kubernetesGroups returns the groups that kube-apiserver gives to a user impersonated with these headers
 // (k8s.io/apiserver/pkg/endpoints/filters/impersonation/mode.go).
 func kubernetesGroups(header http.Header) []string {
 	name, groups := header.Get("Impersonate-User"), header["Impersonate-Group"]
@@ -93,18 +93,18 @@ func kubernetesGroups(header http.Header) []string {
 	return append(groups, added)
 }
 
-// Whoever can be impersonated ends up with the groups that they have; whoever would not, or would lose what may have
-// limited them, is not impersonated.
+// An impersonated user has exactly the groups of the original. Impersonation is refused if the groups would differ, or
+// if an attribute that may limit the user would be lost.
 func TestImpersonatedUsers(t *testing.T) {
 	for name, c := range map[string]struct {
 		info user.DefaultInfo
-		want string // the headers' names; empty for a refusal
+		want string // names of the headers; empty for a refusal
 	}{
 		"a user":                        {*alice, "Extra Extra Group Uid User"},
 		"one without groups of his own": {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}}, "User"},
 		"one of the unauthenticated":    {user.DefaultInfo{Name: "bob", Groups: []string{"a", "system:unauthenticated"}}, "Group User"},
 		"one of both":                   {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated", "system:unauthenticated"}}, "Group User"},
-		"nobody":                        {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, "User"},
+		"anonymous":                     {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, "User"},
 		"a service account": {user.DefaultInfo{
 			Name: "system:serviceaccount:ns:sa", UID: "7", Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:ns"},
 			Extra: map[string][]string{"authentication.kubernetes.io/pod-uid": {"1"}, "authentication.kubernetes.io/credential-id": {"2"}},
@@ -149,7 +149,7 @@ func TestImpersonatedUsers(t *testing.T) {
 		header := http.Header{}
 		as.sign(header)
 		if !sameSet(kubernetesGroups(header), c.info.Groups) {
-			t.Errorf("%s: is given %q", name, kubernetesGroups(header))
+			t.Errorf("%s: got groups %q, want the user's own", name, kubernetesGroups(header))
 		}
 		var kinds []string
 		for _, kind := range []string{"Extra", "Group", "Uid", "User"} {
@@ -173,8 +173,8 @@ const (
 	foldedRefusal   = "kind: Status\nmessage: 'users \"alice\" is forbidden: User \"facade\" cannot\n  impersonate:user-info resource'\n"
 )
 
-// What the upstream refuses the facade's own user is not told to a client who is somebody else.
-func TestRefusals(t *testing.T) {
+// A refusal of the facade's own user is not sent to another client.
+func TestRefusalsOfTheFacadesUser(t *testing.T) {
 	asAlice := impersonating(t, alice)
 	for _, c := range []struct {
 		as     Credentials
@@ -216,19 +216,19 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%d %s: %v", c.code, c.body, err)
 			}
 			if w.Body.Len() != 0 || len(w.Header()) != 0 {
-				t.Errorf("%d %s: %q was written", c.code, c.body, w.Body)
+				t.Errorf("%d %s: got response %q, want none", c.code, c.body, w.Body)
 			}
 			answer, err := NewPassThrough(r.client).Open(request, c.as)
 			if !errors.As(err, &refused) {
 				answer.Body.Close()
-				t.Errorf("%d %s: opened", c.code, c.body)
+				t.Errorf("%d %s: Open succeeded", c.code, c.body)
 			}
 		})
 	}
 }
 
-// A refusal that cannot be read is not passed on: who knows whom it names.
-func TestCompressedRefusal(t *testing.T) {
+// A refusal that cannot be read is not forwarded, because it may contain the facade's user name.
+func TestCompressedRefusalIsNotForwarded(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -243,8 +243,8 @@ func TestCompressedRefusal(t *testing.T) {
 	})
 }
 
-// Nobody, a write, and what can be read in two ways are not sent on.
-func TestNeverSent(t *testing.T) {
+// Requests without credentials, writes, and ambiguous paths or queries are not sent.
+func TestRequestsThatAreNotSent(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		many := "/x?a=1" + strings.Repeat("&a=1", mostParameters)
 		for _, c := range []struct {
@@ -266,13 +266,13 @@ func TestNeverSent(t *testing.T) {
 			}
 		}
 		if n := r.Asked("/x") + r.Asked("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"); n != 0 {
-			t.Errorf("the upstream was asked %d times", n)
+			t.Errorf("got %d requests to the upstream, want none", n)
 		}
 	})
 }
 
-// What a client asks about itself has a body, whose form is told; that of a read is left behind.
-func TestQuestions(t *testing.T) {
+// A client's review is sent with its body and Content-Type. The body of a read is dropped.
+func TestReviewsAreForwarded(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		for _, path := range []string{
 			"/apis/authentication.k8s.io/v1/selfsubjectreviews", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",

@@ -1,33 +1,31 @@
-// Package upstream is access to one kube-apiserver: a Client that asks it, the Catalog of what it serves, its
-// Documents, and PassThrough for what the facade leaves to it.
+// Package upstream is the client of the one kube-apiserver that the facade reads.
 //
-// Reviewer asks who callers are and what they may do, apart from the rest: its clock is its own, and so are its
-// credentials and connections.
-//
-// Fields knows by which fields the upstream selects, where not every release of it does. Endpoints are its addresses
-// where it has several, of which one is asked at a time.
-//
-// Client.Follow reads every object and change of a small resource, for who needs to be told of them.
-//
-// Which group versions another server answers for the Catalog follows by one watch of APIServices (aggregation.go); one
-// without an APIService is not taken for the upstream's own.
+//   - Client sends GETs and reviews with the facade's own credentials. Client.Follow reads every object and change of a
+//     small resource.
+//   - Catalog lists the resources that the upstream serves. It watches APIServices to find out which group versions
+//     other servers serve (aggregation.go). A group version without an APIService does not count as the upstream's own.
+//   - Documents caches discovery, OpenAPI and the version.
+//   - Fields finds out which field selectors the upstream supports, where that depends on its release.
+//   - PassThrough forwards requests that the facade does not answer from its cache.
+//   - Reviewer sends reviews of callers. It has its own outage clock, credentials and connections.
+//   - Endpoints chooses one of several addresses of the upstream.
 //
 // It promises:
-//   - nothing upstream is ever changed: it sends GETs, reviews, its own and those of internal/auth, and the reviews
-//     that clients send (question.go);
-//   - what it asks names the facade, and those that it came through (hop.go), so that an upstream which is the facade
-//     itself is noticed;
-//   - how long the upstream has answered nobody is one clock for all who ask it through a Client (outage.go);
-//   - every answer is bounded in time and bytes, but those that are passed through; so is what is kept of them;
-//   - no request leaves for a place other than the one upstream and its endpoints, or in another name than its
-//     Credentials's; the bearer tokens of clients and the facade's credentials share no connection;
-//   - what the upstream refuses the facade's own user is not answered to somebody else (refusal.go);
-//   - what kube-apiserver knows of itself (catalog, documents) is asked for at most once a second in each form that it
-//     has, however many clients ask, and whatever their headers say (document_representation.go); callers take turns.
+//   - It changes no object. It sends only GETs, HEADs, and the POSTs of reviews: its own, those of internal/auth, and
+//     those of clients (question.go).
+//   - Each request names this facade, and the facades that it passed through (hop.go). An upstream that is the facade
+//     itself is therefore noticed.
+//   - One clock measures how long the upstream has answered no request of a Client (outage.go).
+//   - Each response is bounded in time and bytes, except forwarded ones. Stored responses are bounded, too.
+//   - Requests go only to the upstream and its endpoints, with the given Credentials. Clients' tokens and the facade's
+//     credentials share no connection.
+//   - A refusal of the facade's own user is not sent to another caller (refusal.go).
+//   - Each document is requested at most once a second in each representation, however many clients read it and
+//     whatever headers they send (document_representation.go). Callers take turns.
 //
-// Goroutines: none but those that share one question among callers, which end with its answer, and those by which
-// Endpoints.Run looks at all endpoints at once, which it waits for.
+// Goroutines exist only for shared requests, which end with the response, and for the checks of Endpoints, which wait
+// for them.
 //
-// It keeps no objects and answers no client by itself, except that PassThrough copies the upstream's own answer, and
-// names the cause in it that old servers leave out (toolarge.go).
+// The package stores no objects and generates no responses. PassThrough copies the upstream's own response, and adds
+// the cause that old servers omit (toolarge.go).
 package upstream

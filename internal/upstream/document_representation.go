@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// documentRepresentation is what of a request's headers and query kube-apiserver's answer depends on, where it
-// describes itself: the media types that it chooses from, whether it compresses, and whether it indents. Everything
-// that it answers alike has one form, so that a document is asked for once however many headers clients make up.
+// documentRepresentation is the part of a request's headers and query that kube-apiserver's discovery and OpenAPI
+// responses depend on: media types, compression and indentation. Requests with equal responses have the same
+// representation. The upstream then receives one request for a document, however many headers clients invent.
 type documentRepresentation struct {
-	accept, encoding string // headers that are sent instead of the client's
+	accept, encoding string // headers that replace the client's
 	indented         bool
-	// odd: what the client accepts depends on the upstream, so that it is sent as it is. Odd forms are as many as a
-	// client makes up.
+	// odd: the media type depends on the upstream's release, so the client's Accept header is sent unchanged. Clients can
+	// invent any number of odd representations.
 	odd bool
 }
 
@@ -29,12 +29,12 @@ func representationOf(path string, query url.Values, header http.Header) documen
 	return f
 }
 
-// key names the form of a document.
+// key returns the key of a document in this representation.
 func (f documentRepresentation) key(path, hash string) string {
 	return path + "\x00" + hash + "\x00" + f.accept + "\x00" + f.encoding + "\x00" + strconv.FormatBool(f.indented)
 }
 
-// query asks for the form of a document. "pretty" says the same as the name of a browser.
+// query returns the query that requests this representation. "pretty" has the same effect as a browser's User-Agent.
 func (f documentRepresentation) query(hash string) url.Values {
 	query := url.Values{}
 	if hash != "" {
@@ -46,25 +46,25 @@ func (f documentRepresentation) query(hash string) url.Values {
 	return query
 }
 
-// negotiates tells discovery, of which kube-apiserver's own library makes what was asked for, from documents that are
-// ready: of these no indented form is made.
+// negotiates reports whether kube-apiserver encodes the document for each request, as it does discovery. Other
+// documents are encoded in advance and never indented.
 func negotiates(path string) bool {
 	return !strings.HasPrefix(path, "/version") && !strings.HasPrefix(path, "/openapi/")
 }
 
-// isPretty tells whether kube-apiserver indents: where a client asks for that, or else for clients that a person reads
-// the output of (semantics 6.8).
+// isPretty reports whether kube-apiserver indents its response: on request, and by default for clients whose output
+// people read (semantics 6.8).
 func isPretty(query url.Values, agent string) bool {
 	if asked := query.Get("pretty"); asked != "" {
-		pretty, _ := strconv.ParseBool(asked) // what is no boolean is false
+		pretty, _ := strconv.ParseBool(asked) // an invalid boolean counts as false
 		return pretty
 	}
 	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }
 
-// documentEncoding reduces an Accept-Encoding. Discovery is compressed for clients that name gzip as it is; OpenAPI v2
-// for those that name it in any case, and as the last thing said of it with a weight above 0
-// (github.com/NYTimes/gziphandler). kube-apiserver compresses in no other way.
+// documentEncoding reduces an Accept-Encoding header. Discovery is compressed for clients that name "gzip" in exactly
+// this spelling. OpenAPI v2 is compressed for those that name it in any case, if its last weight is above 0
+// (github.com/NYTimes/gziphandler). kube-apiserver has no other compression.
 func documentEncoding(header string) string {
 	plain, weighed := false, false
 	for element := range strings.SplitSeq(header, ",") {
@@ -84,8 +84,8 @@ func documentEncoding(header string) string {
 	return ""
 }
 
-// weightOfGzip reads one element of an Accept-Encoding as gziphandler does: a parameter that is no weight makes it 1,
-// and a weight that is no number none.
+// weightOfGzip reads one element of an Accept-Encoding header as gziphandler does. A parameter that is not a weight
+// sets the weight to 1. An element with an invalid last weight is ignored.
 func weightOfGzip(element string) (weight float64, ok bool) {
 	parts := strings.Split(element, ";")
 	if !strings.EqualFold(strings.TrimSpace(parts[0]), "gzip") {

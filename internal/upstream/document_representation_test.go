@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is sent instead of a client's Accept has the same answer; where that is not certain, the form is odd.
+// The header sent instead of a client's Accept has the same response. Where that is not certain, the representation is
+// odd.
 func TestDocumentAccept(t *testing.T) {
 	const (
 		v2      = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"

@@ -12,40 +12,39 @@ import (
 )
 
 const (
-	// mediaForeign stands for all headers that name nothing a document has: 406.
+	// mediaForeign replaces all headers that name none of a document's media types. The response is 406.
 	mediaForeign = "text/none"
-	// mediaNothing stands for all headers that name nothing at all, which OpenAPI v3 answers without a body.
+	// mediaNothing replaces all headers that name no media type at all. OpenAPI v3 answers them without a body.
 	mediaNothing = "none"
-	// mediaAny stands for all headers that leave the choice to the server in words that go-restful does not know. It
-	// routes most of discovery, but not all.
+	// mediaAny replaces all headers that let the server choose, but in a form that go-restful does not recognize.
+	// go-restful routes most of discovery with it, but not all.
 	mediaAny = "application/*"
-	// noPeer is the profile of aggregated discovery that leaves out what other servers of the cluster have.
+	// noPeer is the profile of aggregated discovery that omits resources of the cluster's other servers.
 	noPeer = "nopeer"
 )
 
-// discoveryMedia are the media types that discovery has in every release.
+// discoveryMedia are the media types of discovery in every release.
 var discoveryMedia = serializer.NewCodecFactory(runtime.NewScheme()).SupportedMediaTypes()
 
-// openAPIMedia are those of OpenAPI, which takes two spellings of its protobuf (k8s.io/kube-openapi/pkg/handler and
-// handler3).
+// openAPIMedia are the media types of OpenAPI, which has two spellings of its protobuf type
+// (k8s.io/kube-openapi/pkg/handler and handler3).
 var openAPIMedia = map[string][]string{
 	"v2": {MediaJSON, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"},
 	"v3": {MediaJSON, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"},
 }
 
-// accepted is what is sent instead of a client's Accept, and has the same answer by every kube-apiserver that the
-// facade stands in front of.
+// accepted is the Accept header that replaces a client's. Every supported kube-apiserver answers both headers alike.
 type accepted struct {
 	header string
 	pretty bool
 }
 
-// documentAccept reduces an Accept header to what a document's own negotiation makes of it. It is not certain where
-// that depends on the upstream.
+// documentAccept reduces an Accept header as the document's content negotiation does. The result is not certain when it
+// depends on the upstream's release.
 func documentAccept(path, header string) (a accepted, certain bool) {
 	switch {
 	case header == "":
-		return accepted{header: MediaJSON}, true // first of all media types, wherever some are negotiated
+		return accepted{header: MediaJSON}, true // the first media type wherever content is negotiated
 	case strings.HasPrefix(path, "/version"):
 		return accepted{header: pick(namesExactly(header, MediaJSON), MediaJSON, mediaForeign)}, true
 	}
@@ -68,7 +67,7 @@ func pick(first bool, a, b string) string {
 	return b
 }
 
-// namesExactly tells whether go-restful finds a media type in a header: by its name, whatever its parameters are.
+// namesExactly reports whether go-restful finds a media type in a header. It compares names and ignores parameters.
 func namesExactly(header string, names ...string) bool {
 	for clause := range strings.SplitSeq(header, ",") {
 		name, _, _ := strings.Cut(clause, ";")
@@ -79,7 +78,7 @@ func namesExactly(header string, names ...string) bool {
 	return false
 }
 
-// openAPIAccept is the media type that OpenAPI has of those that a client takes. It looks at no parameters.
+// openAPIAccept returns the first of the client's media types that OpenAPI offers. Parameters are ignored.
 func openAPIAccept(clauses []goautoneg.Accept, offered []string) string {
 	for _, one := range clauses {
 		for _, media := range offered {
@@ -92,14 +91,14 @@ func openAPIAccept(clauses []goautoneg.Accept, offered []string) string {
 	return mediaForeign
 }
 
-// discoveryAccept asks for the media type that kube-apiserver's own library chooses, and before that for aggregated
-// discovery, where a client wants that and the document has it. Which versions of aggregated discovery there are
-// depends on the release, so that they are asked for in the client's order.
+// discoveryAccept returns the media type that kube-apiserver's negotiation chooses. Aggregated discovery comes first if
+// the client accepts it and the document has it. Its versions depend on the release, so they are requested in the
+// client's order.
 func discoveryAccept(path, header string) (a accepted, certain bool) {
 	plain, versions := negotiated(header, nil), aggregatedIn(path, header)
 	exact := namesExactly(header, "application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
 	switch {
-	case strings.Contains(header, "cbor"): // which some servers have
+	case strings.Contains(header, "cbor"): // supported by some releases only
 		return accepted{}, false
 	case len(versions) > 0:
 		return aggregatedAccept(versions, plain, exact)
@@ -112,8 +111,8 @@ func discoveryAccept(path, header string) (a accepted, certain bool) {
 	}
 }
 
-// aggregatedAccept asks for versions of aggregated discovery, and for plain discovery where a server has none of them.
-// Only what clients ask for is certain: the same media type of all, or JSON where there is no other.
+// aggregatedAccept requests versions of aggregated discovery, and plain discovery from servers that have none of them.
+// The result is certain only for common headers: one media type for all versions, and JSON as the alternative.
 func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiation.MediaTypeOptions, exact bool) (a accepted, certain bool) {
 	first := versions[0]
 	var all []string
@@ -134,8 +133,8 @@ func aggregatedAccept(versions []*negotiation.MediaTypeOptions, plain *negotiati
 	return accepted{header: strings.Join(all, ","), pretty: first.Pretty}, certain
 }
 
-// aggregatedIn are the versions of aggregated discovery that a client takes, in its order: the one that a server of all
-// versions chooses, and then the one that a server without that chooses.
+// aggregatedIn returns the versions of aggregated discovery that a client accepts, in its order. The first is the
+// choice of a server with all versions. The second is the choice of a server without the first.
 func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	if name := strings.Trim(path, "/"); name != "api" && name != "apis" {
 		return nil
@@ -151,8 +150,8 @@ func aggregatedIn(path, header string) []*negotiation.MediaTypeOptions {
 	return []*negotiation.MediaTypeOptions{first, second}
 }
 
-// negotiated is what a server chooses that has these versions of aggregated discovery; of none, one that has no other
-// form than the plain one. It is nil when the server has nothing that the client takes.
+// negotiated returns the choice of a server that has the given versions of aggregated discovery; nil versions mean
+// plain discovery. It returns nil when the client accepts none of the server's media types.
 func negotiated(header string, versions []string) *negotiation.MediaTypeOptions {
 	options, ok := negotiation.NegotiateMediaTypeOptions(header, discoveryMedia, discoveryVersions(versions))
 	if !ok {
@@ -161,7 +160,7 @@ func negotiated(header string, versions []string) *negotiation.MediaTypeOptions 
 	return &options
 }
 
-// discoveryVersions are the versions of aggregated discovery that a server has; nil is plain discovery.
+// discoveryVersions are the versions of aggregated discovery that a server has; nil means plain discovery.
 type discoveryVersions []string
 
 // AllowsMediaTypeTransform implements negotiation.EndpointRestrictions.

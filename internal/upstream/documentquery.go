@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// openAPIv3 is where the documents are that have a name by their content.
+// openAPIv3 is the path prefix of documents that are addressed by a hash of their content.
 const openAPIv3 = "/openapi/v3/"
 
-// hashIn is the hash that a document of OpenAPI v3 is asked for by (k8s.io/kube-openapi/pkg/handler3). kube-apiserver
-// looks at no other parameter where it describes itself, but for "pretty" (documentRepresentation), so that whatever
-// else is sent shares one answer. The time that a request may take the facade itself bounds.
+// hashIn returns the hash in a request for an OpenAPI v3 document (k8s.io/kube-openapi/pkg/handler3). kube-apiserver
+// ignores all other parameters of documents but "pretty", which documentRepresentation contains. Requests that differ
+// only in ignored parameters share one response. The facade itself enforces the request's timeout.
 func hashIn(path string, query url.Values) string {
 	if !strings.HasPrefix(path, openAPIv3) {
 		return ""
@@ -19,8 +19,8 @@ func hashIn(path string, query url.Values) string {
 	return query.Get("hash")
 }
 
-// named tells whether a document is the one whose hash was asked for, or none was. What answers to any hash is not
-// kept: there could be as many copies as a client makes up.
+// named reports whether a document has the requested hash, or no hash was requested. A document with another hash is
+// not stored, because clients could create any number of copies.
 func (d *Document) named(query url.Values) bool {
 	hash := query.Get("hash")
 	return hash == "" || d.Header.Get("Etag") == strconv.Quote(hash)

@@ -15,37 +15,40 @@ import (
 )
 
 const (
-	// documentFresh is how long a document is served without asking again; discovery must follow a new CRD closely.
+	// documentFresh is how long a document is served without revalidation. It is short because discovery must show a new
+	// CRD soon.
 	documentFresh = time.Second
-	// documentLimit bounds one document in bytes: the OpenAPI of a cluster with thousands of CRDs is tens of MB. What
-	// is larger is not kept.
+	// documentLimit bounds one document, in bytes; a larger one is not stored. The OpenAPI of a cluster with thousands of
+	// CRDs has tens of MB.
 	documentLimit = 64 << 20
-	// documentBudget bounds all kept documents in bytes, over all their forms, and oddBudget those of odd forms.
+	// documentBudget bounds all stored documents in bytes, over all representations. oddBudget bounds those of odd
+	// representations.
 	documentBudget = 224 << 20
 	oddBudget      = 32 << 20
-	// readingBudget bounds in bytes what is read of documents that are not kept yet.
+	// readingBudget bounds, in bytes, the documents that are being read.
 	readingBudget = 128 << 20
-	// oversizeFresh is how long a document that was too large is not tried again.
+	// oversizeFresh is how long an oversized document is not requested again.
 	oversizeFresh = time.Minute
 	documentWait  = 30 * time.Second
-	// documentPatience is how long the upstream may take when there is a kept document to answer with.
+	// documentPatience is how long a request waits for the upstream when a stored document is available.
 	documentPatience = 3 * time.Second
 )
 
-// Document is an answer of the upstream that describes the upstream itself: discovery, OpenAPI, its version. Immutable.
+// Document is a response in which the upstream describes itself: discovery, OpenAPI or its version. Immutable.
 type Document struct {
 	Code   int
 	Header http.Header
 	Body   []byte
-	read   time.Time // when the upstream last said so
-	// oversize: there is no body, because it is too large to keep.
+	read   time.Time // when the upstream last sent or confirmed it
+	// oversize: the document is too large to store and has no body.
 	oversize bool
 }
 
-// Documents keeps the upstream's documents. A document older than a second is revalidated by its ETag, so that in
-// steady state a thousand clients cost the upstream one 304 per second. However many forms of how many documents are
-// asked for, they take a bounded memory, and no more than 32 are asked for at a time, 16 of them for one caller. Odd
-// forms (documentRepresentation) push out no others, and each caller has one a second asked for.
+// Documents caches the upstream's documents and revalidates those older than a second by ETag. In steady state a
+// thousand clients cost the upstream one 304 per second. Memory is bounded, however many documents and representations
+// clients request. At most 32 requests are sent at a time, at most 16 of them for one caller. Odd representations
+// (documentRepresentation) evict no others, and each caller has a limit of one request a second for them. Safe for
+// concurrent use.
 type Documents struct {
 	client    *Client
 	flights   *flights
@@ -54,7 +57,7 @@ type Documents struct {
 	reading   *semaphore.Weighted // bytes
 }
 
-// NewDocuments keeps documents of the client's upstream.
+// NewDocuments returns an empty cache of documents of the client's upstream.
 func NewDocuments(client *Client) *Documents {
 	return &Documents{
 		client: client, flights: newFlights(documentSeats), kept: newDocumentStore(documentBudget), odd: newDocumentStore(oddBudget),
@@ -62,15 +65,15 @@ func NewDocuments(client *Client) *Documents {
 	}
 }
 
-// DocumentRequest asks for a document.
+// DocumentRequest is a request for a document.
 type DocumentRequest struct {
-	Caller limit.Key // whose turn it is
+	Caller limit.Key // whose limits and queue apply
 	Path   string
 	Query  url.Values
 	Header http.Header
 }
 
-// document is one form of a document, and where it is kept.
+// document is one representation of a document, with the store that contains it.
 type document struct {
 	target         Target
 	representation documentRepresentation
@@ -87,10 +90,10 @@ func (d *Documents) document(r DocumentRequest) document {
 	return document{target: Target{Path: r.Path, Query: representation.query(hash)}, representation: representation, key: representation.key(r.Path, hash), store: store}
 }
 
-// Get returns the upstream's answer to a GET of the path, the query and the headers. While the upstream cannot be
-// reached, a kept document is returned however old it is: a client that cannot discover can read nothing. It fails with
-// *OversizeError for what there is no room to keep, which is to be passed through, and with *TooManyDocumentsError when
-// it was not the caller's turn for ten seconds, or too many odd forms are asked for.
+// Get returns the upstream's response to a GET with the path, query and headers. While the upstream cannot be reached
+// it returns a stored document of any age, because clients need discovery for every read. It fails with an
+// *OversizeError if the document is too large to store; then the request should be forwarded. It fails with a
+// *TooManyDocumentsError if the caller has no seat within ten seconds, or requests too many odd representations.
 func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, error) {
 	wanted := d.document(r)
 	kept := wanted.store.get(wanted.key)
@@ -115,8 +118,8 @@ func (d *Documents) Get(ctx context.Context, r DocumentRequest) (*Document, erro
 	return d.ask(ctx, r.Caller, wanted, kept)
 }
 
-// ask asks for a document together with all others who do. What is kept of it, if anything, is the answer when the
-// upstream gives none in time.
+// ask shares one request for a document among all its callers. If the upstream fails or takes too long, it returns the
+// stored document, if there is one.
 func (d *Documents) ask(ctx context.Context, caller limit.Key, wanted document, kept *Document) (*Document, error) {
 	flight, leave := d.flights.join(ctx, wanted.key, caller, func(ctx context.Context) (*Document, error) {
 		return d.fetch(ctx, wanted, kept)
@@ -129,7 +132,7 @@ func (d *Documents) ask(ctx context.Context, caller limit.Key, wanted document, 
 		late = patience.C
 	}
 	select {
-	case <-flight.over:
+	case <-flight.done:
 		if flight.err == nil {
 			return flight.document, nil
 		}
@@ -147,7 +150,7 @@ func (d *Documents) ask(ctx context.Context, caller limit.Key, wanted document, 
 	}
 }
 
-// renew keeps a document for another second, unless there is a newer one.
+// renew keeps a document for another second, unless a newer one is stored.
 func (w document) renew(kept *Document) *Document {
 	renewed := *kept
 	renewed.read = time.Now()
@@ -169,8 +172,8 @@ func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) 
 		request.Header.Set("If-None-Match", kept.Header.Get("Etag"))
 	}
 	response, err := d.client.http.Do(request)
-	if asked := (*url.Error)(nil); errors.As(err, &asked) {
-		err = asked.Err // without the client's query, which would be logged
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		err = failed.Err // without the URL, whose query must not be logged
 	}
 	if err != nil {
 		return nil, &UnreachableError{Err: err}
@@ -194,7 +197,7 @@ func (d *Documents) fetch(ctx context.Context, wanted document, kept *Document) 
 	return answer, nil
 }
 
-// readBody reads a whole body, if there is room for it at the moment and if it may be kept.
+// readBody reads a complete body of at most documentLimit bytes, while readingBudget is not exhausted.
 func (d *Documents) readBody(body io.Reader, path string) ([]byte, error) {
 	const piece = 64 << 10
 	var read bytes.Buffer

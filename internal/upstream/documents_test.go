@@ -38,7 +38,7 @@ func getDocument(t *testing.T, d *Documents, header http.Header) string {
 	return string(document.Body)
 }
 
-// wants is somebody's request for a document.
+// wants returns a caller's request for a document.
 func wants(path string, header http.Header) DocumentRequest {
 	return DocumentRequest{Caller: limit.Alone("alice"), Path: path, Header: header}
 }
@@ -53,14 +53,14 @@ func TestDocumentsAreRevalidated(t *testing.T) {
 			}
 		}
 		if n := r.Asked(apis); n != 1 {
-			t.Errorf("asked %d times within a second", n)
+			t.Errorf("got %d requests within a second, want one", n)
 		}
 		elapse(documentFresh)
 		if got := getDocument(t, d, nil); got != "one" {
 			t.Errorf("after a 304: %q", got)
 		}
 		if all := r.Requests(apis); len(all) != 2 || all[1].Header.Get("If-None-Match") != `"one"` {
-			t.Errorf("the document was not asked for by its ETag")
+			t.Errorf("got a request without the document's ETag")
 		}
 		getDocument(t, d, nil)
 		if n := r.Asked(apis); n != 2 {
@@ -91,12 +91,12 @@ func TestDocumentsShareRequests(t *testing.T) {
 		}
 		wait.Wait()
 		if n := r.Asked(apis); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("got %d requests, want one", n)
 		}
 	})
 }
 
-// The upstream is asked with what an answer depends on, and with nothing else of the client's.
+// The upstream receives the headers that a response depends on, and no other header of the client.
 func TestDocumentsVary(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d := NewDocuments(r.client)
@@ -119,9 +119,9 @@ func TestDocumentsVary(t *testing.T) {
 	})
 }
 
-// However many headers a client makes up, a document is asked for in each of few forms; and where it is not certain
-// what a header means, the client has few of them asked for, which keeps no other from any.
-func TestMadeUpHeaders(t *testing.T) {
+// However many headers a client invents, a document is requested in few representations. Requests with an uncertain
+// Accept header are limited per client, and do not limit other clients.
+func TestInventedHeadersCostFewRequests(t *testing.T) {
 	for name, c := range map[string]struct {
 		header func(i int) http.Header
 		asked  int
@@ -147,13 +147,13 @@ func TestMadeUpHeaders(t *testing.T) {
 				r.Script(apis, tagged("one"))
 				for i := range 320 {
 					_, err := d.Get(t.Context(), wants("/apis", c.header(i)))
-					var crowded *TooManyDocumentsError
-					if refused := errors.As(err, &crowded); err != nil && !refused || refused && (crowded.After <= 0 || i < c.asked) {
+					var tooMany *TooManyDocumentsError
+					if refused := errors.As(err, &tooMany); err != nil && !refused || refused && (tooMany.After <= 0 || i < c.asked) {
 						t.Fatalf("the %dth: %v", i, err)
 					}
 				}
 				if n := r.Asked(apis); n != c.asked {
-					t.Errorf("got %d questions to the upstream, want %d", n, c.asked)
+					t.Errorf("got %d requests to the upstream, want %d", n, c.asked)
 				}
 				other := wants("/apis", c.header(1000))
 				other.Caller = limit.Alone("bob")
@@ -165,8 +165,8 @@ func TestMadeUpHeaders(t *testing.T) {
 	}
 }
 
-// A caller that has used up its rate of odd forms has what is kept of one, however old.
-func TestOddDocumentsThatAreKept(t *testing.T) {
+// A caller above its rate of odd representations receives a stored one of any age.
+func TestOddDocumentIsServedFromStore(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		odd := func(i int) DocumentRequest {
 			return wants("/apis", http.Header{"Accept": {fmt.Sprint("application/cbor;x=", i)}})
@@ -183,10 +183,10 @@ func TestOddDocumentsThatAreKept(t *testing.T) {
 		asked := r.Asked(apis)
 		document, err := d.Get(t.Context(), odd(0))
 		if err != nil || string(document.Body) != "one" {
-			t.Errorf("got %v, want the document that is kept", err)
+			t.Errorf("got %v, want the stored document", err)
 		}
 		if n := r.Asked(apis) - asked; n != 0 {
-			t.Errorf("got %d questions to the upstream, want none", n)
+			t.Errorf("got %d requests to the upstream, want none", n)
 		}
 	})
 }
@@ -209,18 +209,18 @@ func TestDocumentsOfAnUpstreamThatIsDown(t *testing.T) {
 					t.Errorf("got %q", got)
 				}
 				if took := time.Since(began); took > documentPatience {
-					t.Errorf("it took %s", took)
+					t.Errorf("read took %s", took)
 				}
 				began = time.Now()
 				for range 10 {
 					getDocument(t, d, nil)
 				}
 				if took := time.Since(began); took > 0 {
-					t.Errorf("and %s again right afterwards", took)
+					t.Errorf("second read took %s", took)
 				}
 				_, err := d.Get(t.Context(), wants("/never/seen", nil))
 				if name == "refuses connections" && !IsUnreachable(err) {
-					t.Errorf("a document that was never read: %v", err)
+					t.Errorf("got %v for a document that was never read", err)
 				}
 				r.SetOffline(false)
 				r.Script(apis, tagged("two"))
@@ -233,7 +233,7 @@ func TestDocumentsOfAnUpstreamThatIsDown(t *testing.T) {
 	}
 }
 
-// Only what the upstream called good is kept.
+// Only 200 responses are stored.
 func TestDocumentsKeepNoErrors(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d := NewDocuments(r.client)
@@ -249,7 +249,7 @@ func TestDocumentsKeepNoErrors(t *testing.T) {
 	})
 }
 
-// However small documents are and however many, what is kept is bounded, and what is in use is kept.
+// However many and small documents are, the store is bounded and keeps those in use.
 func TestDocumentsAreBounded(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d := NewDocuments(r.client)
@@ -264,16 +264,16 @@ func TestDocumentsAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if d.kept.bytes > d.kept.budget || d.kept.byUse.Len() > 100 {
-				t.Fatalf("%d documents are kept, counted as %d bytes", d.kept.byUse.Len(), d.kept.bytes)
+				t.Fatalf("got %d stored documents, counted as %d bytes", d.kept.byUse.Len(), d.kept.bytes)
 			}
 		}
 		if n := r.Asked(apis); n != 1 {
-			t.Errorf("what is in use was asked for %d times", n)
+			t.Errorf("got %d requests for a document in use, want one", n)
 		}
 	})
 }
 
-// What is kept again is counted once, and what is forgotten not at all.
+// A document that is stored again is counted once, and an evicted one is not counted.
 func TestDocumentStore(t *testing.T) {
 	s := newDocumentStore(10 * documentOverhead)
 	for i := range 20 {
@@ -286,38 +286,38 @@ func TestDocumentStore(t *testing.T) {
 			}
 		}
 		if sum != s.bytes || sum > s.budget {
-			t.Errorf("%d bytes are kept, %d are counted", sum, s.bytes)
+			t.Errorf("got %d stored bytes, but %d counted", sum, s.bytes)
 		}
 		if kept := s.get(key) != nil; kept != (i < 9) {
-			t.Errorf("a document of %d bytes is kept: %t", i*documentOverhead, kept)
+			t.Errorf("document of %d bytes is stored: %t", i*documentOverhead, kept)
 		}
 	}
 }
 
-// What is too large to keep is nobody's to read twice a minute.
+// A document that is too large to store is read at most once a minute.
 func TestOversizeDocuments(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d := NewDocuments(r.client)
 		body := io.MultiReader(strings.NewReader("{"), &zeros{left: documentLimit})
 		var oversize *OversizeError
 		if _, err := d.readBody(body, "/apis"); !errors.As(err, &oversize) || oversize.Limit != documentLimit {
-			t.Errorf("a byte too much: %v", err)
+			t.Errorf("got %v for a document one byte over the limit", err)
 		}
 		if !d.reading.TryAcquire(readingBudget) {
-			t.Fatal("room is taken that nobody uses")
+			t.Fatal("reading budget was not released")
 		}
 		r.Script(apis, tagged("one"))
 		if _, err := d.Get(t.Context(), wants("/apis", nil)); !errors.As(err, &oversize) {
-			t.Errorf("without room to read it: %v", err)
+			t.Errorf("got %v without a reading budget", err)
 		}
 		d.reading.Release(readingBudget)
 		if got := getDocument(t, d, nil); got != "one" {
-			t.Errorf("with room again: %q", got)
+			t.Errorf("got %q with a reading budget again", got)
 		}
 		d.kept.put(d.document(wants("/apis", nil)).key, &Document{oversize: true, read: time.Now()})
 		before := r.Asked(apis)
 		if _, err := d.Get(t.Context(), wants("/apis", nil)); !errors.As(err, &oversize) || r.Asked(apis) != before {
-			t.Errorf("known to be too large: %v", err)
+			t.Errorf("got %v for a document known to be too large", err)
 		}
 		elapse(oversizeFresh)
 		if got := getDocument(t, d, nil); got != "one" {
@@ -337,7 +337,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Only what an answer depends on makes it another one.
+// Only parameters that a response depends on make another document.
 func TestDocumentQuery(t *testing.T) {
 	const schema = testkit.Ask("/openapi/v3/api/v1")
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -346,7 +346,7 @@ func TestDocumentQuery(t *testing.T) {
 		for _, c := range []struct {
 			ask   testkit.Ask
 			query url.Values
-			asked int // in all
+			asked int // in total
 			sent  string
 		}{
 			{apis, nil, 1, ""},
@@ -359,7 +359,7 @@ func TestDocumentQuery(t *testing.T) {
 			{schema, url.Values{"pretty": {"1"}}, 1, ""},
 			{schema, url.Values{"hash": {"one"}, "x": {"1"}}, 2, "hash=one"},
 			{schema, url.Values{"hash": {"one"}}, 2, "hash=one"},
-			{schema, url.Values{"hash": {"two"}}, 3, "hash=two"}, // answered, but not by what has this hash: not kept
+			{schema, url.Values{"hash": {"two"}}, 3, "hash=two"}, // answered with another hash, so not stored
 			{schema, url.Values{"hash": {"two"}}, 4, "hash=two"},
 		} {
 			if _, err := d.Get(t.Context(), DocumentRequest{Path: string(c.ask), Query: c.query}); err != nil {
@@ -367,7 +367,7 @@ func TestDocumentQuery(t *testing.T) {
 			}
 			all := r.Requests(c.ask)
 			if last := all[len(all)-1].URL.RawQuery; len(all) != c.asked || last != c.sent {
-				t.Errorf("%v: asked %d times, at last for %q", c.query, len(all), last)
+				t.Errorf("%v: got %d requests, the last for %q", c.query, len(all), last)
 			}
 		}
 	})

@@ -6,16 +6,17 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// documentOverhead is about what a kept document costs in bytes besides its body and key: its headers, in maps.
+// documentOverhead is the approximate memory of a stored document's headers, in bytes.
 const documentOverhead = 2 << 10
 
-// documentStore keeps the documents that were used last, as many as fit into a number of bytes. Each path has one for
-// every form of it that clients ask for. Safe for concurrent use.
+// documentStore keeps the most recently used documents within a budget of bytes. Each path has an entry for every
+// representation that clients request. Safe for concurrent use.
 type documentStore struct {
 	budget int // bytes
 
-	mu    sync.Mutex // guards all below
-	byUse *lru.Cache // of *Document by key; without a bound of its own, which would count entries
+	mu sync.Mutex // guards the fields below
+	// *Document by key, without a bound in entries, since budget bounds it
+	byUse *lru.Cache
 	bytes int
 }
 
@@ -25,7 +26,7 @@ func newDocumentStore(budget int) *documentStore {
 	return s
 }
 
-// get is the document that is kept under a key; nil when none is.
+// get returns the document with a key, or nil.
 func (s *documentStore) get(key string) *Document {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,8 +37,8 @@ func (s *documentStore) get(key string) *Document {
 	return document.(*Document)
 }
 
-// put keeps a document in the place of the one that there is, and forgets those that were not used for longest when it
-// is too much: the document itself, too, when that alone is.
+// put stores a document in place of the previous one. It then evicts the least recently used documents while the budget
+// is exceeded. A document that exceeds the budget alone is evicted, too.
 func (s *documentStore) put(key string, document *Document) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,5 +50,5 @@ func (s *documentStore) put(key string, document *Document) {
 	}
 }
 
-// size is about what a kept document costs in bytes.
+// size returns the approximate memory of a stored document, in bytes.
 func (d *Document) size(key string) int { return len(d.Body) + len(key) + documentOverhead }

@@ -17,17 +17,17 @@ import (
 // endpoint is one of several addresses of the upstream.
 type endpoint struct {
 	url    *url.URL
-	client *Client       // of this one alone, to look at it
-	wait   time.Duration // how long a look may take
+	client *Client       // sends the checks of this endpoint only
+	wait   time.Duration // maximum duration of a check
 	ready  atomic.Bool
 
-	mu    sync.Mutex                        // guards what follows
-	times int                               // how often in a row it has not answered as it should
-	why   error                             // the last time; nil when it has answered
-	uid   string                            // of its cluster, as it told last; empty while it has not
-	until time.Time                         // when what is under way there is ended, since it was left; zero for never
-	begun int64                             // requests
-	open  map[int64]context.CancelCauseFunc // those that are under way, by their number
+	mu    sync.Mutex                        // guards the fields below
+	times int                               // consecutive failed checks
+	why   error                             // of the last failure; nil after a success
+	uid   string                            // UID of its cluster as last reported; empty before that
+	until time.Time                         // when requests in progress are cancelled; zero for never
+	begun int64                             // number of requests so far
+	open  map[int64]context.CancelCauseFunc // requests in progress, by number
 }
 
 func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error) {
@@ -40,25 +40,25 @@ func newEndpoint(address string, config *rest.Config, hop Hop) (*endpoint, error
 	return &endpoint{url: client.base, client: client, wait: lookWait, open: map[int64]context.CancelCauseFunc{}}, nil
 }
 
-// look asks the endpoint whether it is ready, and, when it did not answer before, of which cluster. It has to be the
-// one that is named; empty is any.
+// look checks whether the endpoint is ready and, if it was not ready before, which cluster it leads to. That must be
+// the given cluster, unless cluster is empty.
 func (o *endpoint) look(ctx context.Context, cluster string) {
-	asking, cancel := context.WithTimeout(ctx, o.wait)
+	lookCtx, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
-	_, err := o.client.Get(asking, Target{Path: "/readyz"}, "*/*", maxErrorBody)
+	_, err := o.client.Get(lookCtx, Target{Path: "/readyz"}, "*/*", maxErrorBody)
 	if HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests) {
-		err = nil // who may not ask is answered
+		err = nil // a refusal is a response, too
 	}
 	uid := o.cluster()
 	if err == nil && (uid == "" || !o.ready.Load()) {
-		told := ""
+		reported := ""
 		var status *StatusError
-		told, err = o.client.ClusterUID(asking)
+		reported, err = o.client.ClusterUID(lookCtx)
 		switch {
 		case err == nil:
-			uid = told
+			uid = reported
 		case HasCode(err, http.StatusForbidden):
-			err = nil // what it has told remains
+			err = nil // keep the last reported UID
 		case errors.As(err, &status):
 			err = fmt.Errorf("%w: %w", errUnknownCluster, err)
 		}
@@ -67,7 +67,7 @@ func (o *endpoint) look(ctx context.Context, cluster string) {
 		err = isOf(uid, cluster)
 	}
 	if ctx.Err() != nil {
-		return // who asks has left
+		return // the check was cancelled
 	}
 	o.mu.Lock()
 	o.uid = uid
@@ -82,7 +82,8 @@ func (o *endpoint) look(ctx context.Context, cluster string) {
 	o.ready.Store(true)
 }
 
-// isOf tells why an endpoint that says that it is of one cluster, or does not say it, cannot be asked for another.
+// isOf returns why an endpoint that reports uid cannot be used for a cluster, or nil if it can. An empty uid means that
+// the endpoint reports none, and an empty cluster accepts any.
 func isOf(uid, cluster string) error {
 	switch {
 	case cluster == "" || uid == cluster:
@@ -93,7 +94,7 @@ func isOf(uid, cluster string) error {
 	return errOtherCluster
 }
 
-// fails notes that the endpoint did not answer as it should.
+// fails records that the endpoint did not answer, or not as expected.
 func (o *endpoint) fails(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -102,7 +103,7 @@ func (o *endpoint) fails(why error) {
 	o.ready.Store(false)
 }
 
-// trouble is how often in a row it was found that the endpoint cannot be used, and why; nil when it can.
+// trouble returns the number of consecutive failures and the last error; nil means that the endpoint can be used.
 func (o *endpoint) trouble() (times int, why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -115,7 +116,8 @@ func (o *endpoint) cluster() string {
 	return o.uid
 }
 
-// begin is the context of a request to the endpoint. over is called when nothing is read of its answer any more.
+// begin returns the context of a request to the endpoint. The caller calls over when it has finished reading the
+// response.
 func (o *endpoint) begin(ctx context.Context) (_ context.Context, over func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	o.mu.Lock()
@@ -131,7 +133,7 @@ func (o *endpoint) begin(ctx context.Context) (_ context.Context, over func()) {
 	}
 }
 
-// abandon ends what is under way. What begins later is not concerned.
+// abandon cancels the requests in progress. Later requests are not affected.
 func (o *endpoint) abandon(why error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -140,14 +142,14 @@ func (o *endpoint) abandon(why error) {
 	}
 }
 
-// leftUntil lets what is under way go on for a while.
+// leftUntil sets the time when the requests in progress are cancelled.
 func (o *endpoint) leftUntil(end time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.until = end
 }
 
-// endWhatIsLeft ends what is under way when its time is over, unless the endpoint is in use again.
+// endWhatIsLeft cancels the requests in progress after the time of leftUntil, unless the endpoint is in use again.
 func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	o.mu.Lock()
 	over := !o.until.IsZero() && !now.Before(o.until)
@@ -156,18 +158,18 @@ func (o *endpoint) endWhatIsLeft(now time.Time, inUse bool) {
 	}
 	o.mu.Unlock()
 	if over && !inUse {
-		o.abandon(fmt.Errorf("%s was left", o.url.Host))
+		o.abandon(fmt.Errorf("requests to %s now go to another endpoint", o.url.Host))
 	}
 }
 
-// at is a request's URL at this endpoint instead of at another.
+// at returns a request's URL for base, changed to this endpoint.
 func (o *endpoint) at(u, base *url.URL) *url.URL {
-	there := *u
-	there.Scheme, there.Host = o.url.Scheme, o.url.Host
+	target := *u
+	target.Scheme, target.Host = o.url.Scheme, o.url.Host
 	prefix, own := strings.TrimSuffix(base.Path, "/"), strings.TrimSuffix(o.url.Path, "/")
-	there.Path = own + strings.TrimPrefix(u.Path, prefix)
+	target.Path = own + strings.TrimPrefix(u.Path, prefix)
 	if u.RawPath != "" {
-		there.RawPath = own + strings.TrimPrefix(u.RawPath, prefix)
+		target.RawPath = own + strings.TrimPrefix(u.RawPath, prefix)
 	}
-	return &there
+	return &target
 }

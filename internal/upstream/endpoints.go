@@ -15,47 +15,49 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one of
-// them until it is left for another: because it cannot be reached, does not answer or says that it is not ready. It is
-// not gone back to before the other has to be left, too. The cluster is that of the first endpoint that was in use and
-// told; one that leads to another, or does not tell, is never asked after that
-// (docs/adr/0022-several-upstream-endpoints.md). Safe for concurrent use.
+// Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one
+// endpoint until it cannot be reached, does not answer or reports that it is not ready. Then another endpoint is used,
+// until that one fails in the same way. The cluster is that of the first endpoint in use that reports a UID. An
+// endpoint of another cluster, or without a UID, is not used after that (docs/adr/0022-several-upstream-endpoints.md).
+// Safe for concurrent use.
 type Endpoints struct {
-	base     *url.URL // what clients are configured with; requests to it go to the endpoint in use
-	all      []*endpoint
-	now      atomic.Pointer[endpoint]
-	notified func(Move)
+	base  *url.URL // address in clients' configurations; replaced by that of the endpoint in use
+	all   []*endpoint
+	now   atomic.Pointer[endpoint]
+	moved func(Move)
 
-	mu      sync.Mutex    // guards what follows, and choosing another endpoint; not held while one is asked
-	cluster string        // the UID of the cluster; empty while it is not known
-	looked  time.Time     // when all were looked at last because none was known to be fit
-	looking chan struct{} // closed when who looks at all because of that is done; nil when nobody does
+	// guards the fields below and the choice of another endpoint; not held during requests
+	mu      sync.Mutex
+	cluster string        // UID of the cluster; empty while unknown
+	looked  time.Time     // when a request last caused a check of all endpoints
+	looking chan struct{} // closed when the check that a request has started ends; nil without one
 }
 
 const (
-	// lookEvery is how often it is looked whether the endpoints answer, and lookWait how long that may take: it takes a
-	// millisecond. One that is in use is left when that fails so often, or at once when it refuses connections.
+	// lookEvery is the interval of checks of all endpoints, and lookWait their timeout; a check takes about a millisecond.
+	// The endpoint in use is left after mostLooks failed checks in a row, or immediately when a request finds no
+	// connection.
 	lookEvery = 2 * time.Second
 	lookWait  = 2 * time.Second
 	mostLooks = 2
-	// chooseEvery is how often endpoints that all did not answer are looked at because of a request.
+	// chooseEvery is the minimum interval of checks that requests start while no endpoint is usable.
 	chooseEvery = time.Second
-	// leftFor is how long what is under way at an endpoint that was left may go on: a server that ends is faster, and one
-	// that has lost its etcd would keep lanes at what they were.
+	// leftFor is how long requests in progress may continue at an endpoint that was left. A server that shuts down ends
+	// them sooner. One that has lost its etcd would otherwise keep lanes at an old state.
 	leftFor = 30 * time.Second
 )
 
-// Move is that an endpoint was left for another, by their hosts, and why.
+// Move is a change of the endpoint in use, with the hosts of both and the reason.
 type Move struct {
 	From, To string
 	Why      error
 }
 
-// NewEndpoints are those with the given URLs, the first of which is asked at first. config says with which credentials;
-// its server is none of them unless it is named, too. told is called when one is left for another, and must not ask
-// any.
-func NewEndpoints(urls []string, config *rest.Config, hop Hop, told func(Move)) (*Endpoints, error) {
-	e := &Endpoints{notified: told}
+// NewEndpoints returns the endpoints with the given URLs. The first is used at first. config provides the credentials;
+// its server is used only if urls contains it. moved is called at each change of the endpoint in use, with a lock held,
+// so it must not send requests.
+func NewEndpoints(urls []string, config *rest.Config, hop Hop, moved func(Move)) (*Endpoints, error) {
+	e := &Endpoints{moved: moved}
 	for _, address := range urls {
 		one, err := newEndpoint(address, config, hop)
 		if err != nil {
@@ -64,14 +66,14 @@ func NewEndpoints(urls []string, config *rest.Config, hop Hop, told func(Move)) 
 		e.all = append(e.all, one)
 	}
 	if len(e.all) == 0 {
-		return nil, errors.New("there is no endpoint")
+		return nil, errors.New("no endpoint is given")
 	}
 	e.base = e.all[0].url
 	e.now.Store(e.all[0])
 	return e, nil
 }
 
-// Config is a configuration whose clients ask the endpoint in use.
+// Config returns a copy of config whose clients send requests to the endpoint in use.
 func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Host, config.APIPath = e.base.String(), ""
@@ -79,14 +81,14 @@ func (e *Endpoints) Config(config *rest.Config) *rest.Config {
 	return config
 }
 
-// EndpointState is what is known of one endpoint.
+// EndpointState is the state of one endpoint.
 type EndpointState struct {
 	Host         string
 	InUse, Ready bool
-	Why          error // why it is not ready; nil before anybody looked
+	Why          error // why it is not ready; nil before the first check
 }
 
-// States are those of the endpoints, in their order.
+// States returns the state of each endpoint, in their order.
 func (e *Endpoints) States() []EndpointState {
 	now, all := e.now.Load(), make([]EndpointState, len(e.all))
 	for i, one := range e.all {
@@ -96,7 +98,7 @@ func (e *Endpoints) States() []EndpointState {
 	return all
 }
 
-// Run looks at the endpoints until the context ends.
+// Run checks the endpoints until the context ends. It waits for the goroutines of each check.
 func (e *Endpoints) Run(ctx context.Context) {
 	defer func() {
 		for _, one := range e.all {
@@ -115,7 +117,7 @@ func (e *Endpoints) Run(ctx context.Context) {
 	}
 }
 
-// lookAtAll looks at each endpoint, and leaves the one in use if it does not answer.
+// lookAtAll checks each endpoint, and replaces the one in use if it failed too often.
 func (e *Endpoints) lookAtAll(ctx context.Context) {
 	var looks sync.WaitGroup
 	e.mu.Lock()
@@ -132,7 +134,7 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	defer e.mu.Unlock()
 	now := e.now.Load()
 	if now.ready.Load() && e.cluster == "" {
-		e.cluster = now.cluster() // it is what lanes are of
+		e.cluster = now.cluster() // the cluster that lanes were read from
 	}
 	next := e.fit(now)
 	switch times, why := now.trouble(); {
@@ -140,16 +142,16 @@ func (e *Endpoints) lookAtAll(ctx context.Context) {
 	case next != nil && (times >= mostLooks || errors.Is(why, errOtherCluster)):
 		e.use(next, why)
 	case next == nil && errors.Is(why, errOtherCluster):
-		e.cluster = now.cluster() // it was made anew, and lanes find that out
+		e.cluster = now.cluster() // the cluster was recreated, which lanes detect themselves
 	}
 	for _, one := range e.all {
 		one.endWhatIsLeft(time.Now(), one == e.now.Load())
 	}
 }
 
-// leave chooses another endpoint because a request could not be sent to one. It returns the one to try instead, nil
-// when there is none, or the request is over. Who comes when it was left already is given its successor; when none is
-// known to be fit one request looks at all, and those that come meanwhile wait for what it finds.
+// leave replaces an endpoint to which a request could not be sent. It returns the endpoint to try instead, or nil when
+// there is none or the request has ended. If another request has replaced the endpoint already, it returns that choice.
+// If no endpoint is known to be ready, one request checks all of them, and the others wait for it.
 func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpoint {
 	if e.now.Load() == from {
 		from.fails(why)
@@ -171,8 +173,8 @@ func (e *Endpoints) leave(ctx context.Context, from *endpoint, why error) *endpo
 	return nil
 }
 
-// successor is the endpoint to use instead of one; nil when there is none. When it takes a look at the others to know
-// that, looking is closed when that is over, and the caller is to seek unless others do.
+// successor returns the endpoint to use instead of from, or nil when there is none. If a check of the others is needed
+// first, looking is closed at its end. The caller must run that check with seek unless others is true.
 func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, looking <-chan struct{}, others bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -193,8 +195,8 @@ func (e *Endpoints) successor(from *endpoint, why error) (next *endpoint, lookin
 	return nil, e.looking, false
 }
 
-// seek looks at the others, all at once, until one answers. When the context ends before that, nothing was found out,
-// and the next who comes may seek.
+// seek checks all other endpoints at the same time, until one is ready. If the context ends before that, the result is
+// unknown, and the next request may seek.
 func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
 	e.mu.Lock()
 	cluster := e.cluster
@@ -219,17 +221,17 @@ func (e *Endpoints) seek(ctx context.Context, than *endpoint) {
 	e.looking = nil
 }
 
-// others are the endpoints behind one, and then those before it.
+// others returns the other endpoints, first those after than and then those before it.
 func (e *Endpoints) others(than *endpoint) []*endpoint {
 	at := slices.Index(e.all, than)
 	return slices.Concat(e.all[at+1:], e.all[:at])
 }
 
-// fit is the next endpoint that can be used, by what is known; nil when there is none. The caller holds mu.
+// fit returns the next endpoint that is known to be usable, or nil. The caller holds mu.
 func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 	for _, one := range e.others(than) {
 		if why := isOf(one.cluster(), e.cluster); why != nil && one.ready.Load() {
-			one.fails(why) // it was looked at before the cluster was known
+			one.fails(why) // it was checked before the cluster was known
 		}
 		if next == nil && one.ready.Load() {
 			next = one
@@ -239,25 +241,26 @@ func (e *Endpoints) fit(than *endpoint) (next *endpoint) {
 }
 
 var (
-	errOtherCluster   = errors.New("it leads to another cluster")
-	errUnknownCluster = errors.New("it does not tell which cluster it leads to")
+	errOtherCluster   = errors.New("endpoint leads to another cluster")
+	errUnknownCluster = errors.New("endpoint does not report which cluster it leads to")
 )
 
-// use sends what comes to another endpoint, and ends what is under way at one that hangs, and later at any. The caller
-// holds mu.
+// use makes next the endpoint in use. It cancels requests at an endpoint that hangs immediately, and at any other after
+// leftFor. The caller holds mu.
 func (e *Endpoints) use(next *endpoint, why error) {
 	from := e.now.Swap(next)
 	if e.cluster == "" {
 		e.cluster = next.cluster()
 	}
-	e.notified(Move{From: from.url.Host, To: next.url.Host, Why: why})
+	e.moved(Move{From: from.url.Host, To: next.url.Host, Why: why})
 	from.leftUntil(time.Now().Add(leftFor))
 	if isHang(why) {
 		from.abandon(fmt.Errorf("%s does not answer: %w", from.url.Host, why))
 	}
 }
 
-// isHang tells whether what is under way at an endpoint may wait for ever. A server that ends says so to its clients.
+// isHang reports whether requests in progress at an endpoint may wait forever. A server that shuts down notifies its
+// clients.
 func isHang(why error) bool {
 	var late net.Error
 	return errors.Is(why, context.DeadlineExceeded) || errors.As(why, &late) && late.Timeout()

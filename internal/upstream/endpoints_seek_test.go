@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// While a request looks for another endpoint nobody waits for its lock; and when it is over before it has found one,
-// the next looks for itself.
-func TestEndpointsWhileOneIsSought(t *testing.T) {
+// While a request seeks another endpoint the lock is free. If that request ends before it finds one, the next request
+// seeks.
+func TestSeekDoesNotHoldTheLock(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	one.end()
@@ -22,20 +22,20 @@ func TestEndpointsWhileOneIsSought(t *testing.T) {
 	select {
 	case <-two.hung:
 	case err := <-first:
-		t.Fatalf("the other endpoint was not asked: %v", err)
+		t.Fatalf("the other endpoint was not checked: %v", err)
 	}
 	if e.mu.TryLock() {
 		e.mu.Unlock()
 	} else {
-		t.Error("the lock is held while an endpoint is asked")
+		t.Error("the lock is held during a check")
 	}
 	two.hangs.Store(false)
 	cancel()
 	if err := <-first; err == nil {
-		t.Error("a request that was over has an answer")
+		t.Error("got a response for a cancelled request")
 	}
 	ask(t, client, true)
 	if e.inUse() != 1 || two.asked.Load() != 1 {
-		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
+		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
 	}
 }

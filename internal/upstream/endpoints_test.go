@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestEndpoints: one that refuses connections is left at once, by the request that found it so; that is sent to
-// another, its body, too. The other is stayed with.
-func TestEndpoints(t *testing.T) {
+// An endpoint that refuses connections is left immediately. The request that found it so is sent to another endpoint
+// with its body. Later requests use that endpoint.
+func TestEndpointThatRefusesConnectionsIsLeft(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	ask(t, client, true)
@@ -19,24 +19,24 @@ func TestEndpoints(t *testing.T) {
 		t.Fatalf("%+v", e.States())
 	}
 	one.end()
-	client.CloseIdle() // as it would notice a moment later
+	client.CloseIdle() // as its transport would notice a moment later
 	if code, _, err := client.Post(t.Context(), "/apis", []byte("question")); code != http.StatusOK || *two.bodies.Load() != "question" {
 		t.Fatalf("%d, %v: %q", code, err, *two.bodies.Load())
 	}
 	ask(t, client, true)
 	e.lookAtAll(t.Context())
 	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Silent() != 0 {
-		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
+		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
 	}
 	two.end()
 	ask(t, client, false)
 	if client.Silent() == 0 {
-		t.Error("nothing answers, and that is not noticed")
+		t.Error("got a response while no server runs")
 	}
 }
 
-// TestEndpointsOfAnotherCluster are never asked, unless there is nobody else, and not then.
-func TestEndpointsOfAnotherCluster(t *testing.T) {
+// Endpoints of another cluster are never used, even if no other endpoint answers.
+func TestEndpointsOfAnotherClusterAreNotUsed(t *testing.T) {
 	one, other, two := newScripted(t, "1"), newScripted(t, "2"), newScripted(t, "1")
 	e, client := behind(t, one, other, two)
 	e.lookAtAll(t.Context())
@@ -45,40 +45,40 @@ func TestEndpointsOfAnotherCluster(t *testing.T) {
 	two.end()
 	ask(t, client, false)
 	if other.asked.Load() != 0 || two.asked.Load() != 1 || e.States()[1].Ready {
-		t.Errorf("%+v, %d questions to another cluster", e.States(), other.asked.Load())
+		t.Errorf("%+v, %d requests to another cluster", e.States(), other.asked.Load())
 	}
 }
 
-// TestEndpointsThatDoNotTell which cluster they lead to are not asked once that is known, however they refuse it. The
-// one that is in use is what counts: it is not left for what others say.
-func TestEndpointsThatDoNotTell(t *testing.T) {
+// Endpoints that do not report their cluster are not used after the cluster is known, however they refuse. The endpoint
+// in use decides, and the others' reports do not make it lose its place.
+func TestEndpointsWithoutClusterUIDAreNotUsed(t *testing.T) {
 	for _, code := range []int64{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusForbidden} {
 		one, other := newScripted(t, "1"), newScripted(t, "2")
 		e, client := behind(t, one, other)
-		one.untold.Store(code)
+		one.refusesUID.Store(code)
 		for range 2 * mostLooks {
 			e.lookAtAll(t.Context())
 		}
-		one.untold.Store(0)
+		one.refusesUID.Store(0)
 		for range 2 * mostLooks {
 			e.lookAtAll(t.Context())
 		}
 		if ask(t, client, true); e.inUse() != 0 || !e.States()[0].Ready || e.States()[1].Ready {
 			t.Fatalf("%d at the start: %+v", code, e.States())
 		}
-		other.untold.Store(code)
+		other.refusesUID.Store(code)
 		for range 2 * mostLooks {
 			e.lookAtAll(t.Context())
 		}
 		one.end()
 		if ask(t, client, false); other.asked.Load() != 0 || e.States()[1].Ready {
-			t.Errorf("%d: another cluster was asked: %+v", code, e.States())
+			t.Errorf("%d: requests went to another cluster: %+v", code, e.States())
 		}
 	}
 }
 
-// TestEndpointsThatRefuseCredentials do not answer: one that trusts them is asked.
-func TestEndpointsThatRefuseCredentials(t *testing.T) {
+// An endpoint that refuses the credentials does not answer. An endpoint that accepts them is used instead.
+func TestEndpointsThatRefuseCredentialsAreLeft(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	e.lookAtAll(t.Context())
@@ -91,16 +91,16 @@ func TestEndpointsThatRefuseCredentials(t *testing.T) {
 	}
 }
 
-// A cluster that is made anew at the same addresses is gone on with: lanes find out what that means.
-func TestEndpointsOfAClusterMadeAnew(t *testing.T) {
+// A cluster that is recreated at the same addresses is used; lanes detect the change themselves.
+func TestEndpointsOfARecreatedClusterAreUsed(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	e.lookAtAll(t.Context())
 	over := e.hang(one, two)
 	e.lookAtAll(t.Context())
-	anew := "2"
-	one.uid.Store(&anew)
-	two.uid.Store(&anew)
+	recreated := "2"
+	one.uid.Store(&recreated)
+	two.uid.Store(&recreated)
 	over()
 	for range 2 * mostLooks {
 		e.lookAtAll(t.Context())
@@ -110,8 +110,8 @@ func TestEndpointsOfAClusterMadeAnew(t *testing.T) {
 	}
 }
 
-// What is under way at an endpoint that was left ends after a while, though the server goes on with it.
-func TestEndpointsThatWereLeft(t *testing.T) {
+// Requests in progress at an endpoint that was left end after leftFor, even if the server continues.
+func TestRequestsAtALeftEndpointEnd(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	e.lookAtAll(t.Context())
@@ -129,28 +129,28 @@ func TestEndpointsThatWereLeft(t *testing.T) {
 	open := len(e.all[0].open)
 	e.all[0].mu.Unlock()
 	if open != 1 {
-		t.Errorf("%d requests are under way, want the watch", open)
+		t.Errorf("got %d requests in progress, want the watch only", open)
 	}
 	e.all[0].endWhatIsLeft(time.Now().Add(leftFor), false)
 	if _, err := watch.Body.Read(make([]byte, 1)); err == nil {
-		t.Error("the watch goes on")
+		t.Error("the watch did not end")
 	}
 }
 
-// A request that came to a server is not sent to another: nobody knows what became of it.
-func TestEndpointsSendOnce(t *testing.T) {
+// A request that reached a server is not sent to another, because its effect is unknown.
+func TestRequestThatReachedAServerIsNotRetried(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)
 	one.breaks.Store(true)
 	ask(t, client, false)
 	if two.asked.Load() != 0 || e.inUse() != 0 {
-		t.Errorf("%+v, %d questions", e.States(), two.asked.Load())
+		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
 	}
 }
 
-// TestEndpointsThatAreNotReady are left when that was seen twice. What is under way goes on where a server says that it
-// ends, and is ended where it says nothing.
-func TestEndpointsThatAreNotReady(t *testing.T) {
+// An endpoint that is not ready is left after two checks. A watch there continues if the server will end it, and is
+// cancelled if the server hangs.
+func TestEndpointsThatAreNotReadyAreLeft(t *testing.T) {
 	for name, c := range map[string]struct {
 		fail func(*Endpoints, *scripted) (over func())
 		ends bool
@@ -176,7 +176,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 			over := c.fail(e, one)
 			e.lookAtAll(t.Context())
 			if e.inUse() != 0 {
-				t.Error("it is left at once")
+				t.Error("left the endpoint after one check, want two")
 			}
 			e.lookAtAll(t.Context())
 			ask(t, client, true)
@@ -186,7 +186,7 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 			over()
 			e.lookAtAll(t.Context())
 			if e.inUse() != 1 || !e.States()[0].Ready {
-				t.Errorf("it was gone back: %+v", e.States())
+				t.Errorf("returned to the first endpoint: %+v", e.States())
 			}
 			ended := make(chan error, 1)
 			go func() { _, err := watch.Body.Read(make([]byte, 1)); ended <- err }()
@@ -197,11 +197,11 @@ func TestEndpointsThatAreNotReady(t *testing.T) {
 				}
 			case <-time.After(map[bool]time.Duration{true: time.Minute, false: 50 * time.Millisecond}[c.ends]):
 				if c.ends {
-					t.Error("the watch goes on")
+					t.Error("the watch did not end")
 				}
 				cancel()
 				if err := <-ended; err == nil {
-					t.Error("the watch goes on after its context")
+					t.Error("the watch did not end with its context")
 				}
 			}
 		})

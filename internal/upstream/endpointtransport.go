@@ -9,7 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// endpointTransport sends requests to the endpoint in use. One that could not be sent there is sent to another.
+// endpointTransport sends requests to the endpoint in use. It retries a request that could not be sent at another
+// endpoint.
 type endpointTransport struct {
 	endpoints *Endpoints
 	next      http.RoundTripper
@@ -21,7 +22,7 @@ func (t endpointTransport) WrappedRoundTripper() http.RoundTripper { return t.ne
 // RoundTrip implements http.RoundTripper.
 func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base := t.endpoints.base; r.URL.Host != base.Host || r.URL.Scheme != base.Scheme {
-		return t.next.RoundTrip(r) // of somebody else
+		return t.next.RoundTrip(r) // not the upstream
 	}
 	at := t.endpoints.now.Load()
 	for left := len(t.endpoints.all) - 1; ; left-- {
@@ -37,16 +38,16 @@ func (t endpointTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends the request to one endpoint. It tells whether some of it may have come there.
+// send sends the request to one endpoint. It reports whether some of the request may have reached it.
 func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response, sent bool, err error) {
 	ctx, over := at.begin(r.Context())
 	var wrote atomic.Bool
-	there := r.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }}))
-	there.URL, there.Host = at.at(r.URL, t.endpoints.base), ""
-	response, err := t.next.RoundTrip(there)
+	out := r.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }}))
+	out.URL, out.Host = at.at(r.URL, t.endpoints.base), ""
+	response, err := t.next.RoundTrip(out)
 	if err != nil {
 		if r.Context().Err() == nil && ctx.Err() != nil {
-			err = context.Cause(ctx) // it was left
+			err = context.Cause(ctx) // the endpoint was left
 		}
 		over()
 		return nil, wrote.Load() && !isDial(err), err
@@ -55,14 +56,14 @@ func (t endpointTransport) send(r *http.Request, at *endpoint) (_ *http.Response
 	return response, true, nil
 }
 
-// isDial tells whether there was no connection. One that was found closed before is forgotten then: the transport sends
-// again by itself what it knows that nobody has read.
+// isDial reports whether there was no connection. It also covers a request written to a kept connection that the server
+// had closed. The transport then retries it on a new connection, because the server cannot have read it.
 func isDial(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial"
 }
 
-// rewind makes a request one that can be sent again, if it can.
+// rewind prepares a request to be sent again. It reports whether that is possible.
 func rewind(r **http.Request) bool {
 	if (*r).Body == nil || (*r).Body == http.NoBody {
 		return true

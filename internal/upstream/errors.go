@@ -8,57 +8,57 @@ import (
 	"strings"
 )
 
-// ErrEnd is the cause to end a request's context with when the answer may end where it is: its copy then ends as a
-// whole one.
-var ErrEnd = errors.New("the answer ends here")
+// ErrEnd is the cancellation cause that lets a forwarded response end early. The client receives a complete, shorter
+// response.
+var ErrEnd = errors.New("response ends early")
 
-// errUnsettled says that it is not known yet whether a resource is custom.
-var errUnsettled = errors.New("the upstream did not say in time whether the resource is a custom one")
+// errUnsettled is returned while it is unknown whether a resource is custom.
+var errUnsettled = errors.New("the upstream did not report in time whether the resource is custom")
 
-// errNobody is a request in nobody's name; errNoRead one that would change something; errUnaddressable one whose path
-// or query would be read in two ways.
+// errNoCredentials is returned for the zero Credentials, errNotRead for a request that would change something.
+// errUnaddressable is returned for a path or query that the upstream may parse in another way.
 var (
-	errNobody        = errors.New("nobody asks")
-	errNoRead        = errors.New("not a read")
-	errUnaddressable = errors.New("no path or query of the upstream's")
+	errNoCredentials = errors.New("request has no upstream credentials")
+	errNotRead       = errors.New("request is not a read")
+	errUnaddressable = errors.New("path is not absolute, or query has too many parameters")
 )
 
-// RefusedError says that the upstream did not let the facade's own user speak, for itself or for somebody else. Its
-// body names that user and is for the log.
+// RefusedError is a refusal of the facade's own user, who acts for itself or for a caller. The body contains that
+// user's name, so it may be logged but not sent to clients.
 type RefusedError struct {
 	Code int    // 401 or 403
 	Body []byte // at most 64 KiB
 }
 
 func (e *RefusedError) Error() string {
-	return "the facade's own user: " + (&StatusError{Code: e.Code, Body: e.Body}).Error()
+	return "request of the facade's own user was refused: " + (&StatusError{Code: e.Code, Body: e.Body}).Error()
 }
 
-// IsRefused tells whether err is a *RefusedError.
+// IsRefused reports whether err is a *RefusedError.
 func IsRefused(err error) bool {
 	var refused *RefusedError
 	return errors.As(err, &refused)
 }
 
-// NotSentError says that a question was not sent, because more were to be than are.
+// NotSentError is returned for a review that was not sent because of the rate limit.
 type NotSentError struct{ Err error }
 
-func (e *NotSentError) Error() string { return "wait for the turn of a question: " + e.Err.Error() }
+func (e *NotSentError) Error() string { return "wait for the rate limit of reviews: " + e.Err.Error() }
 
 // Unwrap returns the cause.
 func (e *NotSentError) Unwrap() error { return e.Err }
 
-// NotSent tells it from what is wrong with the upstream.
+// NotSent distinguishes the error from failures of the upstream.
 func (e *NotSentError) NotSent() {}
 
-// ImpersonationError says that no impersonation would have exactly a user's rights.
+// ImpersonationError is returned when impersonation cannot give a user exactly the same identity.
 type ImpersonationError struct{ User, Why string }
 
 func (e *ImpersonationError) Error() string {
 	return fmt.Sprintf("impersonate %q: %s", e.User, e.Why)
 }
 
-// StatusError is an answer of the upstream that is not a success. Body holds its Status object, at most 64 KiB.
+// StatusError is a response of the upstream other than a success. Body contains its Status object, at most 64 KiB.
 type StatusError struct {
 	Code   int
 	Header http.Header
@@ -69,7 +69,7 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the upstream answered %d: %s", e.Code, strings.TrimSpace(string(e.Body[:min(len(e.Body), 512)])))
 }
 
-// HasCode tells whether err is an answer of the upstream with one of these codes.
+// HasCode reports whether err is a *StatusError with one of the codes.
 func HasCode(err error, codes ...int) bool {
 	var status *StatusError
 	if !errors.As(err, &status) {
@@ -78,7 +78,8 @@ func HasCode(err error, codes ...int) bool {
 	return slices.Contains(codes, status.Code)
 }
 
-// OversizeError is an answer that is longer than whoever asked can use, or a question that is longer than any.
+// OversizeError is returned for a response that exceeds the caller's limit, and for a review body that exceeds
+// QuestionLimit.
 type OversizeError struct {
 	Path  string
 	Limit int64 // bytes
@@ -88,7 +89,7 @@ func (e *OversizeError) Error() string {
 	return fmt.Sprintf("the body of %s exceeds %d bytes", e.Path, e.Limit)
 }
 
-// UnreachableError says that the upstream gave no answer to a request that was passed through.
+// UnreachableError is returned when the upstream did not answer, or answered with a response that must not be copied.
 type UnreachableError struct{ Err error }
 
 func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Err.Error() }
@@ -96,7 +97,7 @@ func (e *UnreachableError) Error() string { return "reach the upstream: " + e.Er
 // Unwrap returns the transport's error.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// IsUnreachable tells whether err says that the upstream gave no answer.
+// IsUnreachable reports whether err is an *UnreachableError.
 func IsUnreachable(err error) bool {
 	var unreachable *UnreachableError
 	return errors.As(err, &unreachable)

@@ -14,21 +14,21 @@ import (
 )
 
 const (
-	// fieldsFresh is how long the upstream is taken to be of the version that it said it was.
+	// fieldsFresh is how long the upstream's version counts as unchanged after it was read.
 	fieldsFresh = 10 * time.Second
-	// fieldsWait bounds each question; both are answered from memory.
+	// fieldsWait bounds each of the two requests, which kube-apiserver answers from memory.
 	fieldsWait = 3 * time.Second
 )
 
-// Fields knows by which fields the upstream selects, where not every release of it does. It asks once for each field,
-// however many want to know, and again when the upstream is of another version than before.
+// Fields finds out which field selectors the upstream supports, where that depends on its release. It sends one request
+// per field and version of the upstream, however many callers there are. Safe for concurrent use.
 type Fields struct {
 	client *Client
 	flight singleflight.Group
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	version string     // of the upstream that gave the answers
-	read    time.Time  // when it was last asked
+	read    time.Time  // when version was last requested
 	answers map[field]bool
 }
 
@@ -37,13 +37,13 @@ type field struct {
 	label    string
 }
 
-// NewFields makes a Fields of the client's upstream, which knows nothing yet.
+// NewFields returns a Fields of the client's upstream without any answers.
 func NewFields(client *Client) *Fields {
 	return &Fields{client: client, answers: map[field]bool{}}
 }
 
-// Selects tells whether the upstream lets a request select a resource's objects by a field. While it cannot be reached,
-// it is taken for the one that it was; an error says that it was never asked.
+// Selects reports whether the upstream supports a field selector for a resource. While the upstream cannot be reached,
+// the last answer applies; without one, Selects fails.
 func (f *Fields) Selects(ctx context.Context, r Resource, label string) (bool, error) {
 	err := f.once(ctx, "", f.renew)
 	if selects, known := f.known(r, label); known {
@@ -54,7 +54,7 @@ func (f *Fields) Selects(ctx context.Context, r Resource, label string) (bool, e
 	}
 	selects, known := f.known(r, label)
 	if err == nil && !known {
-		err = fmt.Errorf("ask whether %s are selected by %s: the upstream was replaced meanwhile", r.GVR.Resource, label)
+		err = fmt.Errorf("check field selector %s of %s: the upstream's version changed meanwhile", label, r.GVR.Resource)
 	}
 	return selects, err
 }
@@ -66,7 +66,7 @@ func (f *Fields) known(r Resource, label string) (selects, known bool) {
 	return selects, known
 }
 
-// once asks a question for all who have it, which no single one's context ends.
+// once shares one request among all callers with the same key. The request goes on when one caller's context ends.
 func (f *Fields) once(ctx context.Context, question string, ask func(context.Context) error) error {
 	done := f.flight.DoChan(question, func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), fieldsWait)
@@ -81,7 +81,8 @@ func (f *Fields) once(ctx context.Context, question string, ask func(context.Con
 	}
 }
 
-// renew asks which version the upstream is of, unless it said so a moment ago, and forgets the answers of another.
+// renew reads the upstream's version, unless it was read less than fieldsFresh ago. When the version has changed, it
+// drops all answers.
 func (f *Fields) renew(ctx context.Context) error {
 	f.mu.Lock()
 	fresh := f.version != "" && time.Since(f.read) < fieldsFresh
@@ -103,7 +104,7 @@ func (f *Fields) renew(ctx context.Context) error {
 	return nil
 }
 
-// gitVersion is the release that the upstream says it is.
+// gitVersion returns the upstream's release.
 func (c *Client) gitVersion(ctx context.Context) (string, error) {
 	text, err := c.ServerVersion(ctx)
 	if err != nil {
@@ -119,10 +120,11 @@ func (c *Client) gitVersion(ctx context.Context) (string, error) {
 	return version.GitVersion, nil
 }
 
-// ask lists nothing by the field, in the upstream's cache: it refuses a field before it looks for objects.
+// ask requests an empty list with the field selector from the upstream's cache. kube-apiserver refuses an unsupported
+// field before it looks for objects.
 func (f *Fields) ask(ctx context.Context, r Resource, label string) error {
 	if _, known := f.known(r, label); known {
-		return nil // the question before this one has just been answered
+		return nil // the preceding shared request has found the answer
 	}
 	f.mu.Lock()
 	version := f.version

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// release scripts an upstream of a version that selects by the fields which are named.
+// release is a script of an upstream whose version supports the given field selectors.
 func release(r *rig, version string, fields ...string) {
 	r.Script("/version", text(fmt.Sprintf(`{"major":"1","gitVersion":%q}`, version)))
 	r.Script(testkit.AskProbe, func(w http.ResponseWriter, q *http.Request) {
@@ -25,7 +25,7 @@ func release(r *rig, version string, fields ...string) {
 	})
 }
 
-// selects asks many times at once, and wants one answer.
+// selects calls Selects many times concurrently and expects the same answer.
 func selects(t *testing.T, f *Fields, label, want string) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -54,21 +54,21 @@ func TestFieldsAreAskedOnceForEachVersion(t *testing.T) {
 			elapse(fieldsFresh)
 		}
 		if n := r.Asked(testkit.AskProbe); n != 2 {
-			t.Errorf("asked %d times about two fields", n)
+			t.Errorf("got %d requests about two fields", n)
 		}
 		if n := r.Asked("/version"); n != 3 {
-			t.Errorf("asked %d times for the version", n)
+			t.Errorf("got %d requests for the version", n)
 		}
 		release(r, "v1.31.0", "spec.a", "spec.b")
 		selects(t, f, "spec.b", "true")
 		selects(t, f, "spec.a", "true")
 		if n := r.Asked(testkit.AskProbe); n != 4 {
-			t.Errorf("asked %d times about two fields of two versions", n)
+			t.Errorf("got %d requests about two fields of two versions", n)
 		}
 	})
 }
 
-// Who was never asked is not guessed about, and who was is believed while it is away.
+// Without an earlier answer Selects fails. With one, that answer applies while the upstream is away.
 func TestFieldsOfAnUnreachableUpstream(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		f := NewFields(r.client)
@@ -94,7 +94,7 @@ func TestFieldsOfAnUnreachableUpstream(t *testing.T) {
 		r.Script(testkit.AskProbe, testkit.Refuse(http.StatusForbidden, "Forbidden"))
 		never := NewFields(r.client)
 		if selects, err := never.Selects(t.Context(), Resource{GVR: configMaps.GVR, Namespaced: true}, "spec.a"); err == nil {
-			t.Errorf("a refusal of another kind: %t", selects)
+			t.Errorf("got %t after a refusal of another kind", selects)
 		}
 	})
 }

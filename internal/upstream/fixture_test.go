@@ -36,7 +36,7 @@ func inBubble(t *testing.T, kind testkit.FakeKind, test func(*testing.T, *rig)) 
 	})
 }
 
-// elapse lets virtual time pass.
+// elapse advances virtual time.
 func elapse(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()

@@ -8,60 +8,63 @@ import (
 	"github.com/listfacade/listfacade/internal/limit"
 )
 
-// documentSeats bounds the documents that are asked for at a time. A client that reads every group version asks for
-// dozens at once, and one caller can be all clients (--anonymous-acts-as-kubeconfig); documents that are never answered
-// still leave places to others, and those of a namespace to other namespaces.
+// documentSeats bounds the documents that are requested at a time. A client that reads every group version requests
+// dozens at the same time, and all clients can be one caller (--anonymous-acts-as-kubeconfig). The limits per caller
+// and per namespace leave seats for others while documents of one caller hang.
 var documentSeats = limit.Bounds{One: 16, Group: 24, All: 32, Queue: 512, QueueAll: 2048}
 
-// documentQueue is how long a document may wait until there is a place to ask for it.
+// documentQueue is how long a document waits for a seat.
 const documentQueue = 10 * time.Second
 
-// TooManyDocumentsError says that a document was not asked for, because too many others are.
+// TooManyDocumentsError is returned for a document that was not requested because too many others are.
 type TooManyDocumentsError struct {
-	After time.Duration // when to come back; 0 when that is not known
+	After time.Duration // when to retry; 0 when unknown
 }
 
-func (e *TooManyDocumentsError) Error() string { return "too many documents are asked for at once" }
+func (e *TooManyDocumentsError) Error() string {
+	return "too many requests for documents are in progress"
+}
 
-// flights are the documents that are asked for: at most so many at a time, of one caller and of all, and each once. A
-// flight that has begun goes on when nobody waits for it any more, for the next who asks; one that waits for its place
-// does not. Safe for concurrent use.
+// flights are the requests for documents in progress. Callers of the same document share one request. Seats bound the
+// requests of one caller and of all. A flight that has begun goes on without callers, for the next one; a flight that
+// waits for a seat does not. Safe for concurrent use.
 type flights struct {
 	seats *limit.Seats
 
-	mu    sync.Mutex // guards all below, and what the flights say of themselves
+	mu    sync.Mutex // guards the fields below, and those of each flight
 	byKey map[string]*flight
 }
 
-// flight is one document that is asked for. Each of its callers has a place in its own queue, and it begins with the
-// first that has its turn: a caller that asks for much holds up no other that asks for some of the same.
+// flight is the shared request for one document. It waits in the queue of each of its callers and begins with the first
+// seat. A caller with many requests therefore does not delay another caller of the same document.
 type flight struct {
-	over     chan struct{} // closed when document and err are set
+	done     chan struct{} // closed when document and err are set
 	document *Document
 	err      error
 
-	callers int // who wait
+	callers int // callers that wait for the document
 	begun   bool
-	queues  map[limit.Key]struct{} // where it has been put
+	queues  map[limit.Key]struct{} // queues that it was added to
 	queued  int                    // queues that it still waits in
-	waiting context.Context        // of the wait for a place
+	waiting context.Context        // ends when the wait for a seat ends
 	giveUp  context.CancelFunc
 }
 
 type asking func(context.Context) (*Document, error)
 
-func newFlights(places limit.Bounds) *flights {
-	return &flights{seats: limit.NewSeats(places), byKey: map[string]*flight{}}
+func newFlights(bounds limit.Bounds) *flights {
+	return &flights{seats: limit.NewSeats(bounds), byKey: map[string]*flight{}}
 }
 
-// join waits for the document of a key, and asks for it if nobody does yet. The caller leaves the flight in the end.
+// join waits for the document with a key, and requests it unless a flight exists. The caller must call leave when it no
+// longer waits.
 func (s *flights) join(ctx context.Context, key string, caller limit.Key, ask asking) (f *flight, leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	detached := context.WithoutCancel(ctx)
 	f, ok := s.byKey[key]
 	if !ok {
-		f = &flight{over: make(chan struct{}), queues: map[limit.Key]struct{}{}}
+		f = &flight{done: make(chan struct{}), queues: map[limit.Key]struct{}{}}
 		f.waiting, f.giveUp = context.WithCancel(detached)
 		s.byKey[key] = f
 	}
@@ -84,7 +87,7 @@ func (s *flights) leave(key string, f *flight) {
 	}
 }
 
-// queue waits for a place of one caller, and asks if that is the first of the flight's.
+// queue waits for one caller's seat, and sends the request if it is the flight's first seat.
 func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit.Key, ask asking) {
 	waiting, cancel := context.WithTimeout(f.waiting, documentQueue)
 	leave, err := s.seats.Take(waiting, caller, 1)
@@ -102,36 +105,37 @@ func (s *flights) queue(ctx context.Context, key string, f *flight, caller limit
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.document, f.err = document, err
-	s.land(key, f)
+	s.finish(key, f)
 }
 
-// begin tells whether a flight begins with a place. Without one, it is over when it waits in no other queue.
-func (s *flights) begin(key string, f *flight, placed bool) bool {
+// begin reports whether the flight begins with this seat. Without a seat, the flight fails when it waits in no other
+// queue.
+func (s *flights) begin(key string, f *flight, seated bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f.queued--
 	switch {
 	case f.begun:
 		return false
-	case placed && f.callers > 0:
+	case seated && f.callers > 0:
 		f.begun = true
 		f.giveUp()
 		return true
 	case f.queued == 0:
 		f.err = &TooManyDocumentsError{}
-		s.land(key, f)
+		s.finish(key, f)
 	}
 	return false
 }
 
-// land ends a flight.
-func (s *flights) land(key string, f *flight) {
+// finish ends a flight.
+func (s *flights) finish(key string, f *flight) {
 	f.giveUp()
 	s.forget(key, f)
-	close(f.over)
+	close(f.done)
 }
 
-// forget makes the next who asks for a key begin a flight.
+// forget removes a flight, so that the next caller begins another.
 func (s *flights) forget(key string, f *flight) {
 	if s.byKey[key] == f {
 		delete(s.byKey, key)

@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// stuck answers when it is told to.
+// stuck answers after it is released.
 func stuck(until <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, request *http.Request) {
 		select {
@@ -26,24 +26,24 @@ func stuck(until <-chan struct{}) http.HandlerFunc {
 	}
 }
 
-// documentPath is one of many documents.
+// documentPath returns the path of one of many documents.
 func documentPath(i int) string { return fmt.Sprint("/openapi/v3/", i) }
 
-// scripts has many documents answer alike.
+// scripts makes many documents answer alike.
 func scripts(r *rig, answer http.HandlerFunc) {
 	for i := range 300 {
 		r.Script(testkit.Ask(documentPath(i)), answer)
 	}
 }
 
-// of is the request of one of many callers.
+// of returns the request of one of many callers.
 func of(i int, r DocumentRequest) DocumentRequest {
 	r.Caller = limit.Alone(fmt.Sprint("caller", i))
 	return r
 }
 
-// Who asks and goes away leaves no more behind than one who stays.
-func TestDocumentsOfManyWhoLeave(t *testing.T) {
+// A caller that leaves occupies no more memory than one that stays.
+func TestCallersThatLeaveOccupyNoMemory(t *testing.T) {
 	for name, c := range map[string]struct {
 		ask   func(i int) DocumentRequest
 		asked int
@@ -78,10 +78,10 @@ func TestDocumentsOfManyWhoLeave(t *testing.T) {
 					n += r.Asked(testkit.Ask(documentPath(i)))
 				}
 				if n != c.asked {
-					t.Errorf("asked %d times", n)
+					t.Errorf("got %d requests", n)
 				}
 				if n := len(d.flights.byKey); n != 0 {
-					t.Errorf("%d flights are left", n)
+					t.Errorf("got %d remaining flights, want none", n)
 				}
 				if got := getDocument(t, d, nil); got != "one" {
 					t.Errorf("then got %q", got)
@@ -91,8 +91,8 @@ func TestDocumentsOfManyWhoLeave(t *testing.T) {
 	}
 }
 
-// A request that finds no place waits for one, but not for long; what is kept is served meanwhile.
-func TestDocumentsAreCrowded(t *testing.T) {
+// A request waits for a seat for a limited time. A stored document is served meanwhile.
+func TestDocumentsWaitForSeats(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d, answer := NewDocuments(r.client), make(chan struct{})
 		r.Script(apis, tagged("one"))
@@ -110,11 +110,11 @@ func TestDocumentsAreCrowded(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := getDocument(t, d, nil); got != "one" {
-			t.Errorf("what is kept is %q", got)
+			t.Errorf("got stored document %q", got)
 		}
 		began := time.Now()
-		var crowded *TooManyDocumentsError
-		if _, err := d.Get(t.Context(), wants(documentPath(most), nil)); !errors.As(err, &crowded) || time.Since(began) != documentQueue {
+		var tooMany *TooManyDocumentsError
+		if _, err := d.Get(t.Context(), wants(documentPath(most), nil)); !errors.As(err, &tooMany) || time.Since(began) != documentQueue {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 		wait.Go(func() {
@@ -126,13 +126,13 @@ func TestDocumentsAreCrowded(t *testing.T) {
 		close(answer)
 		wait.Wait()
 		if n := r.Asked(testkit.Ask(documentPath(most))); n != 1 {
-			t.Errorf("asked %d times", n)
+			t.Errorf("got %d requests", n)
 		}
 	})
 }
 
-// A caller that asks for many documents holds up no other that asks for one of them.
-func TestDocumentsAreEverybodysTurn(t *testing.T) {
+// A caller with many requests does not delay another caller of one of the same documents.
+func TestCallersOfDocumentsTakeTurns(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		d, answer := NewDocuments(r.client), make(chan struct{})
 		scripts(r, stuck(answer))
@@ -143,10 +143,10 @@ func TestDocumentsAreEverybodysTurn(t *testing.T) {
 			wait.Go(func() { _, _ = d.Get(ctx, wants(documentPath(i), nil)) })
 		}
 		synctest.Wait()
-		wait.Go(func() { _, _ = d.Get(ctx, wants("/apis", nil)) }) // behind all the others
+		wait.Go(func() { _, _ = d.Get(ctx, wants("/apis", nil)) }) // behind all other requests of this caller
 		synctest.Wait()
 		if n := r.Asked(apis); n != 0 {
-			t.Errorf("asked %d times for a caller that has its part", n)
+			t.Errorf("got %d requests of a caller with all its seats", n)
 		}
 		began := time.Now()
 		document, err := d.Get(t.Context(), of(1, wants("/apis", nil)))
@@ -158,7 +158,7 @@ func TestDocumentsAreEverybodysTurn(t *testing.T) {
 		wait.Wait()
 		elapse(documentQueue)
 		if n := len(d.flights.byKey); n != 0 {
-			t.Errorf("%d flights are left", n)
+			t.Errorf("got %d remaining flights, want none", n)
 		}
 	})
 }

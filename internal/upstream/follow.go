@@ -19,34 +19,35 @@ import (
 )
 
 const (
-	// followLimit bounds a list of followed objects in bytes.
+	// followLimit bounds a list of followed objects, in bytes.
 	followLimit = 64 << 20
-	// followSilence is how long a watch may bring nothing: bookmarks come once a minute.
+	// followSilence is how long a watch may be silent. Bookmarks arrive once a minute.
 	followSilence = 150 * time.Second
-	// followSettled is how long a watch has to last for the next failure to count as the first.
+	// followSettled is how long an attempt must last for the pauses to start at their minimum again.
 	followSettled = 5 * time.Second
-	// followRefused is the pause after a refusal of the list or the watch, which lasts until somebody changes a right.
+	// followRefused is the pause after a refused list or watch. A refusal lasts until permissions change.
 	followRefused = 10 * time.Minute
-	// followLook is how often a pause looks whether an outage is over, and followSpread the time in which it then ends.
+	// followLook is how often a pause checks whether an outage has ended. followSpread is the maximum random delay after
+	// that.
 	followLook   = time.Second
 	followSpread = 2 * time.Second
 )
 
-// Followed is a resource of which every object and every change is read. The functions are called by the goroutine
-// that follows, one after the other.
+// Followed is a resource whose objects and changes are all read. Its functions are called one after the other, by the
+// goroutine of Follow.
 type Followed struct {
 	Path        string
-	List, Watch string // media types: of the list, and of the watch
-	// Listed receives all objects that there are. With an error they are not watched, and are listed again.
+	List, Watch string // media types of the list and of the watch
+	// Listed receives all existing objects. After an error the objects are listed again instead of watched.
 	Listed func(objects []json.RawMessage) error
 	// Changed receives an object that was added, modified or deleted.
 	Changed func(event string, object json.RawMessage)
-	// Failed receives why the objects cannot be followed at the moment; nil: the watch is open.
+	// Failed receives the reason why the objects cannot be followed, and nil when the watch is open.
 	Failed func(err error)
 }
 
-// Follow lists and watches until the context ends. When a watch ends, the objects are listed again: another server,
-// with another past, may answer by then.
+// Follow lists and watches until the context ends. After each watch it lists again, because another server with another
+// history may answer by then.
 func (c *Client) Follow(ctx context.Context, f Followed) {
 	for pause := newFollowPause(); ctx.Err() == nil; {
 		began := time.Now()
@@ -71,34 +72,34 @@ func (c *Client) Follow(ctx context.Context, f Followed) {
 	}
 }
 
-// followSleep waits for the next attempt. It reports whether the wait was cut short because an outage ended.
+// followSleep waits for the next attempt. It reports whether it shortened the wait because an outage ended.
 func (c *Client) followSleep(ctx context.Context, pause time.Duration) (cut bool) {
 	timer, look := time.NewTimer(pause), time.NewTicker(followLook)
 	defer timer.Stop()
 	defer look.Stop()
-	for away := c.Silent() > 0; ; {
+	for silent := c.Silent() > 0; ; {
 		select {
 		case <-timer.C:
 			return cut
 		case <-ctx.Done():
 			return cut
 		case <-look.C:
-			heard := c.Silent() == 0
-			if away && heard && !cut {
+			answered := c.Silent() == 0
+			if silent && answered && !cut {
 				cut = true
 				timer.Reset(rand.N(followSpread))
 			}
-			away = !heard
+			silent = !answered
 		}
 	}
 }
 
-// newFollowPause spaces attempts: from 100 ms, doubling to 30 s, each with up to its own length of jitter.
+// newFollowPause returns pauses from 100 ms, doubled up to 30 s, each extended by up to 100 % jitter.
 func newFollowPause() *wait.Backoff {
 	return &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Jitter: 1, Steps: 1 << 30, Cap: 30 * time.Second}
 }
 
-// followList reads all objects and returns the version that they are of.
+// followList passes all objects to Listed and returns the list's resourceVersion.
 func (c *Client) followList(ctx context.Context, f Followed) (string, error) {
 	body, err := c.Get(ctx, Target{Path: f.Path}, f.List, followLimit)
 	if err != nil {
@@ -118,7 +119,7 @@ func (c *Client) followList(ctx context.Context, f Followed) (string, error) {
 	return list.Metadata.ResourceVersion, f.Listed(list.Items)
 }
 
-// followWatch reads changes after a version until the watch ends, or has been silent for too long.
+// followWatch reads changes after a resourceVersion until the watch ends, or is silent for followSilence.
 func (c *Client) followWatch(ctx context.Context, f Followed, version string) error {
 	query := url.Values{
 		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {version},
@@ -146,7 +147,7 @@ func (c *Client) followWatch(ctx context.Context, f Followed, version string) er
 	}
 }
 
-// read hands over what one frame says.
+// read passes the event of one frame to Changed.
 func (f Followed) read(frame []byte) error {
 	var event struct {
 		Type   string

@@ -13,7 +13,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// Follow hands over a list, each change after it, and a list again when the watch has ended, however that was.
+// Follow passes on a list, each change after it, and another list when the watch has ended for any reason.
 func TestFollow(t *testing.T) {
 	const path = "/apis/ex.io/v1/things"
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -45,7 +45,7 @@ func TestFollow(t *testing.T) {
 				<-request.Context().Done()
 			}
 		})
-		var said []string
+		var calls []string
 		done := make(chan struct{})
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
@@ -53,11 +53,11 @@ func TestFollow(t *testing.T) {
 			r.client.Follow(ctx, Followed{
 				Path: path, List: MediaJSON, Watch: MediaJSON,
 				Listed: func(objects []json.RawMessage) error {
-					said = append(said, fmt.Sprintf("%s", objects))
+					calls = append(calls, fmt.Sprintf("%s", objects))
 					return nil
 				},
-				Changed: func(event string, object json.RawMessage) { said = append(said, event+" "+string(object)) },
-				Failed:  func(err error) { said = append(said, fmt.Sprint("failed: ", err != nil)) },
+				Changed: func(event string, object json.RawMessage) { calls = append(calls, event+" "+string(object)) },
+				Failed:  func(err error) { calls = append(calls, fmt.Sprint("failed: ", err != nil)) },
 			})
 		}()
 		<-time.After(followSilence + time.Minute)
@@ -70,13 +70,13 @@ func TestFollow(t *testing.T) {
 			`["list 5"]`, "failed: false", `ADDED "change 4"`,
 			`["list 6"]`, "failed: false", `ADDED "change 5"`,
 		}
-		if diff := cmp.Diff(want, said); diff != "" {
+		if diff := cmp.Diff(want, calls); diff != "" {
 			t.Error(diff)
 		}
 	})
 }
 
-// A resource that may be listed and not watched is tried at long intervals, and is never reported as followed.
+// A resource whose watch is refused is retried at long intervals, and is never reported as followed.
 func TestFollowWithoutTheRightToWatch(t *testing.T) {
 	const path = "/apis/ex.io/v1/things"
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -110,7 +110,7 @@ func TestFollowWithoutTheRightToWatch(t *testing.T) {
 	})
 }
 
-// The first attempt after an outage does not wait for the rest of a pause that grew in it.
+// The first attempt after an outage does not wait for the rest of a long pause.
 func TestFollowAfterAnOutage(t *testing.T) {
 	const path = "/apis/ex.io/v1/things"
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -127,7 +127,7 @@ func TestFollowAfterAnOutage(t *testing.T) {
 			<-listed
 		}
 		r.SetOffline(false)
-		_, _ = r.client.ServerVersion(t.Context()) // as other callers ask
+		_, _ = r.client.ServerVersion(t.Context()) // as other callers do
 		back := time.Now()
 		if <-listed; time.Since(back) > followLook+followSpread {
 			t.Errorf("got the next list %s after the outage, want it within %s", time.Since(back), followLook+followSpread)

@@ -11,38 +11,39 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// UserAgent is what a facade calls itself where it asks on its own behalf; what it passes on has the client's.
+// UserAgent is the User-Agent of the facade's own requests. Forwarded requests carry the client's.
 const UserAgent = "listfacade"
 
 const (
-	// via is the header in which servers that pass requests on say that they did (RFC 9110, 7.6.3).
+	// via is the header to which servers that forward requests add themselves (RFC 9110, 7.6.3).
 	via = "Via"
-	// hopPrefix begins a facade's own element of it.
+	// hopPrefix begins a facade's element of the header.
 	hopPrefix = "1.1 listfacade-"
-	// hopBytes tell facades apart, wherever they run.
+	// hopBytes is the length of a facade's random name, in bytes.
 	hopBytes = 8
-	// MostHops is how many facades a request may have come through: more than anybody puts in a row.
+	// MostHops is the maximum number of facades that a request may pass through. No real deployment has as many in a row.
 	MostHops = 8
 )
 
-// Hop is how one facade is named on what it asks of its upstream, so that it recognizes a request of its own that comes
-// back: its upstream is then the facade itself, or reads from it. The zero value names nobody. Immutable.
+// Hop is the name that a facade adds to the Via header of its requests. The facade recognizes a request of its own that
+// comes back. Its upstream is then the facade itself or reads from it. The zero value adds no name. Immutable.
 type Hop struct{ element string }
 
-// NewHop is a name that no other facade has.
+// NewHop returns a random name, different from those of other facades.
 func NewHop() Hop {
 	name := make([]byte, hopBytes)
 	_, _ = rand.Read(name) // it never fails
 	return Hop{element: hopPrefix + hex.EncodeToString(name)}
 }
 
-// Sees tells whether a request has come through this facade before, or through too many to believe that it has not.
+// Sees reports whether a request has passed through this facade before, or through more than MostHops facades.
 func (h Hop) Sees(header http.Header) bool {
 	hops := hopsIn(header)
 	return len(hops) > MostHops || slices.Contains(hops, h.element)
 }
 
-// sign names the facade on a request, behind those that it came through; incoming is nil for the facade's own.
+// sign adds the facade to a request's Via header, after the facades in the incoming request's header. incoming is nil
+// for the facade's own requests.
 func (h Hop) sign(outgoing, incoming http.Header) {
 	hops := hopsIn(incoming)
 	if h.element != "" {
@@ -53,8 +54,7 @@ func (h Hop) sign(outgoing, incoming http.Header) {
 	}
 }
 
-// hopsIn are the facades that a request came through, one more than there may be at the most. What other servers say of
-// themselves is no facade's business.
+// hopsIn returns the facades in a Via header, at most MostHops+1. It ignores the elements of other servers.
 func hopsIn(header http.Header) []string {
 	var hops []string
 	for _, value := range header.Values(via) {
@@ -74,7 +74,8 @@ func isHop(element string) bool {
 	return ok && err == nil && len(raw) == hopBytes
 }
 
-// Config is a configuration whose clients name the facade, for those of the upstream that are not a Client.
+// Config returns a copy of config whose clients add the facade to the Via header. It is for clients of the upstream
+// that are not a Client.
 func (h Hop) Config(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return hopTransport{hop: h, next: next} })

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A facade sees its own name whatever stands beside it, and nobody else's; what is no facade's name goes no further.
+// A facade recognizes its own name among the elements of other servers. Elements that are not a facade's are not
+// forwarded.
 func TestHops(t *testing.T) {
 	own, other := NewHop(), NewHop()
 	through := func(hops ...Hop) http.Header {
@@ -20,14 +21,14 @@ func TestHops(t *testing.T) {
 	for i := range many {
 		many[i] = NewHop()
 	}
-	crowded := through(own)
-	crowded["Via"] = append([]string{"1.1 proxy, 1.1 listfacade-x,,"}, crowded["Via"]...)
+	mixed := through(own)
+	mixed["Via"] = append([]string{"1.1 proxy, 1.1 listfacade-x,,"}, mixed["Via"]...)
 	for name, c := range map[string]struct {
 		header http.Header
 		want   bool
 	}{
 		"a client": {http.Header{}, false}, "own": {through(own), true}, "another": {through(other), false},
-		"by way of another": {through(own, other), true}, "beside others": {crowded, true},
+		"by way of another": {through(own, other), true}, "among other servers": {mixed, true},
 		"as many as may be": {through(many[1:]...), false}, "too many": {through(many...), true},
 	} {
 		if got := own.Sees(c.header); got != c.want {
@@ -35,11 +36,11 @@ func TestHops(t *testing.T) {
 		}
 	}
 	out := http.Header{}
-	other.sign(out, crowded)
+	other.sign(out, mixed)
 	if got := out.Get("Via"); got != own.element+", "+other.element {
-		t.Errorf("sent on: %q", got)
+		t.Errorf("got forwarded header %q", got)
 	}
 	if (Hop{}).sign(out, nil); strings.Count(out.Get("Via"), ",") != 1 {
-		t.Errorf("nobody's name was added: %q", out)
+		t.Errorf("the zero Hop added %q", out)
 	}
 }

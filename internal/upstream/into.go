@@ -6,12 +6,11 @@ import (
 	"io"
 )
 
-// leastRead is how many bytes of a buffer are there at least to read an answer's first ones into.
+// leastRead is the minimum capacity of a buffer that a response is read into, in bytes.
 const leastRead = 64 << 10
 
-// readInto replaces the content of a buffer by all that there is to read, up to limit bytes and one more. Other than
-// bytes.Buffer it does not make the buffer larger than that: twice as much as is needed would be more than memory was
-// reckoned for.
+// readInto replaces the content of a buffer by the data of a reader, up to limit+1 bytes. Unlike bytes.Buffer it does
+// not allocate more than that, so that memory stays within the reservation for the response.
 func readInto(into *bytes.Buffer, from io.Reader, limit int64) error {
 	into.Reset()
 	data := into.AvailableBuffer()

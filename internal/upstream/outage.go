@@ -9,27 +9,27 @@ import (
 	"time"
 )
 
-// fairWait is how long the upstream must have had for an answer when who asked gave up, for that to count against it.
+// fairWait is the minimum time that the upstream must have had before a caller's timeout counts as its failure.
 const fairWait = time.Second
 
-// outage is the clock of the upstream's outages, one for all that ask it: since when no question has been answered. The
-// times keep their monotonic readings, so that setting the machine's clock ends no outage and makes none.
+// outage is the clock of the upstream's outages, shared by all requests of a Client. It measures since when no request
+// was answered. The times keep their monotonic readings, so that changes of the system clock do not affect it.
 type outage struct {
-	since atomic.Pointer[time.Time] // when the first question was asked that nothing was answered after; nil in no outage
+	since atomic.Pointer[time.Time] // when the first unanswered request was sent; nil without an outage
 
 	mu       sync.Mutex // guards answered
-	answered time.Time  // when the last answer began
+	answered time.Time  // when the last response began
 
-	trouble atomic.Pointer[Trouble] // of the last question that had no answer
+	trouble atomic.Pointer[Trouble] // of the last unanswered request
 }
 
-// Trouble is why a question had no answer.
+// Trouble is why and when a request was not answered.
 type Trouble struct {
 	Err error
 	At  time.Time
 }
 
-// lasted is 0 in no outage.
+// lasted returns the duration of the outage, or 0 without one.
 func (o *outage) lasted() time.Duration {
 	since := o.since.Load()
 	if since == nil {
@@ -38,15 +38,15 @@ func (o *outage) lasted() time.Duration {
 	return max(time.Since(*since), 1)
 }
 
-func (o *outage) heard() {
+func (o *outage) recordAnswer() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.answered = time.Now()
 	o.since.Store(nil)
 }
 
-// unheard notes that there was no answer to a question; one that was asked before the last answer says nothing.
-func (o *outage) silent(asked time.Time) {
+// recordSilence records a request without a response. A request that was sent before the last response is ignored.
+func (o *outage) recordSilence(asked time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.since.Load() == nil && !asked.Before(o.answered) {
@@ -54,41 +54,41 @@ func (o *outage) silent(asked time.Time) {
 	}
 }
 
-// listeningTransport tells the clock of each question whether it was answered, whatever the answer.
-type listeningTransport struct {
+// outageTransport records in the outage clock whether each request was answered, whatever the response.
+type outageTransport struct {
 	http.RoundTripper
 	outage    *outage
 	observers []Observer
 }
 
 // RoundTrip implements http.RoundTripper.
-func (l listeningTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t outageTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	asked := time.Now()
-	response, err := l.RoundTripper.RoundTrip(r)
+	response, err := t.RoundTripper.RoundTrip(r)
 	switch {
 	case err == nil:
-		l.outage.heard()
-		l.tell(r, response.StatusCode, time.Since(asked))
+		t.outage.recordAnswer()
+		t.notify(r, response.StatusCode, time.Since(asked))
 	case r.Context().Err() == nil, gaveUp(r.Context(), asked):
-		l.outage.silent(asked)
-		l.outage.trouble.Store(&Trouble{Err: err, At: time.Now()})
-		l.tell(r, 0, time.Since(asked))
+		t.outage.recordSilence(asked)
+		t.outage.trouble.Store(&Trouble{Err: err, At: time.Now()})
+		t.notify(r, 0, time.Since(asked))
 	}
 	return response, err
 }
 
-// tell tells the observers.
-func (l listeningTransport) tell(r *http.Request, code int, took time.Duration) {
-	for _, observer := range l.observers {
+// notify notifies the observers.
+func (t outageTransport) notify(r *http.Request, code int, took time.Duration) {
+	for _, observer := range t.observers {
 		observer.Asked(askedFor(r), code, took)
 	}
 }
 
-// gaveUp tells whether who asked gave up because no answer came, rather than left.
+// gaveUp reports whether the caller gave up because no response came, rather than for another reason.
 func gaveUp(ctx context.Context, asked time.Time) bool {
 	cause := context.Cause(ctx)
 	return errors.Is(cause, errLate) || errors.Is(cause, context.DeadlineExceeded) && time.Since(asked) >= fairWait
 }
 
 // WrappedRoundTripper implements k8s.io/apimachinery/pkg/util/net.RoundTripperWrapper.
-func (l listeningTransport) WrappedRoundTripper() http.RoundTripper { return l.RoundTripper }
+func (t outageTransport) WrappedRoundTripper() http.RoundTripper { return t.RoundTripper }

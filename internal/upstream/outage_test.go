@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// roundTrip answers as a test wants.
+// roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.
@@ -24,14 +24,14 @@ func hangs(r *http.Request) (*http.Response, error) {
 	return nil, r.Context().Err()
 }
 
-// An outage begins with the first question that is not answered, and ends with any answer. Who leaves is no outage, nor
-// who has no time.
+// An outage begins with the first unanswered request and ends with any response. A caller that leaves, or has too
+// little time, causes no outage.
 func TestOutage(t *testing.T) {
 	for name, c := range map[string]struct {
 		transport roundTrip
-		patience  time.Duration // of who asks; 0 is all of it
-		leaves    bool          // he does not wait for the end of it
-		want      time.Duration // a minute later
+		patience  time.Duration // the caller's timeout; 0 is none
+		leaves    bool          // the caller cancels before the end
+		want      time.Duration // duration of the outage a minute later
 	}{
 		"answered":      {transport: answers},
 		"broken off":    {transport: breaks, want: time.Minute},
@@ -56,36 +56,36 @@ func TestOutage(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, _ = listeningTransport{RoundTripper: transport, outage: clock}.RoundTrip(request)
+					_, _ = outageTransport{RoundTripper: transport, outage: clock}.RoundTrip(request)
 				}
 				ask(c.transport)
 				<-time.After(time.Minute)
 				if got := clock.lasted(); got != c.want {
-					t.Errorf("it has lasted %s, want %s", got, c.want)
+					t.Errorf("got an outage of %s, want %s", got, c.want)
 				}
-				ask(breaks) // another that is not answered begins no other outage
+				ask(breaks) // another unanswered request begins no other outage
 				if got := clock.lasted(); got < c.want {
-					t.Errorf("after another question: %s", got)
+					t.Errorf("got %s after another request", got)
 				}
 				ask(answers)
 				if got := clock.lasted(); got != 0 {
-					t.Errorf("after an answer: %s", got)
+					t.Errorf("got %s after a response", got)
 				}
 			})
 		})
 	}
 }
 
-// What was asked before the last answer came, and is given up later, was slow and no outage.
-func TestSlowQuestion(t *testing.T) {
+// A request sent before the last response and abandoned later was slow, and is no sign of an outage.
+func TestSlowRequestIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := &outage{}
 		asked := time.Now()
 		<-time.After(10 * time.Second)
-		clock.heard()
+		clock.recordAnswer()
 		<-time.After(10 * time.Second)
-		if clock.silent(asked); clock.lasted() != 0 {
-			t.Errorf("it has lasted %s", clock.lasted())
+		if clock.recordSilence(asked); clock.lasted() != 0 {
+			t.Errorf("got an outage of %s, want none", clock.lasted())
 		}
 	})
 }

@@ -12,45 +12,44 @@ import (
 	"strings"
 )
 
-// forwardedHeaders are the headers of a client that the upstream's answer may depend on. Every other header stays here:
-// credentials and identities (Authorization, X-Remote-*, Impersonate-*) because it is the Credentials who says in whose
-// name the upstream is asked, and connection headers because an upgraded connection would no longer be a read.
+// forwardedHeaders are the client's headers that the upstream's response may depend on. All others are dropped. The
+// upstream's response must depend on Credentials, not on the client's identity headers (Authorization, X-Remote-*,
+// Impersonate-*). With connection headers, an upgraded connection would no longer be a read.
 var forwardedHeaders = []string{
 	"Accept", "Accept-Encoding", "Audit-Id", "If-Match", "If-Modified-Since", "If-None-Match", "If-Range", "If-Unmodified-Since",
 	"Range", "User-Agent",
 }
 
-// answerHeaders are the headers of an answer that belong to it. Every other one stays here: it speaks of the upstream's
-// host or connection, and a client would apply it to the facade's (Set-Cookie, Alt-Svc, Strict-Transport-Security), or
-// asks for credentials that the facade would be sent then (WWW-Authenticate, which kube-apiserver never says).
+// answerHeaders are the response headers that are copied. All others are dropped. Some describe the upstream's host or
+// connection, and clients would apply them to the facade's (Set-Cookie, Alt-Svc, Strict-Transport-Security). After
+// WWW-Authenticate clients would send credentials to the facade; kube-apiserver never sends it.
 var answerHeaders = []string{
 	"Accept-Ranges", "Allow", "Audit-Id", "Cache-Control", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length",
 	"Content-Range", "Content-Type", "Date", "Etag", "Expires", "Last-Modified", "Retry-After", "Vary", "Warning", "X-Content-Type-Options",
 }
 
-// kubernetesHeader begins headers of kube-apiserver's own: whose turn a request waited for.
+// kubernetesHeader is the prefix of kube-apiserver's own headers, such as those of priority and fairness.
 const kubernetesHeader = "X-Kubernetes-"
 
-// PassThrough copies the upstream's own answer to a client, for what the facade does not cache and what it cannot
-// prove.
+// PassThrough forwards clients' requests to the upstream and copies its responses. It serves requests for resources
+// that are not cached, and for lanes that cannot be confirmed fresh.
 type PassThrough struct {
 	client *Client
 }
 
-// NewPassThrough passes requests on to the client's upstream.
+// NewPassThrough returns a PassThrough to the client's upstream.
 func NewPassThrough(client *Client) *PassThrough { return &PassThrough{client: client} }
 
-// BodyReader reads the body of an answer that is passed through: what it returns stands in the body's place. It may
-// wait for the upstream.
+// BodyReader returns the reader that replaces the body of a forwarded response. The reader may wait for the upstream.
 type BodyReader func(answer *http.Response) io.ReadCloser
 
-// Serve sends the request on in a speaker's name and copies the answer, whose body is read through what read makes of
-// it; nil reads it as it is. The request is a GET or a HEAD, or the POST of a question (question.go), whose
-// body of at most 64 KiB is sent on, too (question.go).
+// Serve forwards the request with the given credentials and copies the response. read may replace the response's body;
+// nil copies it unchanged. The request is a GET, a HEAD, or the POST of a review with a body of at most 64 KiB
+// (question.go).
 //
-// It returns an *UnreachableError when there is no answer to copy, a *RefusedError when the answer is about the
-// facade's own user and none of the client's; then nothing was written. An answer that breaks off in the middle aborts
-// the client's connection, so that half a body is never taken for a whole one; only ErrEnd lets it end there.
+// It returns an *UnreachableError when there is no response to copy, and a *RefusedError when the response is a refusal
+// of the facade's own user. Nothing is written in these cases. A response that breaks off aborts the client's
+// connection, so that the client does not take it for a complete one. Only ErrEnd ends it normally.
 func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentials, read BodyReader) error {
 	answer, err := p.ask(r, as, r.Header.Get("Accept-Encoding"))
 	if err != nil {
@@ -82,13 +81,13 @@ func (p *PassThrough) Serve(w http.ResponseWriter, r *http.Request, as Credentia
 	return nil
 }
 
-// Open sends the request on in a speaker's name and returns the upstream's answer, uncompressed, for a caller that
-// gives it another form; the caller closes its body. Its errors are those of Serve.
+// Open forwards the request with the given credentials and returns the upstream's uncompressed response, for a caller
+// that converts it. The caller closes the body. Its errors are those of Serve.
 func (p *PassThrough) Open(r *http.Request, as Credentials) (*http.Response, error) {
 	return p.ask(r, as, "")
 }
 
-// ask sends the request, built anew, and refuses what may not be answered with.
+// ask sends the rewritten request, and returns an error for a response that must not be copied.
 func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string) (*http.Response, error) {
 	out, err := p.rewrite(r, as)
 	if err != nil {
@@ -107,7 +106,7 @@ func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string
 	}
 	if answer.StatusCode == http.StatusSwitchingProtocols {
 		answer.Body.Close()
-		return nil, &UnreachableError{Err: errors.New("the upstream switched protocols unasked")}
+		return nil, &UnreachableError{Err: errors.New("the upstream switched protocols without being asked to")}
 	}
 	if err := as.refused(answer); err != nil {
 		answer.Body.Close()
@@ -116,15 +115,14 @@ func (p *PassThrough) ask(r *http.Request, as Credentials, acceptEncoding string
 	return answer, nil
 }
 
-// mostParameters is how many net/url parses; of more it says that there are none.
+// mostParameters is the maximum number of parameters that net/url parses; with more it returns none.
 const mostParameters = 10_000
 
-// rewrite builds the request anew from what was parsed, so that the upstream reads the same path and the same
-// parameters that were read here.
+// rewrite builds a request from the parsed path and parameters, so that the upstream parses exactly the same ones.
 func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, error) {
 	switch {
 	case as.sign == nil:
-		return nil, errNobody
+		return nil, errNoCredentials
 	case !strings.HasPrefix(r.URL.Path, "/"), strings.Count(r.URL.RawQuery, "&") >= mostParameters:
 		return nil, errUnaddressable
 	}
@@ -133,7 +131,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 		return nil, err
 	}
 	u := *p.client.base
-	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // in one spelling, whichever the client chose
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/")+r.URL.Path, "" // one spelling, whichever the client used
 	u.RawQuery = r.URL.Query().Encode()
 	out := (&http.Request{
 		Method: r.Method, URL: &u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Body: http.NoBody,
@@ -142,7 +140,7 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 	if len(body) > 0 {
 		names = append(names[:len(names):len(names)], "Content-Type")
 		out.ContentLength = int64(len(body))
-		// A connection may be lost before the body is read.
+		// The transport needs it to retry when it loses a connection before the body is read.
 		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 		out.Body, _ = out.GetBody()
 	}
@@ -152,32 +150,32 @@ func (p *PassThrough) rewrite(r *http.Request, as Credentials) (*http.Request, e
 		}
 	}
 	if len(out.Header["User-Agent"]) == 0 {
-		out.Header["User-Agent"] = []string{""} // not Go's own
+		out.Header["User-Agent"] = []string{""} // prevents Go's default
 	}
 	p.client.hop.sign(out.Header, r.Header)
 	as.sign(out.Header)
 	return out, nil
 }
 
-// redirect lets through only a redirect within the upstream (openapi v3 sends a client to the document's current hash),
-// as a path without a host; it is empty for what is no redirect. One to elsewhere would send the client to a place that
-// nobody here vouches for.
+// redirect returns the location of a redirect within the upstream as a path without a host, or "" for other responses.
+// OpenAPI v3 redirects to the document's current hash. A redirect to another server is an error, because the client
+// must not be sent to an untrusted address.
 func (p *PassThrough) redirect(answer *http.Response) (string, error) {
 	if answer.StatusCode < 300 || answer.StatusCode >= 400 || answer.StatusCode == http.StatusNotModified {
 		return "", nil
 	}
 	location, err := url.Parse(answer.Header.Get("Location"))
 	if err != nil || (location.Host != "" && location.Host != p.client.base.Host) || !strings.HasPrefix(path.Clean(location.Path), "/openapi/") {
-		return "", errors.New("the upstream answered with a redirect")
+		return "", errors.New("the upstream redirected to another address")
 	}
 	location.Scheme, location.User, location.Host = "", nil, ""
 	return location.String(), nil
 }
 
-// copyBody sends each piece when it arrives: a watch's events are waited for. Trailers stay here.
+// copyBody flushes each piece immediately, because clients wait for a watch's events. Trailers are dropped.
 func copyBody(w http.ResponseWriter, answer *http.Response) {
 	control := http.NewResponseController(w)
-	if answer.ContentLength < 0 && control.Flush() != nil { // that there is an answer is news by itself
+	if answer.ContentLength < 0 && control.Flush() != nil { // clients wait for a watch's headers, too
 		panic(http.ErrAbortHandler)
 	}
 	buffer := make([]byte, 32<<10)
@@ -201,7 +199,7 @@ func copyBody(w http.ResponseWriter, answer *http.Response) {
 	}
 }
 
-// endingBody is an answer's body that may be told to end.
+// endingBody is a response's body that ends when its context's cause is ErrEnd.
 type endingBody struct {
 	io.ReadCloser
 	ctx context.Context

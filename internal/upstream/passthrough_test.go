@@ -13,14 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// pass sends a request, as text, over a connection of its own to a server that passes it on, and returns the answer.
-// The error is the one of reading the answer's body.
+// pass sends a request, as text, over a separate connection to a server that forwards it, and returns the response. The
+// error is that of reading the response's body.
 func pass(t *testing.T, r *rig, request string) (*http.Response, string, error) {
 	t.Helper()
 	return passAs(t, r, AsKubeconfig(), request)
 }
 
-// passAs is pass in a speaker's name.
+// passAs is pass with the given credentials.
 func passAs(t *testing.T, r *rig, as Credentials, request string) (*http.Response, string, error) {
 	t.Helper()
 	passThrough := NewPassThrough(r.client)
@@ -63,7 +63,7 @@ func (l *oneConn) Accept() (net.Conn, error) {
 func (l *oneConn) Close() error   { close(l.closed); return nil }
 func (l *oneConn) Addr() net.Addr { return &net.IPAddr{} }
 
-// Whoever asks, asks in the facade's name, and only reads.
+// Every forwarded request has the facade's credentials and is a read.
 func TestPassThroughRequestHeaders(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		var seen http.Header
@@ -99,7 +99,7 @@ func TestPassThroughRequestHeaders(t *testing.T) {
 	})
 }
 
-// What the client does not say is not said for it.
+// No header is added that the client did not send.
 func TestPassThroughAddsNoHeaders(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		if _, _, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
@@ -140,7 +140,7 @@ func TestPassThroughResponseHeaders(t *testing.T) {
 	})
 }
 
-// The upstream reads the parameters that were read here: parsed, and written anew.
+// The upstream receives the parameters that the facade parsed.
 func TestPassThroughQuery(t *testing.T) {
 	for sent, want := range map[string]string{
 		"/x":                     "",
@@ -156,13 +156,13 @@ func TestPassThroughQuery(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := r.Requests("/x")[0].URL.RawQuery; got != want {
-				t.Errorf("%s: the upstream reads %q, want %q", sent, got, want)
+				t.Errorf("%s: the upstream got %q, want %q", sent, got, want)
 			}
 		})
 	}
 }
 
-// A path goes on in one spelling, whichever the client chose: there are no two ways to read it.
+// A path is sent in one spelling, whichever the client used, so that both servers parse it alike.
 func TestPassThroughPath(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		var seen string
@@ -171,7 +171,7 @@ func TestPassThroughPath(t *testing.T) {
 			t.Fatal(err)
 		}
 		if seen != "/api/v1/namespaces/a/pods/x/y%20z" {
-			t.Errorf("the upstream reads %q", seen)
+			t.Errorf("the upstream got %q", seen)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestPassThroughRedirects(t *testing.T) {
 	}
 }
 
-// Half an answer is never taken for a whole one.
+// A truncated response is never taken for a complete one.
 func TestPassThroughBreaksOff(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
@@ -219,7 +219,7 @@ func TestPassThroughBreaksOff(t *testing.T) {
 		})
 		_, body, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
 		if err == nil {
-			t.Errorf("the client takes %q for the whole answer", body)
+			t.Errorf("the client took %q for a complete response", body)
 		}
 	})
 }
@@ -239,7 +239,7 @@ func TestPassThroughStreams(t *testing.T) {
 	})
 }
 
-// An upstream that switches protocols although nobody asked for it is not followed.
+// A response that switches protocols without a request to do so is an error.
 func TestPassThroughUpgrades(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
@@ -249,12 +249,12 @@ func TestPassThroughUpgrades(t *testing.T) {
 		})
 		response, _, _ := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		if response.StatusCode != http.StatusBadGateway {
-			t.Errorf("the answer is %d", response.StatusCode)
+			t.Errorf("got status %d", response.StatusCode)
 		}
 	})
 }
 
-// Neither what comes behind an answer nor what is said before it is passed on.
+// Trailers and informational responses are not forwarded.
 func TestPassThroughTrailers(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {

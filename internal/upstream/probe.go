@@ -8,10 +8,10 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// nowhere is a name that no object has; it need not be a valid name, only a valid path segment.
+// nowhere is a name that no object has. It need not be a valid name, only a valid path segment.
 const nowhere = "listfacade.probe"
 
-// probe sends the cheapest quorum read that kube-apiserver offers: one key that does not exist (semantics 10.4).
+// probe sends the cheapest quorum read of kube-apiserver, of one key that does not exist (semantics 10.4).
 func (c *Client) probe(ctx context.Context, r Resource) ([]byte, http.Header, error) {
 	target := r.Nothing()
 	target.Query.Set("limit", "1")
@@ -22,7 +22,7 @@ func (c *Client) ask(ctx context.Context, target Target) ([]byte, http.Header, e
 	return c.getWithHeader(ctx, target, MediaJSON, maxErrorBody)
 }
 
-// Nothing selects no object of the resource, which kube-apiserver finds out by a look at one key.
+// Nothing returns the target of a list without objects, for which kube-apiserver looks at one key.
 func (r Resource) Nothing() Target {
 	namespace := ""
 	if r.Namespaced {
@@ -31,7 +31,7 @@ func (r Resource) Nothing() Target {
 	return Target{Path: r.Path(namespace), Query: url.Values{"fieldSelector": {"metadata.name=" + nowhere}}}
 }
 
-// ResourceVersion asks for the resource's resourceVersion at some moment after the call began.
+// ResourceVersion returns the resource's resourceVersion at some moment after the call began.
 func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error) {
 	body, _, err := c.probe(ctx, r)
 	if err != nil {
@@ -40,14 +40,14 @@ func (c *Client) ResourceVersion(ctx context.Context, r Resource) (string, error
 	return jsonwire.ListVersion(body)
 }
 
-// EmptyList is a list of a resource with no object in it: how its lists look.
+// EmptyList is a list of a resource without objects, which shows the format of its lists.
 type EmptyList struct {
-	ResourceVersion string // of some moment after it was asked for
+	ResourceVersion string // of some moment after the request
 	Style           jsonwire.Style
-	Warnings        []string // Warning headers, which the upstream puts on every answer for a deprecated API
+	Warnings        []string // Warning headers, which the upstream sends with every response for a deprecated API
 }
 
-// EmptyList asks for a list without objects.
+// EmptyList requests a consistent list without objects.
 func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	body, header, err := c.probe(ctx, r)
 	if err != nil {
@@ -56,7 +56,8 @@ func (c *Client) EmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	return readEmptyList(body, header)
 }
 
-// CachedEmptyList asks for one of whatever age: the version is that of the answering server's cache.
+// CachedEmptyList requests a list without objects of any age. Its resourceVersion is that of the answering server's
+// cache.
 func (c *Client) CachedEmptyList(ctx context.Context, r Resource) (EmptyList, error) {
 	target := r.Nothing()
 	target.Query.Set("resourceVersion", "0")

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// questions are the groups and resources of which a POST changes nothing: who somebody is, and what he may do.
-// kubectl's auth commands ask about themselves, and servers that delegate, as a facade behind this one does, about
-// their callers.
+// questions are the groups and resources of reviews, whose POST changes nothing. They return a user's identity or
+// permissions. kubectl's auth commands send reviews about themselves. Servers that delegate, such as a facade behind
+// this one, send reviews about their callers.
 var questions = [][2]string{
 	{"authentication.k8s.io", "selfsubjectreviews"},
 	{"authentication.k8s.io", "tokenreviews"},
@@ -19,22 +19,22 @@ var questions = [][2]string{
 	{"authorization.k8s.io", "subjectaccessreviews"},
 }
 
-// QuestionLimit bounds, in bytes, the body of such a POST; one is a few hundred bytes.
+// QuestionLimit bounds, in bytes, the body of a review. A review has a few hundred bytes.
 const QuestionLimit = 64 << 10
 
-// IsQuestion tells whether a POST to a path asks who somebody is or what he may do, and changes nothing.
+// IsQuestion reports whether a POST to a path is a review and changes nothing.
 func IsQuestion(path string) bool {
 	parts := strings.Split(path, "/") // "", apis, group, version, resource
 	return len(parts) == 5 && parts[0] == "" && parts[1] == "apis" && parts[3] != "" && slices.Contains(questions, [2]string{parts[2], parts[4]})
 }
 
-// bodyOf is what is sent on of a request's body: nothing of a read, all of a question. Anything else is not sent.
+// bodyOf returns the body to forward: none of a GET or HEAD, all of a review. Any other request is an error.
 func bodyOf(r *http.Request) ([]byte, error) {
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		return nil, nil
 	case r.Method != http.MethodPost || !IsQuestion(r.URL.Path):
-		return nil, errNoRead
+		return nil, errNotRead
 	case r.Body == nil:
 		return nil, nil
 	}

@@ -6,14 +6,15 @@ import (
 	"net/http"
 )
 
-// refused tells, before anything of it is read on, whether an answer is a refusal of the facade's own user. It names
-// that user, and means that the facade lacks a right or a credential, not that the caller does.
+// refused returns a *RefusedError if a response is a refusal of the facade's own user, before the response is copied.
+// Such a response contains that user's name. It means that the facade, not the caller, lacks a permission or a
+// credential.
 func (s Credentials) refused(answer *http.Response) error {
 	code := answer.StatusCode
 	switch {
-	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == everybody, s.kind == bearer, s.kind == anonymous:
+	case code != http.StatusUnauthorized && code != http.StatusForbidden, s.kind == kubeconfigUser, s.kind == bearer, s.kind == anonymous:
 		return nil
-	case s.kind == facade || code == http.StatusUnauthorized: // who is impersonated has no credential of its own
+	case s.kind == facadeUser || code == http.StatusUnauthorized: // an impersonated user has no credentials of its own
 		return &RefusedError{Code: code, Body: beginning(answer)}
 	}
 	body := beginning(answer)
@@ -27,14 +28,14 @@ func (s Credentials) refused(answer *http.Response) error {
 	return nil
 }
 
-// beginning reads the first 64 KiB of an answer's body, in which a Status ends.
+// beginning returns the first 64 KiB of a response's body, enough for a Status.
 func beginning(answer *http.Response) []byte {
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody)) // what cannot be read says nothing
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBody)) // an unreadable body contains no message
 	return body
 }
 
-// refusesImpersonation tells the 403 of whoever may not impersonate, in any encoding: its verb is impersonate, with the
-// mode of constrained impersonation behind it. YAML breaks lines at spaces.
+// refusesImpersonation reports whether a 403, in any encoding, refuses the impersonation itself. Its verb begins with
+// "impersonate", followed by the mode of constrained impersonation. YAML may break the line at a space.
 func refusesImpersonation(status []byte) bool {
 	return bytes.Contains(bytes.Join(bytes.Fields(status), []byte(" ")), []byte(" cannot impersonate"))
 }

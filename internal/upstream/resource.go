@@ -6,20 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Resource is one resource that the upstream serves, as its discovery describes it. Resources are compared: two that
-// are equal are the same.
+// Resource is one resource of the upstream, as discovery describes it. It is comparable: equal values are the same
+// resource.
 type Resource struct {
 	GVR        schema.GroupVersionResource
 	GVK        schema.GroupVersionKind
 	Namespaced bool
-	// Custom: it is defined by a CustomResourceDefinition.
+	// Custom: a CustomResourceDefinition defines it.
 	Custom bool
-	// Cacheable: it can be listed and watched, and the upstream itself serves it. Aggregated APIs may answer each
-	// caller differently (some filter by what the caller may see), so their answers must not be shared.
+	// Cacheable: it can be listed and watched, and the upstream itself serves it. Responses of aggregated APIs must not be
+	// shared, because some filter by the caller's permissions.
 	Cacheable bool
 }
 
-// Path is the path of all objects of the resource, or of one namespace's when namespace is not empty.
+// Path returns the path of all objects of the resource, or of those in a namespace if namespace is not empty.
 func (r Resource) Path(namespace string) string {
 	var b strings.Builder
 	if r.GVR.Group == "" {
@@ -35,8 +35,9 @@ func (r Resource) Path(namespace string) string {
 	return b.String()
 }
 
-// ReadFromEtcd tells whether kube-apiserver keeps no watch cache of the resource and reads it from etcd: its limit then
-// counts at resourceVersion 0, and its watches get no bookmarks but the one after initial events (semantics 2.1, 4.1).
+// ReadFromEtcd reports whether kube-apiserver reads the resource from etcd and has no watch cache of it. Its lists then
+// apply a limit at resourceVersion 0. Its watches receive no bookmarks but the one after the initial events (semantics
+// 2.1, 4.1).
 func (r Resource) ReadFromEtcd() bool {
 	return r.GVR.Resource == "events" && (r.GVR.Group == "" || r.GVR.Group == "events.k8s.io")
 }

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// reviewsPath takes questions about what the facade's own user may do.
+// reviewsPath is the path for reviews of the facade's own user.
 const reviewsPath = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
-// reviewWait is how long the upstream may take to say what the facade may do.
+// reviewWait bounds the reviews of one resource.
 const reviewWait = 5 * time.Second
 
-// Denies asks the upstream's authorizer whether it denies the facade's user to list or to watch all objects of a
-// resource. An error means that it did not say: it could not be asked, does not know who asks, or could not evaluate
-// all rules.
+// Denies reports whether the upstream denies the kubeconfig user to list or to watch all objects of a resource. It
+// fails when the review fails, when the upstream does not accept the user's credentials, or when its authorizer could
+// not evaluate all rules.
 func (c *Client) Denies(ctx context.Context, r Resource) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, reviewWait)
 	defer cancel()

@@ -11,22 +11,21 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// How often the upstream is asked who somebody is and what he may do: as often as apiserver's own delegated
-// authorizers ask (DelegatingAuthorizationOptions).
+// The rate limit of reviews, that of apiserver's own delegated authorizers (DelegatingAuthorizationOptions).
 const (
 	reviewsPerSecond = 200
 	reviewBurst      = 400
 )
 
-// Reviewer asks the upstream who callers are and what they may do, over connections of its own: no list or watch holds
-// its questions up. Safe for concurrent use.
+// Reviewer sends TokenReviews and access reviews of callers to the upstream, over separate connections. Lists and
+// watches do not delay them. Safe for concurrent use.
 type Reviewer struct {
 	client *Client
 	pace   *rate.Limiter
 }
 
-// NewReviewer makes a reviewer that asks with the credentials of config, which may be others than those that objects
-// are read with, of another address of the upstream. observers are told of each question.
+// NewReviewer returns a reviewer with the address and credentials of config. They may differ from those that objects
+// are read with. observers are notified of each review.
 func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer, error) {
 	client, err := NewClient(apart(config), hop, observers...)
 	if err != nil {
@@ -35,8 +34,8 @@ func NewReviewer(config *rest.Config, hop Hop, observers ...Observer) (*Reviewer
 	return &Reviewer{client: client, pace: rate.NewLimiter(reviewsPerSecond, reviewBurst)}, nil
 }
 
-// Post asks a question in JSON, when it is its turn, and returns the answer's code and at most 1 MiB of its body. It
-// fails with a *NotSentError at once when the turn comes after the context's deadline.
+// Post sends a review in JSON within the rate limit. It returns the response's code and at most 1 MiB of its body. It
+// fails immediately with a *NotSentError when the rate limit would delay it beyond the context's deadline.
 func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	if err := r.pace.Wait(ctx); err != nil {
 		return 0, nil, &NotSentError{Err: err}
@@ -44,38 +43,39 @@ func (r *Reviewer) Post(ctx context.Context, path string, body []byte) (int, []b
 	return r.client.Post(ctx, path, body)
 }
 
-// Silent is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
+// Silent returns how long the upstream has answered none of the reviewer's requests, or 0 while it answers.
 func (r *Reviewer) Silent() time.Duration { return r.client.Silent() }
 
-// Unpaced asks as a Reviewer does, without waiting for a turn.
+// Unpaced is a Reviewer without a rate limit.
 type Unpaced struct{ client *Client }
 
-// Unpaced is for who keeps to a pace of his own, which no storm of other questions is to hold up.
+// Unpaced returns a reviewer for callers with a rate limit of their own. Other reviews do not delay theirs.
 func (r *Reviewer) Unpaced() Unpaced { return Unpaced{client: r.client} }
 
-// Post asks a question in JSON, and returns the answer's code and at most 1 MiB of its body.
+// Post sends a review in JSON. It returns the response's code and at most 1 MiB of its body.
 func (u Unpaced) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	return u.client.Post(ctx, path, body)
 }
 
-// Silent is how long the upstream has answered none of the reviewer's questions; 0 while it answers.
+// Silent returns how long the upstream has answered none of the reviewer's requests, or 0 while it answers.
 func (u Unpaced) Silent() time.Duration { return u.client.Silent() }
 
-// probeWait is how long the upstream may take to say how it answers to nobody.
+// probeWait bounds the requests that Get sends.
 const probeWait = 10 * time.Second
 
-// Get reads a path, and returns the answer's code and at most 1 MiB of its body, within 10 s.
+// Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
 func (r *Reviewer) Get(ctx context.Context, path string) (int, []byte, error) {
 	return get(ctx, r.client, r.client.http.Transport, path)
 }
 
-// Nameless reads as somebody without credentials does.
+// Nameless sends anonymous requests.
 type Nameless struct{ client *Client }
 
-// Nameless asks the same upstream. Whether it answers 401 tells whether it lets anonymous callers in.
+// Nameless returns a client of the same upstream without credentials. A 401 response means that the upstream refuses
+// anonymous callers.
 func (r *Reviewer) Nameless() Nameless { return Nameless{client: r.client} }
 
-// Get reads a path, and returns the answer's code and at most 1 MiB of its body, within 10 s.
+// Get reads a path. It returns the response's code and at most 1 MiB of its body, within 10 s.
 func (n Nameless) Get(ctx context.Context, path string) (int, []byte, error) {
 	return get(ctx, n.client, n.client.anonymous, path)
 }
@@ -92,12 +92,13 @@ func get(ctx context.Context, client *Client, transport http.RoundTripper, path 
 		return 0, nil, &UnreachableError{Err: err}
 	}
 	defer answer.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReview)) // to its end, so that the connection can be used again
+	// Reads to the end, so that the connection can be used again.
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxReview))
 	if err != nil {
 		return 0, nil, fmt.Errorf("read %s from the upstream: %w", path, err)
 	}
 	return answer.StatusCode, body, nil
 }
 
-// CloseIdle closes the connections that no question uses.
+// CloseIdle closes idle connections.
 func (r *Reviewer) CloseIdle() { r.client.CloseIdle() }

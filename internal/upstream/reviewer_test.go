@@ -41,20 +41,20 @@ func TestReviewer(t *testing.T) {
 			t.Errorf("%d %.80q %v", code, body, err)
 		}
 		if reviewer.Silent() != 0 {
-			t.Errorf("unheard for %s", reviewer.Silent())
+			t.Errorf("silent for %s", reviewer.Silent())
 		}
 		r.SetOffline(true)
 		if _, _, err := reviewer.Post(t.Context(), tokenReviews, nil); err == nil {
-			t.Error("an answer of nobody")
+			t.Error("got a response from a closed upstream")
 		}
 		elapse(time.Minute)
 		if reviewer.Silent() != time.Minute || r.client.Silent() != 0 {
-			t.Errorf("unheard for %s, by another for %s", reviewer.Silent(), r.client.Silent())
+			t.Errorf("silent for %s, another client for %s", reviewer.Silent(), r.client.Silent())
 		}
 	})
 }
 
-// Whether anonymous callers are let in is asked as one.
+// The check whether anonymous callers are accepted is sent without credentials.
 func TestAnonymousProbe(t *testing.T) {
 	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
 		for _, want := range []int{200, 401, 403, 302} {
@@ -68,7 +68,7 @@ func TestAnonymousProbe(t *testing.T) {
 		}
 		for _, q := range r.Requests("/version") {
 			if q.Header.Get("Authorization") != "" {
-				t.Error("nobody has credentials")
+				t.Error("an anonymous request has credentials")
 			}
 		}
 		r.Script("/version", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
@@ -79,8 +79,9 @@ func TestAnonymousProbe(t *testing.T) {
 	})
 }
 
-// A storm of questions reaches the upstream at a bounded rate; who cannot have a turn in time is told at once.
-func TestReviewsTakeTurns(t *testing.T) {
+// Many reviews reach the upstream at a bounded rate. A review that cannot be sent before its deadline fails
+// immediately.
+func TestReviewsAreRateLimited(t *testing.T) {
 	inReview(t, func(t *testing.T, r *rig, reviewer *Reviewer) {
 		r.Script(tokenReviews, text("{}"))
 		began := time.Now()
@@ -89,7 +90,7 @@ func TestReviewsTakeTurns(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := r.Asked(tokenReviews); n != reviewBurst {
-			t.Errorf("%d at once", n)
+			t.Errorf("got %d requests immediately", n)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 		defer cancel()
@@ -99,11 +100,11 @@ func TestReviewsTakeTurns(t *testing.T) {
 			t.Errorf("%v after %s", err, time.Since(began))
 		}
 		if _, _, err := reviewer.Unpaced().Post(ctx, tokenReviews, nil); err != nil || time.Since(began) != 0 {
-			t.Errorf("without a pace: %v after %s", err, time.Since(began))
+			t.Errorf("without a rate limit: %v after %s", err, time.Since(began))
 		}
 		elapse(time.Second)
 		if n := r.Asked(tokenReviews); n != 1+reviewBurst+reviewsPerSecond {
-			t.Errorf("%d after a second", n)
+			t.Errorf("got %d requests after a second", n)
 		}
 	})
 }

@@ -15,19 +15,19 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// scripted is a kube-apiserver of a cluster, as far as endpoints are concerned.
+// scripted is a kube-apiserver of a cluster, with the requests that endpoints send.
 type scripted struct {
 	*httptest.Server
-	uid     atomic.Pointer[string]
-	untold  atomic.Int64 // the code with which it refuses to tell; 0 for none
-	refused atomic.Bool  // the credentials, whatever is asked
-	unready atomic.Bool
-	hangs   atomic.Bool
-	hung    chan struct{} // is sent to when a request hangs, if there is room
-	breaks  atomic.Bool   // the connection, when a request has come
-	asked   atomic.Int64  // what is not about the endpoint
-	bodies  atomic.Pointer[string]
-	ended   atomic.Bool // nobody listens any more
+	uid        atomic.Pointer[string]
+	refusesUID atomic.Int64 // code of its refusal to report its cluster; 0 for none
+	refused    atomic.Bool  // refuses the credentials of every request
+	unready    atomic.Bool
+	hangs      atomic.Bool
+	hung       chan struct{} // receives when a request hangs, if there is space
+	breaks     atomic.Bool   // breaks the connection after a request has arrived
+	asked      atomic.Int64  // requests other than checks of the endpoint
+	bodies     atomic.Pointer[string]
+	ended      atomic.Bool // no listener any more
 }
 
 func newScripted(t *testing.T, uid string) *scripted {
@@ -39,14 +39,14 @@ func newScripted(t *testing.T, uid string) *scripted {
 	return s
 }
 
-// end is what a process does that ends: its connections break, and no other is made.
+// end behaves like a process that ends: its connections break, and no other is accepted.
 func (s *scripted) end() {
 	s.ended.Store(true)
 	s.CloseClientConnections()
 	s.Close()
 }
 
-// dial connects to one of servers, but to none that has ended: its port may be another test's by now.
+// dial connects to one of the servers, but to none that has ended, because another test may use its port by now.
 func dial(servers []*scripted) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		for _, s := range servers {
@@ -65,9 +65,9 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		default:
 		}
 		<-r.Context().Done()
-		panic(http.ErrAbortHandler) // to return would answer with a 200, which a client that is leaving may still read
+		panic(http.ErrAbortHandler) // a return would answer with a 200, which a client that is leaving may still read
 	}
-	switch code := int(s.untold.Load()); {
+	switch code := int(s.refusesUID.Load()); {
 	case s.refused.Load():
 		w.WriteHeader(http.StatusUnauthorized)
 	case r.URL.Path == clusterPath && code != 0:
@@ -93,7 +93,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// behind makes endpoints of servers, and a client of them.
+// behind returns the endpoints of servers, and a client of them.
 func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
 	t.Helper()
 	var urls []string
@@ -106,7 +106,7 @@ func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
 		t.Fatal(err)
 	}
 	for _, one := range e.all {
-		one.wait = time.Hour // an answer comes, however late: see hang
+		one.wait = time.Hour // a response comes, however late: see hang
 	}
 	client, err := NewClient(e.Config(config), Hop{})
 	if err != nil {
@@ -121,7 +121,7 @@ func behind(t *testing.T, servers ...*scripted) (*Endpoints, *Client) {
 	return e, client
 }
 
-// hang lets servers hang, and looks at them not be waited for, until the returned function is called.
+// hang makes servers hang, and their checks wait, until the returned function is called.
 func (e *Endpoints) hang(servers ...*scripted) (over func()) {
 	set := func(hangs bool, wait time.Duration) {
 		for _, one := range e.all {
@@ -149,6 +149,6 @@ func (e *Endpoints) inUse() int {
 func ask(t *testing.T, c *Client, ok bool) {
 	t.Helper()
 	if _, err := c.Get(t.Context(), Target{Path: "/api"}, MediaJSON, 100); (err == nil) != ok {
-		t.Fatalf("asked: %v", err)
+		t.Fatalf("check: %v", err)
 	}
 }

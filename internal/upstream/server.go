@@ -8,20 +8,20 @@ import (
 	"net/url"
 )
 
-// ServerVersion is what the upstream says of its own version: the JSON of /version.
+// ServerVersion returns the JSON of the upstream's /version.
 func (c *Client) ServerVersion(ctx context.Context) ([]byte, error) {
 	return c.Get(ctx, Target{Path: "/version"}, MediaJSON, maxErrorBody)
 }
 
-// HealthChecks lists the upstream's health checks, each with its outcome: the text of /livez?verbose.
+// HealthChecks returns the text of the upstream's /livez?verbose, which lists each health check with its outcome.
 func (c *Client) HealthChecks(ctx context.Context) ([]byte, error) {
 	return c.Get(ctx, Target{Path: "/livez", Query: url.Values{"verbose": {""}}}, "*/*", maxErrorBody)
 }
 
-// clusterPath is an object that every cluster has, and none has twice: its UID stands for the cluster's own.
+// clusterPath is the path of an object that every cluster has. Its UID identifies the cluster.
 const clusterPath = "/api/v1/namespaces/kube-system"
 
-// ClusterUID tells clusters apart. One that was restored from a backup keeps its own.
+// ClusterUID returns the UID that identifies the cluster. A cluster that was restored from a backup keeps it.
 func (c *Client) ClusterUID(ctx context.Context) (string, error) {
 	body, err := c.Get(ctx, Target{Path: clusterPath}, MediaJSON, maxErrorBody)
 	if err != nil {

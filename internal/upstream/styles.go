@@ -12,28 +12,27 @@ import (
 )
 
 const (
-	// styleWait is how long the upstream may take to show what lists of a resource look like; it takes milliseconds
-	// when well.
+	// styleWait bounds the request for an empty list, which takes milliseconds in a healthy upstream.
 	styleWait = 10 * time.Second
-	// styleGrace is how long one caller waits for that: as long as for a lane that has just been started.
+	// styleGrace is how long one caller waits for that request, as long as for a lane that was just started.
 	styleGrace = time.Second
-	// styleErrorAge is how long the failure of such a question is believed.
+	// styleErrorAge is how long a failure is returned without another request.
 	styleErrorAge = time.Second
 )
 
-// styles finds out which resources are custom where APIServices do not tell: kube-apiserver writes lists of custom
-// resources in another order of members than those of built-in ones (jsonwire.LearnStyle). A resource is asked for
-// once.
+// styles finds out which resources are custom where APIServices do not say so. kube-apiserver writes lists of custom
+// resources with their members in another order than those of built-in ones (jsonwire.LearnStyle). It requests one
+// empty list per resource. Safe for concurrent use.
 type styles struct {
 	client *Client
 	flight singleflight.Group
 
-	mu       sync.Mutex // guards the rest; not held while the upstream is asked
+	mu       sync.Mutex // guards the fields below; not held during requests
 	kept     map[Resource]style
-	mistaken map[schema.GroupVersionResource]bool // what was said of it without asking turned out to be wrong
+	mistaken map[schema.GroupVersionResource]bool // resources for which the information from APIServices was wrong
 }
 
-// style is the answer to one question.
+// style is the outcome of one request.
 type style struct {
 	custom bool
 	err    error
@@ -44,7 +43,7 @@ func newStyles(client *Client) *styles {
 	return &styles{client: client, kept: map[Resource]style{}, mistaken: map[schema.GroupVersionResource]bool{}}
 }
 
-// custom tells whether a resource is custom. Callers at the same time share one question, which no single caller's
+// custom reports whether a resource is custom. Concurrent callers share one request, which goes on when one caller's
 // context ends.
 func (s *styles) custom(ctx context.Context, r Resource) (bool, error) {
 	if known, ok := s.known(r); ok {
@@ -88,7 +87,7 @@ func (s *styles) ask(ctx context.Context, r Resource) style {
 	return answer
 }
 
-// forget makes the resource be asked for again, whatever is said of it elsewhere.
+// forget makes the next lookup request the resource's empty list, whatever APIServices say.
 func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +95,14 @@ func (s *styles) forget(gvr schema.GroupVersionResource) {
 	s.mistaken[gvr] = true
 }
 
-// believes tells whether what is said of a resource need not be asked.
-func (s *styles) believes(gvr schema.GroupVersionResource) bool {
+// trusts reports whether the information from APIServices about a resource may be used.
+func (s *styles) trusts(gvr schema.GroupVersionResource) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.mistaken[gvr]
 }
 
-// retain drops what is known of resources that are not there any more.
+// retain drops the entries of resources that no longer exist.
 func (s *styles) retain(there func(schema.GroupVersionResource) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,36 +13,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// tooLarge is how every kube-apiserver words a resourceVersion that it has not reached (semantics 2.2).
+// tooLarge is kube-apiserver's message about a resourceVersion that it has not reached, in every release (semantics
+// 2.2).
 const tooLarge = "Too large resource version"
 
-// nameCause makes the 504 of an old kube-apiserver one that clients recognise. Before 1.18 its Status has no cause
-// (1.16) or one without a reason (1.17); client-go looks for the reason since 0.18, and some of its versions for
-// nothing else. An answer that names the cause, and whatever is no such Status in JSON, stays as it is to the byte.
+// nameCause adds the cause to the 504 of an old kube-apiserver, so that clients recognize it. Before 1.18 its Status
+// has no cause (1.16) or one without a reason (1.17). client-go looks for the reason since 0.18, and some of its
+// versions look for nothing else. Every other response stays unchanged to the byte: one that contains the cause, or is
+// not such a Status in JSON.
 func nameCause(response *http.Response) error {
 	media, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	plain := err == nil && media == MediaJSON && response.Header.Get("Content-Encoding") == ""
 	if response.StatusCode != http.StatusGatewayTimeout || !plain || response.Request.Method == http.MethodHead {
 		return nil
 	}
-	upstreams := response.Body
-	body, err := io.ReadAll(io.LimitReader(upstreams, maxErrorBody))
+	rest := response.Body
+	body, err := io.ReadAll(io.LimitReader(rest, maxErrorBody))
 	if err != nil {
 		return fmt.Errorf("read the upstream's 504: %w", err)
 	}
 	named := withCause(body)
-	if named == nil { // what was not read follows what was
-		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), upstreams)), release: func() { upstreams.Close() }}
+	if named == nil { // the unread rest follows
+		response.Body = &ownedBody{ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), rest)), release: func() { rest.Close() }}
 		return nil
 	}
-	upstreams.Close()
+	rest.Close()
 	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(named)), int64(len(named))
 	response.Header.Set("Content-Length", strconv.Itoa(len(named)))
 	return nil
 }
 
-// withCause is a Status about a version that is too large as kube-apiserver writes it since 1.18; nil when there is
-// nothing to add.
+// withCause returns a Status about a resourceVersion that is too large as kube-apiserver writes it since 1.18. It
+// returns nil when there is nothing to add.
 func withCause(body []byte) []byte {
 	var status metav1.Status
 	if err := json.Unmarshal(body, &status); err != nil || status.Kind != "Status" || !strings.Contains(status.Message, tooLarge) {
@@ -65,11 +67,11 @@ func withCause(body []byte) []byte {
 	return encoded(&status)
 }
 
-// encoded is a Status that was decoded from JSON, with the newline that kube-apiserver ends it with.
+// encoded returns a Status in JSON, with kube-apiserver's newline at the end.
 func encoded(status *metav1.Status) []byte {
 	body, err := json.Marshal(status)
 	if err != nil {
-		panic("BUG: a Status that JSON cannot hold: " + err.Error())
+		panic("BUG: encode Status: " + err.Error())
 	}
 	return append(body, '\n')
 }

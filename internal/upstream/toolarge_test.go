@@ -13,7 +13,7 @@ import (
 
 const tooLargeNamed = `"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}]`
 
-// The cause that an old upstream leaves out of its 504 is named; every other answer stays as it is.
+// The cause that an old upstream omits from its 504 is added. Every other response stays unchanged.
 func TestPassThroughNamesCause(t *testing.T) {
 	body := func(details string) string { return testkit.TooLargeText(99, 5, details) }
 	modern := body(testkit.TooLargeNow)
@@ -22,7 +22,7 @@ func TestPassThroughNamesCause(t *testing.T) {
 	for name, c := range map[string]struct {
 		code            int    // 504 when 0
 		media, encoding string // JSON when empty; identity when empty
-		sent, want      string // the same when want is empty
+		sent, want      string // sent unchanged when want is empty
 	}{
 		"1.16":                    {sent: body(testkit.TooLarge116), want: modern},
 		"1.17":                    {sent: body(testkit.TooLarge117), want: modern},
@@ -66,7 +66,7 @@ func TestPassThroughNamesCause(t *testing.T) {
 	}
 }
 
-// A 504 of which only the beginning comes is no answer.
+// A truncated 504 is not a response.
 func TestPassThroughBrokenTooLarge(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script("/x", func(w http.ResponseWriter, _ *http.Request) {
