@@ -33,7 +33,7 @@ func TestWrongKubeconfig(t *testing.T) {
 		"another file":    {[]string{"--kubeconfig", file("pod", "apiVersion: v1\nkind: Pod\n")}, "read --kubeconfig"},
 		"no such CA":      {[]string{"--kubeconfig", file("ca", "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nowhere}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n")}, "/nowhere"},
 		"no URL":          {[]string{"--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://[::1")}, "https://[::1"},
-		"no kubeconfig":   {nil, "--kubeconfig is needed outside a cluster"},
+		"no kubeconfig":   {nil, "--kubeconfig is required outside a cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := command()

@@ -127,7 +127,7 @@ func startCommand(t *testing.T, args ...string) (address string, end func() []st
 				return
 			}
 			lines = append(lines, line)
-			if found := servingAt.FindStringSubmatch(line); found != nil && strings.Contains(line, "serving") && len(serving) == 0 {
+			if found := servingAt.FindStringSubmatch(line); found != nil && strings.Contains(line, "Serving") && len(serving) == 0 {
 				serving <- found[1]
 			}
 		}

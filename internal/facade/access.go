@@ -18,22 +18,22 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// access is who callers are, and what they may do.
+// access authenticates and authorizes callers.
 type access struct {
 	authenticator handlers.Authenticator
 	authorizer    handlers.Authorizer
-	selfReviewer  handlers.SelfReviewer // nil where callers are not told apart
-	hints         func() *x509.CertPool // authorities of client certificates; nil where none is asked for
-	trust         *auth.Trust           // nil where callers are not told apart
-	reviewable    *reviewable           // nil where callers are not told apart
+	selfReviewer  handlers.SelfReviewer // nil without authentication
+	hints         func() *x509.CertPool // authorities of client certificates; nil without authentication
+	trust         *auth.Trust           // nil without authentication
+	reviewable    *reviewable           // nil without authentication
 	parts         []func(context.Context)
 	clients       []*upstream.Reviewer
 }
 
-// surroundings are what access is wired to.
+// surroundings are the parts that access is wired to.
 type surroundings struct {
-	config  *rest.Config     // how the upstream is reached that is read
-	client  *upstream.Client // of that upstream
+	config  *rest.Config     // how to reach the upstream that objects are read from
+	client  *upstream.Client // client of that upstream
 	hop     upstream.Hop
 	pods    rbac.PodExists
 	metrics *observe.Metrics
@@ -41,7 +41,7 @@ type surroundings struct {
 	log     *zap.Logger
 }
 
-// newAccess wires what the Config asks for, and starts nothing.
+// newAccess wires the authentication and authorization that the Config requests. It starts nothing.
 func newAccess(c Config, s surroundings) (*access, error) {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		self := auth.NewSelf(s.client, c.MaxStaleness)
@@ -51,11 +51,11 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	a.parts = append(a.parts, a.reviewable.run)
 	authentication, err := a.reviewer(c.Authentication.Kubeconfig, s)
 	if err != nil {
-		return nil, fmt.Errorf("reach who reviews tokens: %w", err)
+		return nil, fmt.Errorf("create client for token reviews: %w", err)
 	}
 	authorization, err := a.reviewer(c.Authorization.Kubeconfig, s)
 	if err != nil {
-		return nil, fmt.Errorf("reach who reviews rights: %w", err)
+		return nil, fmt.Errorf("create client for access reviews: %w", err)
 	}
 	if err := a.authenticate(c.Authentication, authentication, s); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func newAccess(c Config, s surroundings) (*access, error) {
 	return a, nil
 }
 
-// reviewer is a client of its own, of the kubeconfig's upstream if there is one.
+// reviewer returns a reviewer with separate connections, for the kubeconfig's upstream if a kubeconfig is given.
 func (a *access) reviewer(kubeconfig string, s surroundings) (*upstream.Reviewer, error) {
 	config := s.config
 	if kubeconfig != "" {
@@ -87,7 +87,7 @@ var anonymousModes = map[string]auth.AnonymousMode{
 	"upstream": auth.AnonymousAsUpstream, "true": auth.AnonymousOn, "false": auth.AnonymousOff,
 }
 
-// How many times of what may happen in a second may happen at once.
+// Bursts of rate limits, as multiples of the rate per second.
 const (
 	failureBurst = 5
 	missBurst    = 4
@@ -111,24 +111,25 @@ func (a *access) authenticate(c Authentication, reviewer *upstream.Reviewer, s s
 	})
 	a.authenticator, a.hints, a.trust = authenticator, trust.Hints, trust
 	a.parts = append(a.parts, authenticator.Run)
-	a.reviewable.asked = append(a.reviewable.asked, authenticator.CanReview)
+	a.reviewable.reviews = append(a.reviewable.reviews, authenticator.CanReview)
 	return nil
 }
 
-// authorize follows, besides, what tells that rights may have changed and that identities are no more.
+// authorize also watches roles and bindings, whose changes may change permissions, and service accounts, whose deletion
+// ends identities.
 func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surroundings) error {
 	config := s.hop.Config(s.config)
 	objects, err := metadata.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("prepare to read service accounts: %w", err)
+		return fmt.Errorf("create client for service accounts: %w", err)
 	}
 	accounts, err := rbac.NewAccounts(objects, s.pods, s.log.Named("rbac"))
 	if err != nil {
-		return fmt.Errorf("prepare to read service accounts: %w", err)
+		return fmt.Errorf("create client for service accounts: %w", err)
 	}
 	roles, err := rbac.NewClient(config)
 	if err != nil {
-		return fmt.Errorf("prepare to read roles and bindings: %w", err)
+		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
 	reviews := auth.NewReviews(auth.ReviewsConfig{
 		Upstream: reviewer, AllowedTTL: c.AllowedTTL, DeniedTTL: c.DeniedTTL, StaleOnError: c.StaleOnError,
@@ -139,10 +140,10 @@ func (a *access) authorize(c Authorization, reviewer *upstream.Reviewer, s surro
 	a.authorizer, a.selfReviewer = reviews, reviews
 	rules, err := rbac.NewRules(roles, countedRights{Rights: reviews, metrics: s.metrics}, s.log.Named("rbac"))
 	if err != nil {
-		return fmt.Errorf("prepare to read roles and bindings: %w", err)
+		return fmt.Errorf("create client for roles and bindings: %w", err)
 	}
 	a.parts = append(a.parts, reviews.Run, rules.Run, accounts.Run)
-	a.reviewable.asked = append(a.reviewable.asked, reviews.CanReview)
+	a.reviewable.reviews = append(a.reviewable.reviews, reviews.CanReview)
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/listfacade/listfacade/internal/rbac"
 )
 
-// authenticationCounts is an auth.Outcomes.
+// authenticationCounts implements auth.Outcomes by metrics.
 type authenticationCounts struct{ metrics *observe.Metrics }
 
 // Attempted implements auth.Outcomes.
@@ -21,7 +21,7 @@ func (c authenticationCounts) Reviewed(result auth.Result, took time.Duration) {
 	c.metrics.Reviewed("token", string(result), took)
 }
 
-// countedRights is an rbac.Rights that counts what another was told.
+// countedRights is an rbac.Rights that counts the calls it passes on.
 type countedRights struct {
 	rbac.Rights
 	metrics *observe.Metrics
@@ -39,7 +39,7 @@ func (c countedRights) Lost(affected func(user.Info) bool) {
 	c.metrics.RightsChanged("lost")
 }
 
-// authorizationCounts is an auth.Observer.
+// authorizationCounts implements auth.Observer by metrics.
 type authorizationCounts struct{ metrics *observe.Metrics }
 
 // Decided implements auth.Observer.

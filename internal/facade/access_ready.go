@@ -9,31 +9,31 @@ import (
 	"go.uber.org/zap"
 )
 
-// reviewsAgain is after how long a facade that may not ask what it has to tries again.
+// reviewsAgain is the pause between attempts while the upstream refuses reviews.
 const reviewsAgain = time.Second
 
-// errNoReviews is before the upstream has said.
-var errNoReviews = errors.New("the upstream has not answered a review of each kind yet")
+// errNoReviews is returned before the upstream has answered a review of each kind.
+var errNoReviews = errors.New("the upstream has not answered a TokenReview and a SubjectAccessReview yet")
 
-// reviewable is whether the upstream has reviewed a token and a right since the start. A deployment whose user may ask
-// neither never gets ready. Once it has, that stays: all facades ask the same upstream, so that one which left the
-// others would help nobody.
+// reviewable records whether the upstream has answered a TokenReview and a SubjectAccessReview since the start. A
+// deployment whose user may not create them never becomes ready. A ready facade stays ready: all facades use the same
+// upstream, so clients would gain nothing if one of them left its Service.
 type reviewable struct {
-	asked []func(context.Context) error // one for each kind of review
-	log   *zap.Logger
-	done  atomic.Bool
+	reviews []func(context.Context) error // one for each kind of review
+	log     *zap.Logger
+	done    atomic.Bool
 }
 
-// run asks until each has been answered.
+// run retries each review until it is answered.
 func (r *reviewable) run(ctx context.Context) {
 	again := time.NewTicker(reviewsAgain)
 	defer again.Stop()
 	warned := ""
-	for _, ask := range r.asked {
-		for err := ask(ctx); err != nil; err = ask(ctx) {
+	for _, review := range r.reviews {
+		for err := review(ctx); err != nil; err = review(ctx) {
 			if text := err.Error(); text != warned && ctx.Err() == nil {
 				warned = text
-				r.log.Error("the upstream does not review for the facade, which is not ready before it does: its user needs the ClusterRole system:auth-delegator",
+				r.log.Error("Reviews are refused or fail, so the facade is not ready; its user needs the ClusterRole system:auth-delegator",
 					zap.Error(err))
 			}
 			select {
@@ -46,7 +46,7 @@ func (r *reviewable) run(ctx context.Context) {
 	r.done.Store(true)
 }
 
-// healthy is why not.
+// healthy returns errNoReviews until every review has been answered.
 func (r *reviewable) healthy() error {
 	if !r.done.Load() {
 		return errNoReviews

@@ -11,11 +11,11 @@ import (
 	"go.uber.org/zap/zaptest"
 )
 
-// TestReviewable: a facade is ready when each kind of review was answered once, however late, and stays so.
-func TestReviewable(t *testing.T) {
+// A facade becomes ready when each kind of review was answered once, however late, and stays ready.
+func TestReadyAfterEachReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tokens, rights atomic.Int64
-		r := &reviewable{log: zaptest.NewLogger(t), asked: []func(context.Context) error{
+		r := &reviewable{log: zaptest.NewLogger(t), reviews: []func(context.Context) error{
 			func(context.Context) error { return failing(tokens.Add(1) < 3) },
 			func(context.Context) error { return failing(rights.Add(1) < 2) },
 		}}
@@ -36,18 +36,18 @@ func TestReviewable(t *testing.T) {
 	})
 }
 
-// TestReviewableNever: who may ask about rights but not about tokens is never ready, and the end is not held up.
-func TestReviewableNever(t *testing.T) {
+// A facade that may review access but not tokens never becomes ready, and its shutdown is not delayed.
+func TestNotReadyWithoutTokenReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		r := &reviewable{log: zaptest.NewLogger(t), asked: []func(context.Context) error{
+		r := &reviewable{log: zaptest.NewLogger(t), reviews: []func(context.Context) error{
 			func(context.Context) error { return nil }, func(context.Context) error { return failing(true) },
 		}}
 		ended := make(chan struct{})
 		go func() { defer close(ended); r.run(ctx) }()
 		<-time.After(100 * reviewsAgain)
 		if r.healthy() == nil {
-			t.Error("it is ready")
+			t.Error("became ready, want not ready")
 		}
 		cancel()
 		<-ended

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// What the policy wants of each request is in the file when the process has ended; an invalid policy is an error at the
-// start.
+// When the process has ended, the file contains what the policy requires of each request. An invalid policy is an error
+// at the start.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	policy, path := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
@@ -44,6 +44,6 @@ func TestAuditLog(t *testing.T) {
 	write("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Everything}]\n")
 	c := f.config
 	if _, err := New(t.Context(), c, &rest.Config{Host: "https://127.0.0.1:1"}, zaptest.NewLogger(t)); err == nil || !strings.Contains(err.Error(), "--audit-policy-file") {
-		t.Errorf("an invalid policy: %v", err)
+		t.Errorf("got %v for an invalid policy", err)
 	}
 }

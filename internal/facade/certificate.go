@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// tlsConfig serves the pair. With authorities, clients are asked for a certificate, which they need not have, and told
-// which authorities' are any use, as by kube-apiserver; whether it is good, authentication finds out, so that a bad one
-// does not keep a token from being looked at.
+// tlsConfig returns a configuration that serves the pair. If authorities is not nil, clients are asked for an optional
+// certificate and receive the names of the accepted authorities, as kube-apiserver does. Authentication verifies the
+// certificate, so that an invalid one does not prevent the use of a token.
 func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config {
 	config := &tls.Config{
 		GetCertificate: pair.get, MinVersion: tls.VersionTLS12,
-		// Records of full size from the first on: the small ones that Go begins with cost a system call each, and let a
-		// browser far away paint sooner.
+		// Go begins a connection with small records, so that a browser can render earlier. Each record costs a system call.
 		DynamicRecordSizingDisabled: true,
 	}
 	if authorities != nil {
@@ -23,10 +22,9 @@ func tlsConfig(pair *servingPair, authorities func() *x509.CertPool) *tls.Config
 	return config
 }
 
-// hintedConfig is a configuration with the authorities of the moment. It is cloned when they change, not for each
-// handshake.
+// hintedConfig is a configuration with the current authorities. It is cloned when they change, not for each handshake.
 type hintedConfig struct {
-	base        *tls.Config // complete by the first handshake: HTTP/2 is added to it
+	base        *tls.Config // complete before the first handshake; HTTP/2 is added to it
 	authorities func() *x509.CertPool
 	now         atomic.Pointer[tls.Config]
 }

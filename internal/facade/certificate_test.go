@@ -22,29 +22,29 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// TestSelfSignedPair: a pair that serves is kept, so that clients need not learn a new one; one for another address is
-// not.
+// A pair that is valid for the address is kept, so that clients need not trust another one. A pair for another address
+// is replaced.
 func TestSelfSignedPair(t *testing.T) {
 	c := Defaults()
 	c.CertDir = filepath.Join(t.TempDir(), "made", "here")
 	first := leaf(t, c)
 	if again := leaf(t, c); !bytes.Equal(first, again) {
-		t.Error("a pair that serves was made anew")
+		t.Error("a valid pair was replaced")
 	}
 	c.BindAddress = net.IPv4(127, 0, 0, 9)
 	if other := leaf(t, c); bytes.Equal(first, other) {
-		t.Error("a pair that does not serve the address was kept")
+		t.Error("a pair for another address was kept")
 	}
 	info, err := os.Stat(filepath.Join(c.CertDir, "listfacade.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Mode().Perm() != 0o600 {
-		t.Errorf("the key can be read by others: %s", info.Mode())
+		t.Errorf("got mode %s of the key file", info.Mode())
 	}
 }
 
-// leaf is the serving certificate, which names the address that is served.
+// leaf returns the serving certificate, which must be valid for the address.
 func leaf(t *testing.T, c Config) []byte {
 	t.Helper()
 	pair, err := newServingPair(c, zap.NewNop())
@@ -58,7 +58,7 @@ func leaf(t *testing.T, c Config) []byte {
 	return leaf.Raw
 }
 
-// madePair is a new pair in PEM.
+// madePair returns another pair in PEM.
 func madePair(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	cert, key, err := certutil.GenerateSelfSignedCertKey("localhost", nil, nil)
@@ -68,8 +68,8 @@ func madePair(t *testing.T) (cert, key []byte) {
 	return cert, key
 }
 
-// volume is a directory as the kubelet makes it of a Secret: the files are links into a directory behind one link,
-// which is swapped.
+// volume is a directory like the kubelet's volume of a Secret. The files are links into a directory behind one link,
+// which is replaced.
 type volume struct {
 	dir      string
 	versions int
@@ -104,7 +104,7 @@ func (v *volume) config() Config {
 	return c
 }
 
-// TestServingPairIsReloaded: a pair that is swapped in is served, and what is no pair changes nothing and is said once.
+// A pair that replaces the served one is served. An invalid pair changes nothing and is logged once.
 func TestServingPairIsReloaded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &volume{dir: t.TempDir()}
@@ -150,19 +150,19 @@ func TestServingPairIsReloaded(t *testing.T) {
 	})
 }
 
-// TestNoServingPair: a facade does not start without one.
-func TestNoServingPair(t *testing.T) {
+// A facade does not start without a pair.
+func TestFacadeNeedsServingPair(t *testing.T) {
 	v := &volume{dir: t.TempDir()}
 	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
-		t.Error("no files are a pair")
+		t.Error("accepted missing files")
 	}
 	v.put(t, []byte("garbage"), []byte("garbage"))
 	if _, err := newServingPair(v.config(), zap.NewNop()); err == nil {
-		t.Error("garbage is a pair")
+		t.Error("accepted an invalid key pair")
 	}
 }
 
-// overTLS serves with the authorities, and tells how many certificates each request came with.
+// overTLS serves with the authorities. Its response is the number of certificates of the request.
 func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 	t.Helper()
 	c := Defaults()
@@ -189,15 +189,15 @@ func overTLS(t *testing.T, authorities func() *x509.CertPool) string {
 	return "https://" + listener.Addr().String()
 }
 
-// greet asks once, on a connection of its own, and returns the answer and the authorities that the client was told of;
-// -1 if it was not asked for a certificate.
-func greet(t *testing.T, version int, address string, with *tls.Certificate, sessions tls.ClientSessionCache) (answer string, told int) {
+// greet sends one request on a separate connection. It returns the response and the number of authorities that the
+// client received; -1 if the server requested no certificate.
+func greet(t *testing.T, version int, address string, with *tls.Certificate, sessions tls.ClientSessionCache) (answer string, received int) {
 	t.Helper()
-	told = -1
+	received = -1
 	transport := client(version).Transport.(*http.Transport)
 	transport.TLSClientConfig.ClientSessionCache = sessions
 	transport.TLSClientConfig.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		told = len(info.AcceptableCAs)
+		received = len(info.AcceptableCAs)
 		return with, nil
 	}
 	defer transport.CloseIdleConnections()
@@ -210,11 +210,11 @@ func greet(t *testing.T, version int, address string, with *tls.Certificate, ses
 	if _, err := body.ReadFrom(response.Body); err != nil {
 		t.Fatal(err)
 	}
-	return body.String(), told
+	return body.String(), received
 }
 
-// TestClientCertificates: they are asked for when there is authentication, with the authorities of the moment, and any
-// or none is let through to it, in both versions of HTTP, on a resumed session, too.
+// With authentication the server requests a client certificate and sends the current authorities. It accepts any
+// certificate or none, in both versions of HTTP and on a resumed session.
 func TestClientCertificates(t *testing.T) {
 	pem, key := madePair(t)
 	own, err := tls.X509KeyPair(pem, key)
@@ -223,36 +223,36 @@ func TestClientCertificates(t *testing.T) {
 	}
 	var authorities atomic.Pointer[x509.CertPool]
 	address := overTLS(t, authorities.Load)
-	for _, told := range []int{0, 1, 2} {
+	for _, received := range []int{0, 1, 2} {
 		pool := x509.NewCertPool()
-		for range told {
+		for range received {
 			ca, _ := madePair(t)
 			pool.AppendCertsFromPEM(ca)
 		}
-		if told > 0 {
+		if received > 0 {
 			authorities.Store(pool)
 		}
 		for _, version := range versions {
 			proto := map[int]string{1: "HTTP/1.1", 2: "HTTP/2.0"}[version]
 			sessions := tls.NewLRUClientSessionCache(1)
 			answer, got := greet(t, version, address, &own, sessions)
-			if want := proto + fmt.Sprintf(" %d false", len(own.Certificate)); answer != want || got != told*certificatesIn(pem) {
-				t.Errorf("%s, told of %d, want %s, %d", answer, got, want, told)
+			if want := proto + fmt.Sprintf(" %d false", len(own.Certificate)); answer != want || got != received*certificatesIn(pem) {
+				t.Errorf("got %s and %d authorities, want %s and %d", answer, got, want, received)
 			}
 			if answer, _ := greet(t, version, address, &own, sessions); answer != proto+fmt.Sprintf(" %d true", len(own.Certificate)) {
-				t.Errorf("resumed: %s", answer)
+				t.Errorf("got %s on a resumed session", answer)
 			}
 			if answer, _ := greet(t, version, address, &tls.Certificate{}, nil); answer != proto+" 0 false" {
-				t.Errorf("without a certificate: %s", answer)
+				t.Errorf("got %s without a certificate", answer)
 			}
 		}
 	}
-	if answer, told := greet(t, 2, overTLS(t, nil), &own, nil); answer != "HTTP/2.0 0 false" || told != -1 {
-		t.Errorf("without authentication: %s, told of %d", answer, told)
+	if answer, received := greet(t, 2, overTLS(t, nil), &own, nil); answer != "HTTP/2.0 0 false" || received != -1 {
+		t.Errorf("got %s and %d authorities without authentication", answer, received)
 	}
 }
 
-// certificatesIn counts those that a pool takes from a bundle: all, also the ones that sign nothing.
+// certificatesIn counts the certificates that a pool accepts from a bundle, including those that sign nothing.
 func certificatesIn(bundle []byte) (n int) {
 	for block, rest := pem.Decode(bundle); block != nil; block, rest = pem.Decode(rest) {
 		n++
@@ -260,7 +260,7 @@ func certificatesIn(bundle []byte) (n int) {
 	return n
 }
 
-// TestTLSVersions: nothing below 1.2 is spoken.
+// TLS below 1.2 is refused.
 func TestTLSVersions(t *testing.T) {
 	for _, authorities := range []func() *x509.CertPool{nil, x509.NewCertPool} {
 		address := overTLS(t, authorities)[len("https://"):]

@@ -22,16 +22,16 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// ErrCheck says that something of what Check looked at would not work.
-var ErrCheck = errors.New("not everything would work")
+// ErrCheck is returned when something that Check looked at would not work.
+var ErrCheck = errors.New("configuration check failed")
 
-// checkWait bounds what the upstream may take for all of it.
+// checkWait bounds the duration of a complete check.
 const checkWait = time.Minute
 
-// metadataOnly asks for a list without what its objects say.
+// metadataOnly is the media type of a list with the metadata of its objects only.
 const metadataOnly = upstream.MediaJSON + ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
-// answerLimit is how many bytes an answer may have that Check looks into.
+// answerLimit bounds, in bytes, a response that Check reads.
 const answerLimit = 1 << 20
 
 // inspection is one run of Check.
@@ -41,14 +41,13 @@ type inspection struct {
 	client  *upstream.Client
 	catalog *upstream.Catalog
 	out     io.Writer
-	version string // the upstream's
+	version string // release of the upstream
 	failed  int
 }
 
-// Check tells, a line each, what the process would do with a Config, its kubeconfigs and their rights, and serves
-// nothing: whom it would read, as whom, what it lacks, which facades it would be filled from, what it would cache and
-// how much that is, what it would leave and take of that, with which certificate and how much memory. It fails with
-// ErrCheck when something of that would not work.
+// Check writes, in lines, what the process would do with a Config. It covers the upstream and the kubeconfig user's
+// identity and permissions, peers, resources, snapshots, the certificate and memory. It serves nothing. It fails with
+// ErrCheck when something would not work.
 func Check(ctx context.Context, c Config, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, checkWait)
 	defer cancel()
@@ -57,35 +56,37 @@ func Check(ctx context.Context, c Config, out io.Writer) error {
 		i.settings, i.endpoints, i.upstream, i.identity, i.rights, i.peers, i.resources, i.snapshots, i.certificate, i.memory,
 	} {
 		if !look(ctx) {
-			break // what comes after it needs it
+			break // the later steps depend on it
 		}
 	}
 	if i.failed > 0 {
-		return fmt.Errorf("%w: %d of these failed", ErrCheck, i.failed)
+		return fmt.Errorf("%w: %d of the checks above failed", ErrCheck, i.failed)
 	}
 	return nil
 }
 
-// say writes a line about something, and returns whether it would work.
-func (i *inspection) say(what string, err error, format string, args ...any) bool {
+// say writes a line about a subject, and reports whether it would work.
+func (i *inspection) say(subject string, err error, format string, args ...any) bool {
 	if err != nil {
 		i.failed++
-		_, _ = fmt.Fprintf(i.out, "FAIL  %s: %v\n", what, err) // whoever reads it is gone if it cannot be written
+		_, _ = fmt.Fprintf(i.out, "FAIL  %s: %v\n", subject, err) // fails only if the reader has left
 		return false
 	}
-	_, _ = fmt.Fprintf(i.out, "ok    %s: %s\n", what, fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(i.out, "ok    %s: %s\n", subject, fmt.Sprintf(format, args...))
 	return true
 }
 
-// note writes a line about something that works, and that may not be meant.
-func (i *inspection) note(what, text string) { _, _ = fmt.Fprintf(i.out, "note  %s: %s\n", what, text) }
+// note writes a line about a subject that works, but may not be intended.
+func (i *inspection) note(subject, text string) {
+	_, _ = fmt.Fprintf(i.out, "note  %s: %s\n", subject, text)
+}
 
 func (i *inspection) settings(context.Context) bool {
-	if !i.say("configuration", i.config.Validate(), "can be meant") {
+	if !i.say("configuration", i.config.Validate(), "valid") {
 		return false
 	}
 	if i.config.Authentication.AnonymousActsAsKubeconfig {
-		i.note("callers", "not authenticated: everybody who can reach the address reads with the rights of the kubeconfig's user")
+		i.note("callers", "not authenticated: every client that can reach the address reads with the kubeconfig user's permissions")
 	}
 	return true
 }
@@ -118,7 +119,7 @@ func (i *inspection) connect() (err error) {
 	return nil
 }
 
-// ask reads an answer of the upstream's in JSON.
+// ask reads a JSON response of the upstream.
 func (i *inspection) ask(ctx context.Context, path string, query url.Values, accept string, into any) error {
 	body, err := i.client.Get(ctx, upstream.Target{Path: path, Query: query}, accept, answerLimit)
 	if err == nil {
@@ -127,7 +128,7 @@ func (i *inspection) ask(ctx context.Context, path string, query url.Values, acc
 	return err
 }
 
-// identity says who the upstream takes the kubeconfig's user for; servers before 1.28 do not tell.
+// identity writes how the upstream identifies the kubeconfig user. Servers before 1.28 do not support that.
 func (i *inspection) identity(ctx context.Context) bool {
 	code, body, err := i.client.Post(ctx, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
 		[]byte(`{"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"}`))
@@ -144,20 +145,20 @@ func (i *inspection) identity(ctx context.Context) bool {
 	}
 	switch {
 	case code == http.StatusUnauthorized:
-		return i.say("identity", errors.New("the upstream does not know the kubeconfig's user"), "")
+		return i.say("identity", errors.New("the upstream does not accept the kubeconfig user's credentials"), "")
 	case code != http.StatusCreated || json.Unmarshal(body, &review) != nil:
-		i.note("identity", fmt.Sprintf("the upstream does not tell (%d)", code))
+		i.note("identity", fmt.Sprintf("unknown: the upstream answered SelfSubjectReview with %d", code))
 		return true
 	}
 	user := review.Status.UserInfo
-	return i.say("identity", nil, "%s, of %s", user.Username, strings.Join(user.Groups, ", "))
+	return i.say("identity", nil, "%s, in groups %s", user.Username, strings.Join(user.Groups, ", "))
 }
 
-// resources are those that are cached from the start.
+// resources writes a line about each resource that is cached from the start.
 func (i *inspection) resources(ctx context.Context) bool {
 	all := i.config.wanted()
 	if len(all) == 0 {
-		i.note("preload", "nothing is cached before it is first asked for")
+		i.note("preload", "no resource is cached before its first use")
 	}
 	for _, w := range all {
 		text, err := i.resource(ctx, w)
@@ -167,19 +168,19 @@ func (i *inspection) resources(ctx context.Context) bool {
 	return true
 }
 
-// names looks whether what is said of resources is said of any.
+// names writes a note about each configured resource that the upstream does not serve.
 func (i *inspection) names() {
-	said := i.config.uncached()
+	configured := i.config.uncached()
 	for resource := range i.config.Resources {
-		said[resource] = true
+		configured[resource] = true
 	}
-	for _, resource := range slices.SortedFunc(maps.Keys(said), compareResources) {
+	for _, resource := range slices.SortedFunc(maps.Keys(configured), compareResources) {
 		gvr, err := i.catalog.Match(resource.String())
 		if err == nil && gvr.GroupResource() != resource {
-			err = fmt.Errorf("it is %s", gvr.GroupResource())
+			err = fmt.Errorf("the name means %s", gvr.GroupResource())
 		}
 		if err != nil {
-			i.note("resource "+resource.String(), fmt.Sprintf("what is said of it means nothing now: %v", err))
+			i.note("resource "+resource.String(), fmt.Sprintf("its settings have no effect now: %v", err))
 		}
 	}
 }
@@ -194,11 +195,11 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		return "", err
 	}
 	if i.config.uncached()[gvr.GroupResource()] {
-		return "", errors.New("it is to be cached from the start, and never")
+		return "", errors.New("it is both preloaded and uncached")
 	}
 	denied, err := i.client.Denies(ctx, resource)
 	if err == nil && denied {
-		err = errors.New("the kubeconfig's user may not list and watch all of it")
+		err = errors.New("the kubeconfig user may not list and watch all of its objects")
 	}
 	if err != nil {
 		return "", err
@@ -210,7 +211,7 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 		}
 	}
 	if len(in) == 0 {
-		return "", errors.New("it can be cached in none of the encodings")
+		return "", errors.New("it has none of the encodings")
 	}
 	var list metav1.PartialObjectMetadataList
 	if err := i.ask(ctx, resource.Path(""), url.Values{"limit": {"1"}}, metadataOnly, &list); err != nil {
@@ -223,10 +224,10 @@ func (i *inspection) resource(ctx context.Context, w wanted) (string, error) {
 	return fmt.Sprintf("%d objects of %s, cached in %s from the start", objects, gvr.GroupVersion(), strings.Join(in, " and ")), nil
 }
 
-// certificate looks at the serving pair. One that would be made is not made for that.
+// certificate checks the serving certificate. It does not create a self-signed one.
 func (i *inspection) certificate(context.Context) bool {
 	if i.config.CertFile == "" {
-		i.note("certificate", "a self-signed pair in --cert-dir "+i.config.CertDir+", which no client knows by itself")
+		i.note("certificate", "a self-signed pair in --cert-dir "+i.config.CertDir+"; clients must be configured to trust it")
 		return true
 	}
 	pair, err := newServingPair(i.config, zap.NewNop())
@@ -235,7 +236,7 @@ func (i *inspection) certificate(context.Context) bool {
 	}
 	leaf := pair.now.Load().Leaf
 	if time.Now().After(leaf.NotAfter) || time.Now().Before(leaf.NotBefore) {
-		err = fmt.Errorf("it is valid from %s to %s", leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
+		err = fmt.Errorf("valid only from %s to %s", leaf.NotBefore.Format(time.RFC3339), leaf.NotAfter.Format(time.RFC3339))
 	}
 	return i.say("certificate", err, "for %s, until %s", strings.Join(leaf.DNSNames, ", "), leaf.NotAfter.Format(time.RFC3339))
 }
@@ -244,11 +245,11 @@ func (i *inspection) memory(context.Context) bool {
 	bytes, from := i.config.MemoryBudget.resolve()
 	switch {
 	case bytes == 0:
-		i.note("memory", "any amount, by "+from)
+		i.note("memory", "no limit, from "+from)
 	case bytes < smallestMemory:
-		return i.say("memory", fmt.Errorf("%d bytes, by %s, are less than a facade works with: %d", bytes, from, smallestMemory), "")
+		return i.say("memory", fmt.Errorf("%d bytes, from %s, are less than the minimum of %d", bytes, from, smallestMemory), "")
 	default:
-		return i.say("memory", nil, "%d MiB, by %s", bytes>>20, from)
+		return i.say("memory", nil, "%d MiB, from %s", bytes>>20, from)
 	}
 	return true
 }

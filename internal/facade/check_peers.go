@@ -15,59 +15,59 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// peerWait is how long a facade may take to say what it reads, unless Config.PeerWait says; then the next one is tried.
+// peerWait bounds the requests to one peer, unless Config.PeerWait is set. The next peer is tried afterwards.
 const peerWait = 5 * time.Second
 
-// awayError says that a facade does not answer for now. It is never kube-apiserver's.
+// awayError is returned for a peer that does not answer at the moment. It is never about kube-apiserver.
 type awayError struct{ error }
 
-// Unwrap returns what it answered instead, or why it did not.
+// Unwrap returns the error of the request.
 func (e *awayError) Unwrap() error { return e.error }
 
-// peers tries each facade that lanes are to be filled from. One that is not there is no harm.
+// peers checks each facade that lanes would be filled from. A peer that does not answer is not a failure.
 func (i *inspection) peers(ctx context.Context) bool {
 	clients, err := newPeers(i.config, i.rest, upstream.NewHop())
 	if err != nil {
 		i.say("peers", err, "")
 	}
 	for n, client := range clients {
-		what := "peer " + i.config.WarmFrom[n]
+		subject := "peer " + i.config.WarmFrom[n]
 		err := i.peer(ctx, client)
 		client.CloseIdle()
 		var away *awayError
 		if errors.As(err, &away) {
-			i.note(what, fmt.Sprintf("kube-apiserver is read instead while that is so: %v", err))
+			i.note(subject, fmt.Sprintf("does not answer, so kube-apiserver is read instead: %v", err))
 			continue
 		}
-		i.say(what, err, "reads the same cluster")
+		i.say(subject, err, "reads the same cluster")
 	}
 	return true
 }
 
-// peer tells why lanes would not be filled from a facade, whatever the resource.
+// peer returns why no lane would be filled from a facade.
 func (i *inspection) peer(ctx context.Context, client *upstream.Client) error {
-	asking, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
+	peerCtx, cancel := context.WithTimeout(ctx, cmp.Or(i.config.PeerWait, peerWait))
 	defer cancel()
-	there, err := readingOf(asking, client)
+	peer, err := readingOf(peerCtx, client)
 	switch {
 	case isAway(err):
 		return &awayError{err}
 	case err != nil:
 		return err
 	}
-	here, err := readingOf(ctx, i.client)
+	own, err := readingOf(ctx, i.client)
 	switch {
 	case err != nil:
-		return fmt.Errorf("it is not known whether it reads the same cluster: %w", err)
-	case there.cluster != here.cluster:
-		return errors.New("it reads another cluster")
-	case there.version != here.version:
-		return fmt.Errorf("its kube-apiserver is %s, and not %s", there.version, here.version)
+		return fmt.Errorf("compare the peer's cluster with the upstream's: %w", err)
+	case peer.cluster != own.cluster:
+		return errors.New("the peer reads another cluster")
+	case peer.version != own.version:
+		return fmt.Errorf("the peer reads kube-apiserver %s, not %s", peer.version, own.version)
 	}
 	return nil
 }
 
-// clusterReading is what tells whether two read the same.
+// clusterReading identifies the cluster and the release of its kube-apiserver.
 type clusterReading struct{ cluster, version string }
 
 func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, err error) {
@@ -84,7 +84,7 @@ func readingOf(ctx context.Context, client *upstream.Client) (r clusterReading, 
 	return r, err
 }
 
-// isAway tells whether nobody answers at an address for now, as before the first replica is ready, or not in time.
+// isAway reports whether an address does not answer at the moment, as before the first replica is ready.
 func isAway(err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial" || errors.Is(err, context.DeadlineExceeded) ||

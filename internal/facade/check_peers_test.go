@@ -16,8 +16,8 @@ import (
 
 const kubeSystem = "/api/v1/namespaces/kube-system"
 
-// TestPeerThatIsAway: a peer that does not answer, or not in its time, is no harm. What kube-apiserver does not answer
-// is not the peer's fault, and no reason to say nothing.
+// A peer that does not answer in time is a note. A kube-apiserver that does not answer is not the peer's fault, and is
+// a failure.
 func TestPeerThatIsAway(t *testing.T) {
 	tells := func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"metadata":{"uid":"1"}}`)) }
 	hangs := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
@@ -56,14 +56,14 @@ func TestPeerThatIsAway(t *testing.T) {
 	}
 }
 
-// TestSpaceOfSnapshots: files are replaced one by one.
+// Files are replaced one by one, so the largest one determines the needed space.
 func TestSpaceOfSnapshots(t *testing.T) {
 	const large = 3 * leastSpace
 	left := []snapshot.Found{{Size: large - 1}, {Size: large}, {Size: 1}}
 	if all, needs := spaceOf(left); all != 2*large || needs != large {
-		t.Errorf("%d bytes, %d needed", all, needs)
+		t.Errorf("got %d bytes in total, %d needed", all, needs)
 	}
 	if all, needs := spaceOf(left[2:]); all != 1 || needs != leastSpace {
-		t.Errorf("%d bytes, %d needed", all, needs)
+		t.Errorf("got %d bytes in total, %d needed", all, needs)
 	}
 }

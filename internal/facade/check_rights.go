@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// need is a right of a kubeconfig's user, and what does not work without it.
+// need is a permission of a kubeconfig's user, and what does not work without it.
 type need struct {
 	right      upstream.Right
-	kubeconfig string // a file; empty for how the upstream is reached that is read
+	kubeconfig string // file; empty for the upstream that objects are read from
 	without    string
 }
 
-// needs are the rights to ask who callers are and what they may do, and how resources are defined.
+// needs returns the permissions for reviews of callers and for readingNeeds.
 func (c Config) needs() []need {
 	if c.Authentication.AnonymousActsAsKubeconfig {
 		return readingNeeds()
@@ -28,26 +28,25 @@ func (c Config) needs() []need {
 		}
 	}
 	tokens, rights := c.Authentication.Kubeconfig, c.Authorization.Kubeconfig
-	add(tokens, upstream.Right{Group: "authentication.k8s.io", Resource: "tokenreviews"}, "no token is known", "create")
-	add(rights, upstream.Right{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, "nobody may read anything", "create")
+	add(tokens, upstream.Right{Group: "authentication.k8s.io", Resource: "tokenreviews"}, "no bearer token is accepted", "create")
+	add(rights, upstream.Right{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}, "no caller may read anything", "create")
 	if c.Authorization.PassThrough == "impersonate" {
-		for _, who := range []string{"users", "groups"} {
-			add("", upstream.Right{Resource: who}, "who has a certificate is not answered what is not cached", "impersonate")
+		for _, identities := range []string{"users", "groups"} {
+			add("", upstream.Right{Resource: identities}, "callers with a client certificate cannot read resources that are not cached", "impersonate")
 		}
 	}
 	for _, rules := range []string{"roles", "rolebindings", "clusterroles", "clusterrolebindings"} {
 		right := upstream.Right{Group: "rbac.authorization.k8s.io", Resource: rules}
-		add("", right, "a right that was taken ends open watches later", "list", "watch")
+		add("", right, "a revoked permission ends open watches later", "list", "watch")
 	}
 	if c.Authentication.ClientCAFile == "" || c.Authentication.RequestHeaderCAFile == "" {
 		published := upstream.Right{Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"}
-		add(tokens, published, "no client certificate is known", "get")
+		add(tokens, published, "no client certificate is accepted", "get")
 	}
 	return append(all, readingNeeds()...)
 }
 
-// readingNeeds are the rights to learn what custom resources look like, which resources other servers answer for, and
-// which cluster it is.
+// readingNeeds returns the permissions to read the definitions of custom resources, APIServices and the cluster's UID.
 func readingNeeds() []need {
 	definitions := func(verb string) upstream.Right {
 		return upstream.Right{Verb: verb, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
@@ -55,33 +54,33 @@ func readingNeeds() []need {
 	services := func(verb string) upstream.Right {
 		return upstream.Right{Verb: verb, Group: "apiregistration.k8s.io", Resource: "apiservices"}
 	}
-	const late = "a custom resource that is defined in another way is noticed late"
+	const late = "a changed definition of a custom resource is noticed late"
 	cluster := upstream.Right{Verb: "get", Resource: "namespaces", Name: "kube-system"}
 	return []need{
-		{right: cluster, without: "a watch may go on in another cluster, if the address leads there"},
-		{right: definitions("get"), without: "reads of the most recent state of custom resources are passed on"},
+		{right: cluster, without: "a watch may continue in another cluster if the address leads there"},
+		{right: definitions("get"), without: "consistent reads of custom resources are forwarded"},
 		{right: definitions("list"), without: late}, {right: definitions("watch"), without: late},
 		{right: services("list"), without: "groups whose names do not end in .k8s.io are not cached"},
-		{right: services("watch"), without: "an API that another server takes over is cached for up to a minute longer"},
+		{right: services("watch"), without: "an API that moves to another server stays cached for up to a minute"},
 	}
 }
 
 func (i *inspection) rights(ctx context.Context) bool {
 	for _, n := range i.config.needs() {
-		what := fmt.Sprintf("right to %s %s", n.right.Verb, n.right.Resource)
+		subject := fmt.Sprintf("permission to %s %s", n.right.Verb, n.right.Resource)
 		if n.kubeconfig != "" {
-			what += " with " + n.kubeconfig
+			subject += " with " + n.kubeconfig
 		}
 		has, err := i.has(ctx, n)
 		if err == nil && !has {
-			err = errors.New("the kubeconfig's user has it not; without it " + n.without)
+			err = errors.New("the kubeconfig user lacks this permission; without it " + n.without)
 		}
-		i.say(what, err, "yes")
+		i.say(subject, err, "granted")
 	}
 	return true
 }
 
-// has asks the kube-apiserver of the need's kubeconfig.
+// has reviews the permission at the kube-apiserver of the need's kubeconfig.
 func (i *inspection) has(ctx context.Context, n need) (bool, error) {
 	if n.kubeconfig == "" {
 		return i.client.Has(ctx, n.right)

@@ -6,11 +6,13 @@ import (
 	"github.com/listfacade/listfacade/handlers"
 )
 
-// checks are the conditions of health. Only readiness depends on the upstream: a restart of the facade would not mend
-// it. And it depends on what the upstream has said since the start, not on whether it is heard now: all replicas ask
-// the same one, so an outage would take them all out of their Service at once, and with them what the cache may still
-// serve. When --max-staleness is over, reads are answered 503 with a reason and Retry-After, which tells a client more
-// than a connection that is refused, and the first reads after the outage find their replicas in place.
+// checks returns the health checks. Only readiness depends on the upstream, because a restart of the facade would not
+// fix the upstream. Readiness depends on responses since the start, not on the current state of the upstream. All
+// replicas read the same upstream, so an outage would remove all of them from their Service at the same time. Clients
+// would lose the reads that the cache may still serve.
+//
+// After --max-staleness, reads receive 503 with a reason and Retry-After, which is more helpful than a refused
+// connection. The first reads after the outage find their replicas in place.
 func (f *Facade) checks() []handlers.Check {
 	alive := []string{"healthz", "livez", "readyz"}
 	ready := []string{"readyz"}
@@ -18,17 +20,17 @@ func (f *Facade) checks() []handlers.Check {
 		{Name: "ping", Probes: alive, Healthy: func() error { return nil }},
 		{Name: "discovery", Probes: ready, Healthy: func() error {
 			if !f.catalog.Known() {
-				return errors.New("the upstream's discovery was not read yet")
+				return errors.New("the upstream's discovery has not been read yet")
 			}
 			return nil
 		}},
 		{Name: "preload", Probes: ready, Healthy: func() error {
 			if !f.preload.synced.Load() {
-				return errors.New("not every preloaded resource is synced")
+				return errors.New("not all preloaded resources are synced")
 			}
 			return nil
 		}, Progress: f.preload.progress},
-		{Name: "shutdown", Probes: ready, Healthy: f.shutdown.asked.Err},
+		{Name: "shutdown", Probes: ready, Healthy: f.shutdown.begun.Err},
 	}
 	if f.access.reviewable != nil {
 		checks = append(checks, handlers.Check{Name: "authorization", Probes: ready, Healthy: f.access.reviewable.healthy})

@@ -12,110 +12,114 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Config is every knob of the process, which is why it is long. Names follow kube-apiserver's.
+// Config contains every setting of the process. Names follow kube-apiserver's.
 type Config struct {
-	// Kubeconfig is the file of the kube-apiserver to read; empty for the service account that a pod has. Context is
-	// the one to use of it; empty for its current one.
+	// Kubeconfig is the kubeconfig file of the kube-apiserver to read; empty for the pod's service account. Context is the
+	// kubeconfig's context to use; empty for its current one.
 	Kubeconfig, Context string
-	// Upstream are https URLs of the kube-apiservers of one cluster, of which one is asked at a time; empty for the
-	// server that the kubeconfig names.
+	// Upstream are https URLs of the kube-apiservers of one cluster, of which one is used at a time; empty for the
+	// kubeconfig's server.
 	Upstream []string
-	// WarmFrom are https URLs of facades of the same cluster, from which resources are read at the start; they are shown
-	// the kubeconfig's credentials. WarmFromCAFile vouches for them; empty for the authorities of the kubeconfig.
+	// WarmFrom are https URLs of facades of the same cluster, from which resources are read at the start. They receive the
+	// kubeconfig's credentials. WarmFromCAFile is the bundle of authorities that verify them; empty for the kubeconfig's.
 	WarmFrom       []string
 	WarmFromCAFile string
-	// PeerWait is how long one of them may take to say how far it is; 0 is 5 s. It has no flag.
+	// PeerWait bounds the time for a peer to report its resourceVersion; 0 means 5 s. It has no flag.
 	PeerWait time.Duration
 
 	Authentication Authentication
 	Authorization  Authorization
-	// Limits bind callers who are told apart; each of them is above 0.
+	// Limits apply to authenticated callers. Each limit is above 0.
 	Limits handlers.Limits
 
-	// BindAddress is where to listen, and Port 0 to 65535; 0 takes a free one.
+	// BindAddress is the address to listen on. Port is 0 to 65535; 0 takes a free port.
 	BindAddress net.IP
 	Port        int
-	// CertFile and KeyFile go together. Without them a self-signed pair is made: listfacade.crt and listfacade.key in
-	// CertDir.
+	// CertFile and KeyFile must be set together. Without them the process creates a self-signed pair, listfacade.crt and
+	// listfacade.key in CertDir.
 	CertFile, KeyFile, CertDir string
-	// RequestTimeout, MinWatch and WriteTimeout are above 0: what a request may take that is no watch, the shortest
-	// life of a watch that names none, what a client may take to accept a piece of an answer.
+	// RequestTimeout bounds requests other than watches. MinWatch is the minimum timeout of a watch that does not request
+	// one. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
-	// ShutdownDelay is how long the process serves on, but is not ready, after the end was asked for. WatchTermination is
-	// over what time it ends watches then, and ShutdownGrace how long requests may go on after that; with 0 they are cut
-	// off.
+	// ShutdownDelay is how long the process continues to serve after a termination signal, while it is not ready.
+	// WatchTermination is the time over which it then ends watches. ShutdownGrace is how long other requests may continue
+	// after that; with 0 they are cut off.
 	ShutdownDelay, WatchTermination, ShutdownGrace time.Duration
-	// SendRetryAfter refuses new requests while those under way go on, instead of closing the address.
+	// SendRetryAfter refuses new requests with Retry-After while requests in progress finish, instead of closing the
+	// listener.
 	SendRetryAfter bool
-	// GoawayChance is how likely, from 0 to 0.02, an HTTP/2 client is asked to come back on another connection.
+	// GoawayChance is the probability, from 0 to 0.02, that an HTTP/2 client receives GOAWAY and reconnects.
 	GoawayChance float64
 
-	// Preload and Uncached are resources as in deployments.apps.
+	// Preload and Uncached are names of resources, such as deployments.apps.
 	Preload, Uncached []string
-	// PreloadEncodings are json and protobuf, or one of them: what Preload is cached in, as far as a resource has it.
+	// PreloadEncodings are json and protobuf, or one of them. Resources in Preload are cached in each encoding that they
+	// have.
 	PreloadEncodings []string
-	// FieldIndexes are fields of built-in kinds, LabelIndexes keys of labels.
+	// FieldIndexes are fields of built-in kinds, and LabelIndexes are label keys.
 	FieldIndexes, LabelIndexes []string
-	// HistoryWindow and HistoryBytes, both above 0, bound the events that are kept for each resource beyond those that
-	// kube-apiserver would keep (cache.Options).
+	// HistoryWindow and HistoryBytes bound the events that are kept for each resource beyond those that kube-apiserver
+	// would keep (cache.Options). Both are above 0.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
-	// Resources are those for which something is different. They have no flag, but stand in a configuration file.
+	// Resources are settings of single resources. They have no flag and are set in a configuration file.
 	Resources map[schema.GroupResource]Resource
-	// Packing says which objects are kept compressed.
+	// Packing selects the objects that are stored compressed.
 	Packing Packing
-	// MemoryBudget is how much memory the process may take. Run finds out how much there is where it is OwnMemory, which
-	// New takes for any amount.
+	// MemoryBudget is the memory that the process may use. Run replaces OwnMemory by the detected amount; New treats
+	// OwnMemory as no limit.
 	MemoryBudget MemoryBudget
-	// MemoryMarks are where something is done about it. They have no flag.
+	// MemoryMarks are the shares of the budget above which memory is freed. They have no flag.
 	MemoryMarks MemoryMarks
-	// PrecompressedMemory, not below 0, bounds the bytes of what is compressed ahead, of all resources together
-	// (wire.Precompressed).
+	// PrecompressedMemory bounds the precompressed pages of all resources together, in bytes (wire.Precompressed). It is
+	// not below 0.
 	PrecompressedMemory int64
-	// LaneIdle is after how long a resource is dropped that nobody reads, MaxStaleness how long the cache is served
-	// after the upstream was last heard; 0 means without end for both.
+	// LaneIdle is how long a resource without readers stays cached. MaxStaleness is how long the cache is served without a
+	// response from the upstream. 0 means no limit for both.
 	LaneIdle, MaxStaleness time.Duration
-	// ReplayLostWindows has watches go on when kube-apiserver has lost what followed, by what the next list has in another
-	// way.
+	// ReplayLostWindows continues watches after kube-apiserver has lost events, with the differences that the next list
+	// shows.
 	ReplayLostWindows bool
-	// AccountWatches has the metadata of built-in resources watched that nobody reads, while consistent reads need it.
+	// AccountWatches watches the metadata of built-in resources that are not cached, while consistent reads need it.
 	AccountWatches bool
-	// SnapshotDir is a directory where what is cached is left at the end, for the next process; empty for nowhere.
+	// SnapshotDir is the directory for snapshots of the cache, which the next process reads; empty for none.
 	SnapshotDir string
-	// SnapshotPeriod is how long that may take, after all of the shutdown's; 0 is as long as it takes.
+	// SnapshotPeriod is the time for writing snapshots at the end of the shutdown; 0 means no limit.
 	SnapshotPeriod time.Duration
-	// SelfAuditInterval is in what time all that is cached is compared with kube-apiserver once; 0 is never.
+	// SelfAuditInterval is the time in which the complete cache is compared once with kube-apiserver; 0 disables the
+	// self-audit.
 	SelfAuditInterval time.Duration
-	// SelfAuditShare is how many times as long as a page has taken kube-apiserver is left alone after it; 0 is 20. It has
+	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the page's duration; 0 means 20. It has
 	// no flag.
 	SelfAuditShare int
-	// PagedFrom, above 0, is how many objects a resource has at least to be read page by page at first, which is cheaper
-	// for kube-apiserver than a streaming list of many and dearer than one of few. It has no flag.
+	// PagedFrom is the minimum number of objects of a resource that is first read in pages; it is above 0. Pages cost
+	// kube-apiserver less than a streaming list of many objects and more than one of few. It has no flag.
 	PagedFrom int
 	// BookmarkInterval is above 0.
 	BookmarkInterval time.Duration
 
-	// Version is what the process says of itself; it has no flag.
+	// Version is the version that the process reports. It has no flag.
 	Version string
-	// Flags are what /flagz shows, which is not served without them.
+	// Flags are the values that /flagz shows. Without them /flagz is not served.
 	Flags map[string]string
-	// LogFormat is console or json; LogLevel is debug, info, warn or error.
+	// LogFormat is console or json. LogLevel is debug, info, warn or error.
 	LogFormat, LogLevel string
 	// SLIMetrics adds the histogram apiserver_request_sli_duration_seconds to the metrics.
 	SLIMetrics bool
-	// Slow is what the log has a line about; nothing is slow where it is 0.
+	// Slow are the thresholds above which requests and watches are logged as slow; 0 disables them.
 	Slow observe.SlowLimits
-	// Audit is what is written into the audit log, and where.
+	// Audit configures the audit log.
 	Audit audit.Config
-	// Level changes how much is logged; nil where nobody may. Run makes it, with the log.
+	// Level changes the log level at runtime; nil if that is not allowed. Run creates it with the log.
 	Level *observe.Level
-	// DebugSocket is where profiles and the log's level are served to whoever may open it, a path; empty for nowhere.
+	// DebugSocket is the path of a unix socket for profiles and the log level, for local users who may open it; empty for
+	// none.
 	DebugSocket string
-	// Profiling serves /debug/pprof to whoever may connect.
+	// Profiling serves /debug/pprof over HTTPS.
 	Profiling bool
 }
 
-// Defaults are the knobs as they stand when nobody turns one.
+// Defaults returns the default settings.
 func Defaults() Config {
 	return Config{
 		Authentication: defaultAuthentication(), Authorization: defaultAuthorization(), Limits: handlers.DefaultLimits(),
@@ -125,7 +129,7 @@ func Defaults() Config {
 		ShutdownDelay: 10 * time.Second, WatchTermination: 20 * time.Second, ShutdownGrace: 30 * time.Second, SnapshotPeriod: 20 * time.Second,
 		GoawayChance: 0.001,
 		Uncached:     []string{"secrets"}, PreloadEncodings: []string{"json"},
-		// Agents on every node read what is theirs; kube-apiserver has the same index.
+		// Agents on every node read the pods of their node; kube-apiserver has the same index.
 		FieldIndexes:  []string{"spec.nodeName"},
 		HistoryWindow: 10 * time.Minute, HistoryBytes: 256 << 20, Packing: Packing(cache.DefaultPacking), PrecompressedMemory: 256 << 20, LaneIdle: 30 * time.Minute, MaxStaleness: time.Minute,
 		MemoryBudget: OwnMemory, MemoryMarks: defaultMemoryMarks(),

@@ -2,50 +2,50 @@ package facade
 
 import "time"
 
-// Authentication is how callers are proven to be who they say (internal/auth).
+// Authentication configures how callers are authenticated (internal/auth).
 type Authentication struct {
-	// AnonymousActsAsKubeconfig: nobody is asked who they are, and everybody who can reach the address reads with the
-	// rights of the kubeconfig's user. Only loopback can be served so; nothing else of this struct, of Authorization
-	// and of Limits means anything then.
+	// AnonymousActsAsKubeconfig disables authentication: every client that can reach the address reads with the kubeconfig
+	// user's permissions. BindAddress must be a loopback address. All other fields of this struct, of Authorization and of
+	// Limits are ignored.
 	AnonymousActsAsKubeconfig bool
-	// Kubeconfig is of the kube-apiserver that reviews tokens; empty for the one that is read.
+	// Kubeconfig is for the kube-apiserver that reviews tokens; empty for the one that objects are read from.
 	Kubeconfig string
-	// ClientCAFile vouches for client certificates, and RequestHeaderCAFile for front proxies; empty for what the
-	// upstream has published in the ConfigMap extension-apiserver-authentication of kube-system, headers included.
+	// ClientCAFile is the bundle of authorities of client certificates, and RequestHeaderCAFile that of front proxies. If
+	// empty, the upstream's ConfigMap extension-apiserver-authentication in kube-system is used, headers included.
 	ClientCAFile, RequestHeaderCAFile string
-	// RequestHeaderNames are the common names of front proxies; without any, every certificate of the CA is one.
+	// RequestHeaderNames are the common names of front proxies; empty for every certificate that the authority signed.
 	RequestHeaderNames []string
-	// The headers in which front proxies say who asks; of each kind the first that is set counts.
+	// The headers in which front proxies send the caller's identity. The first header that is set counts, for each
+	// attribute.
 	UsernameHeaders, UIDHeaders, GroupHeaders, ExtraHeaderPrefixes []string
-	// Audiences are those that a token must be for; empty for the upstream's own.
+	// Audiences are the accepted audiences of tokens; empty for the upstream's own.
 	Audiences []string
-	// Anonymous is upstream, true or false: whether requests without credentials are let through to the authorizer.
+	// Anonymous is upstream, true or false: whether requests without credentials are authorized as anonymous or refused.
 	Anonymous string
-	// TokenTTL, above 0, is for how long a token's review is believed.
+	// TokenTTL is how long TokenReview results are cached; it is above 0.
 	TokenTTL time.Duration
-	// FailureRate, above 0, is how many logins a second may fail from one address, after five times as many at once. From
-	// all addresses ten times as many may, but 100 at least, for which addresses take turns. Tokens that were good lately
-	// are not held up.
+	// FailureRate is the number of failed authentications allowed per second and source address, with a burst of five
+	// times as many; it is above 0. All addresses together are allowed ten times as many, but at least 100, and take
+	// turns. Recently accepted tokens are not delayed.
 	FailureRate float64
 }
 
-// Authorization is how it is found out what callers may do, and for how long they may do it (internal/auth).
+// Authorization configures how callers are authorized, and for how long (internal/auth).
 type Authorization struct {
-	// Kubeconfig is of the kube-apiserver that is asked; empty for the one that is read.
+	// Kubeconfig is for the kube-apiserver that reviews access; empty for the one that objects are read from.
 	Kubeconfig string
-	// AllowedTTL and DeniedTTL, above 0, are for how long an answer is believed, StaleOnError for how much longer one
-	// that allowed is, while no other can be had.
+	// AllowedTTL and DeniedTTL are how long decisions are cached; both are above 0. StaleOnError is how much longer a
+	// positive decision is used while the upstream does not answer.
 	AllowedTTL, DeniedTTL, StaleOnError time.Duration
-	// AlwaysAllowGroups and AlwaysAllowPaths are let through without being asked about; a path stands for
-	// what is below it, too.
+	// AlwaysAllowGroups and AlwaysAllowPaths are authorized without a review. A path includes everything below it.
 	AlwaysAllowGroups, AlwaysAllowPaths []string
-	// MissRate, above 0, is how many questions a second that were not asked before each caller may cause, after four
-	// times as many at once.
+	// MissRate is the number of uncached access reviews allowed per second and caller, with a burst of four times as
+	// many; it is above 0.
 	MissRate float64
-	// WatchMaxAge and WatchReauthorize are above 0: about when a watch ends at the latest, and about how often the
-	// right to it is asked for again.
+	// WatchMaxAge is the maximum lifetime of a watch, and WatchReauthorize the interval of its access reviews. Both are
+	// approximate and above 0.
 	WatchMaxAge, WatchReauthorize time.Duration
-	// PassThrough is token, impersonate or off: in whose name kube-apiserver is asked for what is not cached.
+	// PassThrough is token, impersonate or off: the upstream credentials of requests for resources that are not cached.
 	PassThrough string
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What the reports at the socket show: over HTTPS a request says how much, and how far back.
+// The extent of the reports at the socket. Over HTTPS the request chooses it.
 const (
 	reportWindow = 5 * time.Minute
 	reportLines  = 50
 )
 
-// addReports adds what the facade tells about itself, as over HTTPS. There callers have to be reviewed, which they
-// cannot be while kube-apiserver is away: just when it is asked what is wrong.
+// addReports adds the reports that are also served over HTTPS. There, callers must be reviewed, which fails while
+// kube-apiserver is away, when operators need the reports most.
 func (f *Facade) addReports(mux *http.ServeMux) {
 	mux.Handle("/metrics", f.metrics.Handler())
 	mux.Handle("/debug/clients", reporting(accounting.Names[:], func(by string) report {
@@ -41,24 +41,24 @@ type report interface {
 	WriteText(w io.Writer) error
 }
 
-// reporting answers with a report, sorted by what ?by= says, in JSON where ?output= says so.
-func reporting(orders []string, made func(by string) report) http.Handler {
+// reporting serves a report, sorted by the query parameter "by", in JSON if the parameter "output" is json.
+func reporting(orders []string, build func(by string) report) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		by := r.URL.Query().Get("by")
 		switch {
 		case by == "":
 			by = orders[0]
 		case !slices.Contains(orders, by):
-			http.Error(w, fmt.Sprintf("by: one of %q", orders), http.StatusBadRequest)
+			http.Error(w, fmt.Sprintf("by: must be one of %q", orders), http.StatusBadRequest)
 			return
 		}
-		// An error is a client that is gone.
+		// An error means that the client has left.
 		if r.URL.Query().Get("output") == "json" {
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(made(by))
+			_ = json.NewEncoder(w).Encode(build(by))
 			return
 		}
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_ = made(by).WriteText(w)
+		_ = build(by).WriteText(w)
 	})
 }

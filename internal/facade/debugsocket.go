@@ -17,18 +17,19 @@ import (
 	"github.com/listfacade/listfacade/internal/page"
 )
 
-// debugSocket serves profiles, the log's level, metrics, who asks for what and the operator's page at a unix socket
-// that only the process' own user can open. Nobody is authenticated there, so that all this is there too while the
-// upstream reviews nobody; no object that the facade holds is shown.
+// debugSocket serves profiles, the log level, metrics, reports of requests and the operator's page at a unix socket.
+// Only the process's own user can open it. Callers are not authenticated, so it also works while the upstream does not
+// answer reviews. It shows no cached object.
 type debugSocket struct {
 	path     string
 	listener net.Listener
-	made     fs.FileInfo // of the socket, so that another's is not removed
-	server   *http.Server
+	// File information of the socket, so that another process's socket is not removed.
+	made   fs.FileInfo
+	server *http.Server
 }
 
-// listenDebug makes the socket; nil when there is to be none. A socket that nobody listens at any more is replaced, one
-// that somebody does is an error, as is what is no socket.
+// listenDebug creates the socket, or returns nil if none is configured. It replaces a socket without a listener. A
+// socket in use, and a file that is not a socket, are errors.
 func (f *Facade) listenDebug() (*debugSocket, error) {
 	c := f.config
 	if c.DebugSocket == "" {
@@ -53,21 +54,20 @@ func removeStale(path string) error {
 	case err != nil:
 		return err
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s exists, and is not a socket", path)
+		return fmt.Errorf("%s exists and is not a socket", path)
 	}
 	conn, err := net.DialTimeout("unix", path, time.Second)
 	switch {
 	case err == nil:
 		_ = conn.Close()
-		return fmt.Errorf("%s is in use by a process that runs", path)
+		return fmt.Errorf("%s is in use by another process", path)
 	case !errors.Is(err, syscall.ECONNREFUSED): // it may be in use
 		return err
 	}
 	return os.Remove(path)
 }
 
-// listen makes the socket in a directory that nobody else may enter, so that it has its mode before anybody can open
-// it.
+// listen creates the socket in a private directory and moves it, so that it has its mode before others can open it.
 func (s *debugSocket) listen() error {
 	dir, err := os.MkdirTemp(filepath.Dir(s.path), ".")
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *debugSocket) listen() error {
 	if err != nil {
 		return err
 	}
-	listener.(*net.UnixListener).SetUnlinkOnClose(false) // it does not know where the socket is moved to
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // the path changes below
 	if err = os.Chmod(made, 0o600); err == nil {
 		err = os.Rename(made, s.path)
 	}
@@ -100,7 +100,7 @@ func (s *debugSocket) run(ctx context.Context) error {
 		return nil
 	}
 	defer s.remove()
-	stop := context.AfterFunc(ctx, func() { _ = s.server.Close() }) // a profile that is being taken is cut off
+	stop := context.AfterFunc(ctx, func() { _ = s.server.Close() }) // cuts off a profile in progress
 	defer stop()
 	if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve --debug-socket-path: %w", err)
@@ -108,19 +108,20 @@ func (s *debugSocket) run(ctx context.Context) error {
 	return nil
 }
 
-// remove removes the socket, unless another process has put its own there.
+// remove removes the socket, unless another process has replaced it.
 func (s *debugSocket) remove() {
 	if now, err := os.Lstat(s.path); err == nil && os.SameFile(now, s.made) {
 		_ = os.Remove(s.path)
 	}
 }
 
-// debugRoutes is what the socket serves.
+// debugRoutes returns the handler of the socket.
 func (f *Facade) debugRoutes() http.Handler {
 	mux := http.NewServeMux()
 	addProfiles(mux)
 	f.addReports(mux)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline) // not over HTTPS: who may take profiles need not see arguments
+	// Not served over HTTPS: users who may take profiles need not see the arguments.
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
 	mux.Handle(page.Path, handlers.PageHandler(f.page))
 	mux.Handle(page.Path+"/", handlers.PageHandler(f.page))
 	if level := f.config.Level; level != nil {

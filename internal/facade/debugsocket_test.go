@@ -35,7 +35,7 @@ func socketed(t *testing.T, path string) (f *Facade, end func()) {
 	}
 }
 
-// through is a client of a socket.
+// through returns a client of a socket.
 func through(t *testing.T, path string) *http.Client {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -45,7 +45,7 @@ func through(t *testing.T, path string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// askSocket asks until the socket is there.
+// askSocket retries a request until the socket exists.
 func askSocket(t *testing.T, client *http.Client, method, target, body string) (int, string) {
 	t.Helper()
 	for {
@@ -69,9 +69,8 @@ func askSocket(t *testing.T, client *http.Client, method, target, body string) (
 	}
 }
 
-// The socket is for the process' user alone, serves profiles, the log's level, metrics, reports and the operator's page
-// and nothing else,
-// and goes with the process.
+// Only the process's own user may open the socket. It serves profiles, the log level, metrics, reports and the
+// operator's page, and nothing else. The process removes it.
 func TestDebugSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	_, end := socketed(t, path)
@@ -92,7 +91,7 @@ func TestDebugSocket(t *testing.T) {
 			t.Errorf("%s: %d, want %d", target, code, want)
 		}
 	}
-	// What is wrong with a question about the operator's page is said as over HTTPS.
+	// An invalid request for the operator's page is refused as over HTTPS.
 	for target, want := range map[string]string{http.MethodGet + " /debug/status?lanes=x": "BadRequest", http.MethodPut + " /debug/status": "MethodNotAllowed"} {
 		method, target, _ := strings.Cut(target, " ")
 		var status metav1.Status
@@ -105,20 +104,21 @@ func TestDebugSocket(t *testing.T) {
 		t.Errorf("%v: %v", info, err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("%v is beside it: %v", left, err)
+		t.Errorf("got other files %v next to the socket: %v", left, err)
 	}
 	second := alone(t, func(c *Config) { c.DebugSocket = path })
-	if err := second.Serve(t.Context(), listen(t, second)); err == nil || !strings.Contains(err.Error(), "is in use by a process that runs") {
-		t.Errorf("a second process: %v", err)
+	if err := second.Serve(t.Context(), listen(t, second)); err == nil || !strings.Contains(err.Error(), "is in use by another process") {
+		t.Errorf("got %v for a second process", err)
 	}
 	client.CloseIdleConnections()
 	end()
 	if _, err := os.Lstat(path); !os.IsNotExist(err) {
-		t.Errorf("it is left behind: %v", err)
+		t.Errorf("the socket was not removed: %v", err)
 	}
 }
 
-// What an earlier process left is replaced; what is no socket, and where there can be none, ends the start with a word.
+// A socket of an earlier process is replaced. A file that is not a socket, or a path where none can be created, is an
+// error at the start.
 func TestDebugSocketIsReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "debug.sock")
 	left, err := net.Listen("unix", path)
@@ -136,7 +136,7 @@ func TestDebugSocketIsReplaced(t *testing.T) {
 	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	datagrams := filepath.Join(t.TempDir(), "datagrams") // another's, of which it is not known whether he listens
+	datagrams := filepath.Join(t.TempDir(), "datagrams") // of another process, whose state is unknown
 	other, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: datagrams, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)

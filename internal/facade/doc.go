@@ -1,21 +1,38 @@
-// Package facade makes one process of the parts: it wires them, starts them and stops them in order. What a part does
-// stands in its own package.
+// Package facade wires the parts of the process, starts them and stops them in order. The parts themselves are in other
+// packages.
 //
-// It promises that New starts nothing, that Serve returns when everything that it started has ended, and this order. On
-// the way up: the reading of the upstream, so that nobody is served before a lane can be opened; then the preload and
-// the listener. On the way down, when the context ends: readiness says no, and all is served for Config.ShutdownDelay;
-// watches end, one by one over Config.WatchTermination; requests finish, at most for Config.ShutdownGrace more, and
-// those that are cut off then have some seconds to end; lanes and the audit log stop; then idle connections to the
-// upstream and to peers are closed. When a part fails, the same without the delay.
+// New starts nothing. Serve returns when everything that it started has ended.
 //
-// Serve owns a goroutine for each of these: the lanes, the upstream's endpoints where it has several, the memory
-// budget, the count of what clients take, the preload, the reading of the serving certificate, the HTTP server, that of
-// the debug socket, the audit log, and the one that waits for the end and drains. Connections are the servers'. Run
-// owns one beside it, which tells the collector how much garbage may lie (garbage.go).
+// The start has this order:
+//  1. The lanes and the upstream's endpoints, because no request can be served before a lane can be opened.
+//  2. The preload, the listener and all other parts.
 //
-// What the operator's page shows is gathered here (status.go), when somebody asks.
+// When the context ends, the shutdown has this order:
+//  1. Readiness fails. Requests are served for Config.ShutdownDelay.
+//  2. Watches end one by one, over Config.WatchTermination.
+//  3. Requests finish, for at most Config.ShutdownGrace more. Requests that are cut off have some seconds to end.
+//  4. Lanes and the audit log stop.
+//  5. Idle connections to the upstream and to peers are closed.
 //
-// It never reads flags or the environment, but for a service account's when it is told no kubeconfig; Run finds out how
-// much memory there is, and tells the collector, which belongs to the whole process. It never retries what a part gave
-// up, and it keeps no state between two facades of one process.
+// When a part fails, the shutdown is the same without the delay.
+//
+// Serve owns a goroutine for each of these:
+//   - the lanes, and the watch of APIServices
+//   - the upstream's endpoints, if there are several
+//   - the memory budget
+//   - the accounting of clients
+//   - the preload
+//   - authentication and authorization
+//   - the reload of the serving certificate
+//   - the HTTP server, and that of the debug socket
+//   - the audit log, if there is one
+//   - the shutdown
+//
+// The servers own the goroutines of connections. Run owns one more, which adjusts the garbage collector (garbage.go).
+//
+// The content of the operator's page is collected here when the page is requested (status.go).
+//
+// The package reads no flags. It reads the environment only for a service account when no kubeconfig is given. Run also
+// detects the memory limit and sets that of the collector, which are global to the process. The package never retries a
+// part that has failed, and it shares no state between two facades of one process.
 package facade

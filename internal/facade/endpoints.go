@@ -16,30 +16,30 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newEndpoints are the several addresses of the upstream, and the configuration of clients that ask one of them; nil
-// and the same configuration where there is one address.
+// newEndpoints returns the endpoints of the upstream and a configuration that uses them. With one address it returns
+// nil and the same configuration.
 func newEndpoints(c Config, config *rest.Config, hop upstream.Hop, log *zap.Logger) (*upstream.Endpoints, *rest.Config, error) {
 	if len(c.Upstream) < 2 {
 		return nil, config, nil
 	}
 	endpoints, err := upstream.NewEndpoints(c.Upstream, config, hop, func(m upstream.Move) {
-		log.Warn("another kube-apiserver is asked", zap.String("from", m.From), zap.String("to", m.To), zap.Error(m.Why))
+		log.Warn("Switched to another kube-apiserver", zap.String("from", m.From), zap.String("to", m.To), zap.Error(m.Why))
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("prepare to ask --upstream: %w", err)
+		return nil, nil, fmt.Errorf("create clients for --upstream: %w", err)
 	}
 	return endpoints, endpoints.Config(config), nil
 }
 
-// validateUpstream refuses addresses to which credentials would go unprotected, and one that is there twice.
+// validateUpstream returns an error for an address without TLS, or with an unexpected part, and for a duplicate host.
 func (c Config) validateUpstream() error {
 	for i, address := range c.Upstream {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("--upstream %q: a URL as in https://10.0.0.1:6443", address)
+			return fmt.Errorf("--upstream %q: must be a URL such as https://10.0.0.1:6443", address)
 		}
 		if slices.ContainsFunc(c.Upstream[:i], func(other string) bool { return strings.EqualFold(hostOf(other), u.Host) }) {
-			return fmt.Errorf("--upstream: %s is there twice", u.Host)
+			return fmt.Errorf("--upstream: %s is listed twice", u.Host)
 		}
 	}
 	return nil
@@ -53,7 +53,7 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// endpointStates are what metrics say of the endpoints; none where there is one address.
+// endpointStates returns the endpoints' states for metrics; none if there is one address.
 func (f *Facade) endpointStates() (all []observe.Endpoint) {
 	if f.endpoints == nil {
 		return nil
@@ -68,8 +68,8 @@ func (f *Facade) endpointStates() (all []observe.Endpoint) {
 	return all
 }
 
-// endpoints tries each of several addresses, and whether all lead to one cluster. Those that do not answer are no harm
-// to what is asked of the others.
+// endpoints checks each of several addresses, and that all lead to one cluster. An address that does not answer is not
+// a failure if another one answers.
 func (i *inspection) endpoints(ctx context.Context) bool {
 	if len(i.config.Upstream) < 2 {
 		return true
@@ -77,26 +77,26 @@ func (i *inspection) endpoints(ctx context.Context) bool {
 	first, answer := "", ""
 	for _, address := range i.config.Upstream {
 		uid, err := i.endpoint(ctx, address)
-		what := "endpoint " + address
+		subject := "endpoint " + address
 		switch {
 		case err != nil:
-			i.note(what, err.Error())
+			i.note(subject, err.Error())
 			continue
 		case first != "" && uid != "" && uid != first:
-			i.say(what, errors.New("it leads to another cluster than those before"), "")
+			i.say(subject, errors.New("leads to another cluster than the endpoints before it"), "")
 			continue
 		}
-		i.say(what, nil, "answers")
+		i.say(subject, nil, "answers")
 		first, answer = cmp.Or(first, uid), cmp.Or(answer, address)
 	}
 	if answer == "" {
-		return i.say("upstream", errors.New("none of --upstream answers"), "")
+		return i.say("upstream", errors.New("no endpoint of --upstream answers"), "")
 	}
-	i.config.Upstream = []string{answer} // of which the rest is asked
+	i.config.Upstream = []string{answer} // used by the following checks
 	return true
 }
 
-// endpoint asks one address of which cluster it is; empty when it does not tell.
+// endpoint returns the UID of the cluster at an address, or "" if the upstream refuses to report it.
 func (i *inspection) endpoint(ctx context.Context, address string) (string, error) {
 	config, err := RESTConfig(i.config)
 	if err != nil {

@@ -29,7 +29,7 @@ type Facade struct {
 	log           *zap.Logger
 	client        *upstream.Client
 	hop           upstream.Hop
-	endpoints     *upstream.Endpoints // nil when the upstream has one address
+	endpoints     *upstream.Endpoints // nil if the upstream has one address
 	peers         []*upstream.Client
 	catalog       *upstream.Catalog
 	precompressed *wire.Precompressed
@@ -43,14 +43,13 @@ type Facade struct {
 	page          *page.Page
 	preload       *preload
 	access        *access
-	audit         *audit.Log // nil when there is none
+	audit         *audit.Log // nil if disabled
 	pair          *servingPair
 	server        *http.Server
 	shutdown      *shutdown
 }
 
-// New wires the parts and starts none. The context's end means nothing to them, only its values do. A Config that
-// Validate refuses makes no promises.
+// New wires the parts and starts none. It uses the context's values, but not its end. The Config must be valid.
 func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*Facade, error) {
 	hop, f := upstream.NewHop(), &Facade{config: c, started: time.Now(), log: log, history: observe.NewHistory(), slow: observe.NewSlowLog(log, c.Slow)}
 	f.metrics = f.newMetrics(config)
@@ -97,8 +96,8 @@ func New(ctx context.Context, c Config, config *rest.Config, log *zap.Logger) (*
 	return f, err
 }
 
-// accountFor names the resources whose versions are accounted for: those that are never cached are not watched either.
-// nil when none are.
+// accountFor returns the resources whose resourceVersions are accounted for: built-in ones that may be cached. It is
+// nil if account watches are disabled.
 func (f *Facade) accountFor() func() []upstream.Resource {
 	if !f.config.AccountWatches {
 		return nil
@@ -109,7 +108,7 @@ func (f *Facade) accountFor() func() []upstream.Resource {
 	}
 }
 
-// newHandler is what serves: the only place that knows what handlers want.
+// newHandler returns the handler of all requests. No other code sets the dependencies of handlers.
 func (f *Facade) newHandler() http.Handler {
 	c := f.config
 	return f.shutdown.count(handlers.New(handlers.Config{
@@ -124,7 +123,7 @@ func (f *Facade) newHandler() http.Handler {
 	}))
 }
 
-// sinks are told of each request.
+// sinks are notified of each request.
 func (f *Facade) sinks() observe.Sinks {
 	sinks := observe.Sinks{f.metrics, f.clients, f.history, observe.NewRequestLog(f.log), f.slow}
 	if f.audit != nil {
@@ -133,10 +132,10 @@ func (f *Facade) sinks() observe.Sinks {
 	return sinks
 }
 
-// limits are those of callers who are told apart.
+// limits returns the limits of authenticated callers.
 func (f *Facade) limits() handlers.Limits {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
-		return handlers.Limits{} // one person's share is everything
+		return handlers.Limits{} // no limits: there is one caller
 	}
 	return f.config.Limits
 }
@@ -154,14 +153,14 @@ func groupResources(names []string) map[schema.GroupResource]bool {
 	return set
 }
 
-// Handler is what answers requests. It works while Serve runs.
+// Handler returns the handler of all requests. It works while Serve runs.
 func (f *Facade) Handler() http.Handler { return f.server.Handler }
 
-// Wrap puts a handler around the one that answers. It is for before Serve.
+// Wrap puts a middleware around the handler. It must be called before Serve.
 func (f *Facade) Wrap(around func(http.Handler) http.Handler) {
 	f.server.Handler = around(f.server.Handler)
 }
 
-// Abort breaks every connection and closes the listener, as the end of a process would. Serve returns when its context
-// ends.
+// Abort closes the listener and all connections, as the end of a process does. Serve still returns only when its
+// context ends.
 func (f *Facade) Abort() error { return f.server.Close() }

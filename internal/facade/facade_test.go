@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// alone makes a facade whose upstream cannot be reached.
+// alone returns a facade whose upstream cannot be reached.
 func alone(t *testing.T, set func(*Config)) *Facade {
 	t.Helper()
 	c := Defaults()
@@ -44,7 +44,7 @@ func listen(t *testing.T, f *Facade) net.Listener {
 	return listener
 }
 
-// serve serves until stop is called, which returns what Serve did.
+// serve serves until stop is called, which returns the error of Serve.
 func serve(t *testing.T, f *Facade, listener net.Listener) (stop func() error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,23 +53,23 @@ func serve(t *testing.T, f *Facade, listener net.Listener) (stop func() error) {
 	return func() error { cancel(); return <-ended }
 }
 
-// client trusts whoever answers, and keeps no connection.
+// client returns a client that accepts any certificate and keeps no connection.
 func client(version int) *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true, ForceAttemptHTTP2: version == 2, //nolint:gosec // the test's own server
 	}}
 }
 
-// versions are those of HTTP that a facade speaks.
+// versions are the HTTP versions that a facade serves.
 var versions = []int{1, 2}
 
-// ask returns the code and the body of an answer.
+// ask returns the code and body of a response.
 func ask(t *testing.T, listener net.Listener, path string) (code int, body string) {
 	t.Helper()
 	return askIn(t, 1, listener, path)
 }
 
-// askIn is ask in a version of HTTP.
+// askIn is ask with a version of HTTP.
 func askIn(t *testing.T, version int, listener net.Listener, path string) (code int, body string) {
 	t.Helper()
 	response, err := client(version).Get("https://" + listener.Addr().String() + path)
@@ -87,12 +87,12 @@ func askIn(t *testing.T, version int, listener net.Listener, path string) (code 
 	return response.StatusCode, string(text)
 }
 
-// TestServe: without an upstream a facade lives and is not ready; at the end nothing is left of it.
-func TestServe(t *testing.T) {
+// Without an upstream a facade is live and not ready, and its shutdown leaves nothing behind.
+func TestServeWithoutUpstream(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	f := alone(t, func(c *Config) { c.Preload = []string{"pods"} })
 	if err := goleak.Find(before); err != nil {
-		t.Errorf("New starts something: %v", err)
+		t.Errorf("New has started something: %v", err)
 	}
 	listener := listen(t, f)
 	stop := serve(t, f, listener)
@@ -106,12 +106,12 @@ func TestServe(t *testing.T) {
 		t.Errorf("/readyz: %d %s", code, body)
 	}
 	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
 	testkit.Eventually(t, "nothing is left", func() error { return goleak.Find(before) })
 }
 
-// TestServeDrains: what is under way at the end finishes, after readiness has said no and before Serve returns.
+// A request in progress at the shutdown finishes after readiness has failed and before Serve returns.
 func TestServeDrains(t *testing.T) {
 	for _, version := range versions {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { drains(t, version) })
@@ -121,7 +121,7 @@ func TestServeDrains(t *testing.T) {
 func drains(t *testing.T, version int) {
 	t.Helper()
 	f := alone(t, func(*Config) {})
-	began, said := make(chan struct{}), make(chan string, 1)
+	began, received := make(chan struct{}), make(chan string, 1)
 	ready := f.Handler()
 	f.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -136,23 +136,23 @@ func drains(t *testing.T, version int) {
 	go func() {
 		response, err := client(version).Get("https://" + listener.Addr().String() + "/readyz?verbose")
 		if err != nil {
-			said <- err.Error()
+			received <- err.Error()
 			return
 		}
 		defer response.Body.Close()
-		text, _ := io.ReadAll(response.Body) // what is missing is missed below
-		said <- string(text)
+		text, _ := io.ReadAll(response.Body) // a missing part is detected below
+		received <- string(text)
 	}()
 	<-began
 	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
-	if text := <-said; len(text) < 1<<20 || !strings.Contains(text, "[-]shutdown") {
-		t.Errorf("a request that was under way was answered %d bytes, %q", len(text), text[max(0, len(text)-500):])
+	if text := <-received; len(text) < 1<<20 || !strings.Contains(text, "[-]shutdown") {
+		t.Errorf("a request in progress got %d bytes, %q", len(text), text[max(0, len(text)-500):])
 	}
 }
 
-// TestServeCutsOff: at the end of the grace period, what is still under way is broken off.
+// At the end of the grace period requests in progress are cut off.
 func TestServeCutsOff(t *testing.T) {
 	for _, version := range versions {
 		t.Run(fmt.Sprint("HTTP/", version), func(t *testing.T) { cutsOff(t, version) })
@@ -181,14 +181,14 @@ func cutsOff(t *testing.T, version int) {
 	}()
 	<-began
 	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
 	if err := <-failed; err == nil {
-		t.Error("the request was answered")
+		t.Error("got a response, want a broken connection")
 	}
 }
 
-// TestServeWaitsForHijacked: who has taken his connection over, as a websocket does, has ended before Serve returns.
+// A hijacked connection, such as a websocket, has ended before Serve returns.
 func TestServeWaitsForHijacked(t *testing.T) {
 	f := alone(t, func(*Config) {})
 	began, served := make(chan struct{}), make(chan struct{})
@@ -218,24 +218,24 @@ func TestServeWaitsForHijacked(t *testing.T) {
 	}()
 	<-began
 	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
 	close(served)
 }
 
-// TestServeFails: a part that fails ends the others, and says why.
-func TestServeFails(t *testing.T) {
+// A part that fails ends the others, and Serve returns its error.
+func TestServeEndsWhenAPartFails(t *testing.T) {
 	f := alone(t, func(*Config) {})
 	listener := listen(t, f)
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Serve(t.Context(), listener); err == nil || !strings.Contains(err.Error(), "serve: ") {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
 }
 
-// TestAbort: a facade that is aborted answers nobody, and ends when it is told to.
+// An aborted facade answers no request, and Serve returns when its context ends.
 func TestAbort(t *testing.T) {
 	f := alone(t, func(*Config) {})
 	listener := listen(t, f)
@@ -247,14 +247,14 @@ func TestAbort(t *testing.T) {
 		t.Error(err)
 	}
 	own := f.pair.now.Load().Certificate[0]
-	testkit.Eventually(t, "nobody listens", func() error { return refuses(t, listener.Addr().String(), own) })
+	testkit.Eventually(t, "nothing listens", func() error { return refuses(t, listener.Addr().String(), own) })
 	if err := stop(); err != nil {
-		t.Errorf("ended with %v", err)
+		t.Errorf("got %v from Serve", err)
 	}
 }
 
-// refuses tells why connections to an address are not refused. A port that nobody has may be another test's soon, who
-// has another certificate.
+// refuses returns why connections to an address are not refused. Another test, with another certificate, may soon use a
+// free port.
 func refuses(t *testing.T, address string, own []byte) error {
 	t.Helper()
 	within, cancel := context.WithTimeout(t.Context(), settings.Patience())
@@ -281,6 +281,6 @@ func TestListenRefuses(t *testing.T) {
 	c.Port = listener.Addr().(*net.TCPAddr).Port
 	if second, err := Listen(c); err == nil {
 		_ = second.Close()
-		t.Error("an address was taken twice")
+		t.Error("listened twice on one address")
 	}
 }

@@ -9,32 +9,32 @@ import (
 )
 
 const (
-	// mostGarbage is how much of the live memory, in percent, may be added before it is collected: a quarter of Go's own
-	// measure. What is live are bytes without pointers for the most part, which cost a collection nothing
+	// mostGarbage is the memory that may be allocated between collections, in percent of the live memory: a quarter of
+	// Go's default. Most live memory has no pointers, so a collection of it costs little
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
 	mostGarbage = 25
-	// leastGarbage is how many bytes may be added all the same. A facade with little in its lanes would collect several
-	// times a second while many ask it, and its watches would wait for that.
+	// leastGarbage is the minimum of that, in bytes. Without it, a facade with small lanes and many requests would collect
+	// several times a second, and delay its watches.
 	leastGarbage = 48 << 20
-	// garbageShare is how much of the memory that the process may take that is at most: what is added while garbage is
-	// being collected comes on top, and so does what the kernel holds for the process.
+	// garbageShare bounds that minimum, as a share of the memory limit. Memory that is allocated during a collection comes
+	// on top, as does the kernel's memory for the process.
 	garbageShare = 1.0 / 16
-	// highestPercent bounds that while little is live: four times Go's own measure for a heap that has just begun.
+	// highestPercent bounds the percentage while little is live: four times Go's default.
 	highestPercent = 400
-	// garbageEvery is how often it is looked what is live.
+	// garbageEvery is the interval at which the live memory is read.
 	garbageEvery = time.Second
 )
 
-// garbage says how much may lie, by what is live. Used by one goroutine.
+// garbage adjusts the collector to the live memory. Only one goroutine uses it.
 type garbage struct {
 	samples []metrics.Sample
-	least   uint64 // bytes that may lie however little is live
+	least   uint64 // bytes that may be allocated however little is live
 	percent int
 	quiet   quiet
 }
 
-// What is read of the runtime: what the last collection found live, all that was ever added, and what the heap has,
-// garbage and free memory that was not given back included.
+// The runtime's metrics: live bytes at the last collection, bytes ever allocated, and the heap's bytes, garbage and
+// unreturned free memory included.
 const (
 	liveBytes = iota
 	addedBytes
@@ -57,8 +57,7 @@ func newGarbage() *garbage {
 // read returns one of the samples.
 func (g *garbage) read(which int) uint64 { return g.samples[which].Value.Uint64() }
 
-// boundGarbage bounds it until stop, unless whoever starts the process has said how much. The limit of memory has to be
-// set by then.
+// boundGarbage adjusts the collector until stop is called, unless GOGC is set. The memory limit must be set before.
 func boundGarbage() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -84,7 +83,7 @@ func boundGarbage() (stop func()) {
 	}
 }
 
-// look tells the collector what may lie, and gives back to the kernel what is not used.
+// look adjusts the collector, and returns unused memory to the kernel when the process is idle.
 func (g *garbage) look() {
 	metrics.Read(g.samples)
 	g.adjust()
@@ -93,7 +92,7 @@ func (g *garbage) look() {
 	}
 }
 
-// adjust tells the collector. That stops the process for a moment, so it is not done for little.
+// adjust sets the collector's percentage. That stops all goroutines for a moment, so small changes are skipped.
 func (g *garbage) adjust() {
 	percent := garbagePercent(g.read(liveBytes), g.least)
 	if changed := percent - g.percent; changed*changed*100 <= g.percent*g.percent {
@@ -103,10 +102,10 @@ func (g *garbage) adjust() {
 	debug.SetGCPercent(percent)
 }
 
-// leastOf is how many bytes may be added however little is live, of a process that may take so many.
+// leastOf returns the minimum of bytes between collections for a process with a memory limit.
 func leastOf(limit int64) uint64 { return uint64(min(leastGarbage, garbageShare*float64(limit))) }
 
-// garbagePercent is how many percent of what is live may be added.
+// garbagePercent returns the percentage of the live memory that may be allocated between collections.
 func garbagePercent(live, least uint64) int {
 	return min(max(mostGarbage, int(100*least/max(live, 1))), highestPercent)
 }

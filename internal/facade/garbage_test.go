@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestGarbage: the process bounds what garbage may lie, unless its environment says how much.
+// The process adjusts the collector, unless GOGC is set.
 func TestGarbage(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
 	for environment, kept := range map[string]bool{"": false, "100": true} {
@@ -14,28 +14,28 @@ func TestGarbage(t *testing.T) {
 		t.Setenv("GOGC", environment)
 		boundGarbage()()
 		if got := debug.SetGCPercent(100); (got == 77) != kept {
-			t.Errorf("GOGC=%q: %d %%", environment, got)
+			t.Errorf("GOGC=%q: got %d %%", environment, got)
 		}
 	}
 }
 
 func TestGarbagePercent(t *testing.T) {
 	if got := leastOf(math.MaxInt64); got != leastGarbage {
-		t.Errorf("without a limit at least %d bytes may be added, want %d", got, leastGarbage)
+		t.Errorf("without a limit: got a minimum of %d bytes, want %d", got, leastGarbage)
 	}
 	if got := garbagePercent(32<<20, leastOf(128<<20)); got != mostGarbage {
-		t.Errorf("near a limit %d %% may be added, want %d", got, mostGarbage)
+		t.Errorf("near a limit: got %d %%, want %d", got, mostGarbage)
 	}
 	for live, want := range map[uint64]int{
 		0: highestPercent, 1 << 20: highestPercent, 16 << 20: 300, 48 << 20: 100, 96 << 20: 50, 192 << 20: mostGarbage, 1 << 40: mostGarbage,
 	} {
 		if got := garbagePercent(live, leastGarbage); got != want {
-			t.Errorf("of %d bytes %d %% may be added, want %d", live, got, want)
+			t.Errorf("%d live bytes: got %d %%, want %d", live, got, want)
 		}
 	}
 }
 
-// TestQuiet: what lies unused is given back once, when little was added for a while, and again after the next burst.
+// Unused memory is returned once after a time with little allocation, and again after the next burst.
 func TestQuiet(t *testing.T) {
 	const unused = 64 << 20
 	var q quiet
@@ -64,7 +64,7 @@ func TestQuiet(t *testing.T) {
 		{"quiet after that", quietFor, 1 << 10, 1 << 20, 2},
 	} {
 		if looks(step.looks, step.more, step.unused); given != step.given {
-			t.Errorf("%s: given back %d times, want %d", step.what, given, step.given)
+			t.Errorf("%s: got %d returns of memory, want %d", step.what, given, step.given)
 		}
 	}
 }

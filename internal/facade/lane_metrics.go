@@ -4,7 +4,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// laneMetrics are the metrics of lanes, and what the operator's page remembers of them.
+// laneMetrics sends lane events to the metrics and to the history of the operator's page.
 type laneMetrics struct {
 	*observe.Metrics
 	history *observe.History
@@ -16,7 +16,7 @@ func (m laneMetrics) Relisted(group, resource string) {
 	m.history.Relisted(group, resource)
 }
 
-// auditMetrics are the metrics of the audit log, and what the operator's page remembers of it.
+// auditMetrics sends audit events to the metrics and to the history of the operator's page.
 type auditMetrics struct {
 	*observe.Metrics
 	history *observe.History

@@ -2,7 +2,7 @@ package facade
 
 import "github.com/listfacade/listfacade/internal/observe"
 
-// Lanes are the lanes that run at the moment, in numbers.
+// Lanes returns the statistics of all running lanes.
 func (f *Facade) Lanes() []observe.LaneStats {
 	var all []observe.LaneStats
 	for _, lane := range f.lanes.All() {

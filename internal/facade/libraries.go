@@ -13,23 +13,23 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// What libraries log is not ours to word. Much of it is about single requests and connections, with the client's text
-// in it, so it is for who looks for it: at level debug, and each record bounded.
+// Libraries word their own messages. Most are about single requests and connections and contain the client's text. They
+// are therefore logged at level debug, and each record is bounded.
 
-// maxRecord is how many bytes of a library's record are logged.
+// maxRecord bounds a library's record, in bytes.
 const maxRecord = 1 << 10
 
-// LogLibraries lets the Kubernetes libraries log into this log, in the whole process: what logs for them is theirs, and
-// global. It is for before anything else runs.
+// LogLibraries sends the logs of the Kubernetes libraries to this log, for the complete process, because their logger
+// is global. It must be called before other parts run.
 func LogLibraries(log *zap.Logger) {
 	klog.SetLogger(logr.New(&librarySink{log: log.Named("kubernetes")}))
 }
 
-// setVerbosity says how much the libraries log, in the whole process.
+// setVerbosity sets the verbosity of the libraries, for the complete process.
 func setVerbosity(to uint32) {
 	var level klog.Level
 	if err := level.Set(strconv.FormatUint(uint64(to), 10)); err != nil {
-		panic("BUG: a number is no verbosity: " + err.Error())
+		panic("BUG: set verbosity: " + err.Error())
 	}
 }
 
@@ -48,7 +48,7 @@ func (s *librarySink) Enabled(int) bool { return s.log.Core().Enabled(zap.DebugL
 // Info implements logr.LogSink.
 func (s *librarySink) Info(_ int, message string, values ...any) { s.write(message, nil, values) }
 
-// Error implements logr.LogSink. klog asks no Enabled before it.
+// Error implements logr.LogSink. klog does not call Enabled before it.
 func (s *librarySink) Error(err error, message string, values ...any) { s.write(message, err, values) }
 
 // WithValues implements logr.LogSink.
@@ -61,9 +61,9 @@ func (s *librarySink) WithName(name string) logr.LogSink {
 	return &librarySink{log: s.log.Named(name), values: s.values}
 }
 
-// write puts everything into fields, which are escaped.
+// write puts everything into fields, because fields are escaped.
 func (s *librarySink) write(message string, err error, values []any) {
-	entry := s.log.Check(zap.DebugLevel, "a library logged")
+	entry := s.log.Check(zap.DebugLevel, "Library logged")
 	if entry == nil {
 		return
 	}
@@ -79,18 +79,17 @@ func (s *librarySink) write(message string, err error, values []any) {
 
 func bounded(s string) string { return s[:min(len(s), maxRecord)] }
 
-// newServerLog is where net/http logs what goes wrong with connections: a failed handshake is for who looks for it.
-// What an operator must know, that no connection can be accepted or that a handler panicked, is a warning, of which
-// there are a few a minute at most.
+// newServerLog returns the log of net/http. Errors of single connections, such as a failed handshake, are logged at
+// level debug. A failing listener or a panicking handler is a warning, of which few a minute are logged.
 func newServerLog(to *zap.Logger) *log.Logger {
 	to = to.Named("http")
 	return log.New(&serverLog{debug: to, warn: observe.Few(to)}, "", 0)
 }
 
-// grave begin the lines of net/http that are not about one connection.
+// grave are the prefixes of net/http's messages that are not about one connection.
 var grave = [][]byte{[]byte("http: Accept error"), []byte("http: panic serving")}
 
-// serverLog is an io.Writer, of one line at a time.
+// serverLog is an io.Writer that receives one line per call.
 type serverLog struct{ debug, warn *zap.Logger }
 
 // Write implements io.Writer.
@@ -102,6 +101,6 @@ func (s *serverLog) Write(line []byte) (int, error) {
 			return len(line), nil
 		}
 	}
-	s.debug.Debug("a connection went wrong", record)
+	s.debug.Debug("Connection failed", record)
 	return len(line), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// newLogger writes to stderr, for people or for machines, at a level that can be changed.
+// newLogger returns a log to stderr in the configured format, and its level.
 func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 	level, err := zapcore.ParseLevel(c.LogLevel)
 	if err != nil {
@@ -21,7 +21,8 @@ func newLogger(c Config) (*zap.Logger, *observe.Level, error) {
 		settings.Development, settings.DisableStacktrace = false, true
 	}
 	settings.DisableCaller = true
-	every := settings // at the level that it has by itself, and without leaving lines out: it shows every change
+	// Changes of the level are logged at the format's default level and without sampling.
+	every := settings
 	every.Sampling = nil
 	notices, err := every.Build()
 	if err != nil {

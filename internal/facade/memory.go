@@ -15,15 +15,15 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// MemoryBudget is how many bytes of memory the process may take; 0 is any number, and OwnMemory what it finds out. As a
-// flag it is a quantity, as in 2Gi, or auto.
+// MemoryBudget is the number of bytes of memory that the process may use. 0 means no limit, and OwnMemory means a
+// detected limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT where it is set, else nine tenths of the cgroup's limit and at most all but 32 MiB of it,
-// else any number.
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, less if that leaves under 32 MiB
+// of the limit free. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
-// smallestMemory is the least that a facade can work with: what it takes when it caches nothing is some 30 MB.
+// smallestMemory is the minimum budget in bytes. A facade with an empty cache uses about 30 MB.
 const smallestMemory = 64 << 20
 
 const autoMemory = "auto"
@@ -36,10 +36,10 @@ func (m *MemoryBudget) Set(text string) error {
 	}
 	quantity, err := resource.ParseQuantity(text)
 	if err != nil {
-		return fmt.Errorf("must be %s or a quantity, as in 2Gi: %w", autoMemory, err)
+		return fmt.Errorf("must be %s or a quantity such as 2Gi: %w", autoMemory, err)
 	}
 	if *m = MemoryBudget(quantity.Value()); *m < 0 || *m > 0 && *m < smallestMemory {
-		return fmt.Errorf("must be 0 for any number, or %d bytes at least", smallestMemory)
+		return fmt.Errorf("must be 0 for no limit, or at least %d bytes", smallestMemory)
 	}
 	return nil
 }
@@ -55,21 +55,21 @@ func (m *MemoryBudget) String() string {
 // Type implements pflag.Value.
 func (m *MemoryBudget) Type() string { return "auto|quantity" }
 
-// kernelShare is how much of what the kernel lets the process have it takes itself, and kernelRest how many bytes it
-// leaves at least. They are for what the kernel counts and Go does not, such as sockets' buffers and the program, and
-// for what is added while garbage is being collected: Go's limit is one that it comes back to, and on a busy machine
-// some 10 MiB were seen beyond it.
+// kernelShare is the share of the cgroup's limit that the process uses, and kernelRest the minimum of bytes that it
+// leaves. The rest is for memory that the kernel counts and Go does not, such as socket buffers and the program. It is
+// also for memory allocated during collections. Go's limit is soft: on a busy machine, some 10 MiB above it were
+// measured.
 const (
 	kernelShare = 0.9
 	kernelRest  = 32 << 20
 )
 
-// within is how much memory to take of what the kernel lets the process have: half of it in any case.
+// within returns the budget for a cgroup's limit: at least half of the limit.
 func within(limit int64) MemoryBudget {
 	return MemoryBudget(max(min(int64(kernelShare*float64(limit)), limit-kernelRest), limit/2))
 }
 
-// resolve finds out how much memory there is, and says who told.
+// resolve returns the budget in bytes, 0 for no limit, and its source.
 func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
 	switch limit := debug.SetMemoryLimit(-1); {
 	case m != OwnMemory:
@@ -80,49 +80,49 @@ func (m MemoryBudget) resolve() (bytes MemoryBudget, from string) {
 	if limit := budget.CgroupLimit(os.DirFS("/")); limit > 0 {
 		return within(limit), "the cgroup"
 	}
-	return 0, "nothing that limits it"
+	return 0, "no limit found"
 }
 
-// boundMemory says how much memory there is, and lets the collector work harder near it, unless whoever starts the
-// process has said where.
+// boundMemory returns the budget and logs it. It sets Go's memory limit to the budget unless one is set.
 func boundMemory(m MemoryBudget, log *zap.Logger) MemoryBudget {
 	bytes, from := m.resolve()
 	if bytes > 0 && debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(int64(bytes))
 	}
 	if bytes > 0 && bytes < smallestMemory {
-		log.Warn("there is less memory than a facade works with", zap.Int("atLeast", smallestMemory))
+		log.Warn("Memory budget is below the minimum", zap.Int("minimum", smallestMemory))
 	}
-	log.Info("memory budget", zap.Int64("bytes", int64(bytes)), zap.String("from", from))
+	log.Info("Memory budget set", zap.Int64("bytes", int64(bytes)), zap.String("from", from))
 	return bytes
 }
 
-// MemoryMarks are the shares of the memory budget above which something is done about it, from 0 to 1. Between the
-// last and the whole the collector has room to work: the nearer it is to its limit, the more of the processor it takes.
+// MemoryMarks are shares of the memory budget, from 0 to 1, above which memory is freed or refused. The highest mark
+// leaves space for the collector, which uses more CPU the nearer the memory is to the limit.
 type MemoryMarks struct {
-	Precompressed float64 // above it compressed parts of lists are let go,
-	History       float64 // events that only we keep,
-	Fill          float64 // above it no lane is filled
-	Lanes         float64 // above it, answers not counted, lanes are let go, the coldest first
-	Answers       float64 // above it large answers and watches are refused
+	Precompressed float64 // above it, precompressed pages are dropped
+	History       float64 // above it, events that only the facade keeps are dropped
+	Fill          float64 // above it, no lane is filled
+	// Above it, without the memory of responses, lanes are dropped, the least used first.
+	Lanes   float64
+	Answers float64 // above it, large responses and watches are refused
 }
 
 func defaultMemoryMarks() MemoryMarks {
 	return MemoryMarks{Precompressed: 0.65, History: 0.7, Fill: 0.7, Lanes: 0.75, Answers: 0.85}
 }
 
-// Two pages of a list that fills a lane are held at a time, each of them in a buffer that has grown. A page is no
-// larger than a share of the memory, and than so many bytes.
+// A page of a list that fills a lane is bounded by a share of the memory and by a number of bytes. Two pages are in
+// memory at a time, each in a buffer that has grown.
 const (
 	pageShare = 1.0 / 16
 	mostPage  = 64 << 20
 )
 
-// newMemory is the budget of what f has by then, and of what it is given later.
+// newMemory returns the memory budget. Its functions use fields of f that are set later.
 func newMemory(f *Facade, c Config) *budget.Budget {
 	marks := c.MemoryMarks
 	precompressed := budget.Step{
-		Name: "forms", Above: marks.Precompressed, Free: func(bytes int64) int64 { return f.precompressed.Yield(bytes) }, Ease: func() { f.precompressed.Recover() },
+		Name: "precompressed", Above: marks.Precompressed, Free: func(bytes int64) int64 { return f.precompressed.Yield(bytes) }, Ease: func() { f.precompressed.Recover() },
 	}
 	history := budget.Step{Name: "history", Above: marks.History, Free: func(bytes int64) int64 { return f.lanes.Shorten(bytes) }}
 	coldest := budget.Step{Name: "coldest_lane", Above: marks.Lanes, Costly: true, Free: func(bytes int64) int64 { return f.lanes.DropColdest(bytes) }}
@@ -133,7 +133,7 @@ func newMemory(f *Facade, c Config) *budget.Budget {
 	})
 }
 
-// accounts are what takes memory and is counted.
+// accounts returns the accounts of counted memory.
 func (f *Facade) accounts() []budget.Account {
 	ofLanes := func(read func(observe.LaneStats) int64) func() int64 {
 		return func() (bytes int64) {
@@ -146,12 +146,12 @@ func (f *Facade) accounts() []budget.Account {
 	return []budget.Account{
 		{Name: "lanes", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.ObjectMemory + s.IndexBytes + s.FillBytes })},
 		{Name: "history", Bytes: ofLanes(func(s observe.LaneStats) int64 { return s.HistoryBytes })},
-		{Name: "forms", Bytes: func() int64 { return f.precompressed.Stats().Bytes }},
+		{Name: "precompressed", Bytes: func() int64 { return f.precompressed.Stats().Bytes }},
 		{Name: "unpacked", Bytes: wire.OpenBytes},
 	}
 }
 
-// memoryStats are the budget in numbers.
+// memoryStats returns the statistics of the memory budget.
 func (f *Facade) memoryStats() observe.MemoryStats {
 	s := f.memory.Stats()
 	stats := observe.MemoryStats{

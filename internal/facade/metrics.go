@@ -11,7 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// newMetrics are the metrics of what f has by the first scrape, in front of the upstream that config names.
+// newMetrics returns the metrics of a facade of the upstream that config names. Its sources use fields of f that are
+// set before the first scrape.
 func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	metrics := observe.NewMetrics(observe.Sources{
 		Lanes: f.Lanes, Precompressed: func() observe.PrecompressedStats { return observe.PrecompressedStats(f.precompressed.Stats()) }, Memory: f.memoryStats,
@@ -24,10 +25,10 @@ func (f *Facade) newMetrics(config *rest.Config) *observe.Metrics {
 	return metrics
 }
 
-// Answered is how many requests a source has answered so far: cache, upstream or facade.
+// Answered returns the number of requests that a source has answered so far: cache, upstream or facade.
 func (f *Facade) Answered(source string) int { return f.metrics.Answered(source) }
 
-// auditBacklog is what waits to be written into the audit log, if there is one.
+// auditBacklog returns the audit log's unwritten lines, and whether there is an audit log.
 func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
 	if f.audit == nil {
 		return observe.AuditBacklog{}, false
@@ -36,7 +37,8 @@ func (f *Facade) auditBacklog() (observe.AuditBacklog, bool) {
 	return observe.AuditBacklog{Lines: lines, Bytes: bytes}, true
 }
 
-// certificates are those that the facade shows: to its clients, and to the upstream if it shows one there.
+// certificates returns the facade's certificates: the serving one, and the client certificate for the upstream if there
+// is one.
 func (f *Facade) certificates(config *rest.Config) []observe.Certificate {
 	all := []observe.Certificate{{Name: "serving", NotAfter: f.pair.now.Load().Leaf.NotAfter}}
 	if until, ok := clientCertificateEnd(config); ok {
@@ -45,12 +47,12 @@ func (f *Facade) certificates(config *rest.Config) []observe.Certificate {
 	return all
 }
 
-// clientCertificateEnd is until when the configuration's client certificate is good, if it has one. A file of it is
-// read anew each time, as client-go does.
+// clientCertificateEnd returns the expiry of the configuration's client certificate, if it has one. A file is read each
+// time, as client-go does.
 func clientCertificateEnd(config *rest.Config) (time.Time, bool) {
 	data := config.CertData
 	if len(data) == 0 && config.CertFile != "" {
-		data, _ = os.ReadFile(config.CertFile) // what cannot be read has no end to tell
+		data, _ = os.ReadFile(config.CertFile) // no expiry of an unreadable file
 	}
 	block, _ := pem.Decode(data)
 	if block == nil {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// The end of the certificate that the upstream is shown is told, wherever the certificate is, and as its file is now.
+// The expiry is that of the client certificate, wherever the configuration contains it; a file is read again.
 func TestClientCertificateEnd(t *testing.T) {
 	cert, _ := madePair(t)
 	block, _ := pem.Decode(cert)

@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Packing is which objects are kept compressed (cache.Packing). As a flag it is on or off.
+// Packing selects the objects that are stored compressed (cache.Packing). As a flag it is on or off.
 type Packing cache.Packing
 
 var errPack = errors.New("must be on or off")

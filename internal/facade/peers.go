@@ -9,8 +9,9 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// newPeers are clients of the facades that lanes are filled from, with the credentials of the upstream's configuration.
-// Who gets those has to prove who he is, also where the upstream need not.
+// newPeers returns clients of the facades that lanes are filled from. They use the credentials of the upstream's
+// configuration. They always verify the peer's certificate, also where the upstream's is not verified, because the peer
+// receives these credentials.
 func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Client, error) {
 	var peers []*upstream.Client
 	for _, address := range c.WarmFrom {
@@ -22,23 +23,23 @@ func newPeers(c Config, config *rest.Config, hop upstream.Hop) ([]*upstream.Clie
 		}
 		client, err := upstream.NewClient(peer, hop)
 		if err != nil {
-			return nil, fmt.Errorf("prepare to read --warm-from %s: %w", address, err)
+			return nil, fmt.Errorf("create client for --warm-from %s: %w", address, err)
 		}
 		peers = append(peers, client)
 	}
 	return peers, nil
 }
 
-// validateWarm refuses addresses to which credentials would go unprotected.
+// validateWarm returns an error for an address without TLS, or with an unexpected part.
 func (c Config) validateWarm() error {
 	for _, address := range c.WarmFrom {
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			return fmt.Errorf("--warm-from %q: a URL as in https://listfacade.listfacade-system.svc", address)
+			return fmt.Errorf("--warm-from %q: must be a URL such as https://listfacade.listfacade-system.svc", address)
 		}
 	}
 	if c.WarmFromCAFile != "" && len(c.WarmFrom) == 0 {
-		return fmt.Errorf("--warm-from-ca-file %s goes with --warm-from", c.WarmFromCAFile)
+		return fmt.Errorf("--warm-from-ca-file %s: requires --warm-from", c.WarmFromCAFile)
 	}
 	return nil
 }

@@ -2,10 +2,10 @@ package facade
 
 import "github.com/listfacade/listfacade/internal/reflector"
 
-// pods tells whether pods exist that tokens are bound to, as far as the cache knows.
+// pods reports from the cache whether the pods that tokens are bound to exist.
 type pods struct{ lanes *reflector.Lanes }
 
-// exist is a rbac.PodExists. A pod that no lane can speak of counts as existing, until the token is reviewed again.
+// exist implements rbac.PodExists. Without a fresh lane of pods it returns true, and the next TokenReview decides.
 func (p pods) exist(namespace, name, uid string) bool {
 	for _, lane := range p.lanes.All() {
 		if gvr := lane.Resource.GVR; gvr.Group != "" || gvr.Resource != "pods" {

@@ -16,17 +16,17 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
-// preload reads discovery and keeps the named resources cached, however long the upstream takes to come up.
+// preload reads discovery and keeps the configured resources cached. It retries until the upstream answers.
 type preload struct {
 	wanted  []wanted
 	catalog *upstream.Catalog
 	lanes   *reflector.Lanes
 	log     *zap.Logger
 	synced  atomic.Bool
-	filling atomic.Pointer[[]*reflector.Reflector] // that were not synced when it was last looked
+	filling atomic.Pointer[[]*reflector.Reflector] // lanes that were not synced at the last attempt
 }
 
-// wanted is a resource to cache from the start, by a name as in deployments.apps, and in which encodings.
+// wanted is a resource to cache from the start, by a name such as deployments.apps, with its encodings.
 type wanted struct {
 	name string
 	in   []wire.Encoding
@@ -34,7 +34,8 @@ type wanted struct {
 
 const preloadEvery = time.Second
 
-// run asks once a second until the context ends, and when a lane is filled; asking keeps a lane from being idle.
+// run requests the lanes once a second, and whenever one is filled, until the context ends. The requests keep lanes
+// from becoming idle.
 func (p *preload) run(ctx context.Context) {
 	ticker := time.NewTicker(preloadEvery)
 	defer ticker.Stop()
@@ -43,7 +44,7 @@ func (p *preload) run(ctx context.Context) {
 		err := p.once(ctx)
 		p.synced.Store(err == nil)
 		if err != nil && err.Error() != last && ctx.Err() == nil {
-			p.log.Warn("not ready", zap.Error(err))
+			p.log.Warn("Not ready", zap.Error(err))
 			last = err.Error()
 		}
 		if p.await(ctx) {
@@ -70,7 +71,7 @@ func (p *preload) once(ctx context.Context) error {
 		gvr, err := p.catalog.Match(w.name)
 		if err != nil {
 			errs = append(errs, err)
-			_ = p.catalog.Refresh(ctx) // a CRD may be on its way; its own error comes back the next time
+			_ = p.catalog.Refresh(ctx) // a CRD may just be created; the next attempt returns an error of Refresh
 			continue
 		}
 		resource, _, err := p.catalog.Lookup(ctx, gvr)
@@ -84,8 +85,7 @@ func (p *preload) once(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// await waits for one of the lanes that are being filled, for as long as until they are asked for again, and tells
-// whether it is.
+// await waits up to preloadEvery for the first lane that is being filled. It reports whether that lane is synced.
 func (p *preload) await(ctx context.Context) bool {
 	filling := p.filling.Load()
 	if filling == nil || len(*filling) == 0 {
@@ -97,7 +97,7 @@ func (p *preload) await(ctx context.Context) bool {
 	return err == nil
 }
 
-// progress says how far the lanes are together that are being filled, and nothing of what they are of.
+// progress returns the progress of all lanes that are being filled together, without their names.
 func (p *preload) progress() string {
 	filling := p.filling.Load()
 	if filling == nil {
@@ -108,7 +108,7 @@ func (p *preload) progress() string {
 	for _, lane := range *filling {
 		lanes, listing := lane.Progress()
 		if listing && lanes.Expected == 0 {
-			return "" // nobody knows
+			return "" // the total is unknown
 		}
 		objects, expected, left = objects+min(lanes.Objects, lanes.Expected), expected+lanes.Expected, max(left, lanes.Left)
 	}
@@ -118,7 +118,7 @@ func (p *preload) progress() string {
 	return fmt.Sprintf("%d%% filled, about %s left", 100*objects/expected, left.Round(time.Second))
 }
 
-// keep asks for the resource's lanes, in each of the encodings that it has, and returns those that are not synced.
+// keep requests the resource's lanes in each of its encodings. It returns the lanes that are not synced, and why.
 func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflector.Reflector, errs []error) {
 	for _, encoding := range w.in {
 		if !reflector.Offers(resource, encoding) {
@@ -130,7 +130,7 @@ func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflect
 			continue
 		}
 		if failure := lane.Failure(); failure != nil && failure.TooLarge() {
-			continue // it is passed through: there is nothing to wait for
+			continue // it is forwarded, so readiness does not wait for it
 		}
 		if _, err := lane.Cache.State(); err != nil {
 			filling = append(filling, lane)
@@ -140,7 +140,7 @@ func (p *preload) keep(resource upstream.Resource, w wanted) (filling []*reflect
 	return filling, errs
 }
 
-// encodings are those that resources can be preloaded in, by name.
+// encodings are the encodings of preloaded resources, by name.
 var encodings = map[string]wire.Encoding{
 	jsonwire.Encoding{}.Name(): jsonwire.Encoding{}, protowire.Encoding{}.Name(): protowire.Encoding{},
 }

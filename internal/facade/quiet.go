@@ -1,24 +1,24 @@
 package facade
 
 const (
-	// quietFor is for how many looks in a row little must have been added for the process to be quiet.
+	// quietFor is the number of consecutive readings with little allocation after which the process counts as idle.
 	quietFor = 5
-	// quietShare is how much of the memory that lies unused is little.
+	// quietShare is the share of the unused memory up to which an allocation counts as little.
 	quietShare = 1.0 / 32
-	// worthReturning is how many bytes have to lie unused for a collection to be worth them.
+	// worthReturning is the minimum of unused bytes that justifies a collection.
 	worthReturning = 16 << 20
 )
 
-// quiet finds out that a process does little. After it was filled, or read by many, half as much memory as it needs
-// lies unused, and Go would keep it for minutes, and some of it for good: it waits for garbage, of which there is none.
-// The zero value is ready to be used.
+// quiet detects an idle process. After a fill or many reads, half as much memory as the process needs may be unused. Go
+// would keep it for minutes, and some of it forever, because an idle process starts no collection. The zero value is
+// ready to use.
 type quiet struct {
-	added uint64 // by the last look
-	looks int    // in a row, before which little was added
+	added uint64 // at the last reading
+	looks int    // consecutive readings with little allocation
 }
 
-// idle is told at each look how many bytes were ever added to the heap, and how many it has that are not live. It tells
-// whether they are to be given back, once for each time that the process becomes quiet.
+// idle receives the bytes ever allocated and the heap's bytes that are not live. It reports whether to return memory to
+// the kernel, once each time the process becomes idle.
 func (q *quiet) idle(added, unused uint64) bool {
 	little := float64(added-q.added) <= quietShare*float64(max(unused, worthReturning))
 	q.added = added

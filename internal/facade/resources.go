@@ -14,42 +14,42 @@ import (
 	"github.com/listfacade/listfacade/internal/reflector"
 )
 
-// Resource is what is different for one resource. Zero fields are as for all.
+// Resource are the settings of one resource. A zero field means the setting for all resources.
 type Resource struct {
-	// Preload are the encodings that it is cached in from the start, json and protobuf or one of them; none: it is
-	// cached when it is first asked for, unless Config.Preload names it.
+	// Preload are the encodings in which it is cached from the start: json and protobuf, or one of them. If empty it is
+	// cached on first use, unless Config.Preload contains it.
 	Preload []string
-	// Cached says whether it is cached at all, or always passed through; nil: as Config.Uncached says.
+	// Cached selects whether it is cached or always forwarded; nil means as Config.Uncached says.
 	Cached *bool
-	// FieldIndexes and LabelIndexes come on top of those for all.
+	// FieldIndexes and LabelIndexes are added to those for all resources.
 	FieldIndexes, LabelIndexes []string
 	// HistoryWindow and HistoryBytes are as in Config.
 	HistoryWindow time.Duration
 	HistoryBytes  int64
-	// MemoryBudget is how many bytes it may take in each encoding; 0 is any number. What takes more is passed through,
-	// and tried again after half an hour.
+	// MemoryBudget is the maximum memory in each encoding, in bytes; 0 means no limit. A larger resource is forwarded, and
+	// cached again after half an hour if it fits.
 	MemoryBudget int64
 }
 
-// leastOwnMemory is the least that a resource may be told to take: it is not looked more often.
+// leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. The usage is not measured more finely.
 const leastOwnMemory = 1 << 20
 
-// validate refuses what cannot be meant.
+// validate returns an error for settings that contradict each other.
 func (r Resource) validate() error {
 	for _, name := range r.Preload {
 		if encodings[name] == nil {
-			return fmt.Errorf("preload %q: json or protobuf", name)
+			return fmt.Errorf("preload %q: must be json or protobuf", name)
 		}
 	}
 	never := r.Cached != nil && !*r.Cached
 	r.Cached = nil
 	switch {
 	case never && !reflect.DeepEqual(r, Resource{}):
-		return errors.New("what is not cached has no other settings")
+		return errors.New("an uncached resource must have no other settings")
 	case r.HistoryWindow < 0 || r.HistoryBytes < 0:
-		return errors.New("a history must be above 0")
+		return errors.New("history window and bytes must not be below 0")
 	case r.MemoryBudget < 0 || r.MemoryBudget > 0 && r.MemoryBudget < leastOwnMemory:
-		return fmt.Errorf("a memory budget must be at least %d bytes", leastOwnMemory)
+		return fmt.Errorf("memory budget must be 0 or at least %d bytes", leastOwnMemory)
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (c Config) validateResources() error {
 	for resource, own := range c.Resources {
 		err := own.validate()
 		if err == nil && uncached[resource] && len(own.Preload) > 0 {
-			err = errors.New("it is to be cached from the start, and never")
+			err = errors.New("it is both preloaded and uncached")
 		}
 		if err != nil {
 			return fmt.Errorf("resource %s: %w", resource, err)
@@ -68,7 +68,7 @@ func (c Config) validateResources() error {
 	return nil
 }
 
-// uncached are the resources that are always passed through.
+// uncached returns the resources that are always forwarded.
 func (c Config) uncached() map[schema.GroupResource]bool {
 	set := groupResources(c.Uncached)
 	for resource, own := range c.Resources {
@@ -79,7 +79,7 @@ func (c Config) uncached() map[schema.GroupResource]bool {
 	return set
 }
 
-// wanted are the resources to cache from the start, in their order, each in its encodings.
+// wanted returns the resources to cache from the start with their encodings, first those of Preload.
 func (c Config) wanted() []wanted {
 	var all []wanted
 	for _, name := range c.Preload {
@@ -95,7 +95,7 @@ func (c Config) wanted() []wanted {
 
 func compareResources(a, b schema.GroupResource) int { return strings.Compare(a.String(), b.String()) }
 
-// laneResources are the lanes' part of the settings of resources.
+// laneResources returns the settings of single resources for lanes.
 func (c Config) laneResources() map[schema.GroupResource]reflector.Resource {
 	own := map[schema.GroupResource]reflector.Resource{}
 	for resource, r := range c.Resources {

@@ -8,29 +8,29 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// TestResourcesSay: what is said of single resources comes on top of what flags say of some.
-func TestResourcesSay(t *testing.T) {
+// Settings of single resources are added to those of flags.
+func TestResourceSettingsAreAdded(t *testing.T) {
 	c := Defaults()
 	c.Preload = []string{"nodes"}
 	c.Resources = map[schema.GroupResource]Resource{
 		{Resource: "pods"}: {Preload: []string{"json", "protobuf"}}, {Group: "apps", Resource: "deployments"}: {Preload: []string{"protobuf"}},
 		{Resource: "events"}: {Cached: new(bool)}, {Resource: "secrets"}: {Cached: ptr(true)}, {Resource: "services"}: {HistoryWindow: time.Hour},
 	}
-	var said []string
+	var lines []string
 	for _, w := range c.wanted() {
 		line := w.name
 		for _, encoding := range w.in {
 			line += " " + encoding.Name()
 		}
-		said = append(said, line)
+		lines = append(lines, line)
 	}
-	if got, want := strings.Join(said, ", "), "nodes json, deployments.apps protobuf, pods json protobuf"; got != want {
-		t.Errorf("from the start: %s, want %s", got, want)
+	if got, want := strings.Join(lines, ", "), "nodes json, deployments.apps protobuf, pods json protobuf"; got != want {
+		t.Errorf("got preloads %s, want %s", got, want)
 	}
 	uncached := c.uncached()
 	for resource, want := range map[string]bool{"secrets": false, "configmaps": false, "events": true, "pods": false, "services": false} {
 		if uncached[schema.GroupResource{Resource: resource}] != want {
-			t.Errorf("%s is never cached: %t", resource, !want)
+			t.Errorf("%s: got uncached %t", resource, !want)
 		}
 	}
 	if own := c.laneResources()[schema.GroupResource{Resource: "services"}]; own.Window != time.Hour {
@@ -40,14 +40,14 @@ func TestResourcesSay(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// TestResourcesRefused: settings of a resource that cannot be meant are refused by its name.
-func TestResourcesRefused(t *testing.T) {
+// Invalid settings of a resource are refused with its name.
+func TestInvalidResourceSettingsAreRefused(t *testing.T) {
 	for name, own := range map[string]Resource{
 		"preload":               {Preload: []string{"yaml"}},
-		"not cached":            {Cached: new(bool), MemoryBudget: 1 << 30},
+		"an uncached resource":  {Cached: new(bool), MemoryBudget: 1 << 30},
 		"at least":              {MemoryBudget: 5},
-		"a history":             {HistoryWindow: -1},
-		"a history must be abo": {HistoryBytes: -1},
+		"history window":        {HistoryWindow: -1},
+		"window and bytes":      {HistoryBytes: -1},
 		"no other settings":     {Cached: new(bool), HistoryWindow: 1},
 	} {
 		c := Defaults()

@@ -8,7 +8,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// RESTConfig is how to reach the kube-apiserver that the Config names; the first, if it names several.
+// RESTConfig returns the configuration of the kube-apiserver that the Config names, or of the first if it names
+// several.
 func RESTConfig(c Config) (*rest.Config, error) {
 	config, err := credentials(c)
 	if err == nil && len(c.Upstream) > 0 {
@@ -17,12 +18,12 @@ func RESTConfig(c Config) (*rest.Config, error) {
 	return config, err
 }
 
-// credentials are how the kubeconfig, or the pod's service account, says that kube-apiserver is reached.
+// credentials returns the configuration of the kubeconfig, or of the pod's service account.
 func credentials(c Config) (*rest.Config, error) {
 	if c.Kubeconfig == "" {
 		config, err := rest.InClusterConfig()
 		if errors.Is(err, rest.ErrNotInCluster) {
-			return nil, errors.New("--kubeconfig is needed outside a cluster")
+			return nil, errors.New("--kubeconfig is required outside a cluster")
 		}
 		return config, err
 	}

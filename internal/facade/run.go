@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Run is the process: it logs to stderr, reads the kubeconfig, listens, and serves until the context ends.
+// Run runs the process. It logs to stderr, reads the kubeconfig, listens, and serves until the context ends.
 func Run(ctx context.Context, c Config) error {
 	if err := c.Validate(); err != nil {
 		return err
@@ -21,7 +21,7 @@ func Run(ctx context.Context, c Config) error {
 	LogLibraries(log)
 	c.MemoryBudget = boundMemory(c.MemoryBudget, log)
 	defer boundGarbage()()
-	defer func() { _ = log.Sync() }() // stderr may not be syncable
+	defer func() { _ = log.Sync() }() // stderr may not support it
 	config, err := RESTConfig(c)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func Run(ctx context.Context, c Config) error {
 	return f.Serve(ctx, listener)
 }
 
-// Listen takes the address that the Config names.
+// Listen listens on the address of the Config.
 func Listen(c Config) (net.Listener, error) {
 	listener, err := net.Listen("tcp", net.JoinHostPort(c.BindAddress.String(), strconv.Itoa(c.Port)))
 	if err != nil {

@@ -19,15 +19,16 @@ import (
 )
 
 const (
-	// selfSignedFor is how long a self-signed pair is good.
+	// selfSignedFor is the validity of a self-signed pair.
 	selfSignedFor = 365 * 24 * time.Hour
-	// renewBefore is how long before its end one is made anew at the next start.
+	// renewBefore is how long before its expiry a pair is replaced at the next start.
 	renewBefore = 24 * time.Hour
-	// clocksDiffer is by how much a client's clock may be behind.
+	// clocksDiffer is how far a client's clock may be behind.
 	clocksDiffer = time.Hour
 )
 
-// ensureSelfSigned keeps a pair that still serves, so that clients who trust it need not learn a new one at each start.
+// ensureSelfSigned creates a self-signed pair, unless the files contain one that is valid for the address. Clients that
+// trust the pair need not change at each start.
 func ensureSelfSigned(certFile, keyFile string, address net.IP) error {
 	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
 	if err == nil && serves(pair.Leaf, address) {
@@ -53,8 +54,8 @@ func serves(cert *x509.Certificate, address net.IP) bool {
 	return cert != nil && time.Until(cert.NotAfter) > renewBefore && cert.VerifyHostname(address.String()) == nil
 }
 
-// newSelfSigned makes a certificate, followed by its authority's, and its key, as PEM. The authority's own key is
-// forgotten. The keys are of P-256: a server signs with one of RSA in each handshake, which takes twenty times as long.
+// newSelfSigned returns a certificate followed by its authority's, and its key, as PEM. The authority's key is dropped.
+// The keys are of P-256: an RSA signature, one per handshake, takes the server twenty times as long.
 func newSelfSigned(addresses []net.IP, names []string) (certs, key []byte, err error) {
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

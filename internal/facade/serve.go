@@ -13,11 +13,11 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// Serve starts the parts, answers on the listener until the context ends or a part fails, and stops the parts. It
-// returns why it ended if it was not the context, and closes the listener. A facade serves once.
+// Serve starts the parts and serves the listener until the context ends or a part fails. Then it stops the parts and
+// closes the listener. It returns the error of the failed part, or nil. It must be called only once.
 func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	defer f.shutdown.end()
-	asked := ctx
+	requested := ctx
 	socket, err := f.listenDebug()
 	if err != nil {
 		_ = listener.Close()
@@ -48,21 +48,21 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	group.Go(func() error {
 		<-ctx.Done()
-		f.finish(ctx, asked.Err() != nil)
+		f.finish(ctx, requested.Err() != nil)
 		stopLanes()
 		return nil
 	})
 	err = group.Wait()
-	f.CloseIdle() // not before the lanes' watches are closed: they keep a connection busy
+	f.CloseIdle() // after the lanes, whose watches keep a connection busy
 	return err
 }
 
-// unfollowed logs when APIServices cannot be followed any more.
+// unfollowed returns a function that logs when APIServices can no longer be watched.
 func (f *Facade) unfollowed() func(error) {
 	fails := false
 	return func(err error) {
 		if err != nil && !fails {
-			f.log.Warn("APIServices cannot be followed; aggregated APIs are recognised late", zap.Error(err))
+			f.log.Warn("Cannot watch APIServices; changes of aggregated APIs are noticed late", zap.Error(err))
 		}
 		fails = err != nil
 	}
@@ -71,16 +71,16 @@ func (f *Facade) unfollowed() func(error) {
 // answer serves until the server is shut down.
 func (f *Facade) answer(listener net.Listener) error {
 	if f.config.Authentication.AnonymousActsAsKubeconfig {
-		f.log.Warn("callers are not authenticated: everybody who can reach this address reads with the rights of the kubeconfig's user")
+		f.log.Warn("Callers are not authenticated: every client that can reach this address reads with the kubeconfig user's permissions")
 	}
-	f.log.Info("serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
+	f.log.Info("Serving", zap.String("address", "https://"+listener.Addr().String()), zap.String("upstream", f.client.Host()))
 	if err := f.server.ServeTLS(frames.Listener(listener), "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	return nil
 }
 
-// CloseIdle closes the connections to the upstream on which nothing is under way.
+// CloseIdle closes idle connections to the upstream and to peers.
 func (f *Facade) CloseIdle() {
 	f.client.CloseIdle()
 	for _, peer := range f.peers {

@@ -11,7 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/frames"
 )
 
-// newServer sets the limits of connections (kube-apiserver's, tightened where real clients stay far below them).
+// newServer returns a server with kube-apiserver's limits of connections, or lower ones where clients stay far below
+// them.
 func newServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*http.Server, error) {
 	server := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 90 * time.Second,
@@ -21,7 +22,7 @@ func newServer(tlsConfig *tls.Config, handler http.Handler, log *zap.Logger) (*h
 	return server, frames.ConfigureServer(server)
 }
 
-// profiles answers below /debug/pprof/; nil when they are not served.
+// profiles returns the handler of /debug/pprof/; nil if profiling is disabled.
 func profiles(c Config) http.Handler {
 	if !c.Profiling {
 		return nil

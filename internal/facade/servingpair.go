@@ -13,38 +13,37 @@ import (
 	"go.uber.org/zap"
 )
 
-// pairEvery is how often the serving pair is read again. It is read rather than watched: a volume of a Secret is
-// renewed by swapping a link above the files.
+// pairEvery is the interval at which the serving pair is read. It is not watched, because a Secret's volume is updated
+// by a link above the files.
 const pairEvery = 10 * time.Second
 
-// servingPair is the serving certificate and its key, as they were when the files last held a pair.
+// servingPair is the last valid serving certificate and key of the files.
 type servingPair struct {
 	certFile, keyFile string
 	log               *zap.Logger
 	now               atomic.Pointer[tls.Certificate]
 
-	// The rest is for reload.
-	cert, key []byte // what the pair was read from
-	bad       bool   // what was read last is no pair
+	// Only reload and run use the fields below.
+	cert, key []byte // content that the pair was read from
+	bad       bool   // the last read failed
 }
 
-// newServingPair reads the pair that the Config names, or makes one in --cert-dir, as kube-apiserver does.
+// newServingPair reads the configured pair, or creates one in --cert-dir, as kube-apiserver does.
 func newServingPair(c Config, log *zap.Logger) (*servingPair, error) {
 	p := &servingPair{certFile: c.CertFile, keyFile: c.KeyFile, log: log}
 	if p.certFile == "" {
 		p.certFile, p.keyFile = filepath.Join(c.CertDir, "listfacade.crt"), filepath.Join(c.CertDir, "listfacade.key")
 		if err := ensureSelfSigned(p.certFile, p.keyFile, c.BindAddress); err != nil {
-			return nil, fmt.Errorf("make a self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
+			return nil, fmt.Errorf("create self-signed certificate in --cert-dir %s: %w", c.CertDir, err)
 		}
 	}
 	if _, err := p.reload(); err != nil {
-		return nil, fmt.Errorf("load the serving certificate: %w", err)
+		return nil, fmt.Errorf("load serving certificate: %w", err)
 	}
 	return p, nil
 }
 
-// run reads the pair again and again until the context ends. Connections that there are keep the certificate that they
-// were made with.
+// run reloads the pair periodically until the context ends. Open connections keep their certificate.
 func (p *servingPair) run(ctx context.Context) {
 	ticker := time.NewTicker(pairEvery)
 	defer ticker.Stop()
@@ -57,15 +56,15 @@ func (p *servingPair) run(ctx context.Context) {
 		changed, err := p.reload()
 		switch {
 		case err != nil && !p.bad:
-			p.log.Warn("the serving certificate cannot be read; the one before is served on", zap.Error(err))
+			p.log.Warn("Failed to reload serving certificate; keeping the previous one", zap.Error(err))
 		case changed:
-			p.log.Info("serving another certificate", zap.Time("until", p.now.Load().Leaf.NotAfter))
+			p.log.Info("Reloaded serving certificate", zap.Time("until", p.now.Load().Leaf.NotAfter))
 		}
 		p.bad = err != nil
 	}
 }
 
-// reload takes what the files hold if it is a pair, and tells whether it is another one.
+// reload reads the files and reports whether they contain another pair.
 func (p *servingPair) reload() (changed bool, err error) {
 	cert, err := os.ReadFile(p.certFile)
 	if err != nil {
@@ -78,7 +77,7 @@ func (p *servingPair) reload() (changed bool, err error) {
 	if bytes.Equal(cert, p.cert) && bytes.Equal(key, p.key) {
 		return false, nil
 	}
-	// One of the two may be of before a renewal, and the other of after it: the next time they go together.
+	// During a renewal one file may be old and the other new. The next read finds both new.
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return false, err

@@ -9,37 +9,37 @@ import (
 	"go.uber.org/zap"
 )
 
-// shutdown is how the process ends, stage by stage, as kube-apiserver does: it says that it is not ready, goes on for
-// Config.ShutdownDelay so that nobody is sent to it any more, ends watches, lets requests finish, and closes.
+// shutdown is the staged shutdown of the process, like kube-apiserver's. The process stops being ready, serves for
+// Config.ShutdownDelay so that load balancers notice, ends watches, lets requests finish, and closes.
 type shutdown struct {
-	asked    context.Context // ends when the end was asked for
-	draining context.Context // ends when watches are to end, and none is to begin
+	begun    context.Context // ends when the shutdown begins
+	draining context.Context // ends when watches must end and new ones are refused
 	leaving  context.Context // ends when all other requests are refused, too
-	ask      context.CancelFunc
+	begin    context.CancelFunc
 	drain    context.CancelFunc
 	leave    context.CancelFunc
 
-	underWay atomic.Int64  // requests
-	idle     chan struct{} // has something when there was a moment without any
+	underWay atomic.Int64  // number of requests in progress
+	idle     chan struct{} // receives when no request is in progress
 }
 
 func newShutdown(ctx context.Context) *shutdown {
 	ctx = context.WithoutCancel(ctx)
 	s := &shutdown{idle: make(chan struct{}, 1)}
-	s.asked, s.ask = context.WithCancel(ctx)
+	s.begun, s.begin = context.WithCancel(ctx)
 	s.draining, s.drain = context.WithCancel(ctx)
 	s.leaving, s.leave = context.WithCancel(ctx)
 	return s
 }
 
-// end is called when it is over, however it came to that.
+// end ends all stages after Serve, for whatever reason it returns.
 func (s *shutdown) end() {
-	s.ask()
+	s.begin()
 	s.drain()
 	s.leave()
 }
 
-// count knows how many requests are under way.
+// count counts the requests in progress.
 func (s *shutdown) count(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.underWay.Add(1)
@@ -55,11 +55,11 @@ func (s *shutdown) count(next http.Handler) http.Handler {
 	})
 }
 
-// empty waits until no request is under way, or the context ends.
+// empty waits until no request is in progress, or the context ends.
 func (s *shutdown) empty(ctx context.Context) {
 	for s.underWay.Load() > 0 {
 		select {
-		case <-s.idle: // which may have been earlier
+		case <-s.idle: // may be from an earlier moment
 		case <-ctx.Done():
 			return
 		}
@@ -69,14 +69,14 @@ func (s *shutdown) empty(ctx context.Context) {
 // cutOffTime is how long requests may take to notice that their connections were closed.
 const cutOffTime = 5 * time.Second
 
-// finish ends serving, after the delay where the process is asked to end, and without it where a part of it has failed.
+// finish ends serving. The delay applies only to a requested shutdown, not to the failure of a part.
 func (f *Facade) finish(ctx context.Context, inOrder bool) {
-	f.shutdown.ask()
+	f.shutdown.begin()
 	if delay := f.config.ShutdownDelay; inOrder && delay > 0 {
-		f.log.Info("shutting down: not ready any more, and serving on", zap.Duration("for", delay))
+		f.log.Info("Shutting down; not ready, but still serving", zap.Duration("for", delay))
 		<-time.After(delay)
 	}
-	f.log.Info("draining")
+	f.log.Info("Draining")
 	f.shutdown.drain()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.config.WatchTermination+f.config.ShutdownGrace)
 	defer cancel()
@@ -86,12 +86,12 @@ func (f *Facade) finish(ctx context.Context, inOrder bool) {
 	}
 	err := f.server.Shutdown(ctx)
 	f.shutdown.leave()
-	f.shutdown.empty(ctx) // the server does not know of websockets
+	f.shutdown.empty(ctx) // the server does not wait for websockets
 	if err != nil {
-		f.log.Warn("requests were cut off at the end of the grace period", zap.Error(err))
+		f.log.Warn("Cut off requests at the end of the grace period", zap.Error(err))
 		_ = f.server.Close()
 	}
 	ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), cutOffTime)
 	defer cancel()
-	f.shutdown.empty(ctx) // what they tell of themselves at their end is not lost
+	f.shutdown.empty(ctx) // their audit events and metrics must not be lost
 }

@@ -15,20 +15,20 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// How much of what may be any number the page shows: whoever wants more asks the list's own path.
+// The maximum length of lists on the page. Complete lists have their own paths.
 const (
 	shownClients  = 12
 	shownOpen     = 20
 	shownSlow     = 20
-	lookedAt      = 100 // watches, for those that are behind
-	mostOfAReason = 512 // bytes of why something is not as it should be
+	lookedAt      = 100 // watches, among which those that are behind are found
+	mostOfAReason = 512 // bytes of an error
 )
 
-// status is the source of the operator's page, in front of the upstream that config names.
+// status returns the source of the operator's page for the upstream that config names.
 func (f *Facade) status(config *rest.Config) page.Source {
 	name, err := os.Hostname()
 	if err != nil {
-		name = "unnamed"
+		name = "unknown"
 	}
 	process := page.Process{Name: name, Version: cmp.Or(f.config.Version, "devel"), Started: f.started}
 	return func(by page.Orders) *page.Status {
@@ -39,7 +39,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 			Memory: f.memoryStatus(), Upstream: f.upstreamStatus(), Health: f.health(), History: f.history.Moments(),
 			Bounds: page.Bounds{MaxStaleness: f.config.MaxStaleness, SlowWatchLag: f.config.Slow.WatchLag, SlowRequest: f.config.Slow.Request, SelfAudit: f.config.SelfAuditInterval},
 		}
-		s.Process.Leaving, s.Process.Draining = f.shutdown.asked.Err() != nil, f.shutdown.draining.Err() != nil
+		s.Process.Leaving, s.Process.Draining = f.shutdown.begun.Err() != nil, f.shutdown.draining.Err() != nil
 		if f.config.Level != nil {
 			s.Process.LogLevel = f.config.Level.Now().Level.String()
 		}
@@ -53,7 +53,7 @@ func (f *Facade) status(config *rest.Config) page.Source {
 	}
 }
 
-// zpages are /statusz and, where the flags are known, /flagz.
+// zpages returns /statusz and, if the flags are known, /flagz.
 func (f *Facade) zpages() []*zpages.Page {
 	process := zpages.Process{
 		Version: cmp.Or(f.config.Version, "devel"), Started: f.started,
@@ -66,7 +66,7 @@ func (f *Facade) zpages() []*zpages.Page {
 	return []*zpages.Page{zpages.Statusz(process), zpages.Flagz(f.config.Flags)}
 }
 
-// health are the conditions of readiness. While the process ends, one of them says so.
+// health returns the readiness checks. During the shutdown one of them fails.
 func (f *Facade) health() (all []page.Check) {
 	for _, check := range f.checks() {
 		if !slices.Contains(check.Probes, "readyz") {
@@ -112,7 +112,7 @@ func (f *Facade) memoryStatus() page.Memory {
 	return m
 }
 
-// laneStatus are the lanes that run, by their names.
+// laneStatus returns the running lanes, sorted by name.
 func (f *Facade) laneStatus() []page.Lane {
 	all := []page.Lane{}
 	for _, r := range f.lanes.All() {
@@ -131,7 +131,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 		Objects: s.Objects, Bytes: s.ObjectBytes, Memory: s.Memory() + r.PageBytes(), ResourceVersion: uint64(s.RV), LastEventSeconds: -1,
 		StaleSeconds: r.StaleFor().Seconds(), Watches: int(s.Watchers), LagEvents: s.Lag, Expired: s.Expired,
 	}
-	if last, told := r.LastEvent(); told {
+	if last, known := r.LastEvent(); known {
 		l.LastEventSeconds = last.Seconds()
 	}
 	l.Relists, l.LastRelist = f.history.Relists(gvr.Group, gvr.Resource)
@@ -147,7 +147,7 @@ func (f *Facade) laneOf(r *reflector.Reflector) page.Lane {
 	return l
 }
 
-// stateOf says what a lane does, and why it is not synced.
+// stateOf returns a lane's state, and why it is not synced.
 func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 	_, unsynced := r.Cache.State()
 	failure, why := r.Failure(), ""
@@ -171,5 +171,5 @@ func stateOf(r *reflector.Reflector, listing bool) (page.State, string) {
 	return page.Synced, ""
 }
 
-// reason is why, in so many bytes that a page has room for it.
+// reason returns an error's text, shortened and escaped for the page.
 func reason(err error) string { return observe.Printable(err.Error(), mostOfAReason) }

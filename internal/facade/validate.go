@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// mostGoaway is kube-apiserver's: one request in fifty.
+// mostGoaway is kube-apiserver's maximum: one request in fifty.
 const mostGoaway = 0.02
 
-// Validate refuses what cannot be meant, by the flag's name.
+// Validate returns an error that names the flag of the first invalid setting.
 func (c Config) Validate() error {
 	switch {
 	case c.BindAddress == nil:
-		return errors.New("--bind-address is needed")
+		return errors.New("--bind-address is required")
 	case c.Authentication.AnonymousActsAsKubeconfig && !c.BindAddress.IsLoopback():
-		return fmt.Errorf("--bind-address %s: with --anonymous-acts-as-kubeconfig only a loopback address can be served, "+
-			"because everybody who reaches it acts as the kubeconfig's user", c.BindAddress)
+		return fmt.Errorf("--bind-address %s: with --anonymous-acts-as-kubeconfig the address must be a loopback address, "+
+			"because every client that reaches it acts as the kubeconfig user", c.BindAddress)
 	case c.Port < 0 || c.Port > 65535:
 		return fmt.Errorf("--secure-port %d is not a port", c.Port)
 	case (c.CertFile == "") != (c.KeyFile == ""):
-		return errors.New("--tls-cert-file and --tls-private-key-file go together")
+		return errors.New("--tls-cert-file and --tls-private-key-file must be set together")
 	case c.LogFormat != "console" && c.LogFormat != "json":
-		return fmt.Errorf("--log-format %q: console or json", c.LogFormat)
+		return fmt.Errorf("--log-format %q: must be console or json", c.LogFormat)
 	case c.HistoryBytes <= 0:
 		return fmt.Errorf("--history-bytes %d must be above 0", c.HistoryBytes)
 	case c.GoawayChance < 0 || c.GoawayChance > mostGoaway:
 		return fmt.Errorf("--goaway-chance %v must be from 0 to %v", c.GoawayChance, mostGoaway)
 	case c.PrecompressedMemory < 0:
-		return fmt.Errorf("--precompressed-memory %d is below 0", c.PrecompressedMemory)
+		return fmt.Errorf("--precompressed-memory %d must not be below 0", c.PrecompressedMemory)
 	}
 	for _, name := range c.PreloadEncodings {
 		if encodings[name] == nil {
-			return fmt.Errorf("--preload-encodings %q: json or protobuf", name)
+			return fmt.Errorf("--preload-encodings %q: must be json or protobuf", name)
 		}
 	}
 	if err := c.validateResources(); err != nil {
@@ -64,7 +64,7 @@ func (c Config) validateAccess() error {
 		{"passthrough", c.Authorization.PassThrough, []string{"token", "impersonate", "off"}},
 	} {
 		if !slices.Contains(choice.of, choice.value) {
-			return fmt.Errorf("--%s %q: one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))
+			return fmt.Errorf("--%s %q: must be one of %s", choice.flag, choice.value, strings.Join(choice.of, ", "))
 		}
 	}
 	for _, number := range []struct {
@@ -106,7 +106,7 @@ func (c Config) validateDurations() error {
 		"self-audit-interval":      c.SelfAuditInterval, "shutdown-grace-period": c.ShutdownGrace, "slow-request-threshold": c.Slow.Request, "slow-watch-lag": c.Slow.WatchLag,
 	} {
 		if value < 0 {
-			return fmt.Errorf("--%s %s is below 0", flag, value)
+			return fmt.Errorf("--%s %s must not be below 0", flag, value)
 		}
 	}
 	return nil

@@ -19,7 +19,7 @@ func TestValidateAccepts(t *testing.T) {
 		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
 		"several endpoints":            func(c *Config) { c.Upstream = []string{"https://a:6443", "https://b:6443/k8s"} },
 		"a peer":                       func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
-		"an end by and by":             func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
+		"a slow shutdown":              func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
 		"json":                         func(c *Config) { c.LogFormat = "json" },
 		"both encodings":               func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
 	} {
@@ -31,7 +31,7 @@ func TestValidateAccepts(t *testing.T) {
 	}
 }
 
-// TestValidateRefuses: what cannot be meant is refused by the name of the flag that says it.
+// An invalid setting is refused with the name of its flag.
 func TestValidateRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		set  func(*Config)
@@ -44,32 +44,32 @@ func TestValidateRefuses(t *testing.T) {
 		"an unprotected peer":      {func(c *Config) { c.WarmFrom = []string{"http://a"} }, `--warm-from "http://a"`},
 		"a peer that is no URL":    {func(c *Config) { c.WarmFrom = []string{"https://a", "b:6443"} }, `--warm-from "b:6443"`},
 		"a peer with a password":   {func(c *Config) { c.WarmFrom = []string{"https://a:b@c"} }, "--warm-from"},
-		"an authority of nobody":   {func(c *Config) { c.WarmFromCAFile = "ca.crt" }, "--warm-from-ca-file ca.crt"},
+		"an unused authority":      {func(c *Config) { c.WarmFromCAFile = "ca.crt" }, "--warm-from-ca-file ca.crt"},
 		"every address":            {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true }, "--bind-address 0.0.0.0: with --anonymous-acts-as-kubeconfig"},
 		"every IPv6 address":       {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv6unspecified, true }, "--bind-address ::"},
 		"a machine's address": {func(c *Config) {
 			c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4(10, 0, 0, 1), true
 		}, "--bind-address 10.0.0.1"},
-		"no address":                 {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
-		"anonymous as nobody has it": {func(c *Config) { c.Authentication.Anonymous = "maybe" }, `--anonymous-auth "maybe"`},
-		"passed on as nobody":        {func(c *Config) { c.Authorization.PassThrough = "admin" }, `--passthrough "admin"`},
-		"no requests":                {func(c *Config) { c.Limits.Requests = 0 }, "--max-requests-inflight 0"},
-		"no failures":                {func(c *Config) { c.Authentication.FailureRate = 0 }, "--authn-failure-rate 0"},
-		"no age of watches":          {func(c *Config) { c.Authorization.WatchMaxAge = 0 }, "--watch-max-age 0s"},
-		"a port below 0":             {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
-		"a port above the last":      {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
-		"a certificate alone":        {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a key alone":                {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
-		"a log for nobody":           {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
-		"too many goodbyes":          {func(c *Config) { c.GoawayChance = 0.021 }, "--goaway-chance 0.021 must be from 0 to 0.02"},
-		"an end before it":           {func(c *Config) { c.ShutdownDelay = -1 }, "--shutdown-delay-duration -1ns"},
-		"no bytes of history":        {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
-		"fewer bytes than none":      {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
-		"no time for requests":       {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
-		"no time for watches":        {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
-		"no time for writes":         {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
-		"no history":                 {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
-		"bookmarks all the time":     {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
+		"no address":                {func(c *Config) { c.BindAddress = nil }, "--bind-address"},
+		"an unknown anonymous mode": {func(c *Config) { c.Authentication.Anonymous = "maybe" }, `--anonymous-auth "maybe"`},
+		"an unknown pass-through":   {func(c *Config) { c.Authorization.PassThrough = "admin" }, `--passthrough "admin"`},
+		"no requests":               {func(c *Config) { c.Limits.Requests = 0 }, "--max-requests-inflight 0"},
+		"no failures":               {func(c *Config) { c.Authentication.FailureRate = 0 }, "--authn-failure-rate 0"},
+		"no age of watches":         {func(c *Config) { c.Authorization.WatchMaxAge = 0 }, "--watch-max-age 0s"},
+		"a port below 0":            {func(c *Config) { c.Port = -1 }, "--secure-port -1"},
+		"a port above the last":     {func(c *Config) { c.Port = 65536 }, "--secure-port 65536"},
+		"a certificate alone":       {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"a key alone":               {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
+		"an unknown log format":     {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
+		"too many goodbyes":         {func(c *Config) { c.GoawayChance = 0.021 }, "--goaway-chance 0.021 must be from 0 to 0.02"},
+		"an end before it":          {func(c *Config) { c.ShutdownDelay = -1 }, "--shutdown-delay-duration -1ns"},
+		"no bytes of history":       {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
+		"fewer bytes than none":     {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
+		"no time for requests":      {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
+		"no time for watches":       {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
+		"no time for writes":        {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
+		"no history":                {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
+		"bookmarks all the time":    {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
 	} {
 		c := Defaults()
 		test.set(&c)
@@ -79,8 +79,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// TestRunRefuses: nothing is served with a Config that cannot be meant, and an unknown level of logging is refused by
-// name.
+// An invalid Config is refused before anything is served, and an unknown log level by its flag.
 func TestRunRefuses(t *testing.T) {
 	for want, set := range map[string]func(*Config){
 		"--bind-address 0.0.0.0": func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true },

@@ -116,7 +116,7 @@ func (s podSpec) start(t *testing.T) *pod {
 		defer close(address)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			p.note(lines.Text())
-			if at := servingAt.FindStringSubmatch(lines.Text()); at != nil && len(address) == 0 && strings.Contains(lines.Text(), "serving") {
+			if at := servingAt.FindStringSubmatch(lines.Text()); at != nil && len(address) == 0 && strings.Contains(lines.Text(), "Serving") {
 				address <- at[1]
 			}
 		}

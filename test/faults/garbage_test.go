@@ -229,7 +229,7 @@ func TestUpstreamUnreachable(t *testing.T) {
 func isUnready(t *testing.T, r *suite.Facade) {
 	t.Helper()
 	testkit.Eventually(t, "the facade says why it is not ready", func() error {
-		if r.Logs.FilterMessage("not ready").Len() == 0 {
+		if r.Logs.FilterMessage("Not ready").Len() == 0 {
 			return fmt.Errorf("logged %v", r.Logs.All())
 		}
 		return nil

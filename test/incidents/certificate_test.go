@@ -92,7 +92,7 @@ func TestExpiredServingCertificate(t *testing.T) {
 		return nil
 	})
 	renew(30 * 24 * time.Hour)
-	o.said(t, "serving another certificate", "", "")
+	o.said(t, "Reloaded serving certificate", "", "")
 	if answer, err := fresh(t, run.Config); err != nil || answer.StatusCode != http.StatusOK {
 		t.Errorf("%v, %v", answer, err)
 	}

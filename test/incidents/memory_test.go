@@ -58,7 +58,7 @@ func TestMemoryBudget(t *testing.T) {
 	m.passes(t, 14)
 	m.firesBeside([]string{"ListfacadeErrorBudgetBurn", "ListfacadeHeavyLists"})
 	m.verify(t)
-	if !strings.Contains(process.Said(), "memory budget") {
+	if !strings.Contains(process.Said(), "Memory budget set") {
 		t.Error("it says nothing of its memory budget")
 	}
 }

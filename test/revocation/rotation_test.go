@@ -130,7 +130,7 @@ func Test38Rotation(t *testing.T) {
 	r.put(t, r.clientCA, []byte("garbage"))
 	r.put(t, r.cert, []byte("garbage"))
 	testkit.Eventually(t, "both are found to be none", func() error {
-		for _, warning := range []string{"the serving certificate cannot be read", "Failed to read certificate authorities"} {
+		for _, warning := range []string{"Failed to reload serving certificate", "Failed to read certificate authorities"} {
 			if run.Logs.FilterMessageSnippet(warning).Len() == 0 {
 				return fmt.Errorf("no warning says %q", warning)
 			}

@@ -44,18 +44,18 @@ func TestCheck(t *testing.T) {
 		"a reader alone": {
 			reader, []func(*facade.Config){alone, caching}, []string{
 				"ok    configuration: ", "note  callers: not authenticated", "ok    upstream: kube-apiserver v1\\.\\d+\\.\\d+ at https://",
-				"ok    identity: \\S+, of .*system:authenticated", "ok    right to get namespaces: yes",
-				"ok    right to get customresourcedefinitions: yes",
-				"ok    right to watch apiservices: yes", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
+				"ok    identity: \\S+, in groups .*system:authenticated", "ok    permission to get namespaces: granted",
+				"ok    permission to get customresourcedefinitions: granted",
+				"ok    permission to watch apiservices: granted", "ok    resource namespaces: [1-9]\\d* objects of v1, cached in json and protobuf from the start",
 				"note  certificate: a self-signed pair", "(note|ok  )  memory: ",
 			}, false,
 		},
 		"nobody": {
 			nobody, []func(*facade.Config){caching}, []string{
-				"ok    identity: nobody-at-all, ", "FAIL  right to create tokenreviews: .*no token is known",
-				"FAIL  right to create subjectaccessreviews: .*nobody may read anything", "FAIL  right to get configmaps: .*no client certificate is known",
-				"FAIL  right to get namespaces: .*another cluster", "FAIL  right to get customresourcedefinitions: .*most recent state of custom resources are passed on",
-				"FAIL  resource namespaces: the kubeconfig's user may not list and watch all of it",
+				"ok    identity: nobody-at-all, ", "FAIL  permission to create tokenreviews: .*no bearer token is accepted",
+				"FAIL  permission to create subjectaccessreviews: .*no caller may read anything", "FAIL  permission to get configmaps: .*no client certificate is accepted",
+				"FAIL  permission to get namespaces: .*another cluster", "FAIL  permission to get customresourcedefinitions: .*consistent reads of custom resources are forwarded",
+				"FAIL  resource namespaces: the kubeconfig user may not list and watch all of its objects",
 			}, true,
 		},
 		"somebody unknown": {unknown, nil, []string{"FAIL  "}, true},
@@ -72,13 +72,13 @@ func TestCheck(t *testing.T) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "configmaps"}: {Preload: []string{"json"}}}
 				c.Uncached = append(c.Uncached, "configmaps")
 			}},
-			[]string{"FAIL  configuration: resource configmaps: it is to be cached from the start, and never"}, true,
+			[]string{"FAIL  configuration: resource configmaps: it is both preloaded and uncached"}, true,
 		},
 		"what means nothing": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) {
 				c.Resources = map[schema.GroupResource]facade.Resource{{Resource: "deployments"}: {Cached: new(bool)}, {Resource: "potatoes"}: {HistoryBytes: 1}}
 			}},
-			[]string{"note  resource deployments: what is said of it means nothing now: no resource", "note  resource potatoes: "}, false,
+			[]string{"note  resource deployments: its settings have no effect now: no resource", "note  resource potatoes: "}, false,
 		},
 		"endpoints": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", server} }},
@@ -89,17 +89,17 @@ func TestCheck(t *testing.T) {
 		},
 		"endpoints of which none answers": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.Upstream = []string{"https://127.0.0.1:1", "https://127.0.0.1:2"} }},
-			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: none of --upstream answers"}, true,
+			[]string{"note  endpoint https://127.0.0.1:2: .*refused", "FAIL  upstream: no endpoint of --upstream answers"}, true,
 		},
 		"a kubeconfig of its own for reviews": {
 			nobody, []func(*facade.Config){func(c *facade.Config) { c.Authentication.Kubeconfig = reader }}, []string{
-				"ok    right to create tokenreviews with " + regexp.QuoteMeta(reader) + ": yes", "FAIL  right to create subjectaccessreviews: ",
-				"ok    right to get configmaps with ",
+				"ok    permission to create tokenreviews with " + regexp.QuoteMeta(reader) + ": granted", "FAIL  permission to create subjectaccessreviews: ",
+				"ok    permission to get configmaps with ",
 			}, true,
 		},
 		"a kubeconfig without rights for reviews": {
 			reader, []func(*facade.Config){func(c *facade.Config) { c.Authorization.Kubeconfig = nobody }}, []string{
-				"ok    right to create tokenreviews: yes", "FAIL  right to create subjectaccessreviews with .*nobody may read anything",
+				"ok    permission to create tokenreviews: granted", "FAIL  permission to create subjectaccessreviews with .*no caller may read anything",
 			}, true,
 		},
 		"peers": {
@@ -121,7 +121,7 @@ func TestCheck(t *testing.T) {
 		},
 		"no snapshots yet": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = filepath.Join(t.TempDir(), "a", "b") }},
-			[]string{"note  snapshots: .* is not there yet", "ok    snapshots: 0 files"}, false,
+			[]string{"note  snapshots: .* does not exist yet", "ok    snapshots: 0 files"}, false,
 		},
 		"snapshots where there is a file": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = reader }}, []string{"FAIL  snapshots: .*no directory"}, true,

@@ -51,7 +51,7 @@ func StartProcess(t testing.TB, line func(program string, args ...string) []stri
 		defer close(address)
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			p.note(lines.Text())
-			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "serving") {
+			if at := servingAt.FindString(lines.Text()); at != "" && len(address) == 0 && strings.Contains(lines.Text(), "Serving") {
 				address <- at
 			}
 		}
