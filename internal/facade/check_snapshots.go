@@ -63,7 +63,7 @@ func spaceOf(left []snapshot.Found) (all, needs uint64) {
 	return all, needs
 }
 
-// taken returns why a snapshot would not be used, by its header alone.
+// taken returns why a snapshot would not be used. It looks only at the header.
 func (i *inspection) taken(file snapshot.Found, cluster string) error {
 	h, age := file.Header, time.Since(file.Header.Taken).Truncate(time.Second)
 	switch {

@@ -38,8 +38,8 @@ type Config struct {
 	// CertFile and KeyFile must be set together. Without them the process creates a self-signed pair, listfacade.crt and
 	// listfacade.key in CertDir.
 	CertFile, KeyFile, CertDir string
-	// RequestTimeout bounds requests other than watches. MinWatch is the minimum timeout of a watch that does not request
-	// one. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
+	// RequestTimeout bounds requests other than watches. MinWatch is the minimum lifetime of a watch that requests no
+	// timeout. WriteTimeout bounds the time that a client takes to accept a piece of a response. All are above 0.
 	RequestTimeout, MinWatch, WriteTimeout time.Duration
 	// ShutdownDelay is how long the process continues to serve after a termination signal, while it is not ready.
 	// WatchTermination is the time over which it then ends watches. ShutdownGrace is how long other requests may continue
@@ -53,8 +53,8 @@ type Config struct {
 
 	// Preload and Uncached are names of resources, such as deployments.apps.
 	Preload, Uncached []string
-	// PreloadEncodings are json and protobuf, or one of them. Resources in Preload are cached in each encoding that they
-	// have.
+	// PreloadEncodings are json and protobuf, or one of them: the encodings that resources in Preload are cached in. An
+	// encoding that a resource does not have is skipped.
 	PreloadEncodings []string
 	// FieldIndexes are fields of built-in kinds, and LabelIndexes are label keys.
 	FieldIndexes, LabelIndexes []string
@@ -80,11 +80,11 @@ type Config struct {
 	// ReplayLostWindows continues watches after kube-apiserver has lost events, with the differences that the next list
 	// shows.
 	ReplayLostWindows bool
-	// AccountWatches watches the metadata of built-in resources that are not cached, while consistent reads need it.
+	// AccountWatches watches the metadata of built-in resources without readers, while consistent reads need it.
 	AccountWatches bool
 	// SnapshotDir is the directory for snapshots of the cache, which the next process reads; empty for none.
 	SnapshotDir string
-	// SnapshotPeriod is the time for writing snapshots at the end of the shutdown; 0 means no limit.
+	// SnapshotPeriod is the maximum time for writing snapshots at the end of the shutdown; 0 means no limit.
 	SnapshotPeriod time.Duration
 	// SelfAuditInterval is the time in which the complete cache is compared once with kube-apiserver; 0 disables the
 	// self-audit.

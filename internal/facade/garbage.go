@@ -13,8 +13,8 @@ const (
 	// Go's default. Most live memory has no pointers, so a collection of it costs little
 	// (docs/adr/0015-less-garbage-is-let-lie.md).
 	mostGarbage = 25
-	// leastGarbage is the minimum of that, in bytes. Without it, a facade with small lanes and many requests would collect
-	// several times a second, and delay its watches.
+	// leastGarbage is the minimum number of bytes that may be allocated between collections. Without it, a facade with
+	// small lanes and many requests would collect several times a second, and delay its watches.
 	leastGarbage = 48 << 20
 	// garbageShare bounds that minimum, as a share of the memory limit. Memory that is allocated during a collection comes
 	// on top, as does the kernel's memory for the process.

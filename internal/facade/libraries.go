@@ -13,8 +13,8 @@ import (
 	"github.com/listfacade/listfacade/internal/observe"
 )
 
-// Libraries word their own messages. Most are about single requests and connections and contain the client's text. They
-// are therefore logged at level debug, and each record is bounded.
+// The messages of libraries are not written by this project. Most are about single requests and connections and contain
+// the client's text. They are therefore logged at level debug, and each record is bounded.
 
 // maxRecord bounds a library's record, in bytes.
 const maxRecord = 1 << 10

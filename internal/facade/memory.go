@@ -19,8 +19,8 @@ import (
 // detected limit. As a flag it is a quantity such as 2Gi, or auto.
 type MemoryBudget int64
 
-// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, less if that leaves under 32 MiB
-// of the limit free. Without a cgroup limit it means no limit.
+// OwnMemory is GOMEMLIMIT if set. Otherwise it is nine tenths of the cgroup's limit, or less to leave 32 MiB free, but
+// at least half of the limit. Without a cgroup limit it means no limit.
 const OwnMemory MemoryBudget = -1
 
 // smallestMemory is the minimum budget in bytes. A facade with an empty cache uses about 30 MB.
@@ -102,7 +102,7 @@ type MemoryMarks struct {
 	Precompressed float64 // above it, precompressed pages are dropped
 	History       float64 // above it, events that only the facade keeps are dropped
 	Fill          float64 // above it, no lane is filled
-	// Above it, without the memory of responses, lanes are dropped, the least used first.
+	// Above it, lanes are dropped, the least used first. The memory of responses does not count for this mark.
 	Lanes   float64
 	Answers float64 // above it, large responses and watches are refused
 }

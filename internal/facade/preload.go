@@ -71,7 +71,7 @@ func (p *preload) once(ctx context.Context) error {
 		gvr, err := p.catalog.Match(w.name)
 		if err != nil {
 			errs = append(errs, err)
-			_ = p.catalog.Refresh(ctx) // a CRD may just be created; the next attempt returns an error of Refresh
+			_ = p.catalog.Refresh(ctx) // the CRD may be new; a failure shows at the next attempt
 			continue
 		}
 		resource, _, err := p.catalog.Lookup(ctx, gvr)

@@ -31,7 +31,7 @@ type Resource struct {
 	MemoryBudget int64
 }
 
-// leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. The usage is not measured more finely.
+// leastOwnMemory is the minimum of Resource.MemoryBudget, in bytes. The usage is checked once per MiB of growth.
 const leastOwnMemory = 1 << 20
 
 // validate returns an error for settings that contradict each other.

@@ -43,12 +43,12 @@ func ptr[T any](v T) *T { return &v }
 // Invalid settings of a resource are refused with its name.
 func TestInvalidResourceSettingsAreRefused(t *testing.T) {
 	for name, own := range map[string]Resource{
-		"preload":               {Preload: []string{"yaml"}},
-		"an uncached resource":  {Cached: new(bool), MemoryBudget: 1 << 30},
-		"at least":              {MemoryBudget: 5},
-		"history window":        {HistoryWindow: -1},
-		"window and bytes":      {HistoryBytes: -1},
-		"no other settings":     {Cached: new(bool), HistoryWindow: 1},
+		"preload":              {Preload: []string{"yaml"}},
+		"an uncached resource": {Cached: new(bool), MemoryBudget: 1 << 30},
+		"at least":             {MemoryBudget: 5},
+		"history window":       {HistoryWindow: -1},
+		"window and bytes":     {HistoryBytes: -1},
+		"no other settings":    {Cached: new(bool), HistoryWindow: 1},
 	} {
 		c := Defaults()
 		c.Resources = map[schema.GroupResource]Resource{{Resource: "pods"}: own}

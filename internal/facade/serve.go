@@ -35,7 +35,7 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 		group.Go(func() error { f.endpoints.Run(lanesCtx); return nil })
 	}
 	<-lanesReady
-	group.Go(func() error { f.catalog.Follow(lanesCtx, f.lanes.Exclude, f.unfollowed()); return nil })
+	group.Go(func() error { f.catalog.Follow(lanesCtx, f.lanes.Exclude, f.logFollowFailures()); return nil })
 	group.Go(func() error { f.memory.Run(lanesCtx); return nil })
 	group.Go(func() error { f.clients.Run(lanesCtx); return nil })
 	group.Go(func() error { f.preload.run(ctx); return nil })
@@ -57,8 +57,8 @@ func (f *Facade) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// unfollowed returns a function that logs when APIServices can no longer be watched.
-func (f *Facade) unfollowed() func(error) {
+// logFollowFailures returns a function that logs when APIServices can no longer be watched.
+func (f *Facade) logFollowFailures() func(error) {
 	fails := false
 	return func(err error) {
 		if err != nil && !fails {

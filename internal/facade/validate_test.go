@@ -9,19 +9,19 @@ import (
 
 func TestValidateAccepts(t *testing.T) {
 	for name, set := range map[string]func(*Config){
-		"defaults":                     func(*Config) {},
-		"every address":                func(c *Config) { c.BindAddress = net.IPv4zero },
-		"IPv6 loopback":                func(c *Config) { c.BindAddress = net.IPv6loopback },
-		"another loopback":             func(c *Config) { c.BindAddress = net.IPv4(127, 1, 2, 3) },
-		"any free port":                func(c *Config) { c.Port = 0 },
-		"the last port":                func(c *Config) { c.Port = 65535 },
-		"a pair":                       func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
-		"no grace, no end of the rest": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
-		"several endpoints":            func(c *Config) { c.Upstream = []string{"https://a:6443", "https://b:6443/k8s"} },
-		"a peer":                       func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
-		"a slow shutdown":              func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
-		"json":                         func(c *Config) { c.LogFormat = "json" },
-		"both encodings":               func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
+		"defaults":          func(*Config) {},
+		"all addresses":     func(c *Config) { c.BindAddress = net.IPv4zero },
+		"IPv6 loopback":     func(c *Config) { c.BindAddress = net.IPv6loopback },
+		"another loopback":  func(c *Config) { c.BindAddress = net.IPv4(127, 1, 2, 3) },
+		"any free port":     func(c *Config) { c.Port = 0 },
+		"the last port":     func(c *Config) { c.Port = 65535 },
+		"a pair":            func(c *Config) { c.CertFile, c.KeyFile = "a", "b" },
+		"zero for no limit": func(c *Config) { c.ShutdownGrace, c.LaneIdle, c.MaxStaleness = 0, 0, 0 },
+		"several endpoints": func(c *Config) { c.Upstream = []string{"https://a:6443", "https://b:6443/k8s"} },
+		"a peer":            func(c *Config) { c.WarmFrom, c.WarmFromCAFile = []string{"https://a.b:6443"}, "ca.crt" },
+		"a slow shutdown":   func(c *Config) { c.ShutdownDelay, c.WatchTermination, c.GoawayChance = time.Second, time.Minute, 0.02 },
+		"json":              func(c *Config) { c.LogFormat = "json" },
+		"both encodings":    func(c *Config) { c.PreloadEncodings = []string{"json", "protobuf"} },
 	} {
 		c := Defaults()
 		set(&c)
@@ -37,7 +37,7 @@ func TestValidateRefuses(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"an encoding that is none": {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
+		"an unknown encoding":      {func(c *Config) { c.PreloadEncodings = []string{"json", "yaml"} }, `--preload-encodings "yaml"`},
 		"an unprotected endpoint":  {func(c *Config) { c.Upstream = []string{"https://a", "http://b"} }, `--upstream "http://b"`},
 		"an endpoint without host": {func(c *Config) { c.Upstream = []string{"https:///a"} }, "--upstream"},
 		"an endpoint twice":        {func(c *Config) { c.Upstream = []string{"https://a", "https://a"} }, "twice"},
@@ -45,7 +45,7 @@ func TestValidateRefuses(t *testing.T) {
 		"a peer that is no URL":    {func(c *Config) { c.WarmFrom = []string{"https://a", "b:6443"} }, `--warm-from "b:6443"`},
 		"a peer with a password":   {func(c *Config) { c.WarmFrom = []string{"https://a:b@c"} }, "--warm-from"},
 		"an unused authority":      {func(c *Config) { c.WarmFromCAFile = "ca.crt" }, "--warm-from-ca-file ca.crt"},
-		"every address":            {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true }, "--bind-address 0.0.0.0: with --anonymous-acts-as-kubeconfig"},
+		"all addresses":            {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4zero, true }, "--bind-address 0.0.0.0: with --anonymous-acts-as-kubeconfig"},
 		"every IPv6 address":       {func(c *Config) { c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv6unspecified, true }, "--bind-address ::"},
 		"a machine's address": {func(c *Config) {
 			c.BindAddress, c.Authentication.AnonymousActsAsKubeconfig = net.IPv4(10, 0, 0, 1), true
@@ -61,15 +61,15 @@ func TestValidateRefuses(t *testing.T) {
 		"a certificate alone":       {func(c *Config) { c.CertFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
 		"a key alone":               {func(c *Config) { c.KeyFile = "a" }, "--tls-cert-file and --tls-private-key-file"},
 		"an unknown log format":     {func(c *Config) { c.LogFormat = "xml" }, `--log-format "xml"`},
-		"too many goodbyes":         {func(c *Config) { c.GoawayChance = 0.021 }, "--goaway-chance 0.021 must be from 0 to 0.02"},
-		"an end before it":          {func(c *Config) { c.ShutdownDelay = -1 }, "--shutdown-delay-duration -1ns"},
+		"too high a GOAWAY chance":  {func(c *Config) { c.GoawayChance = 0.021 }, "--goaway-chance 0.021 must be from 0 to 0.02"},
+		"a negative shutdown delay": {func(c *Config) { c.ShutdownDelay = -1 }, "--shutdown-delay-duration -1ns"},
 		"no bytes of history":       {func(c *Config) { c.HistoryBytes = 0 }, "--history-bytes 0"},
-		"fewer bytes than none":     {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
+		"negative bytes of history": {func(c *Config) { c.HistoryBytes = -1 }, "--history-bytes -1"},
 		"no time for requests":      {func(c *Config) { c.RequestTimeout = 0 }, "--request-timeout 0s"},
 		"no time for watches":       {func(c *Config) { c.MinWatch = 0 }, "--min-request-timeout 0s"},
 		"no time for writes":        {func(c *Config) { c.WriteTimeout = -time.Second }, "--write-timeout -1s"},
 		"no history":                {func(c *Config) { c.HistoryWindow = 0 }, "--history-window 0s"},
-		"bookmarks all the time":    {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
+		"no bookmark interval":      {func(c *Config) { c.BookmarkInterval = 0 }, "--bookmark-interval 0s"},
 	} {
 		c := Defaults()
 		test.set(&c)

@@ -18,8 +18,8 @@ type aggregation struct {
 	now     apiServices // nil before the first list; never modified after it is shared
 }
 
-// Follow watches APIServices until the context ends. It calls changed after each change. The function foreign that it
-// passes reports whether another server serves a group version, or may serve it. It calls failed with the reason while
+// Follow watches APIServices until the context ends. After each change it calls changed with a function, foreign. It
+// reports whether another server serves a group version, or may serve it. Follow calls failed with the reason while
 // APIServices cannot be followed, and with nil when the watch is open.
 func (c *Catalog) Follow(ctx context.Context, changed func(foreign func(schema.GroupVersion) bool), failed func(error)) {
 	a := &aggregation{catalog: c, changed: changed, failed: failed, refresh: func() { _ = c.Refresh(ctx) }}

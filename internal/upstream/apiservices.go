@@ -80,8 +80,9 @@ func readService(object json.RawMessage) (gv schema.GroupVersion, service apiSer
 }
 
 // foreign reports whether another server serves a group version, or may serve it. kube-apiserver has an APIService for
-// each group version that it serves itself. Without permission to read APIServices, only groups that Kubernetes
-// reserves count as the upstream's own. Their names have no dot or end in .k8s.io.
+// each group version that it serves itself, so a group version without one counts as foreign. Without permission to
+// read APIServices, only groups that Kubernetes reserves are not foreign: names without a dot, and names that end in
+// .k8s.io.
 func (a apiServices) foreign(gv schema.GroupVersion) bool {
 	if a == nil {
 		return strings.Contains(gv.Group, ".") && !strings.HasSuffix(gv.Group, ".k8s.io")
@@ -97,8 +98,8 @@ func (a apiServices) same(other apiServices, gv schema.GroupVersion) bool {
 	return there == before && is == was
 }
 
-// custom reports whether a group version's resources are custom. The second result is false when APIServices do not say
-// so.
+// custom reports whether a group version's resources are custom. The second result is false when APIServices do not
+// show it.
 func (a apiServices) custom(gv schema.GroupVersion) (custom, known bool) {
 	switch {
 	case a[gv].automanaged == "true":

@@ -156,8 +156,9 @@ func (c *Catalog) Names(gvr schema.GroupVersionResource, subresource string) boo
 	return known
 }
 
-// Forget drops a resource that was deleted or defined again, so that the next Lookup reads discovery. That Lookup also
-// requests an empty list of it to find out whether it is custom, because the previous information was wrong.
+// Forget drops a resource that was deleted or defined again, so that the next Lookup reads discovery. If the resource
+// still exists, that Lookup also requests an empty list of it. The list shows whether the resource is custom, because
+// the information from APIServices may be out of date.
 func (c *Catalog) Forget(gvr schema.GroupVersionResource) {
 	c.styles.forget(gvr)
 	c.mu.Lock()

@@ -231,7 +231,7 @@ func TestCatalogFindsCustomResources(t *testing.T) {
 		asked    []string
 	}{
 		"labelled": {labelled(map[string]string{"apps": "onstart", "storage.k8s.io": "onstart", "gateway.networking.k8s.io": "true"}), nil},
-		"made by somebody": {
+		"without labels": {
 			labelled(map[string]string{"storage.k8s.io": "onstart", "gateway.networking.k8s.io": ""}), []string{"gateway.networking.k8s.io"},
 		},
 		"forbidden": {testkit.Refuse(http.StatusForbidden, "Forbidden"), []string{"storage.k8s.io", "gateway.networking.k8s.io"}},

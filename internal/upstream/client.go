@@ -31,8 +31,8 @@ const maxErrorBody = 64 << 10
 // maxReview bounds, in bytes, the response to a review. It repeats the request and lists groups.
 const maxReview = 1 << 20
 
-// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver
-// itself ends requests after a minute, so a longer one hangs.
+// answerWait bounds the time until a response's headers arrive, and the duration of Get. kube-apiserver itself ends
+// requests after a minute, so a longer one hangs.
 const answerWait = 90 * time.Second
 
 // Client sends GET requests to the one upstream with the credentials of the facade's own kubeconfig. Safe for
@@ -85,8 +85,8 @@ func NewClient(config *rest.Config, hop Hop, observers ...Observer) (*Client, er
 	}, nil
 }
 
-// apart returns a copy of config with separate connections. client-go shares connections between configurations that
-// dial alike.
+// apart returns a copy of config whose clients use separate connections. client-go shares connections between
+// configurations that dial alike.
 func apart(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	dial := config.Dial

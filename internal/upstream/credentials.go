@@ -108,8 +108,8 @@ var harmlessExtra = []string{
 	serviceaccount.PodName, serviceaccount.PodUID, serviceaccount.NodeName, serviceaccount.NodeUID, user.CredentialIDKey,
 }
 
-// fixedReason returns why a service account or node has another identity than its name implies, or "" if it has that
-// one.
+// fixedReason returns why the identity of a service account or node differs from the one that its name implies. It
+// returns "" if it does not differ.
 func fixedReason(info user.Info, fixed []string) string {
 	if !sameSet(info.GetGroups(), fixed) {
 		return "its groups are not those that its name implies"

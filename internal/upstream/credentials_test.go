@@ -100,11 +100,11 @@ func TestImpersonatedUsers(t *testing.T) {
 		info user.DefaultInfo
 		want string // names of the headers; empty for a refusal
 	}{
-		"a user":                        {*alice, "Extra Extra Group Uid User"},
-		"one without groups of his own": {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}}, "User"},
-		"one of the unauthenticated":    {user.DefaultInfo{Name: "bob", Groups: []string{"a", "system:unauthenticated"}}, "Group User"},
-		"one of both":                   {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated", "system:unauthenticated"}}, "Group User"},
-		"anonymous":                     {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, "User"},
+		"a user":                     {*alice, "Extra Extra Group Uid User"},
+		"no group but the added one": {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}}, "User"},
+		"an unauthenticated user":    {user.DefaultInfo{Name: "bob", Groups: []string{"a", "system:unauthenticated"}}, "Group User"},
+		"a user in both groups":      {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated", "system:unauthenticated"}}, "Group User"},
+		"anonymous":                  {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"system:unauthenticated"}}, "User"},
 		"a service account": {user.DefaultInfo{
 			Name: "system:serviceaccount:ns:sa", UID: "7", Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:ns"},
 			Extra: map[string][]string{"authentication.kubernetes.io/pod-uid": {"1"}, "authentication.kubernetes.io/credential-id": {"2"}},
@@ -114,25 +114,25 @@ func TestImpersonatedUsers(t *testing.T) {
 		}, "User"},
 
 		"no name":                           {user.DefaultInfo{Groups: []string{"system:authenticated"}}, ""},
-		"one whom a group would be added":   {user.DefaultInfo{Name: "bob", Groups: []string{"a"}}, ""},
-		"an anonymous of other groups":      {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"a"}}, ""},
+		"a missing group":                   {user.DefaultInfo{Name: "bob", Groups: []string{"a"}}, ""},
+		"system:anonymous in other groups":  {user.DefaultInfo{Name: "system:anonymous", Groups: []string{"a"}}, ""},
 		"masters":                           {user.DefaultInfo{Name: "root", Groups: []string{"system:masters", "system:authenticated"}}, ""},
 		"a service account by its name":     {user.DefaultInfo{Name: "system:serviceaccount:ns:sa", Groups: []string{"system:authenticated"}}, ""},
-		"a service account of other groups": {user.DefaultInfo{Name: "system:serviceaccount:ns:sa", Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:kube-system"}}, ""},
+		"a service account in other groups": {user.DefaultInfo{Name: "system:serviceaccount:ns:sa", Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:kube-system"}}, ""},
 		"a service account within scopes": {user.DefaultInfo{
 			Name: "system:serviceaccount:ns:sa", Groups: []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:ns"},
 			Extra: map[string][]string{"scopes.authorization.openshift.io": {"user:info"}},
 		}, ""},
-		"a node by its name":              {user.DefaultInfo{Name: "system:node:n1", Groups: []string{"system:authenticated"}}, ""},
-		"a node of more groups":           {user.DefaultInfo{Name: "system:node:n1", Groups: []string{"system:nodes", "a", "system:authenticated"}}, ""},
-		"extra without a domain":          {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"scopes": {"a"}}}, ""},
-		"extra in capitals":               {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/A": {"a"}}}, ""},
-		"extra without values":            {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/a": {}}}, ""},
-		"extra of nothing":                {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/a": {""}}}, ""},
-		"a name that a header would trim": {user.DefaultInfo{Name: " admin", Groups: []string{"system:authenticated"}}, ""},
-		"a group that one would trim":     {user.DefaultInfo{Name: "bob", Groups: []string{"admins\t", "system:authenticated"}}, ""},
-		"a group of two lines":            {user.DefaultInfo{Name: "bob", Groups: []string{"a\r\nImpersonate-Group: admins", "system:authenticated"}}, ""},
-		"an empty group":                  {user.DefaultInfo{Name: "bob", Groups: []string{"", "system:authenticated"}}, ""},
+		"a node by its name":               {user.DefaultInfo{Name: "system:node:n1", Groups: []string{"system:authenticated"}}, ""},
+		"a node in more groups":            {user.DefaultInfo{Name: "system:node:n1", Groups: []string{"system:nodes", "a", "system:authenticated"}}, ""},
+		"extra without a domain":           {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"scopes": {"a"}}}, ""},
+		"extra in capitals":                {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/A": {"a"}}}, ""},
+		"extra without values":             {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/a": {}}}, ""},
+		"an empty extra value":             {user.DefaultInfo{Name: "bob", Groups: []string{"system:authenticated"}, Extra: map[string][]string{"ex.io/a": {""}}}, ""},
+		"a name that a header would trim":  {user.DefaultInfo{Name: " admin", Groups: []string{"system:authenticated"}}, ""},
+		"a group that a header would trim": {user.DefaultInfo{Name: "bob", Groups: []string{"admins\t", "system:authenticated"}}, ""},
+		"a group of two lines":             {user.DefaultInfo{Name: "bob", Groups: []string{"a\r\nImpersonate-Group: admins", "system:authenticated"}}, ""},
+		"an empty group":                   {user.DefaultInfo{Name: "bob", Groups: []string{"", "system:authenticated"}}, ""},
 	} {
 		as, err := Impersonating(&c.info)
 		var refused *ImpersonationError

@@ -17,9 +17,9 @@ import (
 
 // Endpoints are the addresses of the kube-apiservers of one cluster, which share an etcd. All requests go to one
 // endpoint until it cannot be reached, does not answer or reports that it is not ready. Then another endpoint is used,
-// until that one fails in the same way. The cluster is that of the first endpoint in use that reports a UID. An
-// endpoint of another cluster, or without a UID, is not used after that (docs/adr/0022-several-upstream-endpoints.md).
-// Safe for concurrent use.
+// until that one fails, too. The cluster is that of the first endpoint in use that reports a UID. After that, an
+// endpoint of another cluster, or without a UID, is not used (docs/adr/0022-several-upstream-endpoints.md). Safe for
+// concurrent use.
 type Endpoints struct {
 	base  *url.URL // address in clients' configurations; replaced by that of the endpoint in use
 	all   []*endpoint
@@ -245,8 +245,8 @@ var (
 	errUnknownCluster = errors.New("endpoint does not report which cluster it leads to")
 )
 
-// use makes next the endpoint in use. It cancels requests at an endpoint that hangs immediately, and at any other after
-// leftFor. The caller holds mu.
+// use makes next the endpoint in use. If the previous endpoint hangs, its requests in progress are cancelled
+// immediately, otherwise after leftFor. The caller holds mu.
 func (e *Endpoints) use(next *endpoint, why error) {
 	from := e.now.Swap(next)
 	if e.cluster == "" {

@@ -50,7 +50,7 @@ func TestEndpointsOfAnotherClusterAreNotUsed(t *testing.T) {
 }
 
 // Endpoints that do not report their cluster are not used after the cluster is known, however they refuse. The endpoint
-// in use decides, and the others' reports do not make it lose its place.
+// in use decides which cluster it is, whatever the others report.
 func TestEndpointsWithoutClusterUIDAreNotUsed(t *testing.T) {
 	for _, code := range []int64{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusForbidden} {
 		one, other := newScripted(t, "1"), newScripted(t, "2")
@@ -77,7 +77,8 @@ func TestEndpointsWithoutClusterUIDAreNotUsed(t *testing.T) {
 	}
 }
 
-// An endpoint that refuses the credentials does not answer. An endpoint that accepts them is used instead.
+// An endpoint that refuses the credentials counts as one that does not answer. An endpoint that accepts them is used
+// instead.
 func TestEndpointsThatRefuseCredentialsAreLeft(t *testing.T) {
 	one, two := newScripted(t, "1"), newScripted(t, "1")
 	e, client := behind(t, one, two)

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// endpointTransport sends requests to the endpoint in use. It retries a request that could not be sent at another
-// endpoint.
+// endpointTransport sends requests to the endpoint in use. If a request could not be sent there, it is retried at
+// another endpoint.
 type endpointTransport struct {
 	endpoints *Endpoints
 	next      http.RoundTripper

@@ -26,8 +26,8 @@ func (e *TooManyDocumentsError) Error() string {
 }
 
 // flights are the requests for documents in progress. Callers of the same document share one request. Seats bound the
-// requests of one caller and of all. A flight that has begun goes on without callers, for the next one; a flight that
-// waits for a seat does not. Safe for concurrent use.
+// requests of one caller and of all. When all its callers have left, a flight that has begun goes on for later callers,
+// and a flight that waits for a seat ends. Safe for concurrent use.
 type flights struct {
 	seats *limit.Seats
 

@@ -28,8 +28,8 @@ func TestHops(t *testing.T) {
 		want   bool
 	}{
 		"a client": {http.Header{}, false}, "own": {through(own), true}, "another": {through(other), false},
-		"by way of another": {through(own, other), true}, "among other servers": {mixed, true},
-		"as many as may be": {through(many[1:]...), false}, "too many": {through(many...), true},
+		"through another facade": {through(own, other), true}, "among other servers": {mixed, true},
+		"the maximum": {through(many[1:]...), false}, "too many": {through(many...), true},
 	} {
 		if got := own.Sees(c.header); got != c.want {
 			t.Errorf("%s: %t", name, got)

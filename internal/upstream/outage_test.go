@@ -33,12 +33,12 @@ func TestOutage(t *testing.T) {
 		leaves    bool          // the caller cancels before the end
 		want      time.Duration // duration of the outage a minute later
 	}{
-		"answered":      {transport: answers},
-		"broken off":    {transport: breaks, want: time.Minute},
-		"hanging":       {transport: hangs, patience: 5 * time.Second, want: time.Minute + 5*time.Second},
-		"not waited":    {transport: hangs, patience: fairWait / 2},
-		"left alone":    {transport: hangs, patience: 5 * time.Second, leaves: true},
-		"cut as broken": {transport: breaks, patience: 5 * time.Second, want: time.Minute},
+		"answered":                   {transport: answers},
+		"broken off":                 {transport: breaks, want: time.Minute},
+		"hanging":                    {transport: hangs, patience: 5 * time.Second, want: time.Minute + 5*time.Second},
+		"too short a timeout":        {transport: hangs, patience: fairWait / 2},
+		"cancelled":                  {transport: hangs, patience: 5 * time.Second, leaves: true},
+		"broken off, with a timeout": {transport: breaks, patience: 5 * time.Second, want: time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

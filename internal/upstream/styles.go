@@ -20,9 +20,9 @@ const (
 	styleErrorAge = time.Second
 )
 
-// styles finds out which resources are custom where APIServices do not say so. kube-apiserver writes lists of custom
-// resources with their members in another order than those of built-in ones (jsonwire.LearnStyle). It requests one
-// empty list per resource. Safe for concurrent use.
+// styles finds out which resources are custom where APIServices do not show it, by one request for an empty list per
+// resource. kube-apiserver writes the members of such a list in another order for custom resources than for built-in
+// ones (jsonwire.LearnStyle). Safe for concurrent use.
 type styles struct {
 	client *Client
 	flight singleflight.Group

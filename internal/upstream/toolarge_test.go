@@ -24,21 +24,21 @@ func TestPassThroughNamesCause(t *testing.T) {
 		media, encoding string // JSON when empty; identity when empty
 		sent, want      string // sent unchanged when want is empty
 	}{
-		"1.16":                    {sent: body(testkit.TooLarge116), want: modern},
-		"1.17":                    {sent: body(testkit.TooLarge117), want: modern},
-		"no details":              {sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
-		"with a charset":          {media: "application/json; charset=utf-8", sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
-		"another cause":           {sent: body(`,"details":{"causes":[{"message":"x"}]}`), want: body(`,"details":{"causes":[{"message":"x"},` + tooLargeNamed[len(`"causes":[`):] + `}`)},
-		"today":                   {sent: modern},
-		"today, in another order": {sent: `{ "apiVersion":"v1", "kind":"Status", "message":"Too large resource version: 1", "details":{` + tooLargeNamed + `, "new":1}}`},
-		"another timeout":         {sent: other},
-		"no JSON":                 {sent: "Too large resource version"},
-		"half of it":              {sent: body("")[:50]},
-		"protobuf":                {media: "application/vnd.kubernetes.protobuf", sent: body("")},
-		"compressed":              {encoding: "gzip", sent: body("")},
-		"another code":            {code: http.StatusConflict, sent: body("")},
-		"more than is read":       {sent: long},
-		"nothing":                 {},
+		"1.16":                      {sent: body(testkit.TooLarge116), want: modern},
+		"1.17":                      {sent: body(testkit.TooLarge117), want: modern},
+		"no details":                {sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
+		"with a charset":            {media: "application/json; charset=utf-8", sent: body(""), want: body(`,"details":{` + tooLargeNamed + `}`)},
+		"another cause":             {sent: body(`,"details":{"causes":[{"message":"x"}]}`), want: body(`,"details":{"causes":[{"message":"x"},` + tooLargeNamed[len(`"causes":[`):] + `}`)},
+		"current":                   {sent: modern},
+		"current, in another order": {sent: `{ "apiVersion":"v1", "kind":"Status", "message":"Too large resource version: 1", "details":{` + tooLargeNamed + `, "new":1}}`},
+		"another timeout":           {sent: other},
+		"not JSON":                  {sent: "Too large resource version"},
+		"a truncated Status":        {sent: body("")[:50]},
+		"protobuf":                  {media: "application/vnd.kubernetes.protobuf", sent: body("")},
+		"compressed":                {encoding: "gzip", sent: body("")},
+		"another code":              {code: http.StatusConflict, sent: body("")},
+		"longer than the limit":     {sent: long},
+		"an empty body":             {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
