@@ -31,7 +31,7 @@ func TestReadyAfterEachReview(t *testing.T) {
 			synctest.Wait()
 		}
 		if err := r.healthy(); err != nil || tokens.Load() != 3 || rights.Load() != 2 {
-			t.Errorf("%v after %d and %d reviews", err, tokens.Load(), rights.Load())
+			t.Errorf("got %v after %d and %d reviews", err, tokens.Load(), rights.Load())
 		}
 	})
 }

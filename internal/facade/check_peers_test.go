@@ -49,7 +49,7 @@ func TestPeerThatIsAway(t *testing.T) {
 				err := i.peer(t.Context(), clientOf(c.there))
 				var away *awayError
 				if took := time.Since(began); (err != nil) != c.fails || errors.As(err, &away) != c.away || took > peerWait {
-					t.Errorf("%v, after %v", err, took)
+					t.Errorf("got %v, after %v", err, took)
 				}
 			})
 		})

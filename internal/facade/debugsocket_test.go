@@ -79,7 +79,7 @@ func TestDebugSocket(t *testing.T) {
 		t.Errorf("%d %s; klog at 7: %t", code, text, klog.V(7).Enabled())
 	}
 	if code, text := askSocket(t, client, http.MethodPut, observe.VerbosityPath, "0"); code != http.StatusOK || klog.V(1).Enabled() {
-		t.Errorf("%d %s", code, text)
+		t.Errorf("got %d %s", code, text)
 	}
 	for target, want := range map[string]int{
 		"/debug/pprof/": 200, "/debug/pprof/goroutine?debug=1": 200, "/debug/pprof/cmdline": 200, observe.LevelPath: 200, "/debug/flags": 200,
@@ -129,7 +129,7 @@ func TestDebugSocketIsReplaced(t *testing.T) {
 	_ = left.Close()
 	_, end := socketed(t, path)
 	if code, _ := askSocket(t, through(t, path), http.MethodGet, observe.LevelPath, ""); code != http.StatusOK {
-		t.Errorf("%d", code)
+		t.Errorf("got %d", code)
 	}
 	end()
 	file := filepath.Join(t.TempDir(), "file")

@@ -136,7 +136,7 @@ func TestCatalogWithoutAWatchOfAPIServices(t *testing.T) {
 		elapse(time.Second)
 		asked := r.Asked(askServices)
 		if err := c.Refresh(t.Context()); err != nil || r.Asked(askServices) != asked+1 {
-			t.Errorf("%v, asked %d times", err, r.Asked(askServices)-asked)
+			t.Errorf("got %v and %d requests, want one", err, r.Asked(askServices)-asked)
 		}
 		if got, ok := lookup(t, c, things("ex.io")); !ok || !got.Cacheable {
 			t.Errorf("known %t, cacheable %t", ok, got.Cacheable)

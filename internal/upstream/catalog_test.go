@@ -88,7 +88,7 @@ func TestCatalog(t *testing.T) {
 			GVR: things("ex.io"), GVK: schema.GroupVersionKind{Group: "ex.io", Version: "v1", Kind: "Thing"}, Namespaced: true, Custom: true, Cacheable: true,
 		}
 		if !ok || got != want {
-			t.Errorf("%+v, want %+v", got, want)
+			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if reviews, ok := lookup(t, c, things("ex.io").GroupVersion().WithResource("reviews")); !ok || reviews.Cacheable || reviews.Namespaced {
 			t.Errorf("got %+v, want a resource that is not cacheable", reviews)

@@ -62,7 +62,7 @@ func TestPost(t *testing.T) {
 		})
 		code, body, err := r.client.Post(t.Context(), "/reviews", []byte("{}"))
 		if code != http.StatusCreated || string(body) != "yes" || err != nil {
-			t.Errorf("%d %q %v", code, body, err)
+			t.Errorf("got %d %q %v", code, body, err)
 		}
 		r.SetOffline(true)
 		if _, _, err := r.client.Post(t.Context(), "/reviews", []byte("{}")); err == nil {

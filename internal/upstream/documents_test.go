@@ -240,7 +240,7 @@ func TestDocumentsKeepNoErrors(t *testing.T) {
 		r.Script(apis, testkit.Refuse(http.StatusServiceUnavailable, "ServiceUnavailable"))
 		document, err := d.Get(t.Context(), wants("/apis", nil))
 		if err != nil || document.Code != http.StatusServiceUnavailable {
-			t.Fatalf("%+v, %v", document, err)
+			t.Fatalf("got %+v, %v", document, err)
 		}
 		r.Script(apis, tagged("one"))
 		if got := getDocument(t, d, nil); got != "one" {

@@ -36,6 +36,6 @@ func TestSeekDoesNotHoldTheLock(t *testing.T) {
 	}
 	ask(t, client, true)
 	if e.inUse() != 1 || two.asked.Load() != 1 {
-		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
+		t.Errorf("got %+v, %d requests", e.States(), two.asked.Load())
 	}
 }

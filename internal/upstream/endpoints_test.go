@@ -16,7 +16,7 @@ func TestEndpointThatRefusesConnectionsIsLeft(t *testing.T) {
 	e, client := behind(t, one, two)
 	ask(t, client, true)
 	if e.inUse() != 0 || one.asked.Load() != 1 {
-		t.Fatalf("%+v", e.States())
+		t.Fatalf("got %+v", e.States())
 	}
 	one.end()
 	client.CloseIdle() // as its transport would notice a moment later
@@ -26,7 +26,7 @@ func TestEndpointThatRefusesConnectionsIsLeft(t *testing.T) {
 	ask(t, client, true)
 	e.lookAtAll(t.Context())
 	if e.inUse() != 1 || two.asked.Load() != 2 || e.States()[0].Ready || client.Silent() != 0 {
-		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
+		t.Errorf("got %+v, %d requests", e.States(), two.asked.Load())
 	}
 	two.end()
 	ask(t, client, false)
@@ -45,7 +45,7 @@ func TestEndpointsOfAnotherClusterAreNotUsed(t *testing.T) {
 	two.end()
 	ask(t, client, false)
 	if other.asked.Load() != 0 || two.asked.Load() != 1 || e.States()[1].Ready {
-		t.Errorf("%+v, %d requests to another cluster", e.States(), other.asked.Load())
+		t.Errorf("got %+v, %d requests to another cluster", e.States(), other.asked.Load())
 	}
 }
 
@@ -88,7 +88,7 @@ func TestEndpointsThatRefuseCredentialsAreLeft(t *testing.T) {
 		e.lookAtAll(t.Context())
 	}
 	if ask(t, client, true); e.inUse() != 1 || e.States()[0].Ready {
-		t.Errorf("%+v", e.States())
+		t.Errorf("got %+v", e.States())
 	}
 }
 
@@ -107,7 +107,7 @@ func TestEndpointsOfARecreatedClusterAreUsed(t *testing.T) {
 		e.lookAtAll(t.Context())
 	}
 	if ask(t, client, true); !e.States()[0].Ready || !e.States()[1].Ready {
-		t.Errorf("%+v", e.States())
+		t.Errorf("got %+v", e.States())
 	}
 }
 
@@ -145,7 +145,7 @@ func TestRequestThatReachedAServerIsNotRetried(t *testing.T) {
 	one.breaks.Store(true)
 	ask(t, client, false)
 	if two.asked.Load() != 0 || e.inUse() != 0 {
-		t.Errorf("%+v, %d requests", e.States(), two.asked.Load())
+		t.Errorf("got %+v, %d requests", e.States(), two.asked.Load())
 	}
 }
 
@@ -182,7 +182,7 @@ func TestEndpointsThatAreNotReadyAreLeft(t *testing.T) {
 			e.lookAtAll(t.Context())
 			ask(t, client, true)
 			if e.inUse() != 1 || two.asked.Load() != 1 {
-				t.Errorf("%+v", e.States())
+				t.Errorf("got %+v", e.States())
 			}
 			over()
 			e.lookAtAll(t.Context())

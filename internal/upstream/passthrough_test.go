@@ -128,7 +128,7 @@ func TestPassThroughResponseHeaders(t *testing.T) {
 		})
 		response, body, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
 		if response.StatusCode != http.StatusTeapot || body != "body" || err != nil {
-			t.Errorf("%d %q %v", response.StatusCode, body, err)
+			t.Errorf("got %d %q %v", response.StatusCode, body, err)
 		}
 		want := http.Header{
 			"Audit-Id": {"1"}, "Warning": {"299 - \"x\""}, "X-Kubernetes-Pf-Flowschema-Uid": {"f"}, "Etag": {"e"}, "Content-Type": {"application/json"},
@@ -202,7 +202,7 @@ func TestPassThroughRedirects(t *testing.T) {
 					t.Fatal(err)
 				}
 				if got := response.Header.Get("Location"); got != want || (response.StatusCode == http.StatusMovedPermanently) != (want != "") {
-					t.Errorf("%d to %q, want %q", response.StatusCode, got, want)
+					t.Errorf("got %d to %q, want %q", response.StatusCode, got, want)
 				}
 			})
 		})
@@ -268,10 +268,10 @@ func TestPassThroughTrailers(t *testing.T) {
 		})
 		response, body, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
 		if response.StatusCode != http.StatusOK || body != "body" || err != nil {
-			t.Errorf("%d %q %v", response.StatusCode, body, err)
+			t.Errorf("got %d %q %v", response.StatusCode, body, err)
 		}
 		if len(response.Trailer) != 0 || response.Header.Get("Trailer") != "" || response.Header.Get("Link") != "" {
-			t.Errorf("%v %v", response.Header, response.Trailer)
+			t.Errorf("got %v %v", response.Header, response.Trailer)
 		}
 	})
 }
@@ -281,7 +281,7 @@ func TestPassThroughUnreachable(t *testing.T) {
 		r.SetOffline(true)
 		response, body, _ := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
 		if response.StatusCode != http.StatusBadGateway || !strings.HasPrefix(body, "reach the upstream: ") {
-			t.Errorf("%d %q", response.StatusCode, body)
+			t.Errorf("got %d %q", response.StatusCode, body)
 		}
 		synctest.Wait()
 	})

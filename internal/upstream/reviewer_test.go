@@ -38,7 +38,7 @@ func TestReviewer(t *testing.T) {
 		})
 		code, body, err := reviewer.Post(t.Context(), tokenReviews, []byte("{}"))
 		if err != nil || code != http.StatusCreated || string(body) != "POSTapplication/jsonBearer reviewers{}"+long {
-			t.Errorf("%d %.80q %v", code, body, err)
+			t.Errorf("got %d %.80q %v", code, body, err)
 		}
 		if reviewer.Silent() != 0 {
 			t.Errorf("silent for %s", reviewer.Silent())
@@ -63,7 +63,7 @@ func TestAnonymousProbe(t *testing.T) {
 				w.WriteHeader(want)
 			})
 			if code, _, err := reviewer.Nameless().Get(t.Context(), "/version"); code != want || err != nil {
-				t.Errorf("%d %v, want %d", code, err, want)
+				t.Errorf("got %d %v, want %d", code, err, want)
 			}
 		}
 		for _, q := range r.Requests("/version") {
@@ -74,7 +74,7 @@ func TestAnonymousProbe(t *testing.T) {
 		r.Script("/version", func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() })
 		began := time.Now()
 		if _, _, err := reviewer.Nameless().Get(t.Context(), "/version"); !IsUnreachable(err) || time.Since(began) != probeWait {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 	})
 }
@@ -97,7 +97,7 @@ func TestReviewsAreRateLimited(t *testing.T) {
 		_, _, err := reviewer.Post(ctx, tokenReviews, nil)
 		var notSent *NotSentError
 		if !errors.As(err, &notSent) || time.Since(began) != 0 {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s", err, time.Since(began))
 		}
 		if _, _, err := reviewer.Unpaced().Post(ctx, tokenReviews, nil); err != nil || time.Since(began) != 0 {
 			t.Errorf("without a rate limit: %v after %s", err, time.Since(began))

@@ -53,7 +53,7 @@ func TestPassThroughNamesCause(t *testing.T) {
 				})
 				response, got, err := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n")
 				if want := cmp.Or(c.want, c.sent); got != want || err != nil {
-					t.Errorf("%v\n got %s\nwant %s", err, got, want)
+					t.Errorf("got %v\n got %s\nwant %s", err, got, want)
 				}
 				if response.Header.Get("Retry-After") != "1" {
 					t.Errorf("the headers are %v", response.Header)
@@ -77,7 +77,7 @@ func TestPassThroughBrokenTooLarge(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		})
 		if response, body, _ := pass(t, r, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n"); response.StatusCode != http.StatusBadGateway {
-			t.Errorf("%d %q", response.StatusCode, body)
+			t.Errorf("got %d %q", response.StatusCode, body)
 		}
 	})
 }
