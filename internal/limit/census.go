@@ -1,16 +1,16 @@
 package limit
 
-// census knows of whom most are there. Its zero value is empty. Numbers change by one at a time, so the most are found
-// without looking at everybody. Used by one goroutine at a time.
+// census counts per key and finds a key with the highest count in constant time. Counts are small integers that change
+// by one. The zero value is empty. Not safe for concurrent use.
 type census[K comparable] struct {
-	all    int              // of everybody
-	counts map[K]int        // above 0
-	of     []map[K]struct{} // who has so many; the last is not empty
+	all     int              // sum of all counts
+	counts  map[K]int        // counts above 0
+	byCount []map[K]struct{} // keys by count; the last set is not empty
 }
 
-// note says how many of somebody are there, which may be as many as before.
-func (c *census[K]) note(who K, n int) {
-	before := c.counts[who]
+// note sets the count of a key, which may be unchanged.
+func (c *census[K]) note(key K, n int) {
+	before := c.counts[key]
 	if n == before {
 		return
 	}
@@ -19,28 +19,28 @@ func (c *census[K]) note(who K, n int) {
 	}
 	c.all += n - before
 	if before > 0 {
-		delete(c.of[before], who)
+		delete(c.byCount[before], key)
 	}
-	if c.counts[who] = n; n == 0 {
-		delete(c.counts, who)
+	if c.counts[key] = n; n == 0 {
+		delete(c.counts, key)
 	} else {
-		for len(c.of) <= n {
-			c.of = append(c.of, map[K]struct{}{})
+		for len(c.byCount) <= n {
+			c.byCount = append(c.byCount, map[K]struct{}{})
 		}
-		c.of[n][who] = struct{}{}
+		c.byCount[n][key] = struct{}{}
 	}
-	for len(c.of) > 0 && len(c.of[len(c.of)-1]) == 0 {
-		c.of = c.of[:len(c.of)-1]
+	for len(c.byCount) > 0 && len(c.byCount[len(c.byCount)-1]) == 0 {
+		c.byCount = c.byCount[:len(c.byCount)-1]
 	}
 }
 
-// most is one of those of whom most are there, and somebody if that is one of them. Somebody is there.
-func (c *census[K]) most(rather K) K {
-	if c.counts[rather] == len(c.of)-1 {
-		return rather
+// most returns a key with the highest count, preferably the given one. At least one count must be above 0.
+func (c *census[K]) most(preferred K) K {
+	if c.counts[preferred] == len(c.byCount)-1 {
+		return preferred
 	}
-	for who := range c.of[len(c.of)-1] {
-		return who
+	for key := range c.byCount[len(c.byCount)-1] {
+		return key
 	}
-	panic("limit: the most of nobody")
+	panic("limit: census is empty")
 }

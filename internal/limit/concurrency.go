@@ -2,46 +2,47 @@ package limit
 
 import "sync"
 
-// ConcurrencyBounds are how many may be there at a time; 0 is any number.
+// ConcurrencyBounds are the maximum numbers of concurrent requests; 0 is unlimited.
 type ConcurrencyBounds struct {
-	Each, All int // of one key, and over all keys
+	Each, All int // per key, and over all keys
 }
 
-// ConcurrencyLimit counts who is there, by key: who waits for something that comes to all of them at once, or has
-// something open. Safe for concurrent use.
+// ConcurrencyLimit bounds how many requests are open at the same time, per key and over all keys. It never queues. Safe
+// for concurrent use.
 type ConcurrencyLimit struct {
 	bounds ConcurrencyBounds
 
-	mu    sync.Mutex // guards what follows; held for map operations only
-	there map[string]int
-	all   int
+	mu     sync.Mutex // guards counts and all; held for map operations only
+	counts map[string]int
+	all    int
 }
 
-// NewConcurrencyLimit returns a crowd of nobody.
+// NewConcurrencyLimit returns a limit with no request open.
 func NewConcurrencyLimit(bounds ConcurrencyBounds) *ConcurrencyLimit {
-	return &ConcurrencyLimit{bounds: bounds, there: map[string]int{}}
+	return &ConcurrencyLimit{bounds: bounds, counts: map[string]int{}}
 }
 
-// Join lets one more in for a key, or fails with ErrBusy at once. leave lets it out; it is called once.
+// Join counts one more request of the key, or returns ErrBusy immediately. The caller must call leave exactly once,
+// when the request ends.
 func (c *ConcurrencyLimit) Join(key string) (leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if reached(c.all, c.bounds.All) || reached(c.there[key], c.bounds.Each) {
+	if reached(c.all, c.bounds.All) || reached(c.counts[key], c.bounds.Each) {
 		return nil, ErrBusy
 	}
 	c.all++
-	c.there[key]++
-	return func() { c.part(key) }, nil
+	c.counts[key]++
+	return func() { c.leave(key) }, nil
 }
 
 func reached(n, bound int) bool { return bound > 0 && n >= bound }
 
-// part forgets a key with the last who is there for it.
-func (c *ConcurrencyLimit) part(key string) {
+// leave counts one request less and drops the key with its last request.
+func (c *ConcurrencyLimit) leave(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all--
-	if c.there[key]--; c.there[key] == 0 {
-		delete(c.there, key)
+	if c.counts[key]--; c.counts[key] == 0 {
+		delete(c.counts, key)
 	}
 }

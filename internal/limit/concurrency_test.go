@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCrowd(t *testing.T) {
+func TestConcurrencyLimit(t *testing.T) {
 	c := NewConcurrencyLimit(ConcurrencyBounds{Each: 2, All: 3})
 	join := func(key string) func() {
 		t.Helper()
@@ -18,24 +18,24 @@ func TestCrowd(t *testing.T) {
 	refused := func(key, why string) {
 		t.Helper()
 		if _, err := c.Join(key); !errors.Is(err, ErrBusy) {
-			t.Errorf("%s: %v, although %s", key, err, why)
+			t.Errorf("%s: got %v although %s, want ErrBusy", key, err, why)
 		}
 	}
 	first, second := join("a"), join("a")
-	refused("a", "two wait for it")
+	refused("a", "the key has two")
 	third := join("b")
-	refused("c", "three wait")
+	refused("c", "there are three in total")
 	first()
 	fourth := join("c")
 	for _, leave := range []func(){second, third, fourth} {
 		leave()
 	}
-	if len(c.there) != 0 || c.all != 0 {
-		t.Errorf("%v, %d are left", c.there, c.all)
+	if len(c.counts) != 0 || c.all != 0 {
+		t.Errorf("got counts %v and a total of %d, want none", c.counts, c.all)
 	}
 }
 
-func TestCrowdWithoutBounds(t *testing.T) {
+func TestConcurrencyLimitWithoutTotalBound(t *testing.T) {
 	c := NewConcurrencyLimit(ConcurrencyBounds{Each: 1})
 	for _, key := range []string{"a", "b", "c"} {
 		leave, err := c.Join(key)
@@ -45,6 +45,6 @@ func TestCrowdWithoutBounds(t *testing.T) {
 		defer leave()
 	}
 	if _, err := c.Join("a"); !errors.Is(err, ErrBusy) {
-		t.Errorf("%v, although one is there", err)
+		t.Errorf("got %v although the key has one, want ErrBusy", err)
 	}
 }

@@ -2,18 +2,18 @@ package limit
 
 import "time"
 
-// debtLasts is after how long one place is forgotten.
-const debtLasts = time.Second
+// debtDuration is how long one displaced and abandoned stream counts against its key.
+const debtDuration = time.Second
 
-// debts count places that were won from others and then left, by key; of each key one is forgotten each second. Its
-// zero value is empty. Used by one goroutine at a time.
+// debts counts, per key, the streams that displaced another stream and then left. One debt of each key expires every
+// debtDuration. The zero value is empty. Not safe for concurrent use.
 type debts[K comparable] struct {
-	until map[K]time.Time // when a key owes nothing any more
-	look  time.Time       // when to drop such keys again
+	until map[K]time.Time // time at which the last debt of a key expires
+	look  time.Time       // next cleanup of expired keys
 }
 
-// add notes one more place of a key.
-func (d *debts[K]) add(who K, now time.Time) {
+// add adds one debt to a key.
+func (d *debts[K]) add(key K, now time.Time) {
 	if d.until == nil {
 		d.until = map[K]time.Time{}
 	}
@@ -25,15 +25,15 @@ func (d *debts[K]) add(who K, now time.Time) {
 		}
 		d.look = now.Add(time.Minute)
 	}
-	until := d.until[who]
+	until := d.until[key]
 	if until.Before(now) {
 		until = now
 	}
-	d.until[who] = until.Add(debtLasts)
+	d.until[key] = until.Add(debtDuration)
 }
 
-// owed is how many places of a key are not forgotten yet.
-func (d *debts[K]) owed(who K, now time.Time) int {
-	left := d.until[who].Sub(now)
-	return max(0, int((left+debtLasts-1)/debtLasts))
+// owed returns the number of debts of a key that have not expired.
+func (d *debts[K]) owed(key K, now time.Time) int {
+	left := d.until[key].Sub(now)
+	return max(0, int((left+debtDuration-1)/debtDuration))
 }

@@ -1,18 +1,21 @@
-// Package limit says whether work may begin now, later or not at all: a storm ends here, and not at the upstream.
+// Package limit decides whether work may start now, must wait, or is refused. Its limits bound the load that clients
+// can cause on the facade and on the upstream.
 //
-// It promises:
-//   - never more seats are taken than its Bounds allow, of one key and of all keys together;
-//   - when seats are short, groups of keys take turns, and in a group its keys: a storm of one group holds up another's
-//     work by one turn of its own;
-//   - when too many wait, who comes last of those who wait most is refused;
-//   - of answers that clients do not take, Stalls, there are no more than their bounds allow, and one that goes on ends
-//     for nobody;
-//   - whoever waits is served in order within a key, for a bounded time and in a bounded queue;
-//   - of those who are there for one thing, a ConcurrencyLimit, there are no more than its bounds allow;
-//   - of Streams, which last for minutes, there are no more than their bounds allow, and no group of keys is without a
-//     place while another has two;
-//   - of what begins, by its Rates, no more of a key than they allow; by its Pace, no more of all keys, in turns;
-//   - keys are what clients are, and may be any number: one is remembered only while something of it counts.
+// Work is counted by Key: a key is one client, and a group is a set of keys that one party can create. The package
+// promises:
+//   - Seats never gives one key, one group or all groups together more seats than its Bounds allow. When seats are
+//     short, groups take turns, and so do the keys of a group. A waiting request is delayed by at most one turn of each
+//     other group.
+//   - When too many requests wait for seats, the last request of the longest queue is refused.
+//   - Requests of one key are served in order. Callers bound the wait with a context, and Bounds limits the queue.
+//   - ConcurrencyLimit never admits more concurrent requests than its bounds allow.
+//   - Streams never admits more long-running streams than its bounds allow. A group with no stream can always open one
+//     while another group has two, unless the newcomer still owes streams that it displaced and closed.
+//   - Stalls never admits more responses to slow readers than its bounds allow. A response whose client still reads is
+//     never ended.
+//   - Rates bounds how often each key starts work. Pace bounds how often all keys start work, and keys take turns.
+//   - A key uses memory only while it counts for something, because clients can create any number of keys.
 //
-// It starts no goroutine, knows no request and writes no answer.
+// The package has no goroutine of its own; Pace starts timers that return seats. It does not read requests or write
+// responses.
 package limit

@@ -1,19 +1,19 @@
 package limit
 
-// Load is how much of what there is is taken at the moment.
+// Load is the current use of a limit.
 type Load struct {
-	Taken, All int64 // All is 0 for any number
-	Waiting    int   // for a place
+	Taken, All int64 // in use, and the bound; All is 0 if unlimited
+	Waiting    int   // requests in the queue
 }
 
-// Load is how the places are taken.
+// Load returns the seats in use and the requests that wait.
 func (p *Seats) Load() Load {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Load{Taken: p.bounds.All - p.free, All: p.bounds.All, Waiting: p.waiting.all}
 }
 
-// Load is how many are there. Nobody waits.
+// Load returns the number of open requests. Waiting is always 0.
 func (c *ConcurrencyLimit) Load() Load {
 	c.mu.Lock()
 	defer c.mu.Unlock()

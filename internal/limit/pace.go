@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Pace lets things begin at a rate: a burst at once, and from then on each in its turn, as Seats gives out seats. A
-// seat comes back when the rate allows one more to begin. Safe for concurrent use.
+// Pace bounds how often work starts over all keys. A burst may start immediately; further work waits for a seat, and
+// keys take turns as in Seats. Seats return at the configured rate. Safe for concurrent use.
 type Pace struct {
 	seats *Seats
-	every time.Duration // between two beginnings
+	every time.Duration // interval at which seats return
 
 	mu   sync.Mutex // guards next
-	next time.Time  // when the last seat comes back that was taken
+	next time.Time  // time at which the last of the scheduled seats returns
 }
 
-// NewPace returns a pace at which nothing has begun; rate has a PerSecond above 0. At most queue wait for each key, and
-// queueAll for all of them.
+// NewPace returns a Pace with all seats free. rate.PerSecond must be above 0. At most queue requests wait per key, and
+// at most queueAll over all keys; a queueAll of 0 is unlimited.
 func NewPace(rate Rate, queue, queueAll int) *Pace {
 	all := int64(max(rate.Burst, 1))
 	return &Pace{
@@ -26,8 +26,9 @@ func NewPace(rate Rate, queue, queueAll int) *Pace {
 	}
 }
 
-// Take waits until something of a key may begin, or the context ends. It fails with ErrBusy when it may not. settle is
-// to be called once, with whether it counts: what does not gives its seat back at once, what does at the rate.
+// Take waits until work of the key may start or the context ends. It returns ErrBusy if the queue is full or the
+// context ended. The caller must call settle exactly once: settle(true) returns the seat at the configured rate,
+// settle(false) returns it immediately.
 func (p *Pace) Take(ctx context.Context, key Key) (settle func(counts bool), err error) {
 	leave, err := p.seats.Take(ctx, key, 1)
 	if err != nil {
@@ -35,15 +36,15 @@ func (p *Pace) Take(ctx context.Context, key Key) (settle func(counts bool), err
 	}
 	return func(counts bool) {
 		if counts {
-			time.AfterFunc(p.comesBack(time.Now()), leave)
+			time.AfterFunc(p.returnDelay(time.Now()), leave)
 			return
 		}
 		leave()
 	}, nil
 }
 
-// comesBack is after how long a seat that is taken now comes back: one at a time, at the rate.
-func (p *Pace) comesBack(now time.Time) time.Duration {
+// returnDelay returns the time until a seat that is settled now comes back. Seats come back one at a time, at the rate.
+func (p *Pace) returnDelay(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.next.Before(now) {

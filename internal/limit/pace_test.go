@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// begin lets something of a key begin, and count.
+// begin takes a seat of a key and settles it as counted.
 func begin(ctx context.Context, p *Pace, key Key) error {
 	settle, err := p.Take(ctx, key)
 	if err == nil {
@@ -34,8 +34,8 @@ func TestPaceIsARate(t *testing.T) {
 	})
 }
 
-// Whatever one group has taken and waits for, another waits for one turn.
-func TestPaceGoesByTurns(t *testing.T) {
+// Another group waits for one turn only, however many requests of a group wait.
+func TestPaceServesGroupsInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 10, Burst: 20}, 1000, 1000)
 		var flood sync.WaitGroup
@@ -57,7 +57,7 @@ func TestPaceGoesByTurns(t *testing.T) {
 	})
 }
 
-func TestPaceIsNotWaitedForLonger(t *testing.T) {
+func TestPaceReturnsErrBusyWhenContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
 		if err := begin(t.Context(), p, Alone("a")); err != nil {
@@ -71,15 +71,14 @@ func TestPaceIsNotWaitedForLonger(t *testing.T) {
 	})
 }
 
-// What does not count gives its seat back at once.
-func TestPaceOfWhatDoesNotCount(t *testing.T) {
+func TestPaceReturnsUncountedSeatsImmediately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPace(Rate{PerSecond: 0.01, Burst: 1}, 1, 1)
 		for _, counts := range []bool{false, false, true} {
 			began := time.Now()
 			settle, err := p.Take(t.Context(), Alone("a"))
 			if err != nil || time.Since(began) > 0 {
-				t.Fatalf("got %v after %s, want a seat at once", err, time.Since(began))
+				t.Fatalf("got %v after %s, want a seat immediately", err, time.Since(began))
 			}
 			settle(counts)
 		}

@@ -8,30 +8,30 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is how much may begin: as much as Burst at once, and PerSecond as time goes by. A PerSecond of 0 is any number;
-// else Burst is above 0.
+// Rate is a token bucket: PerSecond tokens are added per second, up to Burst. A PerSecond of 0 is unlimited; otherwise
+// Burst must be above 0.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// mostRates is how many keys are remembered. Beyond them, whoever is not remembered shares one rate with all others who
-// are not: a flood of keys slows down newcomers, and costs no memory.
-const mostRates = 1 << 16
+// maxKeys is the maximum number of keys with a limiter of their own. All further keys share one limiter: a flood of new
+// keys then slows down other new keys, but uses no more memory.
+const maxKeys = 1 << 16
 
-// Rates says whether something may begin now, by key. Safe for concurrent use.
+// Rates bounds how often each key starts work. It never queues. Safe for concurrent use.
 type Rates struct {
-	of Rate // each
+	perKey Rate
 
-	mu     sync.Mutex               // guards all below; held for arithmetic, and now and then to forget keys
-	rest   *rate.Limiter            // of keys that are one too many to remember
-	each   map[string]*rate.Limiter // of keys that took something lately
-	forget time.Time                // when to look for idle keys again
+	mu          sync.Mutex               // guards the fields below; held for arithmetic and the cleanup of idle keys
+	shared      *rate.Limiter            // limiter of all keys beyond maxKeys
+	limiters    map[string]*rate.Limiter // limiters of recently active keys
+	nextCleanup time.Time                // next time to drop idle keys
 }
 
-// NewRates returns rates of which nothing was taken, of each key the same.
-func NewRates(of Rate) *Rates {
-	return &Rates{of: of, rest: newLimiter(of), each: map[string]*rate.Limiter{}}
+// NewRates returns Rates that allow each key the same rate, with full buckets.
+func NewRates(perKey Rate) *Rates {
+	return &Rates{perKey: perKey, shared: newLimiter(perKey), limiters: map[string]*rate.Limiter{}}
 }
 
 func newLimiter(r Rate) *rate.Limiter {
@@ -41,52 +41,53 @@ func newLimiter(r Rate) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst)
 }
 
-// Take takes one of a key's rate if it has one; else it says after how long it may, which is above 0.
+// Take takes one token of the key and reports whether there was one. Otherwise it returns the time until the next
+// token, which is above 0.
 func (r *Rates) Take(key string) (after time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	own, known := r.each[key]
+	limiter, known := r.limiters[key]
 	if !known {
-		own = r.newcomer(now)
+		limiter = r.limiterForNewKey(now)
 	}
-	if after := wait(own, now); after > 0 {
+	if after := wait(limiter, now); after > 0 {
 		return after, false
 	}
-	own.AllowN(now, 1)
-	if !known && own != r.rest && own.Limit() != rate.Inf {
-		r.each[key] = own
+	limiter.AllowN(now, 1)
+	if !known && limiter != r.shared && limiter.Limit() != rate.Inf {
+		r.limiters[key] = limiter
 	}
 	return 0, true
 }
 
-// newcomer is the rate of a key that is not remembered.
-func (r *Rates) newcomer(now time.Time) *rate.Limiter {
-	if !now.Before(r.forget) {
-		r.forgetIdle(now)
+// limiterForNewKey returns the limiter of a key that has none yet. The caller holds mu.
+func (r *Rates) limiterForNewKey(now time.Time) *rate.Limiter {
+	if !now.Before(r.nextCleanup) {
+		r.dropIdle(now)
 	}
-	if len(r.each) >= mostRates {
-		return r.rest
+	if len(r.limiters) >= maxKeys {
+		return r.shared
 	}
-	return newLimiter(r.of)
+	return newLimiter(r.perKey)
 }
 
-// forgetIdle drops the keys whose rate is whole again, which is as if they had never come. It looks again when all that
-// are left can be.
-func (r *Rates) forgetIdle(now time.Time) {
-	for key, own := range r.each {
-		if own.TokensAt(now) >= float64(own.Burst()) {
-			delete(r.each, key)
+// dropIdle drops the keys whose bucket is full, because a new limiter behaves the same. The next cleanup is due when
+// all remaining buckets can be full.
+func (r *Rates) dropIdle(now time.Time) {
+	for key, limiter := range r.limiters {
+		if limiter.TokensAt(now) >= float64(limiter.Burst()) {
+			delete(r.limiters, key)
 		}
 	}
 	refill := time.Second
-	if r.of.PerSecond > 0 {
-		refill = max(refill, seconds(float64(r.of.Burst)/r.of.PerSecond))
+	if r.perKey.PerSecond > 0 {
+		refill = max(refill, seconds(float64(r.perKey.Burst)/r.perKey.PerSecond))
 	}
-	r.forget = now.Add(refill)
+	r.nextCleanup = now.Add(refill)
 }
 
-// wait is how long it takes until a rate has one to take; 0 when it has.
+// wait returns the time until the limiter has a token, 0 if it has one now.
 func wait(l *rate.Limiter, now time.Time) time.Duration {
 	if l.Limit() == rate.Inf {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// taken counts what is given of many tries.
+// taken returns how many of many tries succeed.
 func taken(r *Rates, key string, tries int) int {
 	n := 0
 	for range tries {
@@ -20,38 +20,37 @@ func taken(r *Rates, key string, tries int) int {
 	return n
 }
 
-func TestRates(t *testing.T) {
+func TestRatesBoundEachKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 2, Burst: 5})
 		if n := taken(r, "a", 100); n != 5 {
-			t.Errorf("%d of one key at once", n)
+			t.Errorf("got %d tokens of one key, want 5", n)
 		}
 		if after, ok := r.Take("a"); ok || after != time.Second/2 {
-			t.Errorf("to come back after %s", after)
+			t.Errorf("got a retry after %s, want 500ms", after)
 		}
 		if n := taken(r, "b", 100); n != 5 {
-			t.Errorf("%d of another", n)
+			t.Errorf("got %d tokens of another key, want 5", n)
 		}
 		<-time.After(time.Second)
 		if n := taken(r, "a", 100); n != 2 {
-			t.Errorf("%d after a second", n)
+			t.Errorf("got %d tokens after a second, want 2", n)
 		}
 	})
 }
 
-// Whoever comes back when told is let in.
-func TestRatesKeepTheirWord(t *testing.T) {
+func TestRatesAdmitAfterTheReturnedDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 7, Burst: 1})
 		taken(r, "a", 1)
 		for range 100 {
 			after, ok := r.Take("a")
 			if ok || after <= 0 {
-				t.Fatalf("%t after %s", ok, after)
+				t.Fatalf("got %t and a delay of %s, want a refusal with a delay", ok, after)
 			}
 			<-time.After(after)
 			if _, ok := r.Take("a"); !ok {
-				t.Fatal("not let in")
+				t.Fatal("got a refusal after the returned delay, want a token")
 			}
 		}
 	})
@@ -59,36 +58,36 @@ func TestRatesKeepTheirWord(t *testing.T) {
 
 func TestRatesWithoutBounds(t *testing.T) {
 	r := NewRates(Rate{})
-	if n := taken(r, "a", 10_000); n != 10_000 || len(r.each) != 0 {
-		t.Errorf("%d, and %d keys are remembered", n, len(r.each))
+	if n := taken(r, "a", 10_000); n != 10_000 || len(r.limiters) != 0 {
+		t.Errorf("got %d tokens and %d limiters, want 10000 and none", n, len(r.limiters))
 	}
 }
 
-// A flood of keys is forgotten when it is over, and never takes more memory than there is for it.
-func TestRatesForget(t *testing.T) {
+// A flood of keys never uses more than maxKeys limiters, and all of them are dropped afterwards.
+func TestRatesDropIdleKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 1, Burst: 2})
 		taken(r, "known", 1)
-		for i := range mostRates + 1000 {
+		for i := range maxKeys + 1000 {
 			taken(r, fmt.Sprint(i), 1)
 		}
-		if len(r.each) != mostRates {
-			t.Errorf("%d keys are remembered", len(r.each))
+		if len(r.limiters) != maxKeys {
+			t.Errorf("got %d limiters, want %d", len(r.limiters), maxKeys)
 		}
 		if n := taken(r, "known", 100); n != 1 {
-			t.Errorf("who was there before is given %d", n)
+			t.Errorf("got %d tokens for a key from before the flood, want 1", n)
 		}
 		if n := taken(r, "newcomer", 100); n != 0 {
-			t.Errorf("one of the flood is given %d", n)
+			t.Errorf("got %d tokens for a new key in the flood, want 0", n)
 		}
 		<-time.After(time.Minute)
-		if n := taken(r, "newcomer", 100); n != 2 || len(r.each) != 1 {
-			t.Errorf("%d after the flood, %d keys are remembered", n, len(r.each))
+		if n := taken(r, "newcomer", 100); n != 2 || len(r.limiters) != 1 {
+			t.Errorf("got %d tokens and %d limiters after the flood, want 2 and 1", n, len(r.limiters))
 		}
 	})
 }
 
-func TestRatesAreCountedOnce(t *testing.T) {
+func TestRatesAreExactUnderConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewRates(Rate{PerSecond: 1, Burst: 75})
 		var given atomic.Int64
@@ -98,7 +97,7 @@ func TestRatesAreCountedOnce(t *testing.T) {
 		}
 		wait.Wait()
 		if given.Load() != 150 {
-			t.Errorf("%d were given", given.Load())
+			t.Errorf("got %d tokens, want 150", given.Load())
 		}
 	})
 }

@@ -7,75 +7,77 @@ import (
 	"sync"
 )
 
-// ErrBusy says that there is no place, and no sense in waiting for one any longer.
-var ErrBusy = errors.New("too many requests at once")
+// ErrBusy is returned when a limit is reached and the request does not wait, or no longer waits.
+var ErrBusy = errors.New("too many concurrent requests")
 
-// Bounds are how much may be under way at a time. All of them are above 0, but for QueueAll.
+// Bounds are the limits of Seats. All must be above 0, except QueueAll.
 type Bounds struct {
-	One, Group, All int64 // seats: of one key, of all keys of a group, and of everybody
-	Queue           int   // requests that wait, of one key
-	QueueAll        int   // requests that wait, of everybody; 0 is any number
+	One, Group, All int64 // seats: per key, per group, and in total
+	Queue           int   // waiting requests per key
+	QueueAll        int   // waiting requests in total; 0 is unlimited
 }
 
-// Key names who takes seats: one of a group, such as a service account of a namespace. Who belongs to no group is one
-// by itself.
+// Key identifies a client (One) and its group, such as a service account and its namespace. A client without a group is
+// a group by itself.
 type Key struct{ Group, One string }
 
-// Alone is the key of somebody who belongs to no group.
+// Alone returns the key of a client without a group.
 func Alone(name string) Key { return Key{Group: name, One: name} }
 
-// Seats gives out seats, by key. When they are short, the groups take turns, and in a group its keys: whoever waits
-// for one of few waits for at most one turn of each other group, however many wait there and however many keys they
-// have. When too many wait, the longest line of the group of which most wait loses its last. Safe for concurrent use.
+// Seats distributes a fixed number of seats between keys. When seats are short, groups take turns, and so do the keys
+// of a group. A waiting request is delayed by at most one turn of each other group, however many requests and keys that
+// group has. When too many requests wait, the last request of the longest queue of the group with the most waiting
+// requests is refused. Safe for concurrent use.
 type Seats struct {
 	bounds Bounds
 
-	mu      sync.Mutex        // guards all below; held for the work of granting what has become free
-	free    int64             // seats
-	groups  map[string]*group // that somebody has or wants seats of
-	queue   *list.List        // of the *group that could go on if there were seats, the next first
-	waiting census[*group]    // of whom how many wait
+	mu      sync.Mutex        // guards the fields below; held while free seats are assigned
+	free    int64             // free seats
+	groups  map[string]*group // groups with seats in use or waiting requests
+	queue   *list.List        // *group with a request that only waits for free seats; next turn first
+	waiting census[*group]    // waiting requests by group
 }
 
-// group is those who have or want seats of the keys of one group.
+// group is the seats and waiting requests of one group.
 type group struct {
-	name    string
-	taken   int64
-	lines   map[string]*line // by key
-	queue   *list.List       // of the *line that could go on if there were seats of the group, the next first
-	queued  *list.Element    // in Seats.turns; nil when none of the lines could go on
-	waiting census[*line]
+	name      string
+	taken     int64
+	keyQueues map[string]*keyQueue // by key
+	queue     *list.List           // *keyQueue with a request that waits for seats of the group; next turn first
+	queued    *list.Element        // element in Seats.queue; nil if the group has no turn
+	waiting   census[*keyQueue]
 }
 
-// line is those who have or want seats of one key.
-type line struct {
+// keyQueue is the seats and waiting requests of one key.
+type keyQueue struct {
 	name  string
 	group *group
 	taken int64
-	queue *list.List // of *waiter
-	// turn is its place in group.turns; nil when nobody waits, or the first who does waits for the key's own seats.
+	queue *list.List // *waiter, in order of arrival
+	// queued is the element in group.queue. It is nil if no request waits, or if the first one waits for seats of its
+	// own key.
 	queued *list.Element
 }
 
 type waiter struct {
-	line    *line
-	at      *list.Element // in the line's queue; nil when it is decided
-	seats   int64
-	granted bool          // guarded by Seats.mu until decided is closed
-	decided chan struct{} // closed when the seats are granted, or refused; nil when they were granted at once
+	keyQueue *keyQueue
+	element  *list.Element // element in the queue of the key; nil once decided
+	seats    int64
+	granted  bool          // guarded by Seats.mu until decided is closed
+	decided  chan struct{} // closed when the request is seated or refused; nil if it never waited
 }
 
-// NewSeats returns places of which none is taken.
+// NewSeats returns Seats that are all free.
 func NewSeats(bounds Bounds) *Seats {
 	return &Seats{bounds: bounds, free: bounds.All, groups: map[string]*group{}, queue: list.New()}
 }
 
-// Take takes seats of a key, and waits for them until the context ends; who wants more than there are takes all, who
-// wants none takes one. It fails with ErrBusy when it was not given them. leave gives them back; it may be called
-// again.
+// Take takes seats for a key and waits for them until the context ends. It takes at least one seat and at most as many
+// as the bounds allow. It returns ErrBusy if the queue is full or the context ended first. The caller calls leave to
+// return the seats; further calls have no effect.
 //
-// Who has the turn and wants more seats than are free keeps it until they are: else those who want many would wait for
-// ever behind those who want few.
+// A request whose turn has come keeps its turn until enough seats are free. Otherwise requests for few seats would
+// starve requests for many.
 func (p *Seats) Take(ctx context.Context, key Key, seats int64) (leave func(), err error) {
 	seats = max(1, min(seats, p.bounds.One, p.bounds.Group, p.bounds.All))
 	w := p.join(key, seats)
@@ -92,63 +94,63 @@ func (p *Seats) Take(ctx context.Context, key Key, seats int64) (leave func(), e
 	return sync.OnceFunc(func() { p.release(w) }), nil
 }
 
-// join enters a key's line, and goes through it at once where that is possible; else it stays, unless too many wait.
+// join seats a request immediately if possible. Otherwise the request is queued, unless too many requests wait.
 func (p *Seats) join(key Key, seats int64) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	w := &waiter{line: p.line(key), seats: seats}
-	l := w.line
-	if p.queue.Len() == 0 && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // almost always
+	w := &waiter{keyQueue: p.keyQueue(key), seats: seats}
+	l := w.keyQueue
+	if p.queue.Len() == 0 && l.group.queue.Len() == 0 && l.queue.Len() == 0 && p.fits(w) { // the usual case
 		p.seat(w)
 		w.granted = true
 		return w
 	}
 	w.decided = make(chan struct{})
-	w.at = l.queue.PushBack(w)
+	w.element = l.queue.PushBack(w)
 	p.count(l)
 	p.enter(l)
 	p.serve()
 	switch {
-	case w.at == nil:
+	case w.element == nil:
 	case l.queue.Len() > p.bounds.Queue:
 		p.decide(w, false)
 	case p.bounds.QueueAll > 0 && p.waiting.all > p.bounds.QueueAll:
 		longest := p.waiting.most(l.group).waiting.most(l)
 		p.decide(longest.queue.Back().Value.(*waiter), false)
-		p.serve() // who stood behind may want less
+		p.serve() // the request behind it may need fewer seats
 	}
 	return w
 }
 
-// line finds the line of a key, which may be new.
-func (p *Seats) line(key Key) *line {
+// keyQueue returns the queue of a key and creates it if needed.
+func (p *Seats) keyQueue(key Key) *keyQueue {
 	g := p.groups[key.Group]
 	if g == nil {
-		g = &group{name: key.Group, lines: map[string]*line{}, queue: list.New()}
+		g = &group{name: key.Group, keyQueues: map[string]*keyQueue{}, queue: list.New()}
 		p.groups[key.Group] = g
 	}
-	l := g.lines[key.One]
+	l := g.keyQueues[key.One]
 	if l == nil {
-		l = &line{name: key.One, group: g, queue: list.New()}
-		g.lines[key.One] = l
+		l = &keyQueue{name: key.One, group: g, queue: list.New()}
+		g.keyQueues[key.One] = l
 	}
 	return l
 }
 
-// giveUp leaves the queue, unless it is decided meanwhile.
+// giveUp removes a request from the queue, unless it has been decided meanwhile.
 func (p *Seats) giveUp(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w.at != nil {
+	if w.element != nil {
 		p.decide(w, false)
-		p.serve() // who stood behind may want less
+		p.serve() // the request behind it may need fewer seats
 	}
 }
 
 func (p *Seats) release(w *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := w.line
+	l := w.keyQueue
 	l.taken -= w.seats
 	l.group.taken -= w.seats
 	p.free += w.seats
@@ -158,11 +160,11 @@ func (p *Seats) release(w *waiter) {
 	p.forget(l)
 }
 
-// grant gives what is free to those whose turn it is.
+// serve assigns free seats to waiting requests in turn.
 func (p *Seats) serve() {
 	for e := p.queue.Front(); e != nil; e = p.queue.Front() {
 		g := e.Value.(*group)
-		l := g.queue.Front().Value.(*line)
+		l := g.queue.Front().Value.(*keyQueue)
 		w := l.queue.Front().Value.(*waiter)
 		if w.seats > p.free {
 			return
@@ -172,76 +174,76 @@ func (p *Seats) serve() {
 		if l.queued != nil {
 			g.queue.MoveToBack(l.queued)
 		}
-		p.enterGroup(g) // another line is its next
+		p.enterGroup(g) // the next request of the group may belong to another key
 		if g.queued != nil {
 			p.queue.MoveToBack(g.queued)
 		}
 	}
 }
 
-// fits reports whether there are seats for a waiter now.
+// fits reports whether a request can be seated now.
 func (p *Seats) fits(w *waiter) bool {
-	l := w.line
+	l := w.keyQueue
 	return w.seats <= p.free && l.taken+w.seats <= p.bounds.One && l.group.taken+w.seats <= p.bounds.Group
 }
 
-// seat takes seats that fit.
+// seat takes the seats of a request that fits.
 func (p *Seats) seat(w *waiter) {
 	p.free -= w.seats
-	w.line.taken += w.seats
-	w.line.group.taken += w.seats
+	w.keyQueue.taken += w.seats
+	w.keyQueue.group.taken += w.seats
 }
 
-// decide takes a waiter out of its line, and tells it.
+// decide removes a request from its queue and notifies its goroutine.
 func (p *Seats) decide(w *waiter, seated bool) {
-	w.line.queue.Remove(w.at)
-	w.at, w.granted = nil, seated
+	w.keyQueue.queue.Remove(w.element)
+	w.element, w.granted = nil, seated
 	close(w.decided)
-	p.count(w.line)
-	p.enter(w.line)
-	p.forget(w.line)
+	p.count(w.keyQueue)
+	p.enter(w.keyQueue)
+	p.forget(w.keyQueue)
 }
 
-// count notes how many wait in a line.
-func (p *Seats) count(l *line) {
+// count updates the numbers of waiting requests.
+func (p *Seats) count(l *keyQueue) {
 	l.group.waiting.note(l, l.queue.Len())
 	p.waiting.note(l.group, l.group.waiting.all)
 }
 
-// enter gives a line a turn if its first could go on, and takes it away if not.
-func (p *Seats) enter(l *line) {
+// enter gives a key a turn if its first request fits the limit of the key, and takes the turn away otherwise.
+func (p *Seats) enter(l *keyQueue) {
 	first := l.queue.Front()
-	waits := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.One
-	l.queued = enqueue(l.group.queue, l.queued, l, waits)
+	ready := first != nil && l.taken+first.Value.(*waiter).seats <= p.bounds.One
+	l.queued = enqueue(l.group.queue, l.queued, l, ready)
 	p.enterGroup(l.group)
 }
 
-// enterGroup does so with a group.
+// enterGroup does the same for a group.
 func (p *Seats) enterGroup(g *group) {
 	next := g.queue.Front()
-	waits := next != nil && g.taken+next.Value.(*line).queue.Front().Value.(*waiter).seats <= p.bounds.Group
-	g.queued = enqueue(p.queue, g.queued, g, waits)
+	ready := next != nil && g.taken+next.Value.(*keyQueue).queue.Front().Value.(*waiter).seats <= p.bounds.Group
+	g.queued = enqueue(p.queue, g.queued, g, ready)
 }
 
-// turn puts who waits at the end of the turns, unless it has one, and takes out who does not.
-func enqueue(turns *list.List, at *list.Element, who any, waits bool) *list.Element {
+// enqueue appends a value to the queue if it is ready and not queued yet, and removes it if it is not ready.
+func enqueue(queue *list.List, element *list.Element, value any, ready bool) *list.Element {
 	switch {
-	case waits && at == nil:
-		return turns.PushBack(who)
-	case !waits && at != nil:
-		turns.Remove(at)
+	case ready && element == nil:
+		return queue.PushBack(value)
+	case !ready && element != nil:
+		queue.Remove(element)
 		return nil
 	}
-	return at
+	return element
 }
 
-// forget drops a line with the last who is in it: keys are what clients ask for, and may be any number.
-func (p *Seats) forget(l *line) {
+// forget drops a key without seats and waiting requests. Clients can create any number of keys.
+func (p *Seats) forget(l *keyQueue) {
 	if l.taken > 0 || l.queue.Len() > 0 {
 		return
 	}
-	delete(l.group.lines, l.name)
-	if len(l.group.lines) == 0 {
+	delete(l.group.keyQueues, l.name)
+	if len(l.group.keyQueues) == 0 {
 		delete(p.groups, l.group.name)
 	}
 }

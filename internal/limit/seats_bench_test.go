@@ -2,7 +2,7 @@ package limit
 
 import "testing"
 
-// BenchmarkTake measures seats that are free, of a caller who has no others.
+// BenchmarkTake measures taking a free seat for a caller without other seats.
 func BenchmarkTake(b *testing.B) {
 	p := NewSeats(Bounds{One: 50, Group: 200, All: 400, Queue: 1024, QueueAll: 8192})
 	b.ReportAllocs()

@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// take takes seats within a time.
+// take takes seats and waits for them at most for the given time.
 func take(t *testing.T, p *Seats, key string, seats int64, wait time.Duration) (func(), error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), wait)
@@ -42,7 +42,7 @@ func TestSeatsAreBounded(t *testing.T) {
 					return
 				}
 				if n := each[key].Add(seats); n > 4 {
-					t.Errorf("%d seats of one key", n)
+					t.Errorf("got %d seats of one key, want 4 at most", n)
 				}
 				mu.Lock()
 				all += seats
@@ -54,20 +54,20 @@ func TestSeatsAreBounded(t *testing.T) {
 				all -= seats
 				mu.Unlock()
 				leave()
-				leave() // which gives back nothing
+				leave() // has no effect
 			})
 		}
 		wait.Wait()
 		if most != 6 {
-			t.Errorf("%d seats were taken at a time", most)
+			t.Errorf("got %d seats in use at a time, want 6", most)
 		}
 		if len(p.groups) != 0 {
-			t.Errorf("%d keys are remembered", len(p.groups))
+			t.Errorf("got %d groups, want none", len(p.groups))
 		}
 	})
 }
 
-func TestWaitIsBounded(t *testing.T) {
+func TestSeatsBoundWaitAndQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 2, Group: 2, All: 3, Queue: 1})
 		leave, err := take(t, p, "a", 100, time.Second) // more than there are
@@ -76,11 +76,11 @@ func TestWaitIsBounded(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := take(t, p, "a", 1, time.Second); !errors.Is(err, ErrBusy) || time.Since(began) != time.Second {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s, want ErrBusy after 1s", err, time.Since(began))
 		}
 		other, err := take(t, p, "b", 1, time.Second)
 		if err != nil || time.Since(began) != time.Second {
-			t.Errorf("another key: %v", err)
+			t.Errorf("got %v for another key, want a seat", err)
 		}
 		go func() {
 			<-time.After(time.Second)
@@ -96,23 +96,23 @@ func TestWaitIsBounded(t *testing.T) {
 		})
 		synctest.Wait()
 		if _, err := take(t, p, "a", 1, time.Hour); !errors.Is(err, ErrBusy) || time.Since(began) != time.Second {
-			t.Errorf("behind a full queue: %v after %s", err, time.Since(began))
+			t.Errorf("behind a full queue: got %v after %s, want ErrBusy immediately", err, time.Since(began))
 		}
 		wait.Wait()
 		other()
 		if len(p.groups) != 0 {
-			t.Errorf("%d keys are remembered", len(p.groups))
+			t.Errorf("got %d groups, want none", len(p.groups))
 		}
 	})
 }
 
-// A flood of one key delays another key's request by one turn of its own, and no more, however many wait in it.
+// A flood of one key delays a request of another key by one turn only, however many requests of the flood wait.
 func TestKeysTakeTurns(t *testing.T) {
 	for _, floods := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			p := NewSeats(Bounds{One: 4, Group: 4, All: 4, Queue: 2000})
 			var wait sync.WaitGroup
-			var given [3]atomic.Int64 // to each flood
+			var given [3]atomic.Int64 // seats by flood
 			for i := range 1000 * floods {
 				wait.Go(func() {
 					leave, err := take(t, p, string(rune('a'+i%floods)), 1, time.Hour)
@@ -121,13 +121,13 @@ func TestKeysTakeTurns(t *testing.T) {
 						return
 					}
 					given[i%floods].Add(1)
-					<-time.After(time.Duration(1+i%4)*time.Second + time.Duration(i)*7*time.Microsecond) // no two end at once
+					<-time.After(time.Duration(1+i%4)*time.Second + time.Duration(i)*7*time.Microsecond) // all end at different times
 					leave()
 				})
 			}
 			for range 20 {
 				<-time.After(5*time.Second + time.Second/2)
-				synctest.Wait() // whoever was given a seat has counted it
+				synctest.Wait() // all requests with a seat have counted it
 				var before [3]int64
 				for i := range given {
 					before[i] = given[i].Load()
@@ -138,21 +138,21 @@ func TestKeysTakeTurns(t *testing.T) {
 				}
 				for i := range given {
 					if n := given[i].Load() - before[i]; n > 1 {
-						t.Errorf("%d floods: after %d turns of one", floods, n)
+						t.Errorf("%d floods: got a seat after %d turns of one flood, want 1 at most", floods, n)
 					}
 				}
 				leave()
 			}
 			wait.Wait()
 			if len(p.groups) != 0 {
-				t.Errorf("%d keys are remembered", len(p.groups))
+				t.Errorf("got %d groups, want none", len(p.groups))
 			}
 		})
 	}
 }
 
-// Who wants many seats is not passed for ever by those who want few.
-func TestLargeWaitersHaveTheirTurn(t *testing.T) {
+// Requests for few seats do not starve a request for many.
+func TestLargeRequestsGetTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 8, Group: 8, All: 8, Queue: 2000})
 		var wait sync.WaitGroup
@@ -169,7 +169,7 @@ func TestLargeWaitersHaveTheirTurn(t *testing.T) {
 		began := time.Now()
 		leave, err := take(t, p, "large", 8, time.Hour)
 		if took := time.Since(began); err != nil || took > 3*time.Second {
-			t.Errorf("%v after %s", err, took)
+			t.Errorf("got %v after %s, want the seats within 3s", err, took)
 		} else {
 			leave()
 		}
@@ -177,8 +177,8 @@ func TestLargeWaitersHaveTheirTurn(t *testing.T) {
 	})
 }
 
-// The queue is bounded over all keys, too, and whoever leaves it makes room, for who stood behind as well.
-func TestQueueOfAll(t *testing.T) {
+// The queue is bounded over all keys. A request that leaves the queue frees its turn for the request behind it.
+func TestQueueIsBoundedInTotal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 3, Group: 3, All: 4, Queue: 10, QueueAll: 2})
 		a, _ := take(t, p, "a", 3, time.Hour)
@@ -187,7 +187,7 @@ func TestQueueOfAll(t *testing.T) {
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			if _, err := p.Take(ctx, Alone("c"), 3); !errors.Is(err, ErrBusy) {
-				t.Errorf("who left was given seats: %v", err)
+				t.Errorf("a request that left: got %v, want ErrBusy", err)
 			}
 		})
 		synctest.Wait()
@@ -203,28 +203,27 @@ func TestQueueOfAll(t *testing.T) {
 		})
 		synctest.Wait()
 		if _, err := take(t, p, "e", 1, time.Hour); !errors.Is(err, ErrBusy) {
-			t.Errorf("behind a full queue: %v", err)
+			t.Errorf("behind a full queue: got %v, want ErrBusy", err)
 		}
 		b()
 		synctest.Wait()
 		if given.Load() {
-			t.Error("it was another's turn")
+			t.Error("got a seat out of turn")
 		}
 		leaves()
 		synctest.Wait()
 		if !given.Load() {
-			t.Error("nobody was let in when who had the turn left")
+			t.Error("got no seat after the request with the turn had left")
 		}
 		a()
 		wait.Wait()
 		if len(p.groups) != 0 || p.free != 4 || p.waiting.all != 0 || p.queue.Len() != 0 {
-			t.Errorf("%d keys are remembered, %d seats are free, %d wait", len(p.groups), p.free, p.waiting.all)
+			t.Errorf("got %d groups, %d free seats and %d waiting requests, want 0, 4 and 0", len(p.groups), p.free, p.waiting.all)
 		}
 	})
 }
 
-// The keys of a group have the turns of one: many of them delay another by one seat's time for each of its own, and
-// together have no more than the group's seats.
+// All keys of a group share the turns of one group, and never have more seats than the group may have.
 func TestGroupsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 2, Group: 3, All: 4, Queue: 10, QueueAll: 10_000})
@@ -246,24 +245,24 @@ func TestGroupsTakeTurns(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		for range 3 { // the fourth seat is nobody's, then the group's next
+		for range 3 { // the fourth seat is free, then the group's next
 			began := time.Now()
 			leave, err := take(t, p, "single", 2, time.Hour)
 			if err != nil || time.Since(began) > time.Second {
-				t.Errorf("%v after %s", err, time.Since(began))
+				t.Errorf("got %v after %s, want seats within 1s", err, time.Since(began))
 				continue
 			}
 			leave()
 		}
 		wait.Wait()
 		if most.Load() != 3 || len(p.groups) != 0 || p.free != 4 || p.queue.Len() != 0 {
-			t.Errorf("%d at a time; %d groups are remembered, %d seats are free", most.Load(), len(p.groups), p.free)
+			t.Errorf("got %d seats in use at a time, %d groups and %d free seats, want 3, 0 and 4", most.Load(), len(p.groups), p.free)
 		}
 	})
 }
 
-// When too many wait, who comes last of those who wait most is refused, and not who comes.
-func TestTheLongestLineLoses(t *testing.T) {
+// When too many requests wait, the last request of the longest queue is refused, not the newcomer.
+func TestLongestQueueLosesItsLastRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewSeats(Bounds{One: 1, Group: 1, All: 1, Queue: 100, QueueAll: 12})
 		first, err := take(t, p, "first", 1, time.Hour)
@@ -286,7 +285,7 @@ func TestTheLongestLineLoses(t *testing.T) {
 		for i := range 4 {
 			enter(Alone("patient"), fmt.Sprint("patient ", i))
 		}
-		for i := range 8 { // two lines of three and one of two
+		for i := range 8 { // two queues of three and one of two
 			enter(Key{Group: "many", One: strconv.Itoa(i % 3)}, fmt.Sprint("many ", i))
 		}
 		enter(Alone("newcomer"), "newcomer")
@@ -297,14 +296,14 @@ func TestTheLongestLineLoses(t *testing.T) {
 		for name := range refused {
 			names = append(names, name)
 		}
-		// The first two are the last of the group's longest lines, the third one of the lines that have two.
+		// The first is the last of a queue of three. The later ones are of the group that has the most waiting requests.
 		if len(names) != 3 || !slices.Contains([]string{"many 6", "many 7"}, names[0]) || !strings.HasPrefix(names[1], "many ") || !strings.HasPrefix(names[2], "many ") {
 			t.Errorf("refused: %q", names)
 		}
 		first()
 		wait.Wait()
-		if len(p.groups) != 0 || p.waiting.all != 0 || len(p.waiting.counts) != 0 || len(p.waiting.of) != 0 {
-			t.Errorf("%d groups are remembered, %d wait", len(p.groups), p.waiting.all)
+		if len(p.groups) != 0 || p.waiting.all != 0 || len(p.waiting.counts) != 0 || len(p.waiting.byCount) != 0 {
+			t.Errorf("got %d groups and %d waiting requests, want none", len(p.groups), p.waiting.all)
 		}
 	})
 }

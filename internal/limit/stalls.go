@@ -6,49 +6,50 @@ import (
 	"time"
 )
 
-// StallBounds are how many answers may wait for their clients at a time. All of them are above 0.
+// StallBounds are the maximum numbers of stalled responses. All must be above 0.
 type StallBounds struct {
-	One, All int   // of one key, and of everybody
-	Bytes    int64 // of memory, of everybody
+	One, All int   // per key, and over all keys
+	Bytes    int64 // memory over all keys; a single response may use more
 }
 
-// stillAfter is for how long a client has taken nothing of an answer that can end for another's sake.
-const stillAfter = time.Second
+// idleAfter is how long a client must have read nothing before its response may be ended in favor of another.
+const idleAfter = time.Second
 
-// Stalled is an answer that its client does not take. Its methods return at once.
+// Stalled is a response that waits for its client to read. Its methods must not block.
 type Stalled interface {
-	// TakenAt is when its client took something the last time.
+	// TakenAt returns the time at which the client last read something.
 	TakenAt() time.Time
-	// End breaks it off. It is called once, if at all.
+	// End aborts the response. It is called at most once.
 	End()
 }
 
-// Stalls are the answers that their clients do not take. Where there are too many, one that enters ends the oldest
-// whose client takes nothing at all, of the key that has most of them: such a one has no right to stay. Safe for
-// concurrent use.
+// Stalls bounds the responses that wait for their clients to read. When a bound is reached, a new response ends an old
+// one: the oldest idle response of the key with the most responses. A response is idle when its client has read nothing
+// for a second. Safe for concurrent use.
 type Stalls struct {
 	bounds StallBounds
 
-	mu     sync.Mutex            // guards what follows; held for operations on lists only
-	lines  map[string]*list.List // of *stall, by key, the oldest first
+	mu     sync.Mutex            // guards the fields below; held for list operations only
+	byKey  map[string]*list.List // lists of *stall, oldest first
 	counts census[string]
 	bytes  int64
 }
 
 type stall struct {
-	answer Stalled
-	key    string
-	bytes  int64
-	at     *list.Element // nil when it has left
+	answer  Stalled
+	key     string
+	bytes   int64
+	element *list.Element // nil after removal
 }
 
-// NewStalls returns those of nobody.
+// NewStalls returns Stalls without a response.
 func NewStalls(bounds StallBounds) *Stalls {
-	return &Stalls{bounds: bounds, lines: map[string]*list.List{}}
+	return &Stalls{bounds: bounds, byKey: map[string]*list.List{}}
 }
 
-// Enter lets an answer in that takes memory. It fails with ErrBusy when there are too many and none of them has to end.
-// leave is for when the answer is over, and may be called again.
+// Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. It
+// returns ErrBusy if a bound is reached and no response is idle. The caller calls leave when the response ends; further
+// calls have no effect.
 func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), err error) {
 	one := &stall{answer: answer, key: key, bytes: bytes}
 	ended, err := s.enter(one)
@@ -68,8 +69,8 @@ func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), e
 func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for from, full := s.full(one); full; from, full = s.full(one) {
-		oldest := still(s.lines[from])
+	for key, full := s.full(one); full; key, full = s.full(one) {
+		oldest := oldestIdle(s.byKey[key])
 		if oldest == nil {
 			return ended, ErrBusy
 		}
@@ -80,11 +81,11 @@ func (s *Stalls) enter(one *stall) (ended []*stall, err error) {
 	return ended, nil
 }
 
-// full tells whether one has to end before another enters, and of which key.
-func (s *Stalls) full(one *stall) (from string, full bool) {
-	line := s.lines[one.key]
+// full reports whether a response must end before another enters, and returns the key to take it from.
+func (s *Stalls) full(one *stall) (key string, full bool) {
+	stalled := s.byKey[one.key]
 	switch {
-	case line != nil && line.Len() >= s.bounds.One:
+	case stalled != nil && stalled.Len() >= s.bounds.One:
 		return one.key, true
 	case s.counts.all >= s.bounds.All || s.counts.all > 0 && s.bytes+one.bytes > s.bounds.Bytes:
 		return s.counts.most(one.key), true
@@ -92,10 +93,10 @@ func (s *Stalls) full(one *stall) (from string, full bool) {
 	return "", false
 }
 
-// still is the oldest whose client takes nothing; nil when all of them take something.
-func still(line *list.List) *stall {
-	for e := line.Front(); e != nil; e = e.Next() {
-		if one := e.Value.(*stall); time.Since(one.answer.TakenAt()) >= stillAfter {
+// oldestIdle returns the oldest response whose client reads nothing, nil if all clients read.
+func oldestIdle(stalled *list.List) *stall {
+	for e := stalled.Front(); e != nil; e = e.Next() {
+		if one := e.Value.(*stall); time.Since(one.answer.TakenAt()) >= idleAfter {
 			return one
 		}
 	}
@@ -103,31 +104,31 @@ func still(line *list.List) *stall {
 }
 
 func (s *Stalls) add(one *stall) {
-	line := s.lines[one.key]
-	if line == nil {
-		line = list.New()
-		s.lines[one.key] = line
+	stalled := s.byKey[one.key]
+	if stalled == nil {
+		stalled = list.New()
+		s.byKey[one.key] = stalled
 	}
-	one.at = line.PushBack(one)
+	one.element = stalled.PushBack(one)
 	s.bytes += one.bytes
-	s.counts.note(one.key, line.Len())
+	s.counts.note(one.key, stalled.Len())
 }
 
-// remove forgets one, and its key with the last.
+// remove drops a response, and its key with the last response.
 func (s *Stalls) remove(one *stall) {
-	if one.at == nil {
+	if one.element == nil {
 		return
 	}
-	line := s.lines[one.key]
-	line.Remove(one.at)
-	one.at = nil
+	stalled := s.byKey[one.key]
+	stalled.Remove(one.element)
+	one.element = nil
 	s.bytes -= one.bytes
-	if s.counts.note(one.key, line.Len()); line.Len() == 0 {
-		delete(s.lines, one.key)
+	if s.counts.note(one.key, stalled.Len()); stalled.Len() == 0 {
+		delete(s.byKey, one.key)
 	}
 }
 
-// Load says how many there are; nobody waits.
+// Load returns the number of stalled responses. Waiting is always 0.
 func (s *Stalls) Load() Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// answers are those of a test; each notes when it has to end.
+// answers adds responses to Stalls and records which of them were ended.
 type answers struct {
 	*Stalls
 	ended []string
@@ -31,7 +31,7 @@ func (s *answers) enter(key, name string, bytes int64) (*answer, func(), error) 
 	return one, leave, err
 }
 
-func TestTheOldestStalledEnds(t *testing.T) {
+func TestOldestIdleResponseEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &answers{Stalls: NewStalls(StallBounds{One: 3, All: 5, Bytes: 1000})}
 		enter := func(key, name string, bytes int64, want ...string) (*answer, func()) {
@@ -39,7 +39,7 @@ func TestTheOldestStalledEnds(t *testing.T) {
 			s.ended = nil
 			one, leave, err := s.enter(key, name, bytes)
 			if err != nil || !slices.Equal(s.ended, want) {
-				t.Errorf("%s enters: %v, for it end %q", name, err, s.ended)
+				t.Errorf("%s: got %v and ended %q, want ended %q", name, err, s.ended, want)
 			}
 			return one, leave
 		}
@@ -47,22 +47,22 @@ func TestTheOldestStalledEnds(t *testing.T) {
 		moving, _ := enter("a", "a2", 1)
 		enter("a", "a3", 1)
 		if _, _, err := s.enter("a", "a4", 1); !errors.Is(err, ErrBusy) {
-			t.Errorf("where all have just taken something: %v", err)
+			t.Errorf("when all clients read: got %v, want ErrBusy", err)
 		}
-		<-time.After(stillAfter)
+		<-time.After(idleAfter)
 		moving.taken = time.Now()
 		enter("a", "a4", 1, "a1")
-		leave() // which has ended
+		leave() // has no effect: a1 has ended
 		enter("b", "b1", 1)
 		enter("b", "b2", 1)
-		enter("c", "c1", 1, "a3") // one that moves stays
+		enter("c", "c1", 1, "a3") // a2 stays, because its client reads
 		if now := s.Load(); now != (Load{Taken: 5, All: 5}) {
-			t.Errorf("%+v", now)
+			t.Errorf("got %+v, want 5 of 5 taken", now)
 		}
 	})
 }
 
-func TestStalledAreBoundedInBytes(t *testing.T) {
+func TestStallsBoundBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &answers{Stalls: NewStalls(StallBounds{One: 100, All: 100, Bytes: 1000})}
 		var leaves []func()
@@ -72,17 +72,17 @@ func TestStalledAreBoundedInBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			leaves = append(leaves, leave)
-			<-time.After(stillAfter)
+			<-time.After(idleAfter)
 		}
 		if s.bytes != 1000 || len(s.ended) != 10 || s.ended[0] != "0" {
-			t.Errorf("%d bytes, ended: %q", s.bytes, s.ended)
+			t.Errorf("got %d bytes and ended %q, want 1000 bytes and the first ten ended", s.bytes, s.ended)
 		}
 		for _, leave := range leaves {
 			leave()
 			leave()
 		}
-		if s.bytes != 0 || len(s.lines) != 0 || s.Load().Taken != 0 {
-			t.Errorf("%d bytes of %d keys are left", s.bytes, len(s.lines))
+		if s.bytes != 0 || len(s.byKey) != 0 || s.Load().Taken != 0 {
+			t.Errorf("got %d bytes of %d keys, want none", s.bytes, len(s.byKey))
 		}
 	})
 }

@@ -6,48 +6,52 @@ import (
 	"time"
 )
 
-// StreamBounds are how many streams may be open at a time; 0 is any number.
+// StreamBounds are the maximum numbers of open streams; 0 is unlimited.
 type StreamBounds struct {
-	One, All int // of one key, and of everybody
+	One, All int // per key, and over all keys
 }
 
-// Streams gives places to requests that stay open for minutes, by key. Nobody waits for a place. When all are taken, a
-// newcomer displaces a stream of the group with the most, as long as that group keeps at least as many as the
-// newcomer's has then; in the newcomer's own group the same goes for keys. So no group is without a place while another
-// has two. A place that was won so and then left counts for the newcomer until it is forgotten, one each second:
-// whoever opens streams and leaves ends no more streams of others than by staying, and from then on one a second. Safe
-// for concurrent use.
+// Streams bounds the requests that stay open for minutes, such as watches. It never queues.
+//
+// When all streams are in use, a new stream may displace the oldest one of the group with the most streams. That group
+// must keep at least as many streams as the group of the newcomer then has. The same rule applies to the keys within
+// the newcomer's group. A group can therefore always open a stream while another group has two.
+//
+// A stream that displaced another and then left is a debt of its key and group. Debts count as open streams, and one
+// expires every second. A client that reconnects all the time therefore ends few streams of other clients.
+//
+// Safe for concurrent use.
 type Streams struct {
 	bounds StreamBounds
 
-	mu     sync.Mutex // guards what follows; held for operations on lists and maps only
+	mu     sync.Mutex // guards the fields below; held for list and map operations only
 	groups map[string]*streamGroup
-	counts census[string] // by group
-	// Of places that were won from others and left.
+	counts census[string] // open streams by group
+	// Streams that displaced another stream and then left.
 	groupDebts debts[string]
 	keyDebts   debts[Key]
 }
 
-// streamGroup is the streams of one group.
+// streamGroup contains the streams of one group.
 type streamGroup struct {
-	lines  map[string]*list.List // of *stream, by key, the oldest first
-	counts census[string]        // by key
+	byKey  map[string]*list.List // lists of *stream, oldest first
+	counts census[string]        // open streams by key
 }
 
 type stream struct {
-	key Key
-	end func()
-	at  *list.Element // nil when it has left
-	won bool          // it displaced another
+	key        Key
+	end        func()
+	element    *list.Element // nil after removal
+	displacing bool          // whether the stream displaced another one
 }
 
-// NewStreams returns places of which none is taken.
+// NewStreams returns Streams without an open stream.
 func NewStreams(bounds StreamBounds) *Streams {
 	return &Streams{bounds: bounds, groups: map[string]*streamGroup{}}
 }
 
-// Enter takes a place for a stream, or fails with ErrBusy at once. end is called, once at most, when the stream has to
-// end for another: its place is taken by then. leave is for when the stream is over, and may be called again.
+// Enter adds a stream, or returns ErrBusy immediately. end is called at most once, when another stream displaces this
+// one; this one no longer counts then. The caller calls leave when the stream ends; further calls have no effect.
 func (s *Streams) Enter(key Key, end func()) (leave func(), err error) {
 	one := &stream{key: key, end: end}
 	displaced, err := s.enter(one)
@@ -71,18 +75,18 @@ func (s *Streams) enter(one *stream) (displaced *stream, err error) {
 		return nil, ErrBusy
 	}
 	if reached(s.counts.all, s.bounds.All) {
-		if displaced = s.giving(one.key); displaced == nil {
+		if displaced = s.displaceable(one.key); displaced == nil {
 			return nil, ErrBusy
 		}
-		one.won = true
+		one.displacing = true
 		s.remove(displaced)
 	}
 	s.add(one)
 	return displaced, nil
 }
 
-// giving is the oldest stream of those who have the most and give a place to a newcomer; nil when nobody does.
-func (s *Streams) giving(to Key) *stream {
+// displaceable returns the stream that a new stream of the key may displace, nil if there is none.
+func (s *Streams) displaceable(to Key) *stream {
 	now := time.Now()
 	from := s.counts.most(to.Group)
 	if s.counts.counts[from] > s.counts.counts[to.Group]+s.groupDebts.owed(to.Group, now)+1 {
@@ -99,26 +103,26 @@ func (s *Streams) giving(to Key) *stream {
 	return nil
 }
 
-func (g *streamGroup) oldest(one string) *stream { return g.lines[one].Front().Value.(*stream) }
+func (g *streamGroup) oldest(one string) *stream { return g.byKey[one].Front().Value.(*stream) }
 
 func (s *Streams) add(one *stream) {
 	g := s.groups[one.key.Group]
 	if g == nil {
-		g = &streamGroup{lines: map[string]*list.List{}}
+		g = &streamGroup{byKey: map[string]*list.List{}}
 		s.groups[one.key.Group] = g
 	}
-	line := g.lines[one.key.One]
-	if line == nil {
-		line = list.New()
-		g.lines[one.key.One] = line
+	open := g.byKey[one.key.One]
+	if open == nil {
+		open = list.New()
+		g.byKey[one.key.One] = open
 	}
-	one.at = line.PushBack(one)
-	s.count(one.key, g, line.Len())
+	one.element = open.PushBack(one)
+	s.count(one.key, g, open.Len())
 }
 
-// leave ends a stream that was not displaced.
+// leave removes a stream, and adds a debt if the stream had displaced another and was not displaced itself.
 func (s *Streams) leave(one *stream) {
-	if one.at != nil && one.won {
+	if one.element != nil && one.displacing {
 		now := time.Now()
 		s.groupDebts.add(one.key.Group, now)
 		s.keyDebts.add(one.key, now)
@@ -126,18 +130,18 @@ func (s *Streams) leave(one *stream) {
 	s.remove(one)
 }
 
-// remove forgets a stream, its key with the last of it, and its group with the last of that.
+// remove drops a stream, its key with the last stream, and its group with the last key.
 func (s *Streams) remove(one *stream) {
-	if one.at == nil {
+	if one.element == nil {
 		return
 	}
 	g := s.groups[one.key.Group]
-	line := g.lines[one.key.One]
-	line.Remove(one.at)
-	one.at = nil
-	s.count(one.key, g, line.Len())
-	if line.Len() == 0 {
-		delete(g.lines, one.key.One)
+	open := g.byKey[one.key.One]
+	open.Remove(one.element)
+	one.element = nil
+	s.count(one.key, g, open.Len())
+	if open.Len() == 0 {
+		delete(g.byKey, one.key.One)
 	}
 	if g.counts.all == 0 {
 		delete(s.groups, one.key.Group)
@@ -149,7 +153,7 @@ func (s *Streams) count(key Key, g *streamGroup, n int) {
 	s.counts.note(key.Group, g.counts.all)
 }
 
-// Load says how many are open; nobody waits.
+// Load returns the number of open streams. Waiting is always 0.
 func (s *Streams) Load() Load {
 	s.mu.Lock()
 	defer s.mu.Unlock()
