@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// trustLasts is for how long a bundle counts that is not there any more. A file that is replaced and a ConfigMap that
-// kube-apiserver writes again are back long before that.
-const trustLasts = 10 * time.Minute
+// absenceGrace is how long a CA bundle stays trusted after it disappeared. Replacing a file, or kube-apiserver
+// rewriting the ConfigMap, takes far less.
+const absenceGrace = 10 * time.Minute
 
-// errAbsent says that a bundle is not there, which is not the same as empty: an empty one trusts nobody.
-var errAbsent = errors.New("there is none")
+// errAbsent is returned when there is no bundle. An empty bundle is different: it withdraws trust.
+var errAbsent = errors.New("not found")
 
-// errUnread says that it is not known whether a bundle is there.
+// errUnread is returned when the source of a bundle could not be read, so its presence is unknown.
 var errUnread = errors.New("not read")
 
-// errEmpty says that a bundle's file is empty. A file that is rewritten in place is so for a moment.
+// errEmpty is returned when the file of a bundle is empty. A file that is rewritten in place is empty for a moment.
 var errEmpty = errors.New("empty")
 
-// absence is since when a bundle has not been there that counted before. The zero value is that it is there.
+// absence tracks since when a trusted bundle is missing. The zero value means that it is present.
 type absence struct {
 	since time.Time
-	empty bool // it was empty when it was read last
+	empty bool // whether the last read found an empty file
 }
 
-// note takes in how a bundle was read and whether one counts so far. It tells whether that counts no longer, and what
-// is wrong, in the same words each time. An empty file has to be read twice in a row, and time runs out only when the
-// bundle is known to be gone.
+// note records the result of reading a bundle; counts is whether the bundle is trusted now. It reports whether trust
+// must be withdrawn, and returns the problem to log, with the same text every time. Trust is withdrawn when the file is
+// empty twice in a row, or absenceGrace after the bundle disappeared.
 func (a *absence) note(name string, err error, counts bool) (over bool, wrong error) {
 	switch {
 	case err == nil:
@@ -37,21 +37,21 @@ func (a *absence) note(name string, err error, counts bool) (over bool, wrong er
 		over = a.empty || !counts
 		*a = absence{empty: true}
 		return over, nil
-	case errors.Is(err, errUnread): // which is an error of its own, and does not say that the bundle is still gone
+	case errors.Is(err, errUnread): // reported separately; the bundle may exist
 		return false, nil
-	case !errors.Is(err, errAbsent): // it is there again
+	case !errors.Is(err, errAbsent): // the bundle exists, but cannot be used
 		*a = absence{}
 		return false, fmt.Errorf("read the %s: %w", name, err)
-	case a.since.IsZero() && !counts: // it never was there
+	case a.since.IsZero() && !counts: // there was no bundle before
 		return false, nil
 	case a.since.IsZero():
 		*a = absence{since: time.Now()}
 	}
-	end := a.since.Add(trustLasts).UTC().Format(time.RFC3339)
+	end := a.since.Add(absenceGrace).UTC().Format(time.RFC3339)
 	if a.isOver() {
-		return true, fmt.Errorf("the %s is gone, and no longer counts since %s: %w", name, end, err)
+		return true, fmt.Errorf("read the %s: missing, and not trusted since %s: %w", name, end, err)
 	}
-	return false, fmt.Errorf("the %s is gone, and counts until %s: %w", name, end, err)
+	return false, fmt.Errorf("read the %s: missing, and trusted only until %s: %w", name, end, err)
 }
 
-func (a *absence) isOver() bool { return !a.since.IsZero() && time.Since(a.since) >= trustLasts }
+func (a *absence) isOver() bool { return !a.since.IsZero() && time.Since(a.since) >= absenceGrace }

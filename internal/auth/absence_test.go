@@ -33,7 +33,7 @@ func TestAbsence(t *testing.T) {
 				var over bool
 				for _, err := range c.readings {
 					over, _ = a.note("bundle", err, true)
-					<-time.After(trustLasts)
+					<-time.After(absenceGrace)
 				}
 				if over != c.over {
 					t.Errorf("got %t, want %t", over, c.over)
@@ -53,7 +53,7 @@ func TestRewrittenTrustCounts(t *testing.T) {
 		defer stop()
 		check := func(when string) {
 			t.Helper()
-			<-time.After(trustEvery)
+			<-time.After(trustInterval)
 			synctest.Wait()
 			caller, err := a.Authenticate(request(alice))
 			expect(t, when, "cert:alice", caller, err)

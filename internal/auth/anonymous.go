@@ -11,66 +11,66 @@ import (
 	anonymousrequest "k8s.io/apiserver/pkg/authentication/request/anonymous"
 )
 
-// AnonymousMode is what becomes of requests without credentials.
+// AnonymousMode decides how requests without credentials are treated.
 type AnonymousMode string
 
-// The modes.
+// Values of AnonymousMode.
 const (
-	AnonymousOff        AnonymousMode = "off" // nobody is anonymous; as is the zero value
+	AnonymousOff        AnonymousMode = "off" // requests without credentials are refused; the zero value does the same
 	AnonymousOn         AnonymousMode = "on"
-	AnonymousAsUpstream AnonymousMode = "upstream" // as the upstream is found to have it
+	AnonymousAsUpstream AnonymousMode = "upstream" // as the upstream treats them
 )
 
-// Getter reads paths of the upstream.
+// Getter sends GET requests to the upstream.
 type Getter interface {
-	// Get returns the answer's code and body.
+	// Get returns the status code and the body of the response.
 	Get(ctx context.Context, path string) (int, []byte, error)
 }
 
-// anonymousPaths are asked for without credentials. An upstream may let the anonymous see its health and nothing else
-// (KEP-4633), and then they are let in to nothing here: what they may is the upstream's authorizers' word, which do not
-// know of that.
+// anonymousPaths are requested without credentials. All of them must accept anonymous requests. An upstream may accept
+// them for its health endpoints only (KEP-4633). The facade then refuses all anonymous requests, because the upstream's
+// authorizers do not apply that restriction.
 var anonymousPaths = []string{"/healthz", "/api"}
 
 const (
-	anonymousEvery = 3 * time.Minute // how often it is asked, once it is known
-	anonymousRetry = 5 * time.Second
-	anonymousWait  = 5 * time.Second // how long an answer may take
+	anonymousInterval = 3 * time.Minute // between probes after the first result
+	anonymousRetry    = 5 * time.Second
+	anonymousTimeout  = 5 * time.Second // of all requests of a probe
 )
 
-// anonymous lets the anonymous in or not.
+// anonymous decides whether requests without credentials are accepted.
 type anonymous struct {
-	mode   AnonymousMode
-	probe  Getter
-	log    *zap.Logger
-	caller *Caller
-	let    atomic.Bool
-	known  chan struct{} // closed when it is known
+	mode    AnonymousMode
+	probe   Getter
+	log     *zap.Logger
+	caller  *Caller
+	allowed atomic.Bool
+	known   chan struct{} // closed when the first probe has a result, or immediately if no probe is needed
 }
 
 func newAnonymous(mode AnonymousMode, probe Getter, log *zap.Logger) *anonymous {
-	response, _, _ := anonymousrequest.NewAuthenticator(nil).AuthenticateRequest(&http.Request{}) // never refuses
+	response, _, _ := anonymousrequest.NewAuthenticator(nil).AuthenticateRequest(&http.Request{}) // never fails
 	a := &anonymous{mode: mode, probe: probe, log: log, caller: NewCaller(response.User, Anonymously, time.Time{})}
-	a.let.Store(mode == AnonymousOn)
+	a.allowed.Store(mode == AnonymousOn)
 	a.known = make(chan struct{})
-	if !a.asks() {
+	if !a.probes() {
 		close(a.known)
 	}
 	return a
 }
 
 func (a *anonymous) authenticate() (*Caller, error) {
-	if !a.let.Load() {
+	if !a.allowed.Load() {
 		return nil, ErrUnauthenticated
 	}
 	return a.caller, nil
 }
 
-func (a *anonymous) asks() bool { return a.mode == AnonymousAsUpstream && a.probe != nil }
+func (a *anonymous) probes() bool { return a.mode == AnonymousAsUpstream && a.probe != nil }
 
-// run asks the upstream again and again. What it said last holds while it does not say.
+// run probes the upstream until the context ends. The last result applies while a probe fails.
 func (a *anonymous) run(ctx context.Context) {
-	if !a.asks() {
+	if !a.probes() {
 		return
 	}
 	timer := time.NewTimer(0)
@@ -82,26 +82,26 @@ func (a *anonymous) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		let, err := a.ask(ctx)
+		allowed, err := a.probeUpstream(ctx)
 		if err != nil {
-			a.log.Debug("whether the upstream lets the anonymous in is not known", zap.Error(err))
+			a.log.Debug("Failed to determine whether the upstream accepts anonymous requests", zap.Error(err))
 			timer.Reset(anonymousRetry)
 			continue
 		}
-		if before := a.let.Swap(let); before != let || !known {
-			a.log.Info("the anonymous are treated as by the upstream", zap.Bool("let in", let))
+		if before := a.allowed.Swap(allowed); before != allowed || !known {
+			a.log.Info("Anonymous requests are treated as by the upstream", zap.Bool("accepted", allowed))
 		}
 		if !known {
 			close(a.known)
 		}
 		known = true
-		timer.Reset(anonymousEvery)
+		timer.Reset(anonymousInterval)
 	}
 }
 
-// ask is true if no path is refused for lack of credentials.
-func (a *anonymous) ask(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, anonymousWait)
+// probeUpstream reports whether the upstream accepts requests without credentials: none of anonymousPaths returns 401.
+func (a *anonymous) probeUpstream(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, anonymousTimeout)
 	defer cancel()
 	for _, path := range anonymousPaths {
 		code, _, err := a.probe.Get(ctx, path)
@@ -111,7 +111,7 @@ func (a *anonymous) ask(ctx context.Context) (bool, error) {
 		case code == http.StatusUnauthorized:
 			return false, nil
 		case code != http.StatusOK && code != http.StatusForbidden:
-			return false, fmt.Errorf("get %s without credentials: the upstream answered %d", path, code)
+			return false, fmt.Errorf("get %s without credentials: unexpected status code %d", path, code)
 		}
 	}
 	return true, nil

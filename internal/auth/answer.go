@@ -12,16 +12,16 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// Upstream is who is asked.
+// Upstream sends access reviews to the upstream kube-apiserver.
 type Upstream interface {
-	// Post sends a JSON body to a path of the upstream and returns the answer's code and body. An error that has a
-	// method NotSent says nothing about the upstream: more was to be sent than the facade sends.
+	// Post sends a JSON body to a path of the upstream and returns the status code and body of the response. An error with
+	// a method NotSent means that a rate limit of the facade refused the request; it says nothing about the upstream.
 	Post(ctx context.Context, path string, body []byte) (int, []byte, error)
-	// Silent is how long the upstream has not answered anybody who asked it anything; 0 while it does.
+	// Silent returns how long the upstream has answered no request of the facade; 0 while it answers.
 	Silent() time.Duration
 }
 
-// notSent is an error about a question that the facade did not send.
+// notSent is an error of a request that the facade did not send.
 type notSent interface {
 	error
 	NotSent()
@@ -32,23 +32,24 @@ func isNotSent(err error) bool {
 	return errors.As(err, &e)
 }
 
-// errRefused says that the upstream did not even let a review pass.
-var errRefused = errors.New("the upstream refused an access review")
+// errRefused is returned when the upstream responds to a review with 401 or 403.
+var errRefused = errors.New("access review refused by the upstream")
 
-// errNoAccessReview says that what came is something else: a proxy's page, say. It is no answer, and ends no watch.
-var errNoAccessReview = errors.New("the upstream's answer to an access review is none")
+// errNoAccessReview is returned when the response is not a review, but the page of a proxy, for example. Such a
+// response allows nothing and ends no watch.
+var errNoAccessReview = errors.New("access review: response is not a SubjectAccessReview")
 
-// codeError is an answer that is no review.
+// codeError is a response to a review with an unexpected status code.
 type codeError struct {
 	code int
 	body []byte
 }
 
 func (e *codeError) Error() string {
-	return fmt.Sprintf("the upstream answered %d to an access review", e.code)
+	return fmt.Sprintf("access review: unexpected status code %d", e.code)
 }
 
-// review posts a review of any kind, and returns what the upstream says to it.
+// review posts a review of any kind and returns its status.
 func review(ctx context.Context, upstream Upstream, path string, question any) (authorizationv1.SubjectAccessReviewStatus, error) {
 	var answer struct {
 		Kind   string                                    `json:"kind"`
@@ -63,20 +64,20 @@ func review(ctx context.Context, upstream Upstream, path string, question any) (
 	case err != nil:
 		return answer.Status, err
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
-		return answer.Status, fmt.Errorf("%w: %d", errRefused, code)
+		return answer.Status, fmt.Errorf("%w: status code %d", errRefused, code)
 	case code != http.StatusCreated && code != http.StatusOK:
 		return answer.Status, &codeError{code: code, body: text}
 	}
 	if err := json.Unmarshal(text, &answer); err != nil {
-		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("read the access review: %w", err)
+		return authorizationv1.SubjectAccessReviewStatus{}, fmt.Errorf("decode the access review: %w", err)
 	}
-	if !strings.HasSuffix(answer.Kind, "SubjectAccessReview") { // without one, all else would be a no
+	if !strings.HasSuffix(answer.Kind, "SubjectAccessReview") { // any other object would count as a refusal
 		return authorizationv1.SubjectAccessReviewStatus{}, errNoAccessReview
 	}
 	return answer.Status, nil
 }
 
-// allows tells what counts: who is denied is not allowed, whatever else is said.
+// allows reports whether a review allows the request. Denied takes precedence over Allowed.
 func allows(status authorizationv1.SubjectAccessReviewStatus) bool {
 	return status.Allowed && !status.Denied
 }

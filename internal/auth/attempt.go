@@ -17,16 +17,16 @@ const reviewsPath = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 
 const (
 	maxRetries  = 2
-	retryWithin = 2 * time.Second // after which a request rather hears that it should come back
+	retryWithin = 2 * time.Second // no retry starts later; the caller then gets a retryable error
 	retryDelay  = 100 * time.Millisecond
 )
 
-// insist reviews a question, once more and twice if what went wrong may have passed by then.
-func (r *Reviews) insist(ctx context.Context, a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
+// reviewWithRetries sends a review, and retries it up to twice after errors that may be transient.
+func (r *Reviews) reviewWithRetries(ctx context.Context, a Attributes) (authorizationv1.SubjectAccessReviewStatus, error) {
 	began := time.Now()
 	for try := range maxRetries {
 		status, err := r.attempt(ctx, a, ByRequest)
-		after, passes := passesIn(err, try)
+		after, passes := retryDelayFor(err, try)
 		if !passes || time.Since(began)+after >= retryWithin {
 			return status, err
 		}
@@ -41,7 +41,7 @@ func (r *Reviews) insist(ctx context.Context, a Attributes) (authorizationv1.Sub
 	return r.attempt(ctx, a, ByRequest)
 }
 
-// attempt sends one review. One that was not sent is no trouble of the upstream's.
+// attempt sends one review. A review that was not sent says nothing about the upstream.
 func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (authorizationv1.SubjectAccessReviewStatus, error) {
 	asked := time.Now()
 	status, err := review(ctx, r.upstreamFor(asker), reviewsPath, subjectAccessReview(a))
@@ -49,9 +49,9 @@ func (r *Reviews) attempt(ctx context.Context, a Attributes, asker Asker) (autho
 	case isNotSent(err):
 		return status, err
 	case err == nil || isAnswer(err):
-		r.trouble.over()
+		r.trouble.recordAnswer()
 	default:
-		r.trouble.unansweredSince(asked)
+		r.trouble.recordNoAnswer(asked)
 	}
 	r.observer.Reviewed(asker, time.Since(asked), err)
 	return status, err
@@ -64,14 +64,15 @@ func (r *Reviews) upstreamFor(asker Asker) Upstream {
 	return r.config.Upstream
 }
 
-// isAnswer tells what is wrong with one question from what is wrong with the upstream.
+// isAnswer reports whether an error concerns this review only, not the upstream as a whole.
 func isAnswer(err error) bool {
 	var code *codeError
 	return errors.As(err, &code) && code.code >= 400 && code.code < 500 && code.code != http.StatusTooManyRequests
 }
 
-// passesIn tells when what went wrong may have passed: what kube-apiserver's own delegating clients try again, too.
-func passesIn(err error, try int) (time.Duration, bool) {
+// retryDelayFor returns the delay before the next try, and whether the error may be transient. It retries the same
+// errors as the delegating clients of kube-apiserver.
+func retryDelayFor(err error, try int) (time.Duration, bool) {
 	var code *codeError
 	switch {
 	case err == nil:
@@ -89,7 +90,7 @@ func passesIn(err error, try int) (time.Duration, bool) {
 	}
 }
 
-// invalid is what the answer says of a question that is none; nil if it says nothing like that.
+// invalid returns the upstream's Status if it rejected the review as invalid, nil otherwise.
 func (e *codeError) invalid() *InvalidError {
 	if e.code != http.StatusBadRequest && e.code != http.StatusUnprocessableEntity {
 		return nil
@@ -101,7 +102,7 @@ func (e *codeError) invalid() *InvalidError {
 	return &InvalidError{Answer: status}
 }
 
-// retryAfter is what a Status asks for; a second, as kube-apiserver's priority and fairness does, without one.
+// retryAfter returns the delay that a Status requests; otherwise 1 s, as with API priority and fairness.
 func (e *codeError) retryAfter() time.Duration {
 	var status metav1.Status
 	if err := json.Unmarshal(e.body, &status); err == nil && status.Details != nil && status.Details.RetryAfterSeconds > 0 {

@@ -7,28 +7,28 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Attributes are what an authorizer decides on: the parsed request, selectors included, because kube-apiserver's Node
-// authorizer and every CEL authorizer may allow a list only with its selector (KEP-4601).
+// Attributes are the input of an authorizer: the parsed request with its selectors. Selectors matter because the Node
+// authorizer and CEL authorizers may allow a list only with a certain selector (KEP-4601).
 type Attributes struct {
-	Caller                   *Caller // who asks
-	Verb                     string  // get, list or watch; of a path that is no resource's, the method in lower case
-	Path                     string  // of what is no resource; empty for resources
+	Caller                   *Caller
+	Verb                     string // get, list or watch; for non-resource paths the HTTP method in lower case
+	Path                     string // non-resource path; empty for resources
 	Group, Version, Resource string
 	Subresource              string
-	Namespace                string // "" is all namespaces; never narrowed by a metadata.namespace selector
-	Name                     string // also when a field selector pins metadata.name
+	Namespace                string // "" is all namespaces; a metadata.namespace selector does not narrow it
+	Name                     string // set also by a field selector metadata.name=value
 	Labels                   labels.Requirements
 	Fields                   fields.Requirements
-	// PassedThrough: the cache is not looked at, the upstream answers.
+	// PassedThrough is true for requests that are forwarded to the upstream without a look at the cache.
 	PassedThrough bool
 }
 
-// key names the decision: equal keys are the same question. Every part is quoted, since names come out of paths and may
-// hold any byte: no part can be taken for two.
-func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, usualKey))) }
+// key identifies the decision: equal keys are the same question. Every part is quoted, because names come from paths
+// and may contain any byte. Different parts therefore never form the same key.
+func (a Attributes) key() string { return string(a.appendKey(make([]byte, 0, typicalKeySize))) }
 
-// usualKey is more than most keys have, so that they are put together on the stack.
-const usualKey = 256
+// typicalKeySize is larger than most keys, so they are built on the stack.
+const typicalKeySize = 256
 
 func (a Attributes) appendKey(b []byte) []byte {
 	caller := ""
@@ -49,17 +49,17 @@ func (a Attributes) appendKey(b []byte) []byte {
 	return b
 }
 
-// Decision is the authorizer's proof that one request is allowed. Only this package can make one that allows anything:
-// the zero value covers nothing.
+// Decision shows that the authorizer allowed one request. Only this package can create one that allows anything: the
+// zero value covers nothing.
 type Decision struct {
 	key    string
 	reason string
 }
 
-// Reason is why, in the authorizers' words; often empty.
+// Reason returns the reason that the authorizer gave; often empty.
 func (g Decision) Reason() string { return g.reason }
 
-// Covers tells whether the grant was given for these attributes.
+// Covers reports whether the decision was made for these attributes.
 func (g Decision) Covers(a Attributes) bool {
-	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, usualKey)))
+	return g.key != "" && g.key == string(a.appendKey(make([]byte, 0, typicalKeySize)))
 }

@@ -12,19 +12,19 @@ import (
 )
 
 var (
-	errNameless  = errors.New("the user has no name")
-	errUnsayable = errors.New("the user's name, UID, groups or extra are not UTF-8")
+	errNoName  = errors.New("user has no name")
+	errNotUTF8 = errors.New("user's name, UID, groups or extra are not valid UTF-8")
 )
 
-// proven makes a caller, unless nobody could decide on it: a review cannot ask about the user without a name, and JSON
-// has U+FFFD for every byte that is no UTF-8, so that the upstream would decide on another user. Certificates and
-// headers can hold such bytes.
+// authenticated returns the caller for a user, or an error if no review could identify that user. A review needs a
+// name. JSON replaces every invalid UTF-8 byte by U+FFFD, so the upstream would decide on another user. Certificates
+// and headers can contain such bytes.
 func authenticated(info user.Info, way Way, until time.Time) (*Caller, error) {
 	switch {
 	case info.GetName() == "":
-		return nil, notAuthenticated(errNameless)
+		return nil, notAuthenticated(errNoName)
 	case !isUTF8(info):
-		return nil, notAuthenticated(errUnsayable)
+		return nil, notAuthenticated(errNotUTF8)
 	default:
 		return NewCaller(withGroup(info), way, until), nil
 	}
@@ -44,11 +44,11 @@ func isUTF8(info user.Info) bool {
 	return ok
 }
 
-// withGroup adds system:authenticated where kube-apiserver does.
+// withGroup adds the group system:authenticated where kube-apiserver does.
 func withGroup(info user.Info) user.Info {
 	adder := group.NewAuthenticatedGroupAdder(authenticator.RequestFunc(func(*http.Request) (*authenticator.Response, bool, error) {
 		return &authenticator.Response{User: info}, true, nil
 	}))
-	response, _, _ := adder.AuthenticateRequest(nil) // as the function above answers
+	response, _, _ := adder.AuthenticateRequest(nil) // returns what the function above returns
 	return response.User
 }

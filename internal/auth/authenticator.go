@@ -12,31 +12,31 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// AuthenticatorConfig says whose word counts. The zero values of durations, rates and Outcomes stand for the defaults.
+// AuthenticatorConfig configures an Authenticator. Zero durations, rates and Outcomes select the defaults.
 type AuthenticatorConfig struct {
-	// Trust is whose certificates count; nil for nobody's.
+	// Trust verifies certificates of clients and front proxies; nil disables both.
 	Trust *Trust
-	// Tokens is asked about bearer tokens; nil: they prove nobody.
+	// Tokens reviews bearer tokens; nil disables them.
 	Tokens TokenReviewer
-	// Audiences are those that a token must be meant for, one of them; none: the upstream's own.
+	// Audiences are the audiences of which a token must have at least one; empty selects those of the upstream.
 	Audiences []string
-	// SuccessTTL and FailureTTL are how long the answers of TokenReviews hold; 10 s each by default.
+	// SuccessTTL and FailureTTL are how long positive and negative TokenReview results are cached. The default is 10 s.
 	SuccessTTL, FailureTTL time.Duration
-	// Failures bounds the tokens that turn out to prove nobody, of one source and of all.
+	// Failures bounds the tokens that fail authentication, per source and in total.
 	Failures FailureLimits
-	// Anonymous is what becomes of requests without credentials; the zero value is AnonymousOff. AnonymousAsUpstream
-	// needs a Probe, a client that sends no credentials.
+	// Anonymous decides how requests without credentials are treated; the zero value is AnonymousOff. AnonymousAsUpstream
+	// requires Probe, a client that sends no credentials.
 	Anonymous AnonymousMode
 	Probe     Getter
 	Outcomes  Outcomes
 	Log       *zap.Logger
 }
 
-// FailureLimits are how many tokens a second may turn out to prove nobody, and how many at once. A source is an
-// address, or 64 bits of one in IPv6.
+// FailureLimits bound the tokens that fail authentication, per second and as a burst. A source is an IPv4 address or a
+// /64 prefix of IPv6.
 type FailureLimits struct {
-	Source, Total           rate.Limit // by default 10 a second, and ten times as many but 100 at least
-	SourceBurst, TotalBurst int        // by default 50, and four times the total
+	Source, Total           rate.Limit // default 10 per second, and the higher of 100 and ten times Source
+	SourceBurst, TotalBurst int        // default 50, and four times Total
 }
 
 func (l FailureLimits) withDefaults() FailureLimits {
@@ -51,12 +51,12 @@ func (l FailureLimits) withDefaults() FailureLimits {
 }
 
 const (
-	usualTTL = 10 * time.Second // as delegated authenticators of kube-apiserver keep theirs
-	// maxToken is far more than tokens have; a longer one is not sent on.
+	defaultTTL = 10 * time.Second // as in kube-apiserver's delegated authentication
+	// maxToken is the size in bytes above which a token is refused without a review; real tokens are far smaller.
 	maxToken = 16 << 10
 )
 
-// Authenticator says who sends a request, as the delegated authentication of kube-apiserver's libraries does it.
+// Authenticator identifies the sender of a request, as the delegated authentication of kube-apiserver's libraries does.
 type Authenticator struct {
 	trust     *Trust
 	tokens    *tokens
@@ -64,17 +64,17 @@ type Authenticator struct {
 	outcomes  Outcomes
 }
 
-// NewAuthenticator makes an authenticator and starts nothing. Until Run has asked, nobody is anonymous as the upstream
-// has it.
+// NewAuthenticator returns an authenticator and starts no goroutine. With AnonymousAsUpstream, anonymous requests are
+// refused until Run has probed the upstream.
 func NewAuthenticator(c AuthenticatorConfig) *Authenticator {
 	if c.SuccessTTL == 0 {
-		c.SuccessTTL = usualTTL
+		c.SuccessTTL = defaultTTL
 	}
 	if c.FailureTTL == 0 {
-		c.FailureTTL = usualTTL
+		c.FailureTTL = defaultTTL
 	}
 	if c.Outcomes == nil {
-		c.Outcomes = nobodyCounts{}
+		c.Outcomes = noOutcomes{}
 	}
 	if c.Log == nil {
 		c.Log = zap.NewNop()
@@ -86,7 +86,7 @@ func NewAuthenticator(c AuthenticatorConfig) *Authenticator {
 	}
 }
 
-// Run keeps what is trusted, and whether the upstream lets the anonymous in, up to date until the context ends.
+// Run keeps the trusted CA bundles and the treatment of anonymous requests up to date until the context ends.
 func (a *Authenticator) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	parts.Go(func() { a.anonymous.run(ctx) })
@@ -96,10 +96,12 @@ func (a *Authenticator) Run(ctx context.Context) {
 	parts.Wait()
 }
 
-// Authenticate returns the caller, who is shared by requests. Credentials that prove nobody are ErrUnauthenticated,
-// also beside nothing else; none are the anonymous user's, if there is one. An *UnavailableError says that the upstream
-// could not be asked, a *BusyError that the source of the request has to come back. If a caller
-// is proven, the credentials are gone from the request's header afterwards; which one counted is the caller's Way.
+// Authenticate returns the caller, which requests share. A request without credentials is the anonymous user's, where
+// anonymous requests are accepted. On success it removes the credentials from the request's headers; the caller's Way
+// is the kind of credential that was used.
+//
+// Errors are ErrUnauthenticated for credentials that identify no user, an *UnavailableError if the upstream could not
+// review them, a *BusyError if the source must retry later, or the context's error.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	caller, err := a.review(r)
 	if result, counts := resultOf(err); counts {
@@ -112,8 +114,8 @@ func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	return caller, nil
 }
 
-// prove tries one way after the other. A credential that proves nobody does not keep another from proving somebody, but
-// whoever sent one is not anonymous.
+// review tries one kind of credential after the other. An invalid credential does not prevent another from
+// authenticating the request, but such a request is never anonymous.
 func (a *Authenticator) review(r *http.Request) (*Caller, error) {
 	var worst error
 	for _, way := range [...]func(*http.Request) (*Caller, error){a.byFrontProxy, a.byCertificate, a.byToken} {
@@ -121,7 +123,7 @@ func (a *Authenticator) review(r *http.Request) (*Caller, error) {
 		if caller != nil {
 			return caller, nil
 		}
-		worst = graver(worst, err)
+		worst = worse(worst, err)
 	}
 	if worst != nil {
 		return nil, worst
@@ -150,13 +152,13 @@ func (a *Authenticator) byToken(r *http.Request) (*Caller, error) {
 	return a.tokens.authenticate(r)
 }
 
-// standardHeaders are deleted whether or not a front proxy is configured, as by kube-apiserver (WithAuthentication).
+// standardHeaders are always removed, with or without a front proxy, as kube-apiserver's WithAuthentication does.
 var standardHeaders = ProxyHeaders{
 	Username: []string{"X-Remote-User"}, UID: []string{"X-Remote-Uid"},
 	Group: []string{"X-Remote-Group"}, ExtraPrefix: []string{"X-Remote-Extra-"},
 }
 
-// clear deletes what was sent to prove somebody, so that nothing behind can take it for proof.
+// clear removes all credentials from the headers, so later steps cannot use them.
 func (a *Authenticator) clear(header http.Header) {
 	header.Del("Authorization")
 	standardHeaders.clear(header)
@@ -167,9 +169,9 @@ func (a *Authenticator) clear(header http.Header) {
 	}
 }
 
-// graver is the error that the caller is to hear of two: what may pass by itself goes before a refusal, because the
-// other credential may have proven somebody.
-func graver(a, b error) error {
+// worse returns the error to report of two. A transient error takes precedence over a refusal, because the credential
+// that could not be checked may be valid.
+func worse(a, b error) error {
 	if weight(b) > weight(a) {
 		return b
 	}
@@ -189,12 +191,12 @@ func weight(err error) int {
 		return 2
 	case errors.As(err, &busy):
 		return 3
-	default: // the request's context
+	default: // error of the request's context
 		return 4
 	}
 }
 
-// unproven is ErrUnauthenticated with a reason that a library gave. It is for errors that hold no token.
+// notAuthenticated wraps the reason of a library in ErrUnauthenticated. The reason must not contain a token.
 func notAuthenticated(err error) error {
 	if errors.Is(err, ErrUnauthenticated) {
 		return err

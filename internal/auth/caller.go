@@ -12,29 +12,29 @@ import (
 	"github.com/listfacade/listfacade/internal/serviceaccount"
 )
 
-// Way is how a caller was proven to be who it says.
+// Way is the kind of credential that identified a caller.
 type Way int
 
-// The ways, in the order in which kube-apiserver tries them; the first that knows the caller counts.
+// Kinds of credentials, in the order in which kube-apiserver tries them; the first that identifies the caller counts.
 const (
-	ByKubeconfig  Way = iota // not at all: everybody acts as the user of the facade's kubeconfig
-	ByFrontProxy             // by the headers of a proxy that a certificate vouches for
-	ByCertificate            // by a client certificate
-	ByToken                  // by a bearer token
-	Anonymously              // not at all, where the upstream lets that pass
+	ByKubeconfig  Way = iota // none: every caller acts as the user of the facade's kubeconfig
+	ByFrontProxy             // headers of a front proxy with a trusted certificate
+	ByCertificate            // client certificate
+	ByToken                  // bearer token
+	Anonymously              // none: accepted as the anonymous user
 )
 
-// Caller is who asks. Immutable, and shared by requests.
+// Caller is the authenticated sender of a request. It is immutable and shared by requests.
 type Caller struct {
 	Info  user.Info // name, UID, groups and extra, as the upstream's authorizers see them
 	Way   Way
-	Until time.Time // when the credential ends; zero when that is not known
+	Until time.Time // expiry of the credential; zero if unknown
 
-	key   string // equal for callers that authorizers cannot tell apart
-	group string // see Group; empty where the caller is one by itself
+	key   string // equal for callers that authorizers cannot distinguish
+	group string // see Group; empty for a caller that is a group by itself
 }
 
-// NewCaller makes a caller of what was proven.
+// NewCaller returns the caller for an authenticated user.
 func NewCaller(info user.Info, way Way, until time.Time) *Caller {
 	c := &Caller{Info: info, Way: way, Until: until, key: identityKey(info)}
 	if namespace, _, ok := serviceaccount.Split(info.GetName()); ok {
@@ -43,25 +43,25 @@ func NewCaller(info user.Info, way Way, until time.Time) *Caller {
 	return c
 }
 
-// Kubeconfig is everybody, where callers are not told apart: each of them reads with the rights of the user of the
-// facade's own kubeconfig, whose name the facade does not know.
+// Kubeconfig returns the caller of all requests in a facade without authentication. It reads with the permissions of
+// the kubeconfig user, whose name the facade cannot find out.
 func Kubeconfig() *Caller {
 	return NewCaller(&user.DefaultInfo{Name: "kubeconfig"}, ByKubeconfig, time.Time{})
 }
 
-// Anonymous is who has shown no credentials.
+// Anonymous returns the caller of a request without credentials.
 func Anonymous() *Caller {
 	return NewCaller(&user.DefaultInfo{Name: user.Anonymous, Groups: []string{user.AllUnauthenticated}}, Anonymously, time.Time{})
 }
 
-// Name is the user's name.
+// Name returns the name of the user.
 func (c *Caller) Name() string { return c.Info.GetName() }
 
-// podUID is the key of extra that a token bound to a pod has (KEP-2799).
+// podUID is the extra key of a token that is bound to a pod (KEP-2799).
 const podUID = "authentication.kubernetes.io/pod-uid"
 
-// Share names whose share of the facade the caller uses: the user's, and of a user that many pods act as, such as a
-// DaemonSet's service account, the pod's. A pod is named by a claim of its token that only the upstream can sign.
+// Share returns the key for limits per caller: the user, or the pod if the token is bound to one. The pods of a
+// DaemonSet, for example, share one service account. Only the upstream can sign the claim that names the pod.
 func (c *Caller) Share() string {
 	if pods := c.Info.GetExtra()[podUID]; len(pods) == 1 {
 		return c.Info.GetName() + "/" + pods[0]
@@ -69,8 +69,8 @@ func (c *Caller) Share() string {
 	return c.Info.GetName()
 }
 
-// Group names who share with the caller what they can make more of: the service accounts of a namespace, since whoever
-// may create one may create many. Everybody else is a group by itself.
+// Group returns the key for limits per group of callers. The service accounts of a namespace are one group, because a
+// user who can create one can create many. Every other caller is a group by itself.
 func (c *Caller) Group() string {
 	if c.group != "" {
 		return c.group
@@ -78,7 +78,8 @@ func (c *Caller) Group() string {
 	return c.Share()
 }
 
-// identityKey is short however many groups there are. Every part is quoted, so that no part can be taken for two.
+// identityKey returns a hash of all attributes of the user. Parts are quoted, so different users never hash the same
+// text.
 func identityKey(info user.Info) string {
 	b := strconv.AppendQuote(nil, info.GetName())
 	b = strconv.AppendQuote(b, info.GetUID())

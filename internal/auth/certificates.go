@@ -15,26 +15,26 @@ import (
 )
 
 const (
-	// maxCertificates and maxForeign bound the chains of one bundle that are remembered. Those that were refused have
-	// places of their own, because anybody can make them.
+	// maxCertificates and maxForeign bound the cached results per bundle, for accepted and for refused chains. The two are
+	// separate, because anyone can create certificates that are refused.
 	maxCertificates, maxForeign = 16384, 1024
 	foreignTTL                  = 10 * time.Second
 )
 
-// authority is a bundle of certificates that sign others, and which others it has been found to sign: finding that out
-// takes longer than all else of a request. A new bundle is a new authority.
+// authority is a CA bundle with the cached results of verifying chains against it. Verification takes longer than the
+// rest of a request. A changed bundle is a new authority.
 type authority struct {
 	pem       []byte
 	options   x509.VerifyOptions
-	verified  *cache.LRUExpireCache // chainKey to *Caller; nil for chains that prove nobody and are good
-	refusedBy *cache.LRUExpireCache // chainKey to error
+	verified  *cache.LRUExpireCache // chainKey to verification, for valid chains
+	refusedBy *cache.LRUExpireCache // chainKey to error, for invalid chains
 }
 
-// newAuthority reads a bundle in PEM; it is an error if there is no certificate in it.
+// newAuthority parses a PEM bundle. A bundle without a certificate is an error.
 func newAuthority(pem []byte) (*authority, error) {
 	roots, err := certutil.NewPoolFromBytes(pem)
 	if err != nil {
-		return nil, fmt.Errorf("read the certificates of an authority: %w", err)
+		return nil, fmt.Errorf("parse CA bundle: %w", err)
 	}
 	options := x509request.DefaultVerifyOptions()
 	options.Roots = roots
@@ -44,8 +44,7 @@ func newAuthority(pem []byte) (*authority, error) {
 	}, nil
 }
 
-// chainKey is the hash of all certificates that a client sent: which of them lead to the authority is found out by
-// verifying.
+// chainKey is a hash of all certificates that a client sent. Verification decides which of them form a chain.
 type chainKey [sha256.Size]byte
 
 func keyOf(chain []*x509.Certificate) chainKey {
@@ -60,12 +59,12 @@ func keyOf(chain []*x509.Certificate) chainKey {
 	return chainKey(hash.Sum(nil))
 }
 
-// remember returns what verify said of the request's certificates, now or before. verify says until when that holds, if
-// it is no error.
+// remember returns the cached result for the request's certificates, or calls verify and caches its result. Without an
+// error, verify returns the time until which the result is valid.
 func (a *authority) remember(r *http.Request, verify func() (*Caller, time.Time, error)) (*Caller, error) {
 	key := keyOf(r.TLS.PeerCertificates)
 	if known, ok := a.verified.Get(key); ok {
-		// Clocks may be set, so that it is not enough that the entry has not ended.
+		// The system clock may be set back or forward, so the expiry of the cache entry is not enough.
 		if known := known.(verification); time.Now().Before(known.until) {
 			return known.caller, nil
 		}
@@ -88,7 +87,7 @@ type verification struct {
 	until  time.Time
 }
 
-// byCertificate names the caller by the client certificate that the request's connection has; nobody if it has no
+// byCertificate returns the caller of the client certificate of the request's connection; nil if the certificate has no
 // common name.
 func (a *authority) byCertificate(r *http.Request) (*Caller, error) {
 	return a.remember(r, func() (caller *Caller, until time.Time, err error) {
@@ -105,7 +104,7 @@ func (a *authority) byCertificate(r *http.Request) (*Caller, error) {
 	})
 }
 
-// endOf is when the first certificate of a chain ends.
+// endOf returns the earliest expiry of the certificates of a chain.
 func endOf(chain []*x509.Certificate) time.Time {
 	end := chain[0].NotAfter
 	for _, certificate := range chain[1:] {

@@ -6,19 +6,20 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// change is one of rights that was seen: whose, and whether some may be gone.
+// change is an observed change of permissions.
 type change struct {
 	affected func(user.Info) bool
 	lost     bool
 }
 
-// Gained says that rights have grown of those whom affected names: what they were refused is forgotten. affected is
-// called for every identity that something is known of, under a lock, and once more after a while.
+// Gained reports that permissions may have been granted to the users that affected selects. Their cached refusals are
+// dropped. affected is called for every known identity, under a lock, and again after SecondLook.
 func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affected: affected}) }
 
-// Lost says that rights may have shrunk of those whom affected names, as in Gained: what is known of theirs is
-// forgotten, and when it returns, no event passes the Check of their leases before the upstream has said again that it
-// may. An answer that is on its way counts for whoever waits for it, and no longer.
+// Lost reports that permissions may have been taken from the users that affected selects, as in Gained. Their cached
+// decisions are dropped. After it returns, Check of their watch authorizations sends no event before the upstream has
+// confirmed the permission, except during an outage (WatchAuthorizationConfig.Hold). A review that is under way still
+// decides the requests that wait for it, but is not cached.
 func (r *Reviews) Lost(affected func(user.Info) bool) {
 	r.changed(change{affected: affected, lost: true})
 }
@@ -27,11 +28,11 @@ func (r *Reviews) changed(c change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	for who := range r.affected(c) {
-		for h := range who.held {
-			if c.lost && h.reviewed {
-				r.watches.doubts(h)
-				r.watches.schedule.put(h, now.Add(r.config.Watches.Debounce), urgent)
+	for id := range r.affected(c) {
+		for d := range id.decisions {
+			if c.lost && d.reviewed {
+				r.watches.suspend(d)
+				r.watches.schedule.put(d, now.Add(r.config.Watches.Debounce), urgent)
 			}
 		}
 	}
@@ -39,28 +40,29 @@ func (r *Reviews) changed(c change) {
 	r.hint()
 }
 
-// affected begins an epoch, and yields whose rights have changed with it.
+// affected starts an epoch and yields the affected identities, marked with that epoch.
 func (r *Reviews) affected(c change) func(func(*identity) bool) {
 	r.epoch++
 	return func(yield func(*identity) bool) {
-		for _, who := range r.people {
-			if !c.affected(who.caller.Info) {
+		for _, id := range r.identities {
+			if !c.affected(id.caller.Info) {
 				continue
 			}
 			if c.lost {
-				who.lost = r.epoch
+				id.lost = r.epoch
 			} else {
-				who.gained = r.epoch
+				id.gained = r.epoch
 			}
-			if !yield(who) {
+			if !yield(id) {
 				return
 			}
 		}
 	}
 }
 
-// lookAgain takes the second look at the changes whose time has come: the upstream's authorizer may have answered
-// before it had learned of them. Nothing is held up for it. It returns after how long the next is due, or less than 0.
+// lookAgain schedules a second review for changes that are old enough: the upstream's authorizer may have answered the
+// first review before it saw the change. No event waits for it. It returns the time until the next one, below 0 if
+// none.
 func (r *Reviews) lookAgain(now time.Time) time.Duration {
 	for len(r.watches.looks) > 0 {
 		first := r.watches.looks[0]
@@ -68,10 +70,10 @@ func (r *Reviews) lookAgain(now time.Time) time.Duration {
 			return first.at.Sub(now)
 		}
 		r.watches.looks = r.watches.looks[1:]
-		for who := range r.affected(first.change) {
-			for h := range who.held {
-				if first.change.lost && h.reviewed {
-					r.watches.schedule.put(h, now, urgent)
+		for id := range r.affected(first.change) {
+			for d := range id.decisions {
+				if first.change.lost && d.reviewed {
+					r.watches.schedule.put(d, now, urgent)
 				}
 			}
 		}

@@ -8,44 +8,44 @@ import (
 	"net/http"
 )
 
-// clusterTrust is what the upstream's ConfigMap says of whose certificates count. kube-apiserver writes it for the
-// servers that delegate to it.
+// clusterTrust is the parsed ConfigMap in which kube-apiserver publishes the trusted CA bundles for servers that
+// delegate authentication to it.
 type clusterTrust struct {
-	clientCA, proxyCA []byte // in PEM; nil if there is none
+	clientCA, proxyCA []byte // PEM; nil if absent
 	proxyNames        []string
 	proxyHeaders      ProxyHeaders
-	// unread and proxiesUnread: it is not known what it says, of all and of front proxies.
+	// unread is true if the ConfigMap could not be read, proxiesUnread if its part about front proxies could not.
 	unread, proxiesUnread bool
 }
 
 const trustConfigMap = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
 
-var errNoConfigMap = errors.New("the upstream has no ConfigMap kube-system/extension-apiserver-authentication that the facade may read")
+var errNoConfigMap = errors.New("read ConfigMap kube-system/extension-apiserver-authentication: not found or not permitted")
 
-// readCluster reads the ConfigMap; errNoConfigMap says that there is none for the facade. It may be there where the
-// facade must not read it.
+// readCluster reads the ConfigMap. It returns errNoConfigMap if the ConfigMap is absent, or if the facade may not read
+// it; in the second case the result is marked as unread, because the ConfigMap may exist.
 func readCluster(ctx context.Context, upstream Getter) (clusterTrust, error) {
-	ctx, cancel := context.WithTimeout(ctx, trustWait)
+	ctx, cancel := context.WithTimeout(ctx, trustTimeout)
 	defer cancel()
 	code, body, err := upstream.Get(ctx, trustConfigMap)
 	switch {
 	case err != nil:
-		return clusterTrust{unread: true}, fmt.Errorf("read what is trusted: %w", err)
+		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: %w", err)
 	case code == http.StatusNotFound, code == http.StatusForbidden:
-		return clusterTrust{unread: code == http.StatusForbidden}, fmt.Errorf("%w (%d); certificates count with the Role extension-apiserver-authentication-reader", errNoConfigMap, code)
+		return clusterTrust{unread: code == http.StatusForbidden}, fmt.Errorf("%w (%d); the Role extension-apiserver-authentication-reader permits it", errNoConfigMap, code)
 	case code != http.StatusOK:
-		return clusterTrust{unread: true}, fmt.Errorf("read what is trusted: the upstream answered %d", code)
+		return clusterTrust{unread: true}, fmt.Errorf("read ConfigMap of trusted CA bundles: unexpected status code %d", code)
 	}
 	var m struct {
 		Data map[string]string `json:"data"`
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return clusterTrust{unread: true}, fmt.Errorf("read what is trusted: %w", err)
+		return clusterTrust{unread: true}, fmt.Errorf("parse ConfigMap of trusted CA bundles: %w", err)
 	}
 	return parseCluster(m.Data)
 }
 
-// parseCluster reads the keys that kube-apiserver writes. Lists are JSON.
+// parseCluster parses the keys that kube-apiserver writes. Lists are JSON.
 func parseCluster(data map[string]string) (clusterTrust, error) {
 	c := clusterTrust{clientCA: pemIn(data, "client-ca-file")}
 	for key, list := range map[string]*[]string{
@@ -57,15 +57,15 @@ func parseCluster(data map[string]string) (clusterTrust, error) {
 			continue
 		}
 		if err := json.Unmarshal([]byte(data[key]), list); err != nil {
-			// Without its lists a bundle would speak for more than was meant.
-			return clusterTrust{clientCA: c.clientCA, proxiesUnread: true}, fmt.Errorf("read %s of what is trusted: %w", key, err)
+			// Without its lists, the bundle would trust more names and headers than configured.
+			return clusterTrust{clientCA: c.clientCA, proxiesUnread: true}, fmt.Errorf("parse %s in ConfigMap of trusted CA bundles: %w", key, err)
 		}
 	}
 	c.proxyCA = pemIn(data, "requestheader-client-ca-file")
 	return c, nil
 }
 
-// pemIn is nil only for a key that is not there.
+// pemIn returns nil only if the key is absent.
 func pemIn(data map[string]string, key string) []byte {
 	if pem, ok := data[key]; ok {
 		return []byte(pem)

@@ -1,39 +1,43 @@
-// Package auth answers who asks, and whether a read is allowed, before anything of the cache is looked at.
+// Package auth authenticates callers and authorizes their reads before a request reaches the cache. The upstream
+// kube-apiserver decides both.
 //
-// Of who asks it promises that an Authenticator takes nobody's word but that of the upstream's TokenReview, or of a
-// certificate that kube-apiserver's own libraries verify; that a bad credential is refused and none is anonymous, if
-// the upstream has anonymous users; that an upstream that cannot be asked refuses nobody (UnavailableError); that
-// tokens are neither kept nor in an error or a log; and that tokens that prove nobody cost the upstream no more reviews
-// than FailureLimits allow, while a token that is known, or was minutes ago, passes, and sources that fail delay no
-// source that does not (docs/adr/0030-sources-of-failed-logins-take-turns.md).
+// Authenticator identifies the caller. It promises:
+//   - A credential is accepted only if a TokenReview of the upstream, or kube-apiserver's own certificate verification,
+//     accepts it.
+//   - A request with an invalid credential is refused. It never becomes anonymous.
+//   - An unavailable upstream is reported as UnavailableError, never as a refusal.
+//   - Tokens are not stored, and appear in no error and no log message.
+//   - Tokens that fail cost the upstream at most as many reviews as FailureLimits allow. Tokens that were valid in the
+//     last minutes need not wait. Failing sources do not delay other sources
+//     (docs/adr/0030-sources-of-failed-logins-take-turns.md).
 //
-// Of what is allowed it promises that a Decision exists only after the upstream's own authorizer said yes to exactly
-// the attributes that the Decision carries, or, of a list or watch, to the same without its selectors and name, and has
-// said nothing else since; that it was asked at most the cache's time to live ago, or is asked now and does not answer;
-// that what it never allowed is not granted for lack of an answer; and that many callers who ask the same question at
-// the same time cost the upstream one review.
+// Authorizers decide whether a read is allowed. They promise:
+//   - A Decision exists only after the upstream's authorizer allowed exactly its attributes. For a list or watch, the
+//     same attributes without selectors and name are enough. Exceptions are requests that the configuration allows, and
+//     forwarded requests, which the upstream authorizes.
+//   - A later refusal overrides an earlier permission.
+//   - A Decision is at most as old as the cache's time to live, or older while the upstream does not answer.
+//   - An unavailable upstream never turns a refusal into a permission.
+//   - Many callers with the same question at the same time cost one review.
 //
-// Two authorizers keep that promise. Reviews asks for each caller, in a SubjectAccessReview with all that is known of
-// it. Self is for one person on loopback, where everybody acts as the user of the facade's own kubeconfig; its question
-// is a SelfSubjectAccessReview.
+// There are two authorizers. Reviews sends SubjectAccessReviews with the caller's name, UID, groups and extra. Self is
+// for one person on loopback, where every caller acts as the kubeconfig user; it sends SelfSubjectAccessReviews.
 //
-// Of Reviews it promises as well:
-//   - who asks for ever new things costs the upstream a bounded rate of reviews, pushes out no decision of others, and
-//     is refused before others are when the rate is short;
-//   - what is known of somebody is forgotten when their rights have changed (Lost, Gained), and an answer to what was
-//     asked before that is not kept;
-//   - a watch's WatchAuthorization ends with the right that it stands on: it is reviewed every now and then, whatever
+// Reviews also promises:
+//   - A caller with ever new questions costs a bounded rate of reviews and evicts no decisions of others. When the
+//     total rate is short, that caller is refused first.
+//   - After a change of permissions (Lost, Gained), the affected decisions are dropped. An answer to an earlier review
+//     is not cached.
+//   - Every WatchAuthorization is reviewed periodically, and ends when its permission ends.
+//   - After Lost, Check lets no event pass until the upstream has confirmed the permission, except during an outage.
+//   - A WatchAuthorization also ends with its credential, with its identity, or after a long outage.
+//   - Reviews for watches have a rate of their own and wait for no review of a request. A review that the facade did
+//     not send does not count as an outage.
 //
-// happens; from
+// Goroutines: Authenticator.Run has two. One reloads CA bundles (Trust), the other probes how the upstream treats
+// anonymous requests. Reviews.Run schedules reviews for watches, and has one goroutine for each of these reviews. They
+// all end before Run returns. Constructors start none. A review that callers share has a goroutine until it ends. A
+// timer returns the seat of a failed token review.
 //
-//	  when a loss is told, no event passes its Check before the upstream has said that it may, unless that cannot be
-//	  asked; and it ends with the credential, with the identity, and when the upstream has not said for too long;
-//	- reviews on behalf of leases have rates of their own, however many leases there are, and wait for no question of a
-//	  request; what the facade itself does not send is no sign of an upstream that does not answer.
-//
-// Authenticator.Run owns two goroutines: one reads what is trusted again (Trust), one asks how the upstream treats the
-// anonymous; both end before it returns. Constructors start nothing. The goroutine that follows leases, and those of
-// its reviews, are Reviews.Run's, and end with it. Besides these the package starts a goroutine only for a review that
-// callers share, which waits for its turn and ends with its answer; a timer gives the seat of a failed review back. It
-// writes no response.
+// The package does not write responses.
 package auth

@@ -7,50 +7,52 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ErrUnauthenticated says that credentials were sent that prove nobody, or none where the upstream wants some.
-var ErrUnauthenticated = errors.New("the credentials prove nobody")
+// ErrUnauthenticated is returned for invalid credentials, and for missing ones where the upstream requires some.
+var ErrUnauthenticated = errors.New("invalid or missing credentials")
 
-// ErrForeign says that a request came by a name, or from a page, that is not of this machine.
-var ErrForeign = errors.New("not from this machine")
+// ErrForeign is returned for a request to a name, or from a web page, that is not local to this machine.
+var ErrForeign = errors.New("request is not local to this machine")
 
-// ErrRevoked says that a right which a watch was opened with is there no more, or its credential.
-var ErrRevoked = errors.New("the right to watch has ended")
+// ErrRevoked is returned when the permission or the credential of a watch has ended.
+var ErrRevoked = errors.New("watch authorization has ended")
 
-// ErrStale says that the upstream allowed the read, but has not been heard for longer since than may be.
-var ErrStale = errors.New("the upstream has not been heard for too long to believe what it allowed")
+// ErrStale is returned when the upstream allowed the read, but has not answered for longer than permitted.
+var ErrStale = errors.New("cached permission is too old: the upstream has not responded for too long")
 
-// DeniedError says that the upstream's authorizers did not allow a request.
+// DeniedError is returned when the upstream's authorizers did not allow a request.
 type DeniedError struct {
-	Reason string // in the authorizers' words; often empty
+	Reason string // from the authorizers; often empty
 }
 
-func (e *DeniedError) Error() string { return "the upstream's authorizer did not allow the read" }
+func (e *DeniedError) Error() string { return "request not allowed by the upstream's authorizer" }
 
-// UnavailableError says that the upstream could not be asked.
+// UnavailableError is returned when the upstream could not review the credentials or the request.
 type UnavailableError struct{ Err error }
 
-func (e *UnavailableError) Error() string { return "ask the upstream's authorizer: " + e.Err.Error() }
+func (e *UnavailableError) Error() string {
+	return "authentication or authorization unavailable: " + e.Err.Error()
+}
 
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// InvalidError says that the upstream found a caller's own review to be none that it can answer.
+// InvalidError is returned when the upstream rejected a caller's own access review as invalid.
 type InvalidError struct {
-	Answer metav1.Status // the upstream's, of 400 or 422
+	Answer metav1.Status // Status of the upstream, with code 400 or 422
 }
 
 func (e *InvalidError) Error() string {
-	return "the upstream cannot answer the review: " + e.Answer.Message
+	return "access review rejected as invalid: " + e.Answer.Message
 }
 
-// BusyError says that somebody asked for more than their share.
+// BusyError is returned when a caller or a source, or all of them together, exceed a rate limit for reviews.
 type BusyError struct {
-	After time.Duration // when to come back; above 0
+	After time.Duration // delay before a retry; above 0
 }
 
-func (e *BusyError) Error() string { return "too many requests at once" }
+func (e *BusyError) Error() string { return "rate limit of reviews exceeded" }
 
-// IsDenied tells a refusal from what stands for the lack of an answer.
+// IsDenied reports whether an error is a refusal by the authorizer, not the lack of an answer.
 func IsDenied(err error) bool {
 	var denied *DeniedError
 	return errors.As(err, &denied)

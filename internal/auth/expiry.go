@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// lastExpiry is the last second that is believed of a claim; later ones, as those of before 1970, say nothing.
-const lastExpiry = 1 << 40
+// maxExpiry is the largest accepted value of the claim exp, in Unix seconds. Larger values are ignored, as are those
+// that are not positive.
+const maxExpiry = 1 << 40
 
-// expiry is when a token ends by its own words, which the upstream has verified by accepting it: the claim exp of a JWT
-// (RFC 7519 section 4.1.4). It is zero for tokens of other forms.
+// expiry returns the expiry of a JWT (claim exp, RFC 7519 section 4.1.4), zero for other tokens. The upstream has
+// verified the claim by accepting the token.
 func expiry(token string) time.Time {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -22,9 +23,9 @@ func expiry(token string) time.Time {
 		return time.Time{}
 	}
 	var claims struct {
-		Expiry float64 `json:"exp"` // a NumericDate may have a fraction
+		Expiry float64 `json:"exp"` // may have a fraction (NumericDate)
 	}
-	if json.Unmarshal(payload, &claims) != nil || claims.Expiry <= 0 || claims.Expiry > lastExpiry {
+	if json.Unmarshal(payload, &claims) != nil || claims.Expiry <= 0 || claims.Expiry > maxExpiry {
 		return time.Time{}
 	}
 	return time.Unix(int64(claims.Expiry), 0)

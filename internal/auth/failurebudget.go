@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// seatWait is how long a review waits for its turn.
+	// seatWait is the maximum time that a review waits for a seat.
 	seatWait = 10 * time.Second
-	// maxWaiting bounds the reviews that wait for a turn at one budget. Beyond it the longest queue loses its last.
+	// maxWaiting is the maximum number of reviews that wait at one budget. Then the longest queue loses its last review.
 	maxWaiting = 2048
 )
 
-// failureBudget bounds the failures of many sources: so many at once, and then so many a second. A review holds a seat.
-// A token that proves somebody gives the seat back at once, one that proves nobody gives it back at the budget's rate.
-// Networks take turns for seats that are short, and the sources of a network do, and one network has half of the seats
-// at most. Safe for concurrent use.
+// failureBudget bounds the failed token reviews of many sources, as a burst and per second. A review takes a seat. A
+// valid token returns the seat immediately, an invalid one at the budget's rate. Networks take turns for seats, and so
+// do the sources of a network. One network has at most half of the seats. Safe for concurrent use.
 type failureBudget struct{ pace *limit.Pace }
 
 func newFailureBudget(perSecond rate.Limit, burst int) *failureBudget {
 	return &failureBudget{pace: limit.NewPace(limit.Rate{PerSecond: float64(perSecond), Burst: burst}, maxWaiting, maxWaiting)}
 }
 
-// take waits for a seat. settled is to be called once.
+// take waits for a seat. The caller must call settled exactly once.
 func (b *failureBudget) take(ctx context.Context, key limit.Key) (settled func(failed bool), err error) {
 	ctx, cancel := context.WithTimeout(ctx, seatWait)
 	defer cancel()

@@ -9,14 +9,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// reverifyProxy is how long a proxy's certificate is believed without looking at the chain again, of which the
-// libraries do not say when it ends.
+// reverifyProxy is how long a proxy's certificate is accepted without verifying its chain again. The libraries do not
+// return the expiry of the chain.
 const reverifyProxy = time.Minute
 
-// proxies are the front proxies that are believed.
+// proxies are the trusted front proxies.
 type proxies struct {
 	*authority
-	names    []string // the common names that their certificates may have; none: any
+	names    []string // common names that a proxy's certificate may have; empty allows any
 	headers  ProxyHeaders
 	verifier authenticator.Request
 }
@@ -35,8 +35,8 @@ func newProxies(pem []byte, names []string, headers ProxyHeaders) (*proxies, err
 	}, nil
 }
 
-// byHeaders names the caller as the proxy does. Its certificate is verified first, also where there are no headers, so
-// that one that is no proxy's counts as a bad credential, as with kube-apiserver.
+// byHeaders returns the caller that the proxy names, nil if its headers name none. The certificate is verified first:
+// without headers, too, a certificate of another authority is an invalid credential, as in kube-apiserver.
 func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	if _, err := p.remember(r, func() (*Caller, time.Time, error) {
 		_, _, err := p.verifier.AuthenticateRequest(r)
@@ -44,12 +44,12 @@ func (p *proxies) byHeaders(r *http.Request) (*Caller, error) {
 	}); err != nil {
 		return nil, err
 	}
-	who := p.headers.read(r.Header)
-	if who == nil {
+	info := p.headers.read(r.Header)
+	if info == nil {
 		return nil, nil
 	}
-	p.headers.clear(r.Header) // by these names, whatever those of the trust that follows are
-	return authenticated(who, ByFrontProxy, time.Time{})
+	p.headers.clear(r.Header) // now, because Authenticator.clear may already use other header names
+	return authenticated(info, ByFrontProxy, time.Time{})
 }
 
 func (p *proxies) until(r *http.Request) time.Time {

@@ -1,36 +1,36 @@
 package auth
 
-// identity is a caller for as long as something is known of it: a decision, a review on its way, a lease. Epochs count
-// the changes of rights that were seen; an answer that was asked for before one says nothing about what is now.
+// identity is a caller with cached decisions, reviews under way or watch authorizations. Epochs count the observed
+// changes of permissions. An answer to a review from an earlier epoch says nothing about the permissions after it.
 type identity struct {
 	caller       *Caller
-	refs         int                          // of decisions, of reviews on their way and of what is held
-	lost, gained uint64                       // the epochs in which its rights may last have shrunk, and grown
-	held         map[*sharedDecision]struct{} // what it holds
-	missed       bool                         // whether it was not found when it was last looked for; Run's own
+	refs         int                          // cached decisions, reviews under way and shared decisions
+	lost, gained uint64                       // epochs of the last change that may have taken or granted permissions
+	decisions    map[*sharedDecision]struct{} // decisions that watches depend on
+	missed       bool                         // whether the identity was missing at the last check; used by Run only
 }
 
-// trusts tells whether an answer that was asked for in an epoch still counts.
+// trusts reports whether an answer to a review from the given epoch is still valid.
 func (i *identity) trusts(allowed bool, asked uint64) bool {
 	return asked >= i.lost && (allowed || asked >= i.gained)
 }
 
-// identities are those of whom something is known. Not safe for concurrent use.
+// identities are the known identities by Caller.key. Not safe for concurrent use.
 type identities map[string]*identity
 
-// refer returns who a caller is, and keeps it until it is left.
+// refer returns the identity of a caller and adds a reference, which leave removes.
 func (s identities) refer(caller *Caller) *identity {
-	who := s[caller.key]
-	if who == nil {
-		who = &identity{caller: caller, held: map[*sharedDecision]struct{}{}}
-		s[caller.key] = who
+	id := s[caller.key]
+	if id == nil {
+		id = &identity{caller: caller, decisions: map[*sharedDecision]struct{}{}}
+		s[caller.key] = id
 	}
-	who.refs++
-	return who
+	id.refs++
+	return id
 }
 
-func (s identities) leave(who *identity) {
-	if who.refs--; who.refs == 0 {
-		delete(s, who.caller.key)
+func (s identities) leave(id *identity) {
+	if id.refs--; id.refs == 0 {
+		delete(s, id.caller.key)
 	}
 }

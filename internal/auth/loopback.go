@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Where callers are not authenticated, a browser on the same machine is the way in for whoever wrote the page that it
-// shows: the page may ask by a name of its own that leads to a loopback address, and a request to the right name says
-// where it comes from.
+// Without authentication, a web page in a browser on this machine could read through the facade. The page may use a
+// name of its own that resolves to a loopback address. A request to a local name states its origin in headers.
 
-// IsLocal tells whether a request was sent to a loopback name, and not by a page of another site.
+// IsLocal reports whether a request was sent to a loopback name, and not by a page of another site.
 func IsLocal(r *http.Request) bool {
 	if !isLoopback(r.Host) {
 		return false
@@ -31,7 +30,7 @@ func IsLocal(r *http.Request) bool {
 	return true
 }
 
-// isLoopback tells whether a host, with its port or without, is this machine by name or by address.
+// isLoopback reports whether a host, with or without a port, is localhost or a loopback address.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

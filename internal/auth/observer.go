@@ -2,52 +2,52 @@ package auth
 
 import "time"
 
-// Outcome is how a question of a request ended.
+// Outcome is the result of authorizing a request.
 type Outcome string
 
-// The outcomes of Authorize.
+// Outcomes of Authorize.
 const (
-	NotReviewed Outcome = "not_reviewed" // allowed by configuration, or because the upstream is asked anyway
+	NotReviewed Outcome = "not_reviewed" // allowed by configuration, or forwarded to the upstream
 	Allowed     Outcome = "allowed"
 	Denied      Outcome = "denied"
 	AllowedKept Outcome = "allowed_cached"
 	DeniedKept  Outcome = "denied_cached"
-	AllowedLate Outcome = "allowed_stale" // by what was allowed before, since the upstream could not be asked
+	AllowedLate Outcome = "allowed_stale" // by an expired decision, because the upstream did not answer
 	Busy        Outcome = "busy"
 	Unavailable Outcome = "unavailable"
-	Left        Outcome = "left" // the request ended before the answer came
+	Left        Outcome = "left" // the request ended before the review
 )
 
-// Asker is on whose behalf a review is sent.
+// Asker is the purpose of a review.
 type Asker string
 
-// The askers.
+// Values of Asker.
 const (
 	ByRequest            Asker = "request"
 	ByWatchAuthorization Asker = "watch"
 )
 
-// Ending is why a lease ended.
+// Ending is the reason for which a watch authorization ended.
 type Ending string
 
-// The endings of leases, but for their release.
+// Reasons for the end of a watch authorization, other than its release.
 const (
-	EndRevoked    Ending = "revoked"    // the upstream says no
-	EndCredential Ending = "credential" // the credential's time is over
-	EndIdentity   Ending = "identity"   // the service account or the pod is no more
-	EndUnanswered Ending = "unanswered" // the upstream did not say for too long
+	EndRevoked    Ending = "revoked"    // refused by the upstream
+	EndCredential Ending = "credential" // credential expired
+	EndIdentity   Ending = "identity"   // service account or pod deleted
+	EndUnanswered Ending = "unanswered" // no answer from the upstream for too long
 )
 
-// Observer is told what happens, for metrics. Its methods return at once: they are called under locks.
+// Observer receives events for metrics. Its methods must not block, because they are called under locks.
 type Observer interface {
 	Decided(outcome Outcome)
-	// Reviewed is one review that was sent; err is why it has no answer.
+	// Reviewed is called for every review that was sent; err is nil if the upstream answered it.
 	Reviewed(asker Asker, took time.Duration, err error)
 	WatchAuthorizationEnded(why Ending)
 }
 
-type nobody struct{}
+type noObserver struct{}
 
-func (nobody) Decided(Outcome)                      {}
-func (nobody) Reviewed(Asker, time.Duration, error) {}
-func (nobody) WatchAuthorizationEnded(Ending)       {}
+func (noObserver) Decided(Outcome)                      {}
+func (noObserver) Reviewed(Asker, time.Duration, error) {}
+func (noObserver) WatchAuthorizationEnded(Ending)       {}

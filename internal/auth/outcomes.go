@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// Result is how an attempt to authenticate ended.
+// Result is the result of authenticating a request or reviewing a token.
 type Result string
 
-// The results.
+// Values of Result.
 const (
 	Authenticated    Result = "success"
-	NotAuthenticated Result = "failure"     // nobody was proven
-	NotReviewable    Result = "unavailable" // the upstream could not be asked
-	TooMany          Result = "busy"        // the source had too much reviewed
+	NotAuthenticated Result = "failure"     // invalid or missing credentials
+	NotReviewable    Result = "unavailable" // the upstream did not answer
+	TooMany          Result = "busy"        // rate limit of the source exceeded
 )
 
-// Outcomes counts. Its methods are called from many goroutines and must not block.
+// Outcomes counts results. Its methods are called from many goroutines and must not block.
 type Outcomes interface {
-	// Attempted counts a request that was to be authenticated.
+	// Attempted counts an authenticated or refused request.
 	Attempted(result Result)
-	// Reviewed counts a TokenReview that was sent, and what it took; its result is never TooMany.
+	// Reviewed counts a TokenReview and its duration. The result is never TooMany.
 	Reviewed(result Result, took time.Duration)
 }
 
-type nobodyCounts struct{}
+type noOutcomes struct{}
 
 // Attempted implements Outcomes.
-func (nobodyCounts) Attempted(Result) {}
+func (noOutcomes) Attempted(Result) {}
 
 // Reviewed implements Outcomes.
-func (nobodyCounts) Reviewed(Result, time.Duration) {}
+func (noOutcomes) Reviewed(Result, time.Duration) {}
 
-// resultOf names how an attempt ended. One whose client left before the end does not count.
+// resultOf returns the result for an error. A request whose context ended does not count.
 func resultOf(err error) (result Result, counts bool) {
 	if err == nil {
 		return Authenticated, true

@@ -9,9 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Review asks the upstream what the caller asks about himself, in his own words, and returns what it says. It counts as
-// a question of the caller's share. Its errors are those of Authorize but for the refusal, and an *InvalidError for
-// what the upstream does not take for a question.
+// Review forwards a caller's own SelfSubjectAccessReview to the upstream as a SubjectAccessReview, and returns its
+// status. It counts against the rate of the caller's share. Errors are a *BusyError, an *UnavailableError, or an
+// *InvalidError if the upstream rejects the review as invalid.
 func (r *Reviews) Review(ctx context.Context, c *Caller, asked authorizationv1.SelfSubjectAccessReviewSpec) (authorizationv1.SubjectAccessReviewStatus, error) {
 	if after := r.misses.take(c.Share()); after > 0 {
 		return authorizationv1.SubjectAccessReviewStatus{}, &BusyError{After: after}

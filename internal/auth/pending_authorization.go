@@ -6,137 +6,137 @@ import (
 	"time"
 )
 
-// longestDoubt is how long an event waits at most for a review whose turn does not come, because many are in doubt at
-// once: what somebody waits for goes first, so these are thousands.
-const longestDoubt = 30 * time.Second
+// maxPendingWait is the maximum time that an event waits for a review that has not been sent yet. Reviews with waiting
+// events go first, so only thousands of them can cause such a wait.
+const maxPendingWait = 30 * time.Second
 
-// Hold follows what was granted, until it is released. A right that has been lost since, or that the facade has not
-// kept the verdict on, is reviewed before the first event.
+// Hold returns a watch authorization for an allowed request, which the caller must release. If the permission was lost
+// since the decision, or the decision is not cached, it is reviewed before the first event.
 func (r *Reviews) Hold(a Attributes) *WatchAuthorization {
-	l := &WatchAuthorization{reviews: r, ended: make(chan struct{})}
+	w := &WatchAuthorization{reviews: r, ended: make(chan struct{})}
 	if a.Caller == nil {
-		l.end()
-		return l
+		w.end()
+		return w
 	}
 	if until := a.Caller.Until; !until.IsZero() && !time.Now().Before(until) {
-		l.end()
+		w.end()
 		r.observer.WatchAuthorizationEnded(EndCredential)
-		return l
+		return w
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	q := r.heldBy(a)
-	h := r.watches.decisions[q.hash]
-	if h == nil {
-		h = r.take(q)
+	q := r.watchQuestion(a)
+	d := r.watches.decisions[q.hash]
+	if d == nil {
+		d = r.take(q)
 	}
-	l.held = h
-	h.watches[l] = struct{}{}
+	w.decision = d
+	d.watches[w] = struct{}{}
 	r.watches.count++
 	if until := a.Caller.Until; !until.IsZero() {
-		l.expiry = time.AfterFunc(time.Until(until), func() { r.expire(l) })
+		w.expiry = time.AfterFunc(time.Until(until), func() { r.expire(w) })
 	}
-	return l
+	return w
 }
 
-// take begins to hold a decision.
+// take creates the shared decision of a question. The caller holds mu.
 func (r *Reviews) take(q question) *sharedDecision {
-	who := r.people.refer(q.Caller)
-	h := &sharedDecision{question: q, who: who, reviewed: !r.isOpen(q.Attributes), watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
-	r.watches.decisions[q.hash] = h
-	who.held[h] = struct{}{}
+	id := r.identities.refer(q.Caller)
+	d := &sharedDecision{question: q, id: id, reviewed: !r.needsNoReview(q.Attributes), watches: map[*WatchAuthorization]struct{}{}, index: -1, stretch: 1 + 0.2*rand.Float64()}
+	r.watches.decisions[q.hash] = d
+	id.decisions[d] = struct{}{}
 	v := r.verdicts.byHash[q.hash]
 	switch {
-	case !h.reviewed:
-	case v != nil && v.allowed && who.trusts(true, v.asked):
-		r.watches.schedule.put(h, r.watches.soon(), periodic)
+	case !d.reviewed:
+	case v != nil && v.allowed && id.trusts(true, v.asked):
+		r.watches.schedule.put(d, r.watches.nextReview(), periodic)
 	default:
-		r.watches.doubts(h)
-		r.watches.schedule.put(h, time.Now(), urgent)
+		r.watches.suspend(d)
+		r.watches.schedule.put(d, time.Now(), urgent)
 	}
 	r.hint()
-	return h
+	return d
 }
 
-// hint tells Run to look again.
+// hint wakes Run, which then looks for due reviews.
 func (r *Reviews) hint() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it will
+	default: // a wake-up is already pending
 	}
 }
 
-func (r *Reviews) release(l *WatchAuthorization) {
+func (r *Reviews) release(w *WatchAuthorization) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := l.held.watches[l]; !ok {
-		return // ended or released before
+	if _, ok := w.decision.watches[w]; !ok {
+		return // already ended or released
 	}
-	l.stop()
-	r.part(l)
+	w.stop()
+	r.detach(w)
 }
 
-// part takes a lease from what it stands on, which is forgotten with the last.
-func (r *Reviews) part(l *WatchAuthorization) {
-	h := l.held
-	delete(h.watches, l)
+// detach removes a watch authorization from its decision, and drops the decision with the last one.
+func (r *Reviews) detach(w *WatchAuthorization) {
+	d := w.decision
+	delete(d.watches, w)
 	r.watches.count--
-	if len(h.watches) > 0 {
+	if len(d.watches) > 0 {
 		return
 	}
-	delete(r.watches.decisions, h.hash)
-	delete(h.who.held, h)
-	r.watches.schedule.remove(h)
-	r.watches.believes(h)
-	r.people.leave(h.who)
+	delete(r.watches.decisions, d.hash)
+	delete(d.id.decisions, d)
+	r.watches.schedule.remove(d)
+	r.watches.confirm(d)
+	r.identities.leave(d.id)
 }
 
-// expire ends a lease with its credential.
-func (r *Reviews) expire(l *WatchAuthorization) {
+// expire ends a watch authorization whose credential expired.
+func (r *Reviews) expire(w *WatchAuthorization) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := l.held.watches[l]; !ok {
+	if _, ok := w.decision.watches[w]; !ok {
 		return
 	}
-	r.endOne(l, EndCredential)
+	r.endOne(w, EndCredential)
 }
 
-func (r *Reviews) endOne(l *WatchAuthorization, why Ending) {
-	l.end()
-	r.part(l)
+func (r *Reviews) endOne(w *WatchAuthorization, why Ending) {
+	w.end()
+	r.detach(w)
 	r.observer.WatchAuthorizationEnded(why)
 }
 
-// end ends all leases on a decision.
-func (r *Reviews) end(h *sharedDecision, why Ending) {
-	for l := range h.watches {
-		r.endOne(l, why)
+// end ends all watch authorizations of a decision.
+func (r *Reviews) end(d *sharedDecision, why Ending) {
+	for w := range d.watches {
+		r.endOne(w, why)
 	}
 }
 
-// Held is how many leases there are, and on how many decisions.
+// Held returns the number of watch authorizations, and of the decisions that they share.
 func (r *Reviews) Held() (leases, decisions int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.watches.count, len(r.watches.decisions)
 }
 
-// settle waits until it is known whether a lease still stands.
-func (r *Reviews) settle(ctx context.Context, l *WatchAuthorization) error {
+// settle waits until the pending authorization is decided. It returns nil if the watch may send the event.
+func (r *Reviews) settle(ctx context.Context, w *WatchAuthorization) error {
 	for {
-		d := l.held.pending.Load()
-		if d == nil || l.over.Load() {
-			return l.stands()
+		p := w.decision.pending.Load()
+		if p == nil || w.over.Load() {
+			return w.err()
 		}
-		left := r.patience(d)
+		left := r.patience(p)
 		if left <= 0 {
 			return nil
 		}
-		r.await(l.held)
+		r.await(w.decision)
 		timer := time.NewTimer(left)
 		select {
-		case <-d.over:
-		case <-l.ended:
+		case <-p.over:
+		case <-w.ended:
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
@@ -146,23 +146,23 @@ func (r *Reviews) settle(ctx context.Context, l *WatchAuthorization) error {
 	}
 }
 
-// patience is how long an event still waits in doubt before that is looked at again; 0 when it waits no longer.
-func (r *Reviews) patience(d *pendingAuthorization) time.Duration {
-	waited, hold := time.Since(d.since), r.config.Watches.Hold
+// patience returns how long an event still waits before patience is called again; 0 if the event may be sent now.
+func (r *Reviews) patience(p *pendingAuthorization) time.Duration {
+	waited, hold := time.Since(p.since), r.config.Watches.Hold
 	switch {
 	case waited < hold:
 		return hold - waited
-	case d.failed.Load() || r.trouble.isOn():
+	case p.failed.Load() || r.trouble.isOn():
 		return 0
 	default:
-		return min(askEvery, max(0, longestDoubt-waited))
+		return min(probeInterval, max(0, maxPendingWait-waited))
 	}
 }
 
-func (r *Reviews) await(h *sharedDecision) {
+func (r *Reviews) await(d *sharedDecision) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(h.watches) > 0 {
-		r.watches.schedule.hurry(h)
+	if len(d.watches) > 0 {
+		r.watches.schedule.expedite(d)
 	}
 }

@@ -10,44 +10,43 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// ProxyHeaders are how a front proxy says whom a request is from, by the names of headers, whatever their case. They
-// are read as kube-apiserver reads them. Its own package for that is not used: with it comes a client of every API
-// (ADR 25).
+// ProxyHeaders are the names of the headers in which a front proxy passes the user; case is ignored. They are read as
+// kube-apiserver reads them. Its own package is not used, because it links a client of every API (ADR 25).
 type ProxyHeaders struct {
 	Username, UID, Group []string
-	ExtraPrefix          []string // what begins the names of headers that are extra
+	ExtraPrefix          []string // prefixes of the headers that contain extra
 }
 
-// read returns whom the headers name, nil if nobody. Of names and of UIDs the first counts that is not empty, of
-// groups and of what is extra all; an extra's key is lower case, and escaped as in a URL's path where a header's name
-// could not hold it.
+// read returns the user in the headers, nil if there is no name. For the name and the UID, the first value that is not
+// empty counts; for groups and extra, all values count. The key of an extra is lower case, and may be escaped as in a
+// URL's path.
 func (h ProxyHeaders) read(header http.Header) *user.DefaultInfo {
 	name := first(header, h.Username)
 	if name == "" {
 		return nil
 	}
-	who := &user.DefaultInfo{Name: name, UID: first(header, h.UID), Groups: []string{}, Extra: map[string][]string{}}
+	info := &user.DefaultInfo{Name: name, UID: first(header, h.UID), Groups: []string{}, Extra: map[string][]string{}}
 	for _, named := range h.Group {
 		for _, group := range header.Values(named) {
 			if group != "" {
-				who.Groups = append(who.Groups, group)
+				info.Groups = append(info.Groups, group)
 			}
 		}
 	}
-	// Sorted, so that the same request always names the same caller.
+	// Sorted, so the values of an extra always have the same order.
 	names := slices.Sorted(maps.Keys(header))
 	for _, prefix := range h.ExtraPrefix {
 		for _, named := range names {
 			if rest, ok := cutPrefix(named, prefix); ok {
 				key := extraKey(rest)
-				who.Extra[key] = append(who.Extra[key], header[named]...)
+				info.Extra[key] = append(info.Extra[key], header[named]...)
 			}
 		}
 	}
-	return who
+	return info
 }
 
-// clear deletes the headers.
+// clear removes the headers.
 func (h ProxyHeaders) clear(header http.Header) {
 	for _, names := range [][]string{h.Username, h.UID, h.Group} {
 		for _, name := range names {
@@ -76,7 +75,7 @@ func first(header http.Header, names []string) string {
 	return ""
 }
 
-// cutPrefix is strings.CutPrefix, whatever the case.
+// cutPrefix is strings.CutPrefix, but ignores case.
 func cutPrefix(name, prefix string) (rest string, ok bool) {
 	if len(name) < len(prefix) || !strings.EqualFold(name[:len(prefix)], prefix) {
 		return "", false

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// subjectAccessReview asks whether the caller may do it, with all that authorizers may go by: without its groups a node
-// is no node, and a token's scopes are in extra.
+// subjectAccessReview returns the review of a request, with all attributes of the user that authorizers may use. The
+// Node authorizer needs the groups, and the scopes of a token are in extra.
 func subjectAccessReview(a Attributes) *authorizationv1.SubjectAccessReview {
-	who := a.Caller.Info
+	info := a.Caller.Info
 	spec := authorizationv1.SubjectAccessReviewSpec{
-		User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups(), Extra: extraValues(who),
+		User: info.GetName(), UID: info.GetUID(), Groups: info.GetGroups(), Extra: extraValues(info),
 	}
 	if a.Path != "" && a.Resource == "" {
 		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.Path, Verb: a.Verb}
@@ -31,9 +31,9 @@ func subjectAccessReview(a Attributes) *authorizationv1.SubjectAccessReview {
 	}
 }
 
-// extraValues has its keys in lower case, as the API wants them; of keys that differ in nothing else, all values.
-func extraValues(who user.Info) map[string]authorizationv1.ExtraValue {
-	extra := who.GetExtra()
+// extraValues returns extra with keys in lower case, as the API requires. Keys that differ only in case are merged.
+func extraValues(info user.Info) map[string]authorizationv1.ExtraValue {
+	extra := info.GetExtra()
 	if len(extra) == 0 {
 		return nil
 	}
@@ -59,8 +59,8 @@ func resourceAttributes(a Attributes) *authorizationv1.ResourceAttributes {
 	return attributes
 }
 
-// fieldRequirements drops what a review cannot express, such as a requirement of no field: that is refused by
-// kube-apiserver, as the read is after it was authorized. Fewer requirements only widen the question.
+// fieldRequirements drops requirements that a review cannot express, such as one without a field; kube-apiserver
+// rejects such a read later. Fewer requirements only widen the question.
 func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorRequirement {
 	var out []metav1.FieldSelectorRequirement
 	for _, r := range requirements {
@@ -70,7 +70,7 @@ func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorR
 			requirement.Operator = metav1.FieldSelectorOpIn
 		case selection.NotEquals, selection.NotIn:
 			requirement.Operator = metav1.FieldSelectorOpNotIn
-		default: // field selectors know no others
+		default: // field selectors have no other operators
 		}
 		if len(validation.ValidateFieldSelectorRequirement(requirement, validation.FieldSelectorValidationOptions{}, nil)) == 0 {
 			out = append(out, requirement)
@@ -79,7 +79,7 @@ func fieldRequirements(requirements fields.Requirements) []metav1.FieldSelectorR
 	return out
 }
 
-// labelRequirements drops what a review cannot express, as fieldRequirements does.
+// labelRequirements drops requirements that a review cannot express, as fieldRequirements does.
 func labelRequirements(requirements labels.Requirements) []metav1.LabelSelectorRequirement {
 	var out []metav1.LabelSelectorRequirement
 	for _, r := range requirements {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Rate is how many a second in the long run, and how many at once. Both are above 0.
+// Rate is a token bucket: PerSecond tokens per second, up to Burst. Both must be above 0.
 type Rate struct {
 	PerSecond float64
 	Burst     int
@@ -15,31 +15,31 @@ type Rate struct {
 
 func (r Rate) limiter() *rate.Limiter { return rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst) }
 
-// refills is after how long of rest nothing of a burst is missing.
+// refills returns the time in which an empty bucket fills up.
 func (r Rate) refills() time.Duration {
 	return time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second))
 }
 
-// rates bounds what costs the upstream a question: of each share of the facade, and over all. Half of what may come at
-// once over all is for those who had no more than their part in the current second: who floods, under however many
-// names, is refused before others are. A limiter that rested for
-// as long as it takes to fill up says what a new one says, so it is forgotten: there are two generations, and who is in
-// neither has rested. How many there are at most follows from the rate over all, without which none is made.
+// rates bounds the reviews of requests, per share and in total. Half of the total burst is reserved for shares that
+// took no more than their fair part in the current second. A flood is therefore refused first, however many names it uses.
+//
+// Limiters are kept in two generations. A limiter in neither has not been used for as long as it takes to fill up, so a
+// new one is equivalent. The total rate bounds their number, because a request beyond it creates no limiter.
 type rates struct {
 	each Rate
 
-	mu         sync.Mutex // guards the rest
+	mu         sync.Mutex // guards the fields below
 	all        *rate.Limiter
 	young, old map[string]*rate.Limiter
-	turned     time.Time // when the young last became old
-	second     second
+	turned     time.Time // start of the young generation
+	window     window
 }
 
 func newRates(each, all Rate) *rates {
 	return &rates{each: each, all: all.limiter(), young: map[string]*rate.Limiter{}, turned: time.Now()}
 }
 
-// take lets one more of a share pass; else it says after how long to come back, which is above 0.
+// take takes one review of a share and returns 0, or returns the delay before a retry, which is above 0.
 func (r *rates) take(share string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,9 +48,9 @@ func (r *rates) take(share string) time.Duration {
 	if missing := 1 - left; missing > 0 {
 		return time.Duration(missing / float64(r.all.Limit()) * float64(time.Second))
 	}
-	r.second.turn(now)
-	if left < 1+float64(r.all.Burst())/2 && !r.second.owes(share, float64(r.all.Limit())) {
-		return r.second.ends(now)
+	r.window.advance(now)
+	if left < 1+float64(r.all.Burst())/2 && !r.window.admits(share, float64(r.all.Limit())) {
+		return r.window.remaining(now)
 	}
 	reservation := r.of(share, now).ReserveN(now, 1)
 	if after := reservation.DelayFrom(now); after > 0 {
@@ -58,7 +58,7 @@ func (r *rates) take(share string) time.Duration {
 		return after
 	}
 	r.all.AllowN(now, 1)
-	r.second.took[share]++
+	r.window.taken[share]++
 	return 0
 }
 

@@ -16,45 +16,45 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Reviews asks the upstream what each caller may do, by SubjectAccessReview. Safe for concurrent use.
+// Reviews authorizes the requests of each caller by SubjectAccessReviews. Safe for concurrent use.
 type Reviews struct {
 	config   ReviewsConfig
 	observer Observer
 	misses   *rates
 	flight   singleflight.Group
 	trouble  trouble
-	wake     chan struct{} // tells Run that there is more to do
+	wake     chan struct{} // wakes Run when a review may be due
 
-	mu       sync.Mutex // guards the rest; held for as long as it takes to look at all identities, at most
-	epoch    uint64     // counts the changes of rights that were seen
-	people   identities
-	verdicts *verdicts
-	watches  watchAuthorizations
+	mu         sync.Mutex // guards the fields below; held at most for one pass over all identities
+	epoch      uint64     // number of observed changes of permissions
+	identities identities
+	verdicts   *verdicts
+	watches    watchAuthorizations
 }
 
-// NewReviews makes an authorizer. Watches are followed while Run runs.
+// NewReviews returns an authorizer. Run must run to review watches.
 func NewReviews(config ReviewsConfig) *Reviews {
 	config = config.withDefaults()
 	r := &Reviews{
 		config: config, observer: config.Observer, misses: newRates(config.ShareRate, config.TotalRate),
-		wake: make(chan struct{}, 1), people: identities{}, watches: newWatchAuthorizations(config.Watches),
+		wake: make(chan struct{}, 1), identities: identities{}, watches: newWatchAuthorizations(config.Watches),
 	}
-	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.people.leave)
+	r.verdicts = newVerdicts(max(config.AllowedTTL+config.StaleOnError, config.DeniedTTL), r.identities.leave)
 	return r
 }
 
-// question is what is asked, and by what name the answer is known.
+// question is the attributes of a review and the key of its cached answer.
 type question struct {
 	Attributes
-	hash [sha256.Size]byte // selectors can be long; the kept key is not
-	kept bool              // whether the answer may be
+	hash [sha256.Size]byte // hash of Attributes.key, which is long if selectors are
+	kept bool              // whether the answer may be cached
 }
 
 func newQuestion(a Attributes, key string) question {
 	return question{Attributes: a, hash: sha256.Sum256([]byte(key)), kept: len(key) <= maxKeptKey}
 }
 
-// answer is what the upstream said.
+// answer is the answer of the upstream to a question.
 type answer struct {
 	allowed bool
 	reason  string
@@ -67,30 +67,30 @@ func (a answer) decision(key string) (Decision, error) {
 	return Decision{key: key, reason: a.reason}, nil
 }
 
-// Authorize returns a grant for the attributes, a *DeniedError, a *BusyError when the caller or all together ask too
-// much that is not known, an *UnavailableError when the upstream does not say within 5 s, or the context's error. Who
-// may select only is asked for twice (unselected). What is passed through needs no review: the upstream authorizes it
-// itself, asked in the caller's name.
+// Authorize returns a decision for the attributes. Its errors are a *DeniedError, a *BusyError if the rate of uncached
+// questions is exceeded, an *UnavailableError if the upstream does not answer within 5 s, or the context's error. A
+// request with selectors may need two reviews (unselected). A forwarded request needs none, because the upstream
+// authorizes it for the caller.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
-	said, outcome, err := r.decide(ctx, a, key)
+	reply, outcome, err := r.decide(ctx, a, key)
 	r.observer.Decided(outcome)
 	if err != nil {
 		return Decision{}, err
 	}
-	return said.decision(key)
+	return reply.decision(key)
 }
 
 func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer, Outcome, error) {
 	switch {
-	case a.Caller == nil || a.Verb == "": // nothing that a request can be; so whatever made it is wrong
+	case a.Caller == nil || a.Verb == "": // not a request; a bug elsewhere must not allow anything
 		return answer{}, Denied, nil
-	case r.isOpen(a):
+	case r.needsNoReview(a):
 		return answer{allowed: true}, NotReviewed, nil
 	}
-	if all, worth := a.unselected(); worth {
-		if said, outcome, err := r.decideUnselected(ctx, all, a, key); err != nil || said.allowed {
-			return said, outcome, err
+	if all, ok := a.unselected(); ok {
+		if reply, outcome, err := r.decideUnselected(ctx, all, a, key); err != nil || reply.allowed {
+			return reply, outcome, err
 		}
 	}
 	q := newQuestion(a, key)
@@ -98,7 +98,7 @@ func (r *Reviews) decide(ctx context.Context, a Attributes, key string) (answer,
 	return r.settleBy(ctx, q, known, ok)
 }
 
-// settleBy decides by what is known, if it is, or asks.
+// settleBy decides by a cached verdict, if it is valid, or by a review.
 func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bool) (answer, Outcome, error) {
 	switch {
 	case ok && time.Since(known.made) < r.ttl(known.allowed):
@@ -114,30 +114,30 @@ func (r *Reviews) settleBy(ctx context.Context, q question, known verdict, ok bo
 	}
 }
 
-// confirm asks again what was allowed before, and does not wait for long: while the upstream cannot be asked, it still
-// is, for a time.
+// confirm reviews an expired permission again. While the upstream does not answer, the permission stays valid for
+// StaleOnError, and the caller waits for at most reviewPatience.
 func (r *Reviews) confirm(ctx context.Context, q question, known verdict) (answer, Outcome, error) {
 	stale := func() (answer, Outcome, error) { return answer{true, known.reason.Value()}, AllowedLate, nil }
-	may := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
-	if may() && (r.trouble.isOn() || r.config.Upstream.Silent() > 0) {
+	stillValid := func() bool { return time.Since(known.made) < r.config.AllowedTTL+r.config.StaleOnError }
+	if stillValid() && (r.trouble.isOn() || r.config.Upstream.Silent() > 0) {
 		if r.trouble.mayAsk() {
 			r.ask(ctx, q)
 		}
 		return stale()
 	}
 	var patience <-chan time.Time
-	if may() {
+	if stillValid() {
 		timer := time.NewTimer(reviewPatience)
 		defer timer.Stop()
 		patience = timer.C
 	}
 	select {
 	case result := <-r.ask(ctx, q):
-		said, outcome, err := outcomeOf(result)
-		if outcome == Unavailable && may() {
+		reply, outcome, err := outcomeOf(result)
+		if outcome == Unavailable && stillValid() {
 			return stale()
 		}
-		return said, outcome, err
+		return reply, outcome, err
 	case <-patience:
 		return stale()
 	case <-ctx.Done():
@@ -155,8 +155,8 @@ func outcomeOf(result singleflight.Result) (answer, Outcome, error) {
 	case result.Err != nil:
 		return answer{}, Unavailable, &UnavailableError{Err: result.Err}
 	}
-	said := result.Val.(answer)
-	return said, pick(said.allowed, Allowed, Denied), nil
+	reply := result.Val.(answer)
+	return reply, pick(reply.allowed, Allowed, Denied), nil
 }
 
 func pick(allowed bool, yes, no Outcome) Outcome {
@@ -173,13 +173,13 @@ func (r *Reviews) ttl(allowed bool) time.Duration {
 	return r.config.DeniedTTL
 }
 
-// isOpen tells what needs no review.
-func (r *Reviews) isOpen(a Attributes) bool {
+// needsNoReview reports whether the configuration allows a request, or the upstream authorizes it itself.
+func (r *Reviews) needsNoReview(a Attributes) bool {
 	return a.PassedThrough || a.Path != "" && a.Resource == "" && isBelow(a.Path, r.config.AlwaysAllowPaths) ||
 		len(r.config.AlwaysAllowGroups) > 0 && isMember(a.Caller.Info, r.config.AlwaysAllowGroups)
 }
 
-// isBelow looks at straight paths alone: what a crooked one is below is a matter of who reads it.
+// isBelow accepts canonical paths only, because servers interpret other paths differently.
 func isBelow(path string, roots []string) bool {
 	return path == urlpath.Clean(path) && slices.ContainsFunc(roots, func(root string) bool {
 		rest, ok := strings.CutPrefix(path, root)
@@ -187,11 +187,11 @@ func isBelow(path string, roots []string) bool {
 	})
 }
 
-func isMember(who user.Info, groups []string) bool {
-	return slices.ContainsFunc(who.GetGroups(), func(group string) bool { return slices.Contains(groups, group) })
+func isMember(info user.Info, groups []string) bool {
+	return slices.ContainsFunc(info.GetGroups(), func(group string) bool { return slices.Contains(groups, group) })
 }
 
-// known is the verdict on a question, unless rights have changed since.
+// known returns the cached verdict on a question, unless permissions have changed since.
 func (r *Reviews) known(q question) (verdict, bool) {
 	if !q.kept {
 		return verdict{}, false
@@ -199,14 +199,14 @@ func (r *Reviews) known(q question) (verdict, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.verdicts.byHash[q.hash]
-	if v == nil || !v.who.trusts(v.allowed, v.asked) {
+	if v == nil || !v.id.trusts(v.allowed, v.asked) {
 		return verdict{}, false
 	}
 	return *v, true
 }
 
-// ask sends a review, unless the same is on its way since the caller's rights last changed; its answer is kept whoever
-// waits for it.
+// ask sends a review, or joins one that is under way and was sent after the last change of the caller's permissions.
+// The answer is cached even if no caller waits for it any longer.
 func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Result {
 	return r.flight.DoChan(r.flightOf(q), func() (any, error) {
 		if after := r.misses.take(q.Caller.Share()); after > 0 {
@@ -214,15 +214,15 @@ func (r *Reviews) ask(ctx context.Context, q question) <-chan singleflight.Resul
 		}
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 		defer cancel()
-		who, asked := r.begin(q)
-		defer r.leave(who)
-		status, err := r.insist(detached, q.Attributes)
+		id, asked := r.begin(q)
+		defer r.leave(id)
+		status, err := r.reviewWithRetries(detached, q.Attributes)
 		if err != nil {
 			return nil, err
 		}
-		said := answer{allowed: allows(status), reason: status.Reason}
-		r.keep(q, who, asked, said)
-		return said, nil
+		reply := answer{allowed: allows(status), reason: status.Reason}
+		r.keep(q, id, asked, reply)
+		return reply, nil
 	})
 }
 
@@ -230,42 +230,42 @@ func (r *Reviews) flightOf(q question) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var changed uint64
-	if who := r.people[q.Caller.key]; who != nil {
-		changed = max(who.lost, who.gained)
+	if id := r.identities[q.Caller.key]; id != nil {
+		changed = max(id.lost, id.gained)
 	}
 	return string(binary.BigEndian.AppendUint64(q.hash[:], changed))
 }
 
-// begin returns who asks and the epoch. The identity is left when the answer has come.
+// begin adds a reference to the caller's identity, which leave removes, and returns the current epoch.
 func (r *Reviews) begin(q question) (*identity, uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.people.refer(q.Caller), r.epoch
+	return r.identities.refer(q.Caller), r.epoch
 }
 
-func (r *Reviews) leave(who *identity) {
+func (r *Reviews) leave(id *identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.people.leave(who)
+	r.identities.leave(id)
 }
 
-// keep keeps an answer, unless rights have changed since it was asked for. A refusal ends what stands on the opposite:
-// whoever finds out, all know it.
-func (r *Reviews) keep(q question, who *identity, asked uint64, said answer) {
+// keep caches an answer, unless permissions have changed since the review was sent. A refusal also ends the watches
+// with this decision.
+func (r *Reviews) keep(q question, id *identity, asked uint64, reply answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !who.trusts(said.allowed, asked) {
+	if !id.trusts(reply.allowed, asked) {
 		return
 	}
-	if h := r.watches.decisions[q.hash]; h != nil && h.reviewed && !said.allowed {
-		r.end(h, EndRevoked)
+	if d := r.watches.decisions[q.hash]; d != nil && d.reviewed && !reply.allowed {
+		r.end(d, EndRevoked)
 	}
-	r.verdicts.forget(q.hash) // also where this answer is not kept: what was said before it no longer counts
-	if !q.kept || len(said.reason) > maxKeptReason {
+	r.verdicts.forget(q.hash) // even if this answer is not cached: it overrides the earlier one
+	if !q.kept || len(reply.reason) > maxKeptReason {
 		return
 	}
 	r.verdicts.put(&verdict{
-		hash: q.hash, who: r.people.refer(q.Caller), share: q.Caller.Share(), allowed: said.allowed, reason: unique.Make(said.reason), asked: asked,
+		hash: q.hash, id: r.identities.refer(q.Caller), share: q.Caller.Share(), allowed: reply.allowed, reason: unique.Make(reply.reason), asked: asked,
 		made: time.Now(),
 	})
 }

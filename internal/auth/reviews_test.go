@@ -362,8 +362,8 @@ func TestReviewsAreKept(t *testing.T) {
 		if admin, alice := j.count("admin"), j.count("alice"); admin != 3 || alice != 12 {
 			t.Errorf("%d reviews of what is allowed, %d of what is not", admin, alice)
 		}
-		if len(r.people) != len(r.verdicts.byHash) {
-			t.Errorf("%d identities of %d verdicts", len(r.people), len(r.verdicts.byHash))
+		if len(r.identities) != len(r.verdicts.byHash) {
+			t.Errorf("%d identities of %d verdicts", len(r.identities), len(r.verdicts.byHash))
 		}
 	})
 }
@@ -545,8 +545,8 @@ func TestShareOfVerdicts(t *testing.T) {
 				t.Fatalf("%d are kept", n)
 			}
 		}
-		if len(r.people) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-			t.Errorf("%d identities, %d in line, %d kept", len(r.people), r.verdicts.all.Len(), len(r.verdicts.byHash))
+		if len(r.identities) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
+			t.Errorf("%d identities, %d in line, %d kept", len(r.identities), r.verdicts.all.Len(), len(r.verdicts.byHash))
 		}
 	})
 }

@@ -6,57 +6,58 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// ReviewsConfig is what there is to turn. Zero values stand for the defaults.
+// ReviewsConfig configures Reviews. Zero values select the defaults.
 type ReviewsConfig struct {
 	Upstream Upstream // required
 
-	// AllowedTTL and DeniedTTL are how long a decision is not asked for again: 10 s each, as kube-apiserver's delegating
-	// authorizers have it.
+	// AllowedTTL and DeniedTTL are how long decisions are cached. The default is 10 s each, as in kube-apiserver's
+	// delegated authorization.
 	AllowedTTL, DeniedTTL time.Duration
-	// StaleOnError is for how long after AllowedTTL what was allowed still is, while the upstream cannot be asked; 0 is
-	// not at all.
+	// StaleOnError is how long after AllowedTTL a permission stays valid while the upstream does not answer; 0 disables
+	// this.
 	StaleOnError time.Duration
-	// AlwaysAllowPaths are paths that are no resource's and that anybody may read, with all below them; nil stands for
+	// AlwaysAllowPaths are non-resource paths that every caller may read, including all paths below them. nil selects
 	// /livez, /readyz and /healthz.
 	AlwaysAllowPaths []string
-	// AlwaysAllowGroups are the groups whose members may read everything without a review.
+	// AlwaysAllowGroups are groups whose members may read everything without a review.
 	AlwaysAllowGroups []string
-	// ShareRate bounds the questions of each caller's share (Caller.Share) that are not known yet, 50 a second and 200
-	// at once, and TotalRate those of all, 150 and 300. When the total is short, those wait first who had more than
-	// their part of it. It is to be below the pace at which Upstream asks: a queue there is nobody's turn in particular.
+	// ShareRate bounds the uncached questions of each share (Caller.Share); the default is 50 per second and a burst of
+	// 200. TotalRate bounds those of all shares; the default is 150 per second and a burst of 300. When the total is
+	// short, shares beyond their fair part are refused first. TotalRate must be below the rate limit of Upstream, where
+	// requests queue without regard to shares.
 	ShareRate, TotalRate Rate
 
 	Watches WatchAuthorizationConfig
-	// Exists says whether who a credential names is still there; nil is yes. It returns at once. It is asked twice a
-	// second for each identity that holds a lease, and believed the second time that it says no.
+	// Exists reports whether the user of a credential still exists; nil means yes. It must not block. It is called twice a
+	// second for each identity with watches. An identity is gone when two calls in a row return false.
 	Exists func(user.Info) bool
 	// Observer may be nil.
 	Observer Observer
 }
 
-// WatchAuthorizationConfig is when leases are reviewed. Zero values stand for the defaults.
+// WatchAuthorizationConfig configures the reviews for watches. Zero values select the defaults.
 type WatchAuthorizationConfig struct {
-	// Upstream is asked on behalf of leases: one that no question of a request holds up, since what is below bounds
-	// these reviews already. nil stands for the one that requests ask.
+	// Upstream sends the reviews for watches. Reviews of requests must not delay it; the rates below already bound it. nil
+	// selects the upstream of requests.
 	Upstream Upstream
-	// Every is how often each decision that a lease stands on is reviewed, without any hint that it has changed: 30 s, up
-	// to a fifth more or less.
+	// Every is the interval at which each decision with watches is reviewed without an observed change, jittered by up to
+	// a fifth. The default is 30 s.
 	Every time.Duration
-	// PerSecond bounds these reviews, all together: 50. A hundred watches of the same are one. 5,000 kubelets with five
-	// watches each are 25,000, for which Every becomes 500 s: authorizers that do not tell of changes (webhooks, the node
-	// authorizer) are then followed so much later, and a kube-apiserver that takes 1,500 reviews a second of all its
-	// clients is not made to spend half of that here.
+	// PerSecond is the maximum rate of these periodic reviews; the default is 50. Watches with the same attributes share
+	// one review. 5,000 kubelets with five watches each need 25,000 reviews, so Every becomes 500 s. Changes in webhooks
+	// and in the Node authorizer, which are not observed, take that long to have an effect. A higher rate would use up a
+	// large part of the reviews that a kube-apiserver can serve to all its clients, about 1,500 per second.
 	PerSecond float64
-	// UrgentPerSecond bounds the reviews that follow a change of rights: 200.
+	// UrgentPerSecond is the maximum rate of reviews after an observed change of permissions; the default is 200.
 	UrgentPerSecond float64
-	// Debounce is how long after a change the upstream is asked: 100 ms. Its authorizer reads the rules from a watch of
-	// its own.
+	// Debounce is the delay of a review after an observed change; the default is 100 ms. The upstream's authorizer needs
+	// time to see the change in a watch of its own.
 	Debounce time.Duration
-	// SecondLook is how long after a change the upstream is asked once more, in case it learned of it late: 2 s.
+	// SecondLook is the delay of a second review after a change, in case the upstream saw it late; the default is 2 s.
 	SecondLook time.Duration
-	// Hold is how long events wait for a review that cannot be had: 5 s.
+	// Hold is how long events wait for a review while the upstream does not answer; the default is 5 s.
 	Hold time.Duration
-	// ErrorGrace is how long a lease lasts whose reviews are not answered: 5 min, up to a fifth more.
+	// ErrorGrace is how long a watch lasts without an answer to its reviews; the default is 5 min, plus up to a fifth.
 	ErrorGrace time.Duration
 }
 
@@ -69,7 +70,7 @@ func (c ReviewsConfig) withDefaults() ReviewsConfig {
 	orDefault(&c.ShareRate, Rate{PerSecond: 50, Burst: 200})
 	orDefault(&c.TotalRate, Rate{PerSecond: 150, Burst: 300})
 	if c.Observer == nil {
-		c.Observer = nobody{}
+		c.Observer = noObserver{}
 	}
 	c.Watches = c.Watches.withDefaults()
 	if c.Watches.Upstream == nil {

@@ -7,21 +7,21 @@ import (
 )
 
 const (
-	// lookEvery is how often it is looked whether those who hold leases still exist. Who was missed is looked for once
-	// more: what knows of those who are there may not know of one that was just made.
-	lookEvery = 500 * time.Millisecond
-	// maxWatchReviews bounds the reviews on behalf of leases that are on their way: those of an upstream that hangs.
+	// existenceInterval is how often Run checks whether the identities of watches still exist. A missing identity is
+	// checked twice, because the lookup may not have received a new identity yet.
+	existenceInterval = 500 * time.Millisecond
+	// maxWatchReviews is the maximum number of concurrent reviews for watches; it is reached when the upstream hangs.
 	maxWatchReviews = 100
-	// retryDoubt and retryWatchReview are after how long a review that failed is tried again, if events wait for it or
-	// not.
-	retryDoubt, retryWatchReview = time.Second, 10 * time.Second
+	// retryPending and retryWatchReview are the delays before a failed review is retried, with and without events that may
+	// wait for it.
+	retryPending, retryWatchReview = time.Second, 10 * time.Second
 )
 
-// Run follows leases until the context ends, and returns when nothing of it is left.
+// Run reviews watches until the context ends. It returns after the last review.
 func (r *Reviews) Run(ctx context.Context) {
 	var reviews sync.WaitGroup
 	defer reviews.Wait()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(existenceInterval)
 	defer look.Stop()
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -36,93 +36,94 @@ func (r *Reviews) Run(ctx context.Context) {
 		case <-next.C:
 		}
 		for {
-			h, asked, after := r.next()
-			if h == nil {
+			d, asked, after := r.next()
+			if d == nil {
 				next.Reset(after)
 				break
 			}
-			reviews.Go(func() { r.follow(ctx, h, asked) })
+			reviews.Go(func() { r.follow(ctx, d, asked) })
 		}
 	}
 }
 
-// next returns what is to be reviewed now, and the epoch; or nil, and after how long to look again.
+// next returns the next due decision and the current epoch, or nil and the delay until the next check.
 func (r *Reviews) next() (*sharedDecision, uint64, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	again := r.lookAgain(now)
-	if again < 0 || again > lookEvery {
-		again = lookEvery
+	if again < 0 || again > existenceInterval {
+		again = existenceInterval
 	}
-	// An upstream that does not answer is asked now and then whether it does.
+	// During an outage, only one review per probeInterval is sent.
 	if r.watches.running >= maxWatchReviews || r.trouble.isOn() && (r.watches.schedule.idle(now) || !r.trouble.mayAsk()) {
 		return nil, 0, again
 	}
-	h, after := r.watches.schedule.next(now)
-	if h == nil {
+	d, after := r.watches.schedule.next(now)
+	if d == nil {
 		if after >= 0 && after < again {
 			again = after
 		}
 		return nil, 0, again
 	}
 	r.watches.running++
-	r.people.refer(h.Caller) // it may be released before the answer comes
-	return h, r.epoch, 0
+	r.identities.refer(d.Caller) // the watches may be released before the review ends
+	return d, r.epoch, 0
 }
 
-// follow reviews a decision that leases stand on.
-func (r *Reviews) follow(ctx context.Context, h *sharedDecision, asked uint64) {
+// follow reviews a decision of watches and acts on the answer.
+func (r *Reviews) follow(ctx context.Context, d *sharedDecision, asked uint64) {
 	limited, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	began := time.Now()
-	status, err := r.attempt(limited, h.Attributes, ByWatchAuthorization)
-	said := answer{allowed: allows(status), reason: status.Reason}
+	status, err := r.attempt(limited, d.Attributes, ByWatchAuthorization)
+	reply := answer{allowed: allows(status), reason: status.Reason}
 	if err == nil {
-		r.keep(h.question, h.who, asked, said)
+		r.keep(d.question, d.id, asked, reply)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watches.running--
-	r.people.leave(h.who)
+	r.identities.leave(d.id)
 	r.hint()
 	switch {
-	case len(h.watches) == 0: // released meanwhile, or ended with a refusal
+	case len(d.watches) == 0: // released during the review, or ended by its refusal
 	case err != nil:
-		r.unanswered(h, began, err)
-	case !h.who.trusts(said.allowed, asked): // rights have changed since it was asked
-		r.watches.schedule.put(h, time.Now().Add(r.config.Watches.Debounce), urgent)
+		r.unanswered(d, began, err)
+	case !d.id.trusts(reply.allowed, asked): // permissions changed during the review
+		r.watches.schedule.put(d, time.Now().Add(r.config.Watches.Debounce), urgent)
 	default:
-		h.unanswered = time.Time{}
-		r.watches.believes(h)
-		r.watches.schedule.put(h, r.watches.soon(), periodic)
+		d.unanswered = time.Time{}
+		r.watches.confirm(d)
+		r.watches.schedule.put(d, r.watches.nextReview(), periodic)
 	}
 }
 
-// unanswered keeps a decision whose review failed, for a time. Events wait on if the upstream was not even asked.
-func (r *Reviews) unanswered(h *sharedDecision, asked time.Time, err error) {
-	if h.unanswered.IsZero() {
-		h.unanswered = asked
+// unanswered schedules a retry after a failed review, or ends the watches after ErrorGrace. Events keep waiting if the
+// facade did not send the review.
+func (r *Reviews) unanswered(d *sharedDecision, asked time.Time, err error) {
+	if d.unanswered.IsZero() {
+		d.unanswered = asked
 	}
-	if r.isOverdue(h, time.Since(h.unanswered)) {
-		r.end(h, EndUnanswered)
+	if r.isOverdue(d, time.Since(d.unanswered)) {
+		r.end(d, EndUnanswered)
 		return
 	}
 	after := retryWatchReview
-	if d := h.pending.Load(); d != nil {
+	if p := d.pending.Load(); p != nil {
 		if !isNotSent(err) {
-			d.failed.Store(true)
+			p.failed.Store(true)
 		}
-		after = retryDoubt
+		after = retryPending
 	}
-	r.watches.schedule.put(h, time.Now().Add(after), urgent)
+	r.watches.schedule.put(d, time.Now().Add(after), urgent)
 }
 
-func (r *Reviews) isOverdue(h *sharedDecision, unanswered time.Duration) bool {
-	return unanswered >= time.Duration(h.stretch*float64(r.config.Watches.ErrorGrace))
+func (r *Reviews) isOverdue(d *sharedDecision, unanswered time.Duration) bool {
+	return unanswered >= time.Duration(d.stretch*float64(r.config.Watches.ErrorGrace))
 }
 
-// endUnanswered ends what has not been confirmed because the upstream answers nobody.
+// endUnanswered ends the watches whose decision could not be confirmed for ErrorGrace, because the upstream is down.
 func (r *Reviews) endUnanswered() {
 	unanswered := r.trouble.unansweredFor()
 	if unanswered < r.config.Watches.ErrorGrace {
@@ -130,46 +131,46 @@ func (r *Reviews) endUnanswered() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, h := range r.watches.decisions {
-		if h.reviewed && r.isOverdue(h, unanswered) {
-			r.end(h, EndUnanswered)
+	for _, d := range r.watches.decisions {
+		if d.reviewed && r.isOverdue(d, unanswered) {
+			r.end(d, EndUnanswered)
 		}
 	}
 }
 
-// endMissing ends the leases of those who are no more, and forgets what they might do.
+// endMissing ends the watches of deleted identities and drops their cached decisions.
 func (r *Reviews) endMissing() {
 	if r.config.Exists == nil {
 		return
 	}
-	for _, who := range r.holders() {
-		missed := !r.config.Exists(who.caller.Info)
-		if missed && who.missed {
-			r.goes(who)
+	for _, id := range r.holders() {
+		missed := !r.config.Exists(id.caller.Info)
+		if missed && id.missed {
+			r.identityGone(id)
 		}
-		who.missed = missed
+		id.missed = missed
 	}
 }
 
-// holders are those who hold leases.
+// holders returns the identities that have watches.
 func (r *Reviews) holders() []*identity {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var all []*identity
-	for _, who := range r.people {
-		if len(who.held) > 0 {
-			all = append(all, who)
+	for _, id := range r.identities {
+		if len(id.decisions) > 0 {
+			all = append(all, id)
 		}
 	}
 	return all
 }
 
-func (r *Reviews) goes(who *identity) {
+func (r *Reviews) identityGone(id *identity) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.epoch++
-	who.lost = r.epoch
-	for h := range who.held {
-		r.end(h, EndIdentity)
+	id.lost = r.epoch
+	for d := range id.decisions {
+		r.end(d, EndIdentity)
 	}
 }

@@ -8,95 +8,95 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// schedule says which decision is reviewed when: after its time has come, those first that events wait for, and each
-// kind at its rate. What is being reviewed is not in it. Not safe for concurrent use.
+// schedule orders the reviews for watches. A decision waits until its time, and then in the queue of its priority. Each
+// queue is served at a limited rate. A decision under review is not in the schedule. Not safe for concurrent use.
 type schedule struct {
-	later later
-	lines [priorities]*list.List
-	rates [priorities]*rate.Limiter
+	later  later
+	queues [priorities]*list.List
+	rates  [priorities]*rate.Limiter
 }
 
 func newSchedule(config WatchAuthorizationConfig) schedule {
-	// Bursts of one: the rate is an even one.
-	hasty, steady := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1), rate.NewLimiter(rate.Limit(config.PerSecond), 1)
+	// A burst of 1 spreads reviews evenly.
+	urgentRate, periodicRate := rate.NewLimiter(rate.Limit(config.UrgentPerSecond), 1), rate.NewLimiter(rate.Limit(config.PerSecond), 1)
 	return schedule{
-		lines: [priorities]*list.List{list.New(), list.New(), list.New()}, rates: [priorities]*rate.Limiter{hasty, hasty, steady},
+		queues: [priorities]*list.List{list.New(), list.New(), list.New()}, rates: [priorities]*rate.Limiter{urgentRate, urgentRate, periodicRate},
 	}
 }
 
-// put schedules a decision anew. Of two times for the same turn, the earlier counts; a turn is never put off for one
-// that is less urgent.
-func (s *schedule) put(h *sharedDecision, at time.Time, when priority) {
-	if s.has(h) && (h.priority < when || h.priority == when && (h.line != nil || h.at.Before(at))) {
+// put schedules a decision. It does not move a scheduled decision to a lower priority, or to a later time of the same
+// priority.
+func (s *schedule) put(d *sharedDecision, at time.Time, when priority) {
+	if s.has(d) && (d.priority < when || d.priority == when && (d.queue != nil || d.at.Before(at))) {
 		return
 	}
-	s.remove(h)
-	h.at, h.priority = at, when
-	heap.Push(&s.later, h)
+	s.remove(d)
+	d.at, d.priority = at, when
+	heap.Push(&s.later, d)
 }
 
-func (s *schedule) has(h *sharedDecision) bool { return h.index >= 0 || h.line != nil }
+func (s *schedule) has(d *sharedDecision) bool { return d.index >= 0 || d.queue != nil }
 
-// hurry puts a decision before those that no event waits for.
-func (s *schedule) hurry(h *sharedDecision) {
+// expedite moves a scheduled decision to the highest priority, because an event waits for it.
+func (s *schedule) expedite(d *sharedDecision) {
 	switch {
-	case h.line != nil && h.priority > awaited:
-		s.remove(h)
-		h.priority = awaited
-		s.queue(h)
-	case h.index >= 0:
-		h.priority = awaited
+	case d.queue != nil && d.priority > awaited:
+		s.remove(d)
+		d.priority = awaited
+		s.enqueue(d)
+	case d.index >= 0:
+		d.priority = awaited
 	}
 }
 
-func (s *schedule) queue(h *sharedDecision) {
-	h.line = s.lines[h.priority]
-	h.element = h.line.PushBack(h)
+func (s *schedule) enqueue(d *sharedDecision) {
+	d.queue = s.queues[d.priority]
+	d.element = d.queue.PushBack(d)
 }
 
-func (s *schedule) remove(h *sharedDecision) {
-	if h.index >= 0 {
-		heap.Remove(&s.later, h.index)
+func (s *schedule) remove(d *sharedDecision) {
+	if d.index >= 0 {
+		heap.Remove(&s.later, d.index)
 	}
-	if h.line != nil {
-		h.line.Remove(h.element)
-		h.line, h.element = nil, nil
+	if d.queue != nil {
+		d.queue.Remove(d.element)
+		d.queue, d.element = nil, nil
 	}
 }
 
-// next takes out what is to be reviewed now; nil when nothing is, and then after how long to look again.
+// next removes and returns the next due decision. If none is due, it returns nil and the delay until the next check.
 func (s *schedule) next(now time.Time) (*sharedDecision, time.Duration) {
 	for len(s.later) > 0 && !s.later[0].at.After(now) {
-		s.queue(heap.Pop(&s.later).(*sharedDecision))
+		s.enqueue(heap.Pop(&s.later).(*sharedDecision))
 	}
 	wait := time.Duration(-1)
-	sooner := func(d time.Duration) {
+	shorten := func(d time.Duration) {
 		if wait < 0 || d < wait {
 			wait = d
 		}
 	}
-	for i, line := range s.lines {
-		front := line.Front()
+	for i, queue := range s.queues {
+		front := queue.Front()
 		if front == nil {
 			continue
 		}
 		if missing := 1 - s.rates[i].TokensAt(now); missing > 0 {
-			// A microsecond more than it takes, so that rounding does not make two looks of one.
-			sooner(time.Duration(missing/float64(s.rates[i].Limit())*float64(time.Second)) + time.Microsecond)
+			// One microsecond more, so rounding does not cause a second check.
+			shorten(time.Duration(missing/float64(s.rates[i].Limit())*float64(time.Second)) + time.Microsecond)
 			continue
 		}
 		s.rates[i].AllowN(now, 1)
-		h := front.Value.(*sharedDecision)
-		s.remove(h)
-		return h, 0
+		d := front.Value.(*sharedDecision)
+		s.remove(d)
+		return d, 0
 	}
 	if len(s.later) > 0 {
-		sooner(s.later[0].at.Sub(now))
+		shorten(s.later[0].at.Sub(now))
 	}
 	return nil, wait
 }
 
-// later is a heap of what is not due yet, the earliest first.
+// later is a heap of the decisions that are not due, earliest first.
 type later []*sharedDecision
 
 // Len implements heap.Interface.
@@ -113,25 +113,25 @@ func (l later) Swap(i, j int) {
 
 // Push implements heap.Interface.
 func (l *later) Push(x any) {
-	h := x.(*sharedDecision)
-	h.index = len(*l)
-	*l = append(*l, h)
+	d := x.(*sharedDecision)
+	d.index = len(*l)
+	*l = append(*l, d)
 }
 
 // Pop implements heap.Interface.
 func (l *later) Pop() any {
 	last := len(*l) - 1
-	h := (*l)[last]
+	d := (*l)[last]
 	(*l)[last] = nil
 	*l = (*l)[:last]
-	h.index = -1
-	return h
+	d.index = -1
+	return d
 }
 
-// idle tells whether nothing is due.
+// idle reports whether no decision is due.
 func (s *schedule) idle(now time.Time) bool {
-	for _, line := range s.lines {
-		if line.Len() > 0 {
+	for _, queue := range s.queues {
+		if queue.Len() > 0 {
 			return false
 		}
 	}

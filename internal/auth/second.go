@@ -2,36 +2,36 @@ package auth
 
 import "time"
 
-// second is what shares took in the current one. The zero value is over. Not safe for concurrent use.
-type second struct {
+// window counts what shares took in the current second. The zero value is a second that has ended. Not safe for concurrent use.
+type window struct {
 	began  time.Time
-	took   map[string]int
-	before int // how many shares took something in the one before
+	taken  map[string]int
+	before int // number of shares that took something in the second before
 }
 
-// turn begins another one when this is over.
-func (s *second) turn(now time.Time) {
+// advance starts a new second if the current one has ended.
+func (s *window) advance(now time.Time) {
 	over := now.Sub(s.began)
 	if over < time.Second {
 		return
 	}
-	s.before = len(s.took)
+	s.before = len(s.taken)
 	if over >= 2*time.Second {
 		s.before = 0
 	}
-	s.began, s.took = now, map[string]int{}
+	s.began, s.taken = now, map[string]int{}
 }
 
-// ends is how long it lasts yet; above 0 after turn.
-func (s *second) ends(now time.Time) time.Duration { return s.began.Add(time.Second).Sub(now) }
+// remaining returns the time until the current second ends; above 0 after advance.
+func (s *window) remaining(now time.Time) time.Duration { return s.began.Add(time.Second).Sub(now) }
 
-// owes tells whether one more is within the share's part of a total, which is the same for all who want some; each is
-// owed one at least.
-func (s *second) owes(share string, total float64) bool {
-	wanting := len(s.took)
-	if s.took[share] == 0 {
+// admits reports whether one more is within the fair part of a share. The part is the total divided by the number of
+// active shares, and at least one.
+func (s *window) admits(share string, total float64) bool {
+	wanting := len(s.taken)
+	if s.taken[share] == 0 {
 		wanting++
 	}
-	part := max(1, total/float64(max(wanting, s.before)))
-	return float64(s.took[share]+1) <= part
+	fairShare := max(1, total/float64(max(wanting, s.before)))
+	return float64(s.taken[share]+1) <= fairShare
 }

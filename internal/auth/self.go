@@ -13,21 +13,21 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits of the decisions that are kept.
+// Limits of cached decisions and of reviews.
 const (
-	decisionTTL   = 10 * time.Second // as delegated authorizers of kube-apiserver keep theirs
+	decisionTTL   = 10 * time.Second // as in kube-apiserver's delegated authorization
 	reviewTimeout = 5 * time.Second
-	// reviewPatience is how long a review may take before the upstream counts as one that does not answer; it takes
-	// milliseconds when well.
+	// reviewPatience is how long a request waits before the upstream counts as unavailable; a review normally takes
+	// milliseconds.
 	reviewPatience = time.Second
 	maxDecisions   = 65536
 )
 
-// Self asks the upstream what the user of the facade's own credentials may do.
+// Self authorizes requests by the permissions of the facade's own credentials, with SelfSubjectAccessReviews.
 type Self struct {
 	upstream     Upstream
 	maxStaleness time.Duration
-	everybody    *Caller
+	caller       *Caller
 	flight       singleflight.Group
 	trouble      trouble
 
@@ -40,34 +40,34 @@ type decision struct {
 	made    time.Time
 }
 
-// NewSelf makes an authorizer. While the upstream cannot be asked, what it allowed before still holds, until it has not
-// been heard for maxStaleness (0: without end): the answers that it opens are as stale as itself and come from the same
-// credentials. While the upstream refuses to be asked (401, 403), it holds for half a minute.
+// NewSelf returns an authorizer. While the upstream does not answer, earlier permissions stay valid for maxStaleness,
+// or without limit if it is 0. This is safe because the cached data is as old and was read with the same credentials.
+// While the upstream refuses reviews (401, 403), earlier permissions stay valid for refusalGrace.
 func NewSelf(upstream Upstream, maxStaleness time.Duration) *Self {
-	return &Self{upstream: upstream, maxStaleness: maxStaleness, everybody: Kubeconfig(), decisions: map[[sha256.Size]byte]decision{}}
+	return &Self{upstream: upstream, maxStaleness: maxStaleness, caller: Kubeconfig(), decisions: map[[sha256.Size]byte]decision{}}
 }
 
-// Hold implements the authorizer: what everybody has is not taken from one.
+// Hold returns a watch authorization that never ends: all callers share one identity, so none loses it alone.
 func (s *Self) Hold(Attributes) *WatchAuthorization { return &WatchAuthorization{} }
 
-// Authenticate takes everybody on this machine for the user of the kubeconfig; ErrForeign says that a request may be
-// somebody else's.
+// Authenticate returns the kubeconfig user's caller for local requests, and ErrForeign for others, which a web page may
+// have sent.
 func (s *Self) Authenticate(r *http.Request) (*Caller, error) {
 	if !IsLocal(r) {
 		return nil, ErrForeign
 	}
-	return s.everybody, nil
+	return s.caller, nil
 }
 
-// Authorize returns a grant for the attributes, a *DeniedError, ErrStale or an *UnavailableError. Two questions need no
-// review: what is passed through, the upstream authorizes itself, asked in the same name; and what the facade tells
-// about itself (its health, metrics, profiles, log) is for whoever may use its kubeconfig.
+// Authorize returns a decision for the attributes, a *DeniedError, ErrStale, an *UnavailableError or the context's
+// error. Two kinds of requests need no review. A forwarded request is authorized by the upstream, with the same
+// credentials. The facade's own paths, such as health and metrics, are open to anyone who may use its kubeconfig.
 func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	if a.PassedThrough || a.Path != "" && a.Resource == "" {
 		return Decision{key: key}, nil
 	}
-	hash := sha256.Sum256([]byte(key)) // selectors can be long; the kept key is not
+	hash := sha256.Sum256([]byte(key)) // the key is long if selectors are
 	known, ok := s.lookup(hash)
 	if ok && time.Since(known.made) < decisionTTL {
 		return decisionIf(known.allowed, key)
@@ -86,8 +86,8 @@ func (s *Self) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	}
 }
 
-// confirm asks again what was allowed before; while the upstream refuses to be asked, whatever it is. Nobody waits for
-// an upstream that is known not to answer, and nobody for long to find that out.
+// confirm reviews an expired permission again, or any question while the upstream refuses reviews. It does not wait for
+// an upstream that is known to be down, and waits for another one for at most reviewPatience.
 func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte) (Decision, error) {
 	if s.trouble.isOn() || s.upstream.Silent() > 0 {
 		if s.trouble.mayAsk() {
@@ -104,27 +104,28 @@ func (s *Self) confirm(ctx context.Context, a Attributes, hash [sha256.Size]byte
 			return decisionIf(result.Val.(bool), a.key())
 		}
 	case <-patience.C:
-		s.trouble.unansweredSince(asked)
+		s.trouble.recordNoAnswer(asked)
 	case <-ctx.Done():
 		return Decision{}, ctx.Err()
 	}
 	return s.stale(a)
 }
 
-// stale grants what was allowed before, unless that has been for too long.
+// stale returns a decision from an earlier permission, or an error if that is too old.
 func (s *Self) stale(a Attributes) (Decision, error) {
-	unheard := max(s.trouble.unansweredFor(), s.upstream.Silent())
+	silent := max(s.trouble.unansweredFor(), s.upstream.Silent())
 	switch {
 	case s.trouble.isRefusal():
 		return Decision{}, &DeniedError{}
-	case s.maxStaleness > 0 && unheard > s.maxStaleness:
+	case s.maxStaleness > 0 && silent > s.maxStaleness:
 		return Decision{}, ErrStale
 	default:
 		return Decision{key: a.key()}, nil
 	}
 }
 
-// ask sends a review, unless the same is on its way; its answer is kept whoever waits for it.
+// ask sends a review, or joins the same review under way. The answer is cached even if no caller waits for it any
+// longer.
 func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-chan singleflight.Result {
 	return s.flight.DoChan(string(hash[:]), func() (any, error) {
 		detached, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
@@ -134,13 +135,13 @@ func (s *Self) ask(ctx context.Context, a Attributes, hash [sha256.Size]byte) <-
 		switch {
 		case err == nil:
 			s.keep(hash, decision{allowed: allowed, made: time.Now()})
-			s.trouble.over()
+			s.trouble.recordAnswer()
 		case errors.Is(err, errRefused):
-			if s.trouble.refuses() {
+			if s.trouble.recordRefusal() {
 				s.forget()
 			}
 		default:
-			s.trouble.unansweredSince(asked)
+			s.trouble.recordNoAnswer(asked)
 		}
 		return allowed, err
 	})
@@ -160,7 +161,7 @@ func (s *Self) lookup(hash [sha256.Size]byte) (decision, bool) {
 	return d, ok
 }
 
-// forget drops what was allowed.
+// forget drops all cached decisions.
 func (s *Self) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +172,7 @@ func (s *Self) keep(hash [sha256.Size]byte, d decision) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.decisions) >= maxDecisions {
-		clear(s.decisions) // asked again one by one; cheaper than knowing which one is old
+		clear(s.decisions) // cheaper than tracking which decisions are old; each costs one new review
 	}
 	s.decisions[hash] = d
 }

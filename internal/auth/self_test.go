@@ -234,8 +234,8 @@ func TestStaleAllowance(t *testing.T) {
 		"denied, down":               {no, (*upstream).isDown, stale, 0},
 		"denied, down, without end":  {no, (*upstream).isDown, 0, 0},
 		"allowed, then denied":       {yes, func(u *upstream) { u.says(201, no) }, stale, 0},
-		"allowed, then unauthorized": {yes, func(u *upstream) { u.says(http.StatusUnauthorized, "") }, stale, refusalLasts},
-		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, 0, refusalLasts},
+		"allowed, then unauthorized": {yes, func(u *upstream) { u.says(http.StatusUnauthorized, "") }, stale, refusalGrace},
+		"allowed, then forbidden":    {yes, func(u *upstream) { u.says(http.StatusForbidden, "") }, 0, refusalGrace},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestStaleAllowance(t *testing.T) {
 				for time.Since(lost) < 3*stale {
 					began := time.Since(lost)
 					decision, err := s.Authorize(t.Context(), pods)
-					if granted := err == nil && decision.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*askEvery) {
+					if granted := err == nil && decision.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*probeInterval) {
 						t.Fatalf("after %s: granted %t, %v", began, granted, err)
 					}
 					if took := time.Since(lost) - began; c.first == yes && took > 0 && (began > 0 || took > reviewPatience) {

@@ -8,54 +8,54 @@ import (
 	"time"
 )
 
-// held is one decision that leases stand on, however many.
+// sharedDecision is a decision that any number of watches depend on.
 type sharedDecision struct {
 	question
-	who      *identity
-	reviewed bool // false of what needs no review
+	id       *identity
+	reviewed bool // false if no review is needed
 	watches  map[*WatchAuthorization]struct{}
-	// doubt is not nil between a change that may have taken the right and the upstream's word. It is loaded without the
-	// lock, and stored under it.
+	// pending is not nil from a change that may have taken the permission until the upstream has confirmed it. It is
+	// loaded without Reviews.mu, and stored under it.
 	pending    atomic.Pointer[pendingAuthorization]
-	unanswered time.Time // when the first review was asked that none was answered after; zero while they are
-	stretch    float64   // of its grace, 1 to 1.2: not all end at once
+	unanswered time.Time // start of the first review since the last answer; zero after an answer
+	stretch    float64   // factor of ErrorGrace, 1 to 1.2, so that not all watches end at the same time
 
-	priority priority // what it waits for
+	priority priority // priority of the scheduled review
 	at       time.Time
-	index    int           // in the heap of those whose time has not come; -1 outside
-	line     *list.List    // of those whose time has come; nil outside
-	element  *list.Element // there
+	index    int           // index in schedule.later; -1 outside
+	queue    *list.List    // queue of due reviews; nil outside
+	element  *list.Element // element in queue
 }
 
-// turn says how soon a review is due, and on whose budget.
+// priority is the urgency of a review. It selects the queue and the rate.
 type priority int
 
-// The turns, the first first.
+// Values of priority, highest first.
 const (
-	awaited    priority = iota // an event waits for it
-	urgent                     // rights have changed
-	periodic                   // they may have, as ever
+	awaited    priority = iota // an event waits for the review
+	urgent                     // permissions may have changed
+	periodic                   // no change was observed
 	priorities = iota
 )
 
-// doubt is the time between a change of rights and the upstream's word on what is left.
+// pendingAuthorization is a decision that waits for confirmation after a change of permissions.
 type pendingAuthorization struct {
 	since  time.Time
-	failed atomic.Bool   // whether the upstream could not be asked
-	over   chan struct{} // closed when the word is there, or another change has come
+	failed atomic.Bool   // whether a review was sent and failed
+	over   chan struct{} // closed when the decision is confirmed, or pending for a newer change
 }
 
-// leases are what is held. Not safe for concurrent use.
+// watchAuthorizations is the state of all watch authorizations. Not safe for concurrent use.
 type watchAuthorizations struct {
 	config    WatchAuthorizationConfig
 	decisions map[[sha256.Size]byte]*sharedDecision
 	schedule  schedule
 	looks     []look
-	running   int // reviews on their way
-	count     int // of leases
+	running   int // reviews under way
+	count     int // watch authorizations
 }
 
-// look is a second look at a change, some time after the first.
+// look is a scheduled second review of a change.
 type look struct {
 	at     time.Time
 	change change
@@ -65,22 +65,22 @@ func newWatchAuthorizations(config WatchAuthorizationConfig) watchAuthorizations
 	return watchAuthorizations{config: config, decisions: map[[sha256.Size]byte]*sharedDecision{}, schedule: newSchedule(config)}
 }
 
-// soon is when a decision that was just confirmed is reviewed again.
-func (s *watchAuthorizations) soon() time.Time {
-	return time.Now().Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(s.config.Every)))
+// nextReview returns the jittered time of the next periodic review.
+func (w *watchAuthorizations) nextReview() time.Time {
+	return time.Now().Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(w.config.Every)))
 }
 
-// doubts lets nothing pass that stands on a decision, until it is reviewed.
-func (s *watchAuthorizations) doubts(h *sharedDecision) {
-	old := h.pending.Swap(&pendingAuthorization{since: time.Now(), over: make(chan struct{})})
+// suspend stops the events of all watches with this decision until it is confirmed.
+func (w *watchAuthorizations) suspend(d *sharedDecision) {
+	old := d.pending.Swap(&pendingAuthorization{since: time.Now(), over: make(chan struct{})})
 	if old != nil {
 		close(old.over)
 	}
 }
 
-// believes ends the doubt.
-func (s *watchAuthorizations) believes(h *sharedDecision) {
-	if old := h.pending.Swap(nil); old != nil {
+// confirm lets the events of all watches with this decision pass.
+func (w *watchAuthorizations) confirm(d *sharedDecision) {
+	if old := d.pending.Swap(nil); old != nil {
 		close(old.over)
 	}
 }

@@ -13,36 +13,35 @@ import (
 )
 
 const (
-	// maxSources bounds the sources that are remembered; the one that was not heard for longest is forgotten, which
-	// only the budgets of all together outlive.
+	// maxSources is the maximum number of tracked sources. Beyond it, the least recently used source is dropped; the total
+	// budgets still bound it.
 	maxSources = 16384
-	// retryAfter is how long whoever is refused waits at least.
+	// retryAfter is the minimum delay before a retry that a refused request is given.
 	retryAfter = time.Second
-	// failureCounts is for how long after a failure a source is not clean.
+	// failureCounts is how long after a failure a source is no longer clean.
 	failureCounts = time.Minute
 )
 
-// sources bounds the reviews of tokens that prove nobody: anybody can make up as many as they like, and each one that
-// is not known from before costs the upstream a question. Only a failure is charged, when it is known, so that many
-// callers with good tokens that come from one address are not refused; until then a review under way holds its place,
-// so that reviews at the same time are no way around.
+// sources bounds the reviews of invalid tokens. Anyone can invent tokens, and each unknown one costs the upstream a
+// review. Only failures are charged, so many callers with valid tokens can share an address. A review under way counts
+// as a failure until it ends, so that concurrent reviews cannot exceed the limit.
 //
-// A source that is out of its own failures is refused at once. What all sources may fail together is split into two
-// equal budgets, for each of which sources take turns. One is for the first review of a source that has not failed
-// lately. The other is for everything else. So sources that fail wait for one another, however many they are.
+// A source that has used up its failures is refused immediately. The failures of all sources are bounded by two equal
+// budgets, in each of which sources take turns. One budget is for the first review of a source without recent failures,
+// the other for all other reviews. Failing sources therefore wait for each other only.
 type sources struct {
 	limits      FailureLimits
 	clean, rest *failureBudget
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards each, and all source values
 	each *lru.Cache // netip.Prefix to *source
 }
 
-// source is what is known of where tokens come from. It is guarded by sources.mu.
+// source is the state of one source of tokens. It is guarded by sources.mu.
 type source struct {
 	failures *rate.Limiter
-	underWay int       // reviews, those that wait for a turn included
-	failed   time.Time // when one of its tokens last proved nobody
+	underWay int       // reviews under way, including those that wait for a seat
+	failed   time.Time // time of the last invalid token
 }
 
 func newSources(limits FailureLimits) *sources {
@@ -52,16 +51,16 @@ func newSources(limits FailureLimits) *sources {
 	}
 }
 
-// entry is one review of a source, from when it is let in until it is settled.
+// entry is one review of a source, from its admission until it is settled.
 type entry struct {
 	sources *sources
 	address netip.Prefix
 	from    *source
-	budget  *failureBudget // nil when it waits for no turn, and holds no place of the source
+	budget  *failureBudget // nil for a review that needs no seat and does not count as under way
 	settled func(failed bool)
 }
 
-// enter lets a review in, or returns a *BusyError when its source is out of failures.
+// enter admits a review, or returns a *BusyError if its source has used up its failures.
 func (s *sources) enter(address netip.Prefix) (*entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +76,14 @@ func (s *sources) enter(address netip.Prefix) (*entry, error) {
 	return &entry{sources: s, address: address, from: from, budget: budget}, nil
 }
 
-// pass lets a review in that waits for no place and takes none.
+// pass admits a review that needs no seat.
 func (s *sources) pass(address netip.Prefix) *entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return &entry{sources: s, address: address, from: s.of(address)}
 }
 
-// wait waits until it is the review's turn. It returns a *BusyError when that does not come in time, which settles the
-// entry.
+// wait waits for a seat. If none is free in time, it settles the entry and returns a *BusyError.
 func (e *entry) wait(ctx context.Context) error {
 	if e.budget == nil {
 		return nil
@@ -99,7 +97,7 @@ func (e *entry) wait(ctx context.Context) error {
 	return nil
 }
 
-// settle gives the places of a review back, and charges a failure. It is called once.
+// settle returns the seat of a review and charges a failure. It is called once.
 func (e *entry) settle(failed bool) {
 	if e.settled != nil {
 		e.settled(failed)
@@ -111,11 +109,11 @@ func (e *entry) settle(failed bool) {
 	}
 	if failed {
 		e.from.failed = time.Now()
-		e.from.failures.AllowN(e.from.failed, 1) // where there is no room for it, it costs nothing: only pass has none
+		e.from.failures.AllowN(e.from.failed, 1) // has no effect on an empty bucket, which only pass can meet
 	}
 }
 
-// wait is 0 if a review may begin, or when it may at the earliest.
+// wait returns 0 if a review may start now, otherwise the delay before a retry.
 func (s *source) wait(now time.Time) time.Duration {
 	missing := 1 + float64(s.underWay) - s.failures.TokensAt(now)
 	if missing <= 0 {
@@ -133,8 +131,8 @@ func (s *sources) of(address netip.Prefix) *source {
 	return made
 }
 
-// sourceOf is an IPv4 address, or the 64 bits of an IPv6 address that a site has one of. Whatever has no address is one
-// source.
+// sourceOf returns the source of a remote address: an IPv4 address, or a /64 prefix of IPv6, which is one site. All
+// remote addresses without an IP address are one source.
 func sourceOf(address string) netip.Prefix {
 	from, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -145,16 +143,17 @@ func sourceOf(address string) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	prefix, _ := ip.Prefix(bits) // these bits are never too many
+	prefix, _ := ip.Prefix(bits) // cannot fail: the address has more bits
 	return prefix
 }
 
-// priorityOf groups sources by the network that one party usually has at most: 24 bits of IPv4, 48 of IPv6.
+// priorityOf returns the queue key of a source. Its group is the network that one party usually has at most: a /24
+// prefix of IPv4, or a /48 prefix of IPv6.
 func priorityOf(source netip.Prefix) limit.Key {
 	bits := 48
 	if source.Addr().Is4() {
 		bits = 24
 	}
-	network, _ := source.Addr().Prefix(bits) // these bits are never too many
+	network, _ := source.Addr().Prefix(bits) // cannot fail: the address has more bits
 	return limit.Key{Group: network.String(), One: source.String()}
 }

@@ -105,10 +105,10 @@ func TestBadTokensKeepNobodyOut(t *testing.T) {
 					<-time.After(time.Second)
 				}
 				u.users = nil
-				<-time.After(usualTTL + time.Nanosecond)
+				<-time.After(defaultTTL + time.Nanosecond)
 				caller, err := from(c.mine, "good")
 				expect(t, "a token that is good no longer", "401", caller, err)
-				<-time.After(usualTTL + time.Nanosecond)
+				<-time.After(defaultTTL + time.Nanosecond)
 				for i := range 400 {
 					_, _ = from(1+i%c.sources, fmt.Sprint("bad", "-", i))
 				}
@@ -128,11 +128,11 @@ func TestGoodTokensPassForAWhile(t *testing.T) {
 			caller, err := a.Authenticate(withToken(request(), token))
 			expect(t, token, want, caller, err)
 		}
-		<-time.After(goodLasts)
+		<-time.After(goodTokenTTL)
 		u.users = nil
 		caller, err := a.Authenticate(withToken(request(), "one"))
 		expect(t, "within ten minutes", "401", caller, err)
-		<-time.After(usualTTL + time.Nanosecond)
+		<-time.After(defaultTTL + time.Nanosecond)
 		caller, err = a.Authenticate(withToken(request(), "two"))
 		expect(t, "after them, and after a failure", "429", caller, err)
 	})

@@ -19,13 +19,13 @@ import (
 )
 
 const (
-	// maxTokens bounds the answers about tokens that are kept, and the tokens that are known to have been good.
+	// maxTokens bounds the cached results of reviews, and the tokens that are known to have been valid.
 	maxTokens = 65536
-	// goodLasts is for how long after a token was good its review waits for no failures of others.
-	goodLasts = 10 * time.Minute
+	// goodTokenTTL is how long a token that was valid skips the limits on failures after its cached result expires.
+	goodTokenTTL = 10 * time.Minute
 )
 
-// tokens says whom bearer tokens stand for, and remembers it by a keyed hash: no token is kept.
+// tokens authenticates bearer tokens and caches the results by a keyed hash. Tokens themselves are not stored.
 type tokens struct {
 	reviewer               TokenReviewer
 	audiences              []string
@@ -33,20 +33,20 @@ type tokens struct {
 	outcomes               Outcomes
 	sources                *sources
 	secret                 [sha256.Size]byte
-	known                  *cache.LRUExpireCache // tokenKey to *Caller, nil for tokens that prove nobody
-	good                   *cache.LRUExpireCache // tokenKey of tokens that proved somebody when last reviewed
+	known                  *cache.LRUExpireCache // tokenKey to *Caller; nil for invalid tokens
+	good                   *cache.LRUExpireCache // tokenKey of tokens that were valid at their last review
 
 	mu      sync.Mutex // guards flights
 	flights map[tokenKey]*flight
 }
 
-// tokenKey is the HMAC-SHA256 of a token under the process's secret.
+// tokenKey is the HMAC-SHA256 of a token under a secret of the process.
 type tokenKey [sha256.Size]byte
 
-// flight is one review and all who wait for it.
+// flight is one review and its result, shared by all requests with the same token.
 type flight struct {
-	source netip.Prefix  // of the request that began it
-	done   chan struct{} // closed when the rest is set
+	source netip.Prefix  // source of the request that started the review
+	done   chan struct{} // closed when caller and err are set
 	caller *Caller
 	err    error
 }
@@ -61,7 +61,7 @@ func newTokens(c AuthenticatorConfig) *tokens {
 	return t
 }
 
-// authenticate looks for a token where kube-apiserver does. The libraries remove one that proves somebody.
+// authenticate looks for a token where kube-apiserver does. The libraries remove a valid one from the request.
 func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 	source := sourceOf(r.RemoteAddr)
 	header := &attempt{tokens: t, source: source}
@@ -72,15 +72,15 @@ func (t *tokens) authenticate(r *http.Request) (*Caller, error) {
 	protocol := &attempt{tokens: t, source: source}
 	_, _, protocolErr := websocket.NewProtocolAuthenticator(protocol).AuthenticateRequest(r)
 	if protocolErr != nil && protocol.err == nil {
-		protocolErr = notAuthenticated(protocolErr) // a subprotocol that holds no token
+		protocolErr = notAuthenticated(protocolErr) // an invalid subprotocol; the error contains no token
 	}
-	return protocol.caller, graver(err, protocolErr)
+	return protocol.caller, worse(err, protocolErr)
 }
 
-// attempt is one token of one request; it implements authenticator.Token.
+// attempt is one token of one request. It implements authenticator.Token.
 type attempt struct {
 	tokens *tokens
-	source netip.Prefix // where it came from
+	source netip.Prefix // source of the request
 	caller *Caller
 	err    error
 }
@@ -95,13 +95,13 @@ func (a *attempt) AuthenticateToken(ctx context.Context, token string) (*authent
 }
 
 func (t *tokens) caller(ctx context.Context, token string, source netip.Prefix) (*Caller, error) {
-	// What is no UTF-8 would be another token in a review, which is JSON.
+	// A token that is not UTF-8 would be changed by JSON, so another token would be reviewed.
 	if len(token) > maxToken || !utf8.ValidString(token) {
 		return nil, ErrUnauthenticated
 	}
 	key := t.key(token)
 	if caller, ok := t.lookup(key); ok {
-		return callerOrNobody(caller)
+		return callerOrError(caller)
 	}
 	for {
 		f, err := t.join(ctx, key, token, source)
@@ -117,7 +117,7 @@ func (t *tokens) caller(ctx context.Context, token string, source netip.Prefix) 
 		if f.source == source || !errors.As(f.err, &busy) {
 			return f.caller, f.err
 		}
-		// The other source did not have its turn in time, which says nothing of this one.
+		// The source that started the review got no seat in time. This does not apply to other sources.
 	}
 }
 
@@ -136,15 +136,15 @@ func (t *tokens) lookup(key tokenKey) (*Caller, bool) {
 	return known.(*Caller), true
 }
 
-func callerOrNobody(caller *Caller) (*Caller, error) {
+func callerOrError(caller *Caller) (*Caller, error) {
 	if caller == nil {
 		return nil, ErrUnauthenticated
 	}
 	return caller, nil
 }
 
-// join returns the review of the token that is under way, or begins one if the source may still have tokens reviewed.
-// Joining costs the source nothing.
+// join returns the review of the token that is under way, or starts one if the limits of the source allow it. Joining a
+// review costs the source nothing.
 func (t *tokens) join(ctx context.Context, key tokenKey, token string, source netip.Prefix) (*flight, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,8 +152,8 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 		return f, nil
 	}
 	f := &flight{source: source, done: make(chan struct{})}
-	if caller, ok := t.lookup(key); ok { // a review ended just now
-		f.caller, f.err = callerOrNobody(caller)
+	if caller, ok := t.lookup(key); ok { // a review has just ended
+		f.caller, f.err = callerOrError(caller)
 		close(f.done)
 		return f, nil
 	}
@@ -162,20 +162,20 @@ func (t *tokens) join(ctx context.Context, key tokenKey, token string, source ne
 		return nil, err
 	}
 	t.flights[key] = f
-	// The review is for all who wait, so it does not end with the one who began it.
+	// The review is shared, so it must not end with the request that started it.
 	go func(ctx context.Context) {
 		defer close(f.done)
 		if f.err = entered.wait(ctx); f.err == nil {
-			t.fly(ctx, f, key, token)
+			t.runReview(ctx, f, key, token)
 			entered.settle(errors.Is(f.err, ErrUnauthenticated))
 		}
-		t.land(key)
+		t.forgetFlight(key)
 	}(context.WithoutCancel(ctx))
 	return f, nil
 }
 
-// enter lets a review in. That of a token which was good begins whatever else failed: a caller that has one cannot make
-// up others, and it is one of its source's failures at most.
+// enter admits a review. A token that was valid needs no seat: its owner cannot invent others like it, and it causes at
+// most one failure.
 func (t *tokens) enter(key tokenKey, source netip.Prefix) (*entry, error) {
 	if _, good := t.good.Get(key); good {
 		return t.sources.pass(source), nil
@@ -183,15 +183,15 @@ func (t *tokens) enter(key tokenKey, source netip.Prefix) (*entry, error) {
 	return t.sources.enter(source)
 }
 
-// land forgets a flight that is over.
-func (t *tokens) land(key tokenKey) {
+// forgetFlight removes a review that has ended.
+func (t *tokens) forgetFlight(key tokenKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.flights, key)
 }
 
-// fly asks, and keeps what was answered.
-func (t *tokens) fly(ctx context.Context, f *flight, key tokenKey, token string) {
+// runReview reviews a token and caches the result.
+func (t *tokens) runReview(ctx context.Context, f *flight, key tokenKey, token string) {
 	ctx, cancel := context.WithTimeout(ctx, reviewTimeout)
 	defer cancel()
 	began := time.Now()
@@ -200,17 +200,17 @@ func (t *tokens) fly(ctx context.Context, f *flight, key tokenKey, token string)
 	t.outcomes.Reviewed(result, time.Since(began))
 	switch {
 	case f.err == nil:
-		t.known.Add(key, f.caller, t.holds(f.caller))
-		t.good.Add(key, nil, t.holds(f.caller)+goodLasts)
+		t.known.Add(key, f.caller, t.ttl(f.caller))
+		t.good.Add(key, nil, t.ttl(f.caller)+goodTokenTTL)
 	case errors.Is(f.err, ErrUnauthenticated):
 		t.known.Add(key, (*Caller)(nil), t.failureTTL)
 		t.good.Remove(key)
 	}
 }
 
-// holds is for how long a token is believed: not after its own end. One that the upstream accepted although it has
-// ended by the facade's clock is as good as any.
-func (t *tokens) holds(caller *Caller) time.Duration {
+// ttl returns how long a valid token is cached: at most until its expiry. If the token has expired by the facade's
+// clock, but the upstream accepted it, the expiry is ignored.
+func (t *tokens) ttl(caller *Caller) time.Duration {
 	if left := time.Until(caller.Until); left > 0 {
 		return min(left, t.successTTL)
 	}

@@ -6,35 +6,35 @@ import (
 )
 
 const (
-	// refusalLasts is how long the upstream must have refused reviews themselves (401, 403), and said nothing else, for
-	// what it allowed before to hold no longer: a kube-apiserver that starts refuses everybody until it has read its
-	// rules, and a token is read from its file again within a minute.
-	refusalLasts = 30 * time.Second
-	// askEvery is how far reviews are apart that find out whether the trouble is over.
-	askEvery = time.Second
+	// refusalGrace is how long the upstream must refuse the reviews themselves (401, 403) before earlier permissions end.
+	// A starting kube-apiserver refuses all requests until it has loaded its rules. A rotated token file is read again
+	// within a minute.
+	refusalGrace = 30 * time.Second
+	// probeInterval is the interval of reviews during an outage, which find out whether the upstream answers again.
+	probeInterval = time.Second
 )
 
-// trouble is why reviews say nothing at the moment, and since when. The times keep their monotonic readings. The zero
-// value is no trouble.
+// trouble tracks since when reviews are unanswered or refused. Its times have monotonic clock readings. The zero value
+// means that there is no trouble.
 type trouble struct {
-	mu         sync.Mutex // guards the rest
-	answered   time.Time  // when the last answer came
-	unanswered time.Time  // when the first review was asked that none was answered after; zero while they are
-	// refused is when the first review was refused, refusedAgain when the last was; zero while they are not.
+	mu         sync.Mutex // guards the fields below
+	answered   time.Time  // time of the last answer
+	unanswered time.Time  // start of the first unanswered review since the last answer; zero if none
+	// refused and refusedAgain are the times of the first and the last refused review; zero if none is refused.
 	refused, refusedAgain time.Time
-	asked                 time.Time // when the last one was asked on behalf of somebody who did not wait for it
+	asked                 time.Time // time of the last probe
 }
 
-func (t *trouble) over() {
+func (t *trouble) recordAnswer() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.answered = time.Now()
 	t.unanswered, t.refused, t.refusedAgain = time.Time{}, time.Time{}, time.Time{}
 }
 
-// unansweredSince notes a review that was asked then and has no answer. One that was asked before the last answer came
-// says nothing.
-func (t *trouble) unansweredSince(asked time.Time) {
+// recordNoAnswer records a review without an answer that was sent at the given time. It is ignored if another review
+// has been answered since.
+func (t *trouble) recordNoAnswer(asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if asked.Before(t.answered) {
@@ -46,8 +46,8 @@ func (t *trouble) unansweredSince(asked time.Time) {
 	}
 }
 
-// refuses notes a review that was refused, and tells whether that has lasted.
-func (t *trouble) refuses() bool {
+// recordRefusal records a refused review, and reports whether refusals have lasted for refusalGrace.
+func (t *trouble) recordRefusal() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.unanswered, t.refusedAgain = time.Time{}, time.Now()
@@ -57,14 +57,14 @@ func (t *trouble) refuses() bool {
 	return t.lasts()
 }
 
-// isRefusal tells whether reviews have been refused for so long that it means something.
+// isRefusal reports whether reviews have been refused for refusalGrace.
 func (t *trouble) isRefusal() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lasts()
 }
 
-func (t *trouble) lasts() bool { return t.refusedAgain.Sub(t.refused) >= refusalLasts }
+func (t *trouble) lasts() bool { return t.refusedAgain.Sub(t.refused) >= refusalGrace }
 
 func (t *trouble) isOn() bool {
 	t.mu.Lock()
@@ -72,7 +72,7 @@ func (t *trouble) isOn() bool {
 	return !t.unanswered.IsZero() || !t.refused.IsZero()
 }
 
-// unansweredFor is 0 while reviews are answered, or refused.
+// unansweredFor returns how long reviews have been unanswered; 0 while they are answered or refused.
 func (t *trouble) unansweredFor() time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,11 +82,11 @@ func (t *trouble) unansweredFor() time.Duration {
 	return time.Since(t.unanswered)
 }
 
-// mayAsk tells whether it is time to find out whether the trouble is over.
+// mayAsk reports whether the next probe is due, and starts the next interval if so.
 func (t *trouble) mayAsk() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if time.Since(t.asked) < askEvery {
+	if time.Since(t.asked) < probeInterval {
 		return false
 	}
 	t.asked = time.Now()

@@ -12,52 +12,52 @@ import (
 	"go.uber.org/zap"
 )
 
-// TrustConfig says where it stands whose certificates count.
+// TrustConfig configures the CA bundles of clients and front proxies.
 type TrustConfig struct {
-	// ClientCAFile and ProxyCAFile are bundles in PEM; what is empty is read from the upstream's ConfigMap.
+	// ClientCAFile and ProxyCAFile are PEM files. If one is empty, the upstream's ConfigMap is used in its place.
 	ClientCAFile, ProxyCAFile string
-	// ProxyNames and ProxyHeaders go with ProxyCAFile; without it the ConfigMap has them.
+	// ProxyNames and ProxyHeaders apply with ProxyCAFile. Without it, they come from the ConfigMap.
 	ProxyNames   []string
 	ProxyHeaders ProxyHeaders
-	// Upstream has the ConfigMap; nil: what is not in files counts for nothing.
+	// Upstream reads the ConfigMap; nil trusts files only.
 	Upstream Getter
 	Log      *zap.Logger
 }
 
 const (
-	// trustEvery is how often what is trusted is read again; a bundle that was withdrawn counts for no longer.
-	trustEvery = 10 * time.Second
-	trustWait  = 5 * time.Second // how long the upstream may take
+	// trustInterval is how often CA bundles are read again, and so how long withdrawn trust may still last.
+	trustInterval = 10 * time.Second
+	trustTimeout  = 5 * time.Second // of the request for the ConfigMap
 )
 
-// Trust is whose certificates count: the authorities of clients, and of front proxies. It holds the last bundles that
-// could be read. All of it is read and replaced at once, so that no proxy's name is ever believed under the
-// certificates that another state of the configuration has.
+// Trust verifies certificates of clients and front proxies against the last CA bundles that could be read. All of its
+// state is replaced in one step, so a proxy's headers are never combined with bundles of another configuration (ADR
+// 14).
 type Trust struct {
 	config TrustConfig
 	now    atomic.Pointer[trusted]
-	// What follows is for refresh only.
-	warned                   string // what was logged last
+	// The fields below are used by refresh only.
+	warned                   string // last logged problem
 	clientsGone, proxiesGone absence
 }
 
-// trusted is a state of the trust; immutable.
+// trusted is one state of Trust. It is immutable.
 type trusted struct {
-	clients *authority // nil: client certificates prove nobody
-	proxies *proxies   // nil: nobody may speak for others
-	// known is false until the upstream has said what its ConfigMap holds, or that there is none.
-	known bool
-	hints *x509.CertPool // both bundles; nil without
-	wrong string         // why some of what counts, or did, could not be read; empty when all could
+	clients *authority // nil if client certificates are not accepted
+	proxies *proxies   // nil if front proxies are not accepted
+	// known is false until the ConfigMap has been read, or is known to be absent.
+	known   bool
+	hints   *x509.CertPool // both bundles; nil if neither is trusted
+	problem string         // text of the last error in reading a bundle; empty if there is none
 }
 
-// NewTrust reads the files, which have to be good, and starts nothing.
+// NewTrust reads the files, all of which must contain valid certificates. It starts no goroutine.
 func NewTrust(c TrustConfig) (*Trust, error) {
 	if c.Log == nil {
 		c.Log = zap.NewNop()
 	}
 	t := &Trust{config: c}
-	t.now.Store(&trusted{known: !c.asksUpstream()})
+	t.now.Store(&trusted{known: !c.readsUpstream()})
 	next, err := t.load(clusterTrust{unread: true})
 	if err != nil {
 		return nil, err
@@ -72,24 +72,24 @@ func NewTrust(c TrustConfig) (*Trust, error) {
 	return t, nil
 }
 
-var errNoCertificate = errors.New("a file of certificate authorities is empty, or is not there")
+var errNoCertificate = errors.New("CA bundle file is missing or empty")
 
-func (c TrustConfig) asksUpstream() bool {
+func (c TrustConfig) readsUpstream() bool {
 	return c.Upstream != nil && (c.ClientCAFile == "" || c.ProxyCAFile == "")
 }
 
 func (t *Trust) current() *trusted { return t.now.Load() }
 
-// Hints are the authorities that clients are told in a handshake, so that they choose a certificate that is any use;
-// nil while there are none. The pool is the same one until it changes.
+// Hints returns the CA certificates that the server names in a TLS handshake, so that clients choose a suitable
+// certificate; nil if there are none. The pool is replaced when the bundles change.
 func (t *Trust) Hints() *x509.CertPool { return t.current().hints }
 
-// Problem is why some of what counts, or counted until it was gone for too long, cannot be read; empty when all can.
-func (t *Trust) Problem() string { return t.current().wrong }
+// Problem returns why a trusted or previously trusted bundle cannot be read; empty if all can be read.
+func (t *Trust) Problem() string { return t.current().problem }
 
-// run reads again and again until the context ends.
+// run refreshes the bundles until the context ends.
 func (t *Trust) run(ctx context.Context) {
-	ticker := time.NewTicker(trustEvery)
+	ticker := time.NewTicker(trustInterval)
 	defer ticker.Stop()
 	for {
 		t.refresh(ctx)
@@ -101,12 +101,12 @@ func (t *Trust) run(ctx context.Context) {
 	}
 }
 
-// refresh takes what can be read; of what cannot, the last good state stays, but not for long where it is gone.
+// refresh reads all bundles. If one cannot be read, the last good one stays, but not for long if it is missing.
 func (t *Trust) refresh(ctx context.Context) {
 	var cluster clusterTrust
 	var err error
 	known := true
-	if t.config.asksUpstream() {
+	if t.config.readsUpstream() {
 		cluster, err = readCluster(ctx, t.config.Upstream)
 		known = err == nil || errors.Is(err, errNoConfigMap) || len(cluster.clientCA) > 0 || t.current().known
 	}
@@ -114,13 +114,13 @@ func (t *Trust) refresh(ctx context.Context) {
 	next.known = known
 	all := errors.Join(err, loadErr)
 	if all != nil && (loadErr != nil || next.clients != nil || next.proxies != nil) {
-		next.wrong = all.Error()
+		next.problem = all.Error()
 	}
 	t.now.Store(next)
 	t.warn(ctx, all)
 }
 
-// warn says once what is wrong, and that it is over.
+// warn logs a problem when it changes, and the end of all problems.
 func (t *Trust) warn(ctx context.Context, err error) {
 	text := ""
 	if err != nil {
@@ -136,29 +136,29 @@ func (t *Trust) warn(ctx context.Context, err error) {
 	}
 	now := t.current()
 	t.config.Log.Warn("Failed to read certificate authorities",
-		zap.Error(err), zap.Bool("client certificates count", now.clients != nil), zap.Bool("front proxies count", now.proxies != nil))
+		zap.Error(err), zap.Bool("clientsTrusted", now.clients != nil), zap.Bool("frontProxiesTrusted", now.proxies != nil))
 }
 
-var errTrustUnknown = errors.New("whose certificates count has not been read yet")
+var errTrustUnknown = errors.New("trusted CA bundles have not been read yet")
 
-// byFrontProxy names the caller as a proxy does; nobody where proxies do not count.
+// byFrontProxy returns the caller that a front proxy names; nil if front proxies are not accepted.
 func (t *trusted) byFrontProxy(r *http.Request) (*Caller, error) {
 	if t.proxies == nil {
-		return nil, t.unknown()
+		return nil, t.unknownError()
 	}
 	return t.proxies.byHeaders(r)
 }
 
-// byCertificate names the caller by the certificate; nobody where those of clients do not count.
+// byCertificate returns the caller of a client certificate; nil if client certificates are not accepted.
 func (t *trusted) byCertificate(r *http.Request) (*Caller, error) {
 	if t.clients == nil {
-		return nil, t.unknown()
+		return nil, t.unknownError()
 	}
 	return t.clients.byCertificate(r)
 }
 
-// unknown is no refusal: the certificate may prove somebody in a moment.
-func (t *trusted) unknown() error {
+// unknownError returns an error while the bundles are unknown: the certificate may be valid a moment later.
+func (t *trusted) unknownError() error {
 	if t.known {
 		return nil
 	}

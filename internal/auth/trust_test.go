@@ -94,11 +94,11 @@ func TestTrustAppears(t *testing.T) {
 					t.Error("there are hints")
 				}
 				p.set(trustConfigMap, 200, configMap(t, ca.pem(), nil))
-				<-time.After(trustEvery + time.Second)
+				<-time.After(trustInterval + time.Second)
 				check("afterwards", "cert:alice")
 				for _, code := range []int{404, 403, 500, 401} { // what was known stays
 					p.set(trustConfigMap, code, "")
-					<-time.After(trustEvery + time.Second)
+					<-time.After(trustInterval + time.Second)
 					check("at last", "cert:alice")
 				}
 			})
@@ -153,7 +153,7 @@ func TestTrustRotates(t *testing.T) {
 			{"no proxies any more", configMap(t, next.pem(), old.pem()), "401", "cert:bob", "401"},
 		} {
 			p.set(trustConfigMap, 200, step.body)
-			<-time.After(trustEvery)
+			<-time.After(trustInterval)
 			synctest.Wait()
 			check(step.what, step.old, step.next, step.proxy)
 			if bad := slices.Contains([]int{1, 2, 4}, i); bad != (logs.FilterLevelExact(zap.WarnLevel).Len() > 0) {
@@ -238,7 +238,7 @@ func TestTrustIsWithdrawn(t *testing.T) {
 				}
 				<-time.After(time.Minute)
 				check("a minute later", c.soon)
-				<-time.After(trustLasts)
+				<-time.After(absenceGrace)
 				check("ten minutes later", c.late)
 				if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != c.warned {
 					t.Errorf("got %d warnings, want %d: %v", n, c.warned, logs.All())
@@ -251,7 +251,7 @@ func TestTrustIsWithdrawn(t *testing.T) {
 					write(t, trust.ClientCAFile, clients.pem())
 					write(t, trust.ProxyCAFile, proxies.pem())
 				}
-				<-time.After(trustEvery)
+				<-time.After(trustInterval)
 				check("when it is back", "counts")
 				if problem := a.trust.Problem(); problem != "" {
 					t.Errorf("got the problem %q when all is well", problem)
@@ -269,7 +269,7 @@ func TestTrustThatNeverWas(t *testing.T) {
 			p.set(trustConfigMap, code, "")
 			a, stop := running(t, TrustConfig{Upstream: p}, nil)
 			defer stop()
-			<-time.After(2 * trustLasts)
+			<-time.After(2 * absenceGrace)
 			if problem := a.trust.Problem(); problem != "" {
 				t.Errorf("%d: got the problem %q", code, problem)
 			}
@@ -318,7 +318,7 @@ func TestTrustFiles(t *testing.T) {
 			old, new string
 		}{{next.pem(), "401", "cert:bob"}, {[]byte("garbage"), "401", "cert:bob"}, {old.pem(), "cert:alice", "401"}} {
 			swap("v"+string(rune('a'+version)), c.pem)
-			<-time.After(trustEvery)
+			<-time.After(trustInterval)
 			synctest.Wait()
 			caller, err := a.Authenticate(request(alice))
 			expect(t, "the old one", c.old, caller, err)
@@ -391,7 +391,7 @@ func TestAnonymousAsUpstream(t *testing.T) {
 		} {
 			p.set("/healthz", step.health, "")
 			p.set("/api", step.api, "")
-			<-time.After(anonymousEvery + anonymousRetry)
+			<-time.After(anonymousInterval + anonymousRetry)
 			check(step.what, step.want)
 			if err := a.CanReview(t.Context()); err != nil {
 				t.Errorf("%s: %v", step.what, err)

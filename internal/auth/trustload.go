@@ -12,8 +12,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// load is the next state, of which each half is the last good one if it cannot be read; none if it is gone for too
-// long.
+// load returns the next state. A bundle that cannot be read keeps its last good value, or becomes nil if it has been
+// missing for too long.
 func (t *Trust) load(cluster clusterTrust) (*trusted, error) {
 	before := t.current()
 	clients, clientsErr := t.loadClients(before.clients, cluster)
@@ -74,8 +74,8 @@ func (t *Trust) loadProxies(before *proxies, cluster clusterTrust) (*proxies, er
 	return next, nil
 }
 
-// bundle is the file's, if one is configured. It fails with errAbsent when there is none, with errUnread when that is
-// not known, and with errEmpty when the file is empty.
+// bundle returns the content of the file, or of the ConfigMap if no file is configured. It returns errAbsent if there
+// is no bundle, errUnread if that is unknown, and errEmpty if the file is empty.
 func bundle(file string, fromCluster []byte, unread bool) ([]byte, error) {
 	if file != "" {
 		pem, err := os.ReadFile(file)
@@ -96,7 +96,7 @@ func bundle(file string, fromCluster []byte, unread bool) ([]byte, error) {
 	return fromCluster, nil
 }
 
-// isEmpty tells a bundle that trusts nobody.
+// isEmpty reports whether a bundle is empty, which withdraws trust.
 func isEmpty(pem []byte) bool { return len(bytes.TrimSpace(pem)) == 0 }
 
 func hintsOf(clients *authority, proxies *proxies) *x509.CertPool {

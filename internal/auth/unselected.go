@@ -9,9 +9,10 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// unselected returns the attributes of a list or watch without what it selects by, and whether it is worth to ask for
-// the right to that first: who may read everything may read what a selector, or a name, leaves of it, whichever that is
-// (KEP-4601), so one review serves all of them (docs/adr/0026-who-may-read-all-may-select.md). A node never may.
+// unselected returns the attributes of a list or watch without its selectors and name, and reports whether to review
+// these first. A user who may read all objects may also read a selection of them (KEP-4601), so one review serves all
+// selectors (docs/adr/0026-who-may-read-all-may-select.md). Nodes are excluded, because they never may read all
+// objects.
 func (a Attributes) unselected() (Attributes, bool) {
 	selects := len(a.Fields) > 0 || len(a.Labels) > 0 || a.Name != ""
 	if !selects || a.Verb != "list" && a.Verb != "watch" || a.Subresource != "" || a.PassedThrough || a.Caller == nil {
@@ -24,9 +25,8 @@ func (a Attributes) unselected() (Attributes, bool) {
 	return a, true
 }
 
-// decideUnselected decides on attributes by the right to all that they select from. It allows nothing where that is
-// refused, was just now, or is not known while there is a verdict on the attributes themselves: those are what counts
-// then.
+// decideUnselected decides by the permission to read without selectors. If that is refused, the caller must decide by
+// the attributes with selectors. It sends no review if a recent verdict on either question makes one unnecessary.
 func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key string) (answer, Outcome, error) {
 	q := newQuestion(all, all.key())
 	known, ok := r.known(q)
@@ -41,12 +41,12 @@ func (r *Reviews) decideUnselected(ctx context.Context, all, a Attributes, key s
 	return r.settleBy(ctx, q, known, ok)
 }
 
-// heldBy is what a lease on the attributes stands on: the right to everything, if it is by that that they were
-// granted. Then thousands of watches that differ in their selectors are reviewed as one. The caller holds mu.
-func (r *Reviews) heldBy(a Attributes) question {
-	if all, worth := a.unselected(); worth {
+// watchQuestion returns the question whose answer a watch depends on: the one without selectors, if that allowed the
+// watch. Thousands of watches that differ in their selectors then share one review. The caller holds mu.
+func (r *Reviews) watchQuestion(a Attributes) question {
+	if all, ok := a.unselected(); ok {
 		key := all.key()
-		if v := r.verdicts.byHash[sha256.Sum256([]byte(key))]; v != nil && v.allowed && v.who.trusts(true, v.asked) {
+		if v := r.verdicts.byHash[sha256.Sum256([]byte(key))]; v != nil && v.allowed && v.id.trusts(true, v.asked) {
 			return newQuestion(all, key)
 		}
 	}

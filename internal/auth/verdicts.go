@@ -7,42 +7,42 @@ import (
 	"unique"
 )
 
-// Limits of the verdicts that are kept.
+// Limits of the cached verdicts.
 const (
 	maxVerdicts      = 65536
 	maxVerdictsShare = maxVerdicts / 20
-	maxKeptReason    = 1 << 10 // bytes; a longer one is not kept, nor its verdict
+	maxKeptReason    = 1 << 10 // bytes; a verdict with a longer reason is not cached
 	maxKeptKey       = 16 << 10
 )
 
-// verdict is what the upstream said to one question.
+// verdict is the cached answer to one question.
 type verdict struct {
 	hash    [sha256.Size]byte
-	who     *identity
+	id      *identity
 	share   string
 	allowed bool
-	reason  unique.Handle[string] // most of one binding have the same
-	asked   uint64                // the epoch that the question was asked in
+	reason  unique.Handle[string] // interned, because all verdicts by one binding have the same reason
+	asked   uint64                // epoch in which the review was sent
 	made    time.Time
 
-	inShare, inAll *list.Element
+	inShare, inTotal *list.Element
 }
 
-// verdicts are kept oldest first, those of each share and all: whoever asks more than its share of them pushes out its
-// own. Not safe for concurrent use.
+// verdicts caches verdicts, oldest first, per share and in total. A share that exceeds its part evicts its own oldest
+// verdict. Not safe for concurrent use.
 type verdicts struct {
-	lasts  time.Duration // after which none is of use
+	lasts  time.Duration // maximum age of a useful verdict
 	byHash map[[sha256.Size]byte]*verdict
 	all    *list.List
 	shares map[string]*list.List
-	left   func(*identity) // told of each that a verdict is forgotten of
+	left   func(*identity) // called for the identity of each dropped verdict
 }
 
 func newVerdicts(lasts time.Duration, left func(*identity)) *verdicts {
 	return &verdicts{lasts: lasts, byHash: map[[sha256.Size]byte]*verdict{}, all: list.New(), shares: map[string]*list.List{}, left: left}
 }
 
-// put keeps a verdict in place of an older one; its identity was referred to for it.
+// put caches a verdict in place of an older one. The caller has added a reference to its identity.
 func (s *verdicts) put(v *verdict) {
 	s.forget(v.hash)
 	for front := s.all.Front(); front != nil && time.Since(front.Value.(*verdict).made) > s.lasts; front = s.all.Front() {
@@ -59,7 +59,7 @@ func (s *verdicts) put(v *verdict) {
 		own = list.New()
 		s.shares[v.share] = own
 	}
-	v.inShare, v.inAll = own.PushBack(v), s.all.PushBack(v)
+	v.inShare, v.inTotal = own.PushBack(v), s.all.PushBack(v)
 	s.byHash[v.hash] = v
 }
 
@@ -72,11 +72,11 @@ func (s *verdicts) forget(hash [sha256.Size]byte) {
 
 func (s *verdicts) drop(v *verdict) {
 	delete(s.byHash, v.hash)
-	s.all.Remove(v.inAll)
+	s.all.Remove(v.inTotal)
 	own := s.shares[v.share]
 	own.Remove(v.inShare)
 	if own.Len() == 0 {
 		delete(s.shares, v.share)
 	}
-	s.left(v.who)
+	s.left(v.id)
 }

@@ -6,52 +6,51 @@ import (
 	"time"
 )
 
-// WatchAuthorization is a grant that a watch holds for as long as it lasts. The zero value never ends.
+// WatchAuthorization is the permission of a running watch. The zero value never ends.
 type WatchAuthorization struct {
-	reviews *Reviews
-	held    *sharedDecision // what it stands on, with others
-	ended   chan struct{}
-	over    atomic.Bool // just before ended is closed
-	expiry  *time.Timer // of the credential; nil when its end is not known
+	reviews  *Reviews
+	decision *sharedDecision // decision that the watch depends on
+	ended    chan struct{}
+	over     atomic.Bool // set just before ended is closed
+	expiry   *time.Timer // fires when the credential expires; nil if that is unknown
 }
 
-// Ended is closed when the right or the credential that the lease stands for is there no more; nil when that is never
-// found out.
-func (l *WatchAuthorization) Ended() <-chan struct{} { return l.ended }
+// Ended returns a channel that is closed when the permission or the credential has ended; nil if that cannot happen.
+func (w *WatchAuthorization) Ended() <-chan struct{} { return w.ended }
 
-// Check is asked before each event is sent: nil lets it go, ErrRevoked or the context's error does not. It answers at
-// once, but while it is not known whether what has just changed took the right away.
-func (l *WatchAuthorization) Check(ctx context.Context) error {
-	// In this order: the doubt ends after the lease.
-	if l.held != nil && l.held.pending.Load() != nil {
-		return l.reviews.settle(ctx, l)
+// Check must be called before each event is sent. It returns nil if the event may be sent, ErrRevoked or the context's
+// error otherwise. It blocks only while the permission is pending after a change.
+func (w *WatchAuthorization) Check(ctx context.Context) error {
+	// In this order, because a pending authorization ends after the watch authorization.
+	if w.decision != nil && w.decision.pending.Load() != nil {
+		return w.reviews.settle(ctx, w)
 	}
-	return l.stands()
+	return w.err()
 }
 
-func (l *WatchAuthorization) stands() error {
-	if l.over.Load() {
+func (w *WatchAuthorization) err() error {
+	if w.over.Load() {
 		return ErrRevoked
 	}
 	return nil
 }
 
-// Release ends the holder's interest. It may be called again.
-func (l *WatchAuthorization) Release() {
-	if l.held != nil {
-		l.reviews.release(l)
+// Release ends the watch authorization for its holder. Further calls have no effect.
+func (w *WatchAuthorization) Release() {
+	if w.decision != nil {
+		w.reviews.release(w)
 	}
 }
 
-// end is called once, by who took the lease from what it stood on.
-func (l *WatchAuthorization) end() {
-	l.stop()
-	l.over.Store(true)
-	close(l.ended)
+// end is called once, when the watch authorization is removed from its decision.
+func (w *WatchAuthorization) end() {
+	w.stop()
+	w.over.Store(true)
+	close(w.ended)
 }
 
-func (l *WatchAuthorization) stop() {
-	if l.expiry != nil {
-		l.expiry.Stop()
+func (w *WatchAuthorization) stop() {
+	if w.expiry != nil {
+		w.expiry.Stop()
 	}
 }

@@ -479,16 +479,16 @@ func TestIdentityGoes(t *testing.T) {
 		bob := hold(t, r, podsOf(person("bob"), "a"))
 		<-time.After(time.Minute + time.Millisecond)
 		gone.Store(true) // for a moment
-		<-time.After(lookEvery)
+		<-time.After(existenceInterval)
 		gone.Store(false)
-		<-time.After(lookEvery)
+		<-time.After(existenceInterval)
 		gone.Store(true)
-		<-time.After(lookEvery)
+		<-time.After(existenceInterval)
 		synctest.Wait()
 		if isEnded(alice) {
 			t.Error("believed at once")
 		}
-		<-time.After(lookEvery)
+		<-time.After(existenceInterval)
 		synctest.Wait()
 		if !isEnded(alice) || !isEnded(trusted) || isEnded(bob) {
 			t.Errorf("ended: %t, %t; another: %t", isEnded(alice), isEnded(trusted), isEnded(bob))
