@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A bundle counts no longer only when it is known to be gone for ten minutes, or was empty twice in a row.
-func TestAbsence(t *testing.T) {
+// Trust is withdrawn only if the bundle is known to be missing for ten minutes, or was empty twice in a row.
+func TestTrustIsWithdrawnOnlyWhenBundleIsGone(t *testing.T) {
 	broken := errors.New("no PEM")
 	for name, c := range map[string]struct {
 		readings []error // ten minutes apart
@@ -43,8 +43,8 @@ func TestAbsence(t *testing.T) {
 	}
 }
 
-// A file that is rewritten in place is empty for a moment, and counts on.
-func TestRewrittenTrustCounts(t *testing.T) {
+// A file that is rewritten in place is empty for a moment, and stays trusted.
+func TestFileRewrittenInPlaceStaysTrusted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clients, proxies := newSigner(t, "clients", nil), newSigner(t, "proxies", nil)
 		alice := clients.issue(t, certificateOf("alice"))

@@ -100,8 +100,8 @@ func (a *Authenticator) Run(ctx context.Context) {
 // anonymous requests are accepted. On success it removes the credentials from the request's headers; the caller's Way
 // is the kind of credential that was used.
 //
-// Errors are ErrUnauthenticated for credentials that identify no user, an *UnavailableError if the upstream could not
-// review them, a *BusyError if the source must retry later, or the context's error.
+// It returns ErrUnauthenticated for credentials that identify no user, and an *UnavailableError if the upstream could
+// not review them. It returns a *BusyError if the source must retry later. Otherwise an error is that of the context.
 func (a *Authenticator) Authenticate(r *http.Request) (*Caller, error) {
 	caller, err := a.review(r)
 	if result, counts := resultOf(err); counts {

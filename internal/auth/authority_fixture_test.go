@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// signer is an authority of a test, at any depth.
+// signer is a certificate authority of a test, a root or an intermediate.
 type signer struct {
 	certificate *x509.Certificate
 	key         crypto.Signer
@@ -44,7 +44,7 @@ func newSigner(t testing.TB, name string, by *signer) *signer {
 	return s
 }
 
-// certificateOf is a template that is good for a day.
+// certificateOf returns a template that is valid for a day.
 func certificateOf(name string, groups ...string) *x509.Certificate {
 	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62))
 	return &x509.Certificate{
@@ -67,7 +67,7 @@ func (s *signer) sign(t testing.TB, template *x509.Certificate, key crypto.Signe
 	return certificate
 }
 
-// issue signs a template for a key that nobody needs.
+// issue signs a template. The certificate has no usable private key.
 func (s *signer) issue(t testing.TB, template *x509.Certificate) *x509.Certificate {
 	t.Helper()
 	return s.sign(t, template, s.key)
@@ -85,7 +85,7 @@ func bundleOf(signers ...*signer) []byte {
 	return bytes.Join(all, nil)
 }
 
-// request is one on a connection with these certificates.
+// request returns a request on a connection with the given client certificates.
 func request(chain ...*x509.Certificate) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "https://facade/api/v1/pods", nil)
 	r.TLS = &tls.ConnectionState{HandshakeComplete: true, PeerCertificates: chain}

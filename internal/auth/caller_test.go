@@ -7,8 +7,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// Service accounts of one namespace are one group, and nobody else is in it.
-func TestGroups(t *testing.T) {
+// The service accounts of a namespace are one group, which contains no other users.
+func TestGroupIsTheServiceAccountNamespace(t *testing.T) {
 	group := func(name, pod string) string {
 		info := &user.DefaultInfo{Name: name}
 		if pod != "" {
@@ -19,15 +19,15 @@ func TestGroups(t *testing.T) {
 	one := group("system:serviceaccount:ns:one", "")
 	for _, other := range []string{group("system:serviceaccount:ns:two", ""), group("system:serviceaccount:ns:one", "pod")} {
 		if other != one {
-			t.Errorf("%q and %q", one, other)
+			t.Errorf("got groups %q and %q, want the same", one, other)
 		}
 	}
 	for _, name := range []string{"system:serviceaccount:other:one", "system:serviceaccount:ns", "alice", "ns", "system:serviceaccounts:ns"} {
 		if got := group(name, ""); got == one {
-			t.Errorf("%s is in %q", name, got)
+			t.Errorf("got %s in group %q, want another group", name, got)
 		}
 	}
 	if group("alice", "") == group("bob", "") {
-		t.Error("alice and bob are one")
+		t.Error("got the same group for alice and bob, want two")
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"unicode/utf8"
 )
 
-// files writes bundles for the test, and returns what trusts them.
+// files writes the bundles to files and returns a configuration that trusts them.
 func files(t testing.TB, clients, proxies []byte) TrustConfig {
 	t.Helper()
 	write := func(name string, pem []byte) string {
@@ -49,9 +49,9 @@ func trusting(t testing.TB, c TrustConfig, u *reviewer) *Authenticator {
 	return NewAuthenticator(config)
 }
 
-// Which certificates prove somebody is the word of kube-apiserver's package x509.
-func TestCertificates(t *testing.T) {
-	ca, foreign := newSigner(t, "ca", nil), newSigner(t, "ca", nil) // of the same name
+// Certificates are accepted as by kube-apiserver's package x509.
+func TestCertificatesAreAcceptedAsByKubeAPIServer(t *testing.T) {
+	ca, foreign := newSigner(t, "ca", nil), newSigner(t, "ca", nil) // two authorities with the same name
 	between, twice := newSigner(t, "between", ca), (*signer)(nil)
 	twice = newSigner(t, "twice", between)
 	vary := func(change func(*x509.Certificate)) *x509.Certificate {
@@ -59,33 +59,33 @@ func TestCertificates(t *testing.T) {
 		change(template)
 		return ca.issue(t, template)
 	}
-	const nobody = "anonymous:system:anonymous"
+	const anonymousUser = "anonymous:system:anonymous"
 	for name, c := range map[string]struct {
 		chain []*x509.Certificate
 		want  string
 	}{
-		"none":                  {nil, nobody},
-		"a good one":            {[]*x509.Certificate{ca.issue(t, certificateOf("alice"))}, "cert:alice"},
-		"of a foreign CA":       {[]*x509.Certificate{foreign.issue(t, certificateOf("alice"))}, "401"},
-		"the CA beside it":      {[]*x509.Certificate{foreign.issue(t, certificateOf("alice")), ca.certificate}, "401"},
-		"a good one second":     {[]*x509.Certificate{foreign.issue(t, certificateOf("alice")), ca.issue(t, certificateOf("bob"))}, "401"},
-		"expired":               {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Second) })}, "401"},
-		"not yet":               {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })}, "401"},
-		"a server's":            {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })}, "401"},
-		"any use":               {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageAny} })}, "cert:alice"},
-		"no use named":          {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = nil })}, "cert:alice"},
-		"no name":               {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.Subject = pkix.Name{Organization: []string{"system:masters"}} })}, nobody},
-		"a chain":               {[]*x509.Certificate{between.issue(t, certificateOf("alice")), between.certificate}, "cert:alice"},
-		"a long chain":          {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), twice.certificate, between.certificate}, "cert:alice"},
-		"a chain, disordered":   {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), between.certificate, twice.certificate}, "cert:alice"},
-		"a chain with a gap":    {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), twice.certificate}, "401"},
-		"a chain without end":   {[]*x509.Certificate{between.issue(t, certificateOf("alice"))}, "401"},
-		"signed by itself":      {[]*x509.Certificate{foreign.certificate}, "401"},
-		"the upstream's anonym": {[]*x509.Certificate{ca.issue(t, certificateOf("system:anonymous"))}, "cert:system:anonymous"},
+		"none":                            {nil, anonymousUser},
+		"a good one":                      {[]*x509.Certificate{ca.issue(t, certificateOf("alice"))}, "cert:alice"},
+		"of a foreign CA":                 {[]*x509.Certificate{foreign.issue(t, certificateOf("alice"))}, "401"},
+		"with the CA after it":            {[]*x509.Certificate{foreign.issue(t, certificateOf("alice")), ca.certificate}, "401"},
+		"a good one second":               {[]*x509.Certificate{foreign.issue(t, certificateOf("alice")), ca.issue(t, certificateOf("bob"))}, "401"},
+		"expired":                         {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Second) })}, "401"},
+		"not yet":                         {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Hour) })}, "401"},
+		"a server's":                      {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })}, "401"},
+		"any use":                         {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageAny} })}, "cert:alice"},
+		"no use named":                    {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.ExtKeyUsage = nil })}, "cert:alice"},
+		"no name":                         {[]*x509.Certificate{vary(func(c *x509.Certificate) { c.Subject = pkix.Name{Organization: []string{"system:masters"}} })}, anonymousUser},
+		"a chain":                         {[]*x509.Certificate{between.issue(t, certificateOf("alice")), between.certificate}, "cert:alice"},
+		"a long chain":                    {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), twice.certificate, between.certificate}, "cert:alice"},
+		"a chain, disordered":             {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), between.certificate, twice.certificate}, "cert:alice"},
+		"a chain without an intermediate": {[]*x509.Certificate{twice.issue(t, certificateOf("alice")), twice.certificate}, "401"},
+		"no intermediate at all":          {[]*x509.Certificate{between.issue(t, certificateOf("alice"))}, "401"},
+		"signed by itself":                {[]*x509.Certificate{foreign.certificate}, "401"},
+		"named as the anonymous user":     {[]*x509.Certificate{ca.issue(t, certificateOf("system:anonymous"))}, "cert:system:anonymous"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := trusting(t, files(t, ca.pem(), nil), nil)
-			for range 3 { // what is remembered is the same
+			for range 3 { // cached results are the same
 				caller, err := a.Authenticate(request(c.chain...))
 				expect(t, name, c.want, caller, err)
 			}
@@ -93,8 +93,8 @@ func TestCertificates(t *testing.T) {
 	}
 }
 
-// A certificate's subject is the user: CN the name, each O a group, and the certificate itself an extra.
-func TestCertificateUser(t *testing.T) {
+// The subject of a certificate is the user: CN is the name, and each O is a group. The certificate's hash is an extra.
+func TestCertificateSubjectIsTheUser(t *testing.T) {
 	ca := newSigner(t, "ca", nil)
 	leaf := ca.issue(t, certificateOf("system:node:n1", "system:nodes", "x"))
 	caller, err := trusting(t, files(t, ca.pem(), nil), nil).Authenticate(request(leaf))
@@ -103,19 +103,19 @@ func TestCertificateUser(t *testing.T) {
 	}
 	groups := slices.Sorted(slices.Values(caller.Info.GetGroups()))
 	if !reflect.DeepEqual(groups, []string{"system:authenticated", "system:nodes", "x"}) {
-		t.Errorf("groups %q", groups)
+		t.Errorf("got groups %q, want those of the subject and system:authenticated", groups)
 	}
 	id := caller.Info.GetExtra()["authentication.kubernetes.io/credential-id"]
 	if len(id) != 1 || !strings.HasPrefix(id[0], "X509SHA256=") {
-		t.Errorf("extra %q", caller.Info.GetExtra())
+		t.Errorf("got extra %q, want a credential ID", caller.Info.GetExtra())
 	}
 	if !caller.Until.Equal(leaf.NotAfter) || caller.Way != ByCertificate {
-		t.Errorf("%+v", caller)
+		t.Errorf("got %+v, want the expiry of the certificate and ByCertificate", caller)
 	}
 }
 
-// A chain ends with the first of its certificates.
-func TestChainEnds(t *testing.T) {
+// A chain expires with the first of its certificates.
+func TestChainExpiresWithItsFirstCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ca := newSigner(t, "ca", nil)
 		between := &signer{key: newKey(t)}
@@ -128,7 +128,7 @@ func TestChainEnds(t *testing.T) {
 		caller, err := a.Authenticate(request(chain...))
 		expect(t, "at first", "cert:alice", caller, err)
 		if !caller.Until.Equal(between.certificate.NotAfter) {
-			t.Errorf("ends %s", caller.Until)
+			t.Errorf("got the expiry %s, want that of the intermediate", caller.Until)
 		}
 		<-time.After(time.Hour + time.Second)
 		caller, err = a.Authenticate(request(chain...))
@@ -136,9 +136,9 @@ func TestChainEnds(t *testing.T) {
 	})
 }
 
-// Of two good credentials the first way counts; a bad one keeps no other from proving somebody, but nobody who sent one
-// is anonymous.
-func TestCertificateBesideToken(t *testing.T) {
+// Of two valid credentials, the certificate counts. An invalid one does not affect the other, but such a request is
+// never anonymous.
+func TestCertificateTakesPrecedenceOverToken(t *testing.T) {
 	ca, foreign := newSigner(t, "ca", nil), newSigner(t, "foreign", nil)
 	good, bad := ca.issue(t, certificateOf("alice")), foreign.issue(t, certificateOf("alice"))
 	nameless := ca.issue(t, certificateOf("", "g"))
@@ -147,13 +147,13 @@ func TestCertificateBesideToken(t *testing.T) {
 		token string
 		want  string
 	}{
-		"both good":                  {good, "good", "cert:alice"},
-		"a bad token":                {good, "bad", "cert:alice"},
-		"a bad certificate":          {bad, "good", "token:bob"},
-		"both bad":                   {bad, "bad", "401"},
-		"a certificate for nobody":   {nameless, "good", "token:bob"},
-		"nobody and a bad token":     {nameless, "bad", "401"},
-		"a bad certificate, no more": {bad, "", "401"},
+		"both good":                    {good, "good", "cert:alice"},
+		"a bad token":                  {good, "bad", "cert:alice"},
+		"a bad certificate":            {bad, "good", "token:bob"},
+		"both bad":                     {bad, "bad", "401"},
+		"a certificate without a name": {nameless, "good", "token:bob"},
+		"no name and a bad token":      {nameless, "bad", "401"},
+		"a bad certificate alone":      {bad, "", "401"},
 	} {
 		u := knows(map[string]string{"good": "bob"})
 		r := request(c.chain)
@@ -163,10 +163,10 @@ func TestCertificateBesideToken(t *testing.T) {
 		caller, err := trusting(t, files(t, ca.pem(), nil), u).Authenticate(r)
 		expect(t, name, c.want, caller, err)
 		if err == nil && r.Header.Get("Authorization") != "" {
-			t.Errorf("%s: the token is left", name)
+			t.Errorf("%s: got an Authorization header, want none", name)
 		}
 		if strings.HasPrefix(c.want, "cert:") && u.asked.Load() > 0 {
-			t.Errorf("%s: the token was reviewed", name)
+			t.Errorf("%s: got a review of the token, want none", name)
 		}
 	}
 	u := knows(nil)
@@ -175,8 +175,8 @@ func TestCertificateBesideToken(t *testing.T) {
 	expect(t, "a bad certificate, and a token that cannot be reviewed", "503", caller, err)
 }
 
-// Headers of a front proxy count with its certificate, and with nothing else; no request keeps any.
-func TestFrontProxy(t *testing.T) {
+// The headers of a front proxy count only with its certificate. They are always removed from the request.
+func TestFrontProxyHeadersNeedItsCertificate(t *testing.T) {
 	ca, proxyCA := newSigner(t, "ca", nil), newSigner(t, "proxies", nil)
 	proxy := proxyCA.issue(t, certificateOf("front-proxy"))
 	other := proxyCA.issue(t, certificateOf("somebody"))
@@ -194,7 +194,7 @@ func TestFrontProxy(t *testing.T) {
 		"another name":                   {[]*x509.Certificate{other}, admin, "401"},
 		"the proxy second":               {[]*x509.Certificate{client, proxy}, admin, "cert:alice"},
 		"the proxy's":                    {[]*x509.Certificate{proxy}, admin, "proxy:admin"},
-		"the proxy's, no header":         {[]*x509.Certificate{proxy}, nil, "401"}, // its certificate is no client's
+		"the proxy's, no header":         {[]*x509.Certificate{proxy}, nil, "401"}, // its certificate is not a client's
 		"the proxy's, an empty header":   {[]*x509.Certificate{proxy}, []string{"X-Remote-User", ""}, "401"},
 		"the proxy's, groups alone":      {[]*x509.Certificate{proxy}, []string{"X-Remote-Group", "system:masters"}, "401"},
 		"the proxy's, two names":         {[]*x509.Certificate{proxy}, []string{"X-Remote-User", "a", "X-Remote-User", "b"}, "proxy:a"},
@@ -211,11 +211,11 @@ func TestFrontProxy(t *testing.T) {
 				expect(t, name, c.want, caller, err)
 				for header := range r.Header {
 					if err == nil && strings.HasPrefix(header, "X-Remote-") {
-						t.Errorf("%s is left", header)
+						t.Errorf("got the header %s, want none", header)
 					}
 				}
 				if caller != nil && caller.Way != ByFrontProxy && slices.Contains(caller.Info.GetGroups(), "system:masters") {
-					t.Errorf("groups %q", caller.Info.GetGroups())
+					t.Errorf("got groups %q without a proxy's certificate, want no system:masters", caller.Info.GetGroups())
 				}
 			}
 		})
@@ -227,12 +227,12 @@ func TestFrontProxy(t *testing.T) {
 	}
 	if info := caller.Info; info.GetUID() != "u" || !reflect.DeepEqual(info.GetGroups(), []string{"system:masters", "system:authenticated"}) ||
 		!reflect.DeepEqual(info.GetExtra(), map[string][]string{"scopes": {"s"}}) || !caller.Until.IsZero() {
-		t.Errorf("%+v", info)
+		t.Errorf("got %+v, want the user in the headers", info)
 	}
 }
 
-// The name that a proxy's certificate may have is any, if none is named; headers have the configured names.
-func TestFrontProxyConfiguration(t *testing.T) {
+// Without configured names, a proxy's certificate may have any name. Headers have the configured names.
+func TestFrontProxyHeadersAreConfigurable(t *testing.T) {
 	proxyCA := newSigner(t, "proxies", nil)
 	c := files(t, nil, proxyCA.pem())
 	c.ProxyNames, c.ProxyHeaders = nil, ProxyHeaders{Username: []string{"x-who"}, Group: []string{"X-Of"}}
@@ -241,19 +241,19 @@ func TestFrontProxyConfiguration(t *testing.T) {
 	caller, err := a.Authenticate(r)
 	expect(t, "another header", "proxy:bob", caller, err)
 	if len(r.Header) > 0 {
-		t.Errorf("headers are left: %q", r.Header)
+		t.Errorf("got headers %q, want none", r.Header)
 	}
 }
 
-// A chain is verified once, and again with another bundle; callers are shared.
-func TestCertificatesAreRemembered(t *testing.T) {
+// The result of a chain is cached, and its caller is shared. Refused chains do not evict accepted ones.
+func TestCertificateResultsAreCached(t *testing.T) {
 	ca := newSigner(t, "ca", nil)
 	a := trusting(t, files(t, ca.pem(), nil), nil)
 	leaf := ca.issue(t, certificateOf("alice"))
 	one, _ := a.Authenticate(request(leaf))
 	two, _ := a.Authenticate(request(leaf))
 	if one == nil || one != two {
-		t.Errorf("%p and %p", one, two)
+		t.Errorf("got callers %p and %p, want one", one, two)
 	}
 	foreign := newSigner(t, "foreign", nil)
 	for range maxForeign + 10 {
@@ -262,10 +262,10 @@ func TestCertificatesAreRemembered(t *testing.T) {
 	}
 	clients := a.trust.current().clients
 	if n := len(clients.refusedBy.Keys()); n > maxForeign {
-		t.Errorf("%d refused chains are remembered", n)
+		t.Errorf("got %d cached refusals, want maxForeign at most", n)
 	}
 	if three, _ := a.Authenticate(request(leaf)); three != one {
-		t.Error("refused certificates displace good ones")
+		t.Error("refused chains evicted an accepted one")
 	}
 }
 
@@ -282,8 +282,8 @@ func BenchmarkAuthenticateCertificate(b *testing.B) {
 	}
 }
 
-// Whatever bytes a certificate's subject has, in whatever kind of string: the user has exactly that name and those
-// groups, or there is none. What no review can say is nobody's name.
+// Whatever bytes and string type a subject has, the user has exactly that name and those groups, or is refused. Names
+// that are not UTF-8 are refused.
 func FuzzCertificateName(f *testing.F) {
 	ca := newSigner(f, "ca", nil)
 	a := trusting(f, files(f, ca.pem(), nil), nil)
@@ -312,7 +312,7 @@ func FuzzCertificateName(f *testing.F) {
 		}
 		leaf, err := x509.ParseCertificate(der)
 		if err != nil {
-			t.Skip(err) // nor does a handshake get past it
+			t.Skip(err) // a handshake fails, too
 		}
 		caller, err := a.Authenticate(request(leaf))
 		if err != nil || caller.Way == Anonymously {
@@ -324,12 +324,12 @@ func FuzzCertificateName(f *testing.F) {
 			groups = groups[:1]
 		}
 		if caller.Name() != wantName || !reflect.DeepEqual(caller.Info.GetGroups(), groups) || !utf8.ValidString(wantName+"."+wantGroup) {
-			t.Errorf("%q of %q is %q of %q", name, group, caller.Name(), caller.Info.GetGroups())
+			t.Errorf("name %q and group %q: got user %q in groups %q", name, group, caller.Name(), caller.Info.GetGroups())
 		}
 	})
 }
 
-// text is what bytes say in a kind of string.
+// text decodes the bytes of an ASN.1 string type.
 func text(tag int, b []byte) string {
 	switch tag {
 	case asn1.TagT61String: // read as ISO 8859-1 (crypto/x509)
@@ -343,7 +343,7 @@ func text(tag int, b []byte) string {
 		for i := range units {
 			units[i] = uint16(b[2*i])<<8 | uint16(b[2*i+1])
 		}
-		// A zero at the end is no part of it.
+		// crypto/x509 drops a zero at the end.
 		return strings.TrimSuffix(string(utf16.Decode(units)), "\x00")
 	default:
 		return string(b)
@@ -355,7 +355,7 @@ type (
 		Type  asn1.ObjectIdentifier
 		Value asn1.RawValue
 	}
-	attributeSET []attribute // is marshaled as a set by its name: asn1 looks at the suffix SET
+	attributeSET []attribute // marshaled as a SET, because asn1 looks at the suffix of the name
 )
 
 type zeros struct{}

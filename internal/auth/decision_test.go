@@ -9,7 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// variations are questions that differ from each other in one thing, among them such that a careless key would confuse.
+// variations returns questions that differ in one attribute each, including ones that a wrong key would confuse.
 func variations(t testing.TB) []Attributes {
 	t.Helper()
 	base := Attributes{Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "a", Name: "b"}
@@ -64,16 +64,16 @@ func variations(t testing.TB) []Attributes {
 	return all
 }
 
-// A grant covers the question that it answers and no other.
-func TestGrantCoversExactlyWhatWasAsked(t *testing.T) {
+// A decision covers the question that it answers, and no other.
+func TestDecisionCoversOnlyItsQuestion(t *testing.T) {
 	all := variations(t)
 	for i, asked := range all {
 		decision := Decision{key: asked.key()}
 		for j, other := range all {
-			// One value in a set is an equality: the same question in other words.
+			// A set with one value equals an equality: the same question in other words.
 			same := i == j || asked.key() == other.key() && sameSelectors(asked, other)
 			if got := decision.Covers(other); got != same {
-				t.Errorf("the grant for %+v covers %+v: %t", asked, other, got)
+				t.Errorf("the decision for %+v covers %+v: got %t", asked, other, got)
 			}
 		}
 	}
@@ -85,15 +85,15 @@ func sameSelectors(a, b Attributes) bool {
 		len(a.Fields) == len(b.Fields)
 }
 
-func TestZeroGrantCoversNothing(t *testing.T) {
+func TestZeroDecisionCoversNothing(t *testing.T) {
 	for _, a := range variations(t) {
 		if (Decision{}).Covers(a) {
-			t.Errorf("covers %+v", a)
+			t.Errorf("the zero decision covers %+v", a)
 		}
 	}
 }
 
-// No two questions of three free texts share a key, whatever is in them.
+// No two questions have the same key, whatever their texts contain.
 func FuzzKey(f *testing.F) {
 	f.Add("a", "b", "c", "a\x00b", "", "c")
 	f.Add("a", "", "b", "a", "b", "")
@@ -103,7 +103,7 @@ func FuzzKey(f *testing.F) {
 		one, two := Attributes{Resource: r1, Namespace: ns1, Name: n1}, Attributes{Resource: r2, Namespace: ns2, Name: n2}
 		same := r1 == r2 && ns1 == ns2 && n1 == n2
 		if got := (Decision{key: one.key()}).Covers(two); got != same {
-			t.Errorf("%+v covers %+v: %t", one, two, got)
+			t.Errorf("the decision for %+v covers %+v: got %t", one, two, got)
 		}
 	})
 }

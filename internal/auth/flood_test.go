@@ -15,7 +15,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// paced is an upstream that is asked at a bounded rate.
+// paced is an upstream that accepts reviews at a limited rate.
 type paced struct {
 	*judge
 	turns *rate.Limiter
@@ -33,8 +33,7 @@ func (p paced) Post(ctx context.Context, path string, body []byte) (int, []byte,
 	return p.judge.Post(ctx, path, body)
 }
 
-// flood asks ever new things in the name of each share, fifty a second, until the context ends; nobody waits for the
-// answers.
+// flood sends 50 new questions per second for each share until the context ends. It does not wait for the answers.
 func flood(ctx context.Context, r *Reviews, shares int) {
 	left, leave := context.WithCancel(ctx)
 	leave()
@@ -50,7 +49,7 @@ func flood(ctx context.Context, r *Reviews, shares int) {
 	}
 }
 
-// flooded runs a test while shares flood, and have for ten seconds, under the rates given.
+// flooded runs a test during a flood from the given number of shares, ten seconds after its start.
 func flooded(t *testing.T, j *judge, shares int, total Rate, test func(*testing.T, *Reviews)) {
 	t.Helper()
 	config := ReviewsConfig{
@@ -68,9 +67,9 @@ func flooded(t *testing.T, j *judge, shares int, total Rate, test func(*testing.
 	})
 }
 
-// However many ask ever new things, watches that lost their right are sent nothing more, and end soon. That holds also
-// where more is let in than can be asked.
-func TestRevocationInAFlood(t *testing.T) {
+// In a flood of questions, watches that lost their permission receive no more events and end soon. This also applies if
+// the total rate is higher than the rate of the upstream.
+func TestWatchesEndOnRevocationDuringFlood(t *testing.T) {
 	for name, total := range map[string]Rate{"usual": {}, "a full queue": {PerSecond: 400, Burst: 800}} {
 		t.Run(name, func(t *testing.T) {
 			var revoked atomic.Bool
@@ -79,19 +78,19 @@ func TestRevocationInAFlood(t *testing.T) {
 				return !revoked.Load() || !strings.HasPrefix(s.User, "bob")
 			}
 			flooded(t, j, 16, total, func(t *testing.T, r *Reviews) {
-				var leases []*WatchAuthorization
+				var watches []*WatchAuthorization
 				for i := range 100 {
 					a := podsOf(person(fmt.Sprint("bob", i)), "a")
 					allow(r, a)
-					leases = append(leases, r.Hold(a))
+					watches = append(watches, r.Hold(a))
 				}
 				revoked.Store(true)
-				r.Lost(func(who user.Info) bool { return strings.HasPrefix(who.GetName(), "bob") })
+				r.Lost(func(caller user.Info) bool { return strings.HasPrefix(caller.GetName(), "bob") })
 				var all sync.WaitGroup
-				for _, l := range leases {
+				for _, w := range watches {
 					all.Go(func() {
-						if got, took := passes(t, l); got != "revoked" || took > 2*time.Second {
-							t.Errorf("an event %s after %s", got, took)
+						if got, took := checkResult(t, w); got != "revoked" || took > 2*time.Second {
+							t.Errorf("got %s after %s, want revoked within 2s", got, took)
 						}
 					})
 				}
@@ -101,29 +100,29 @@ func TestRevocationInAFlood(t *testing.T) {
 	}
 }
 
-// Who asks for little is answered, however many ask for ever new things.
-func TestOthersInAFlood(t *testing.T) {
+// In a flood of questions, a caller with few questions is answered immediately.
+func TestOtherCallersAreAnsweredDuringFlood(t *testing.T) {
 	for _, shares := range []int{4, 16} {
 		t.Run(fmt.Sprint(shares), func(t *testing.T) {
 			j := newJudge()
 			flooded(t, j, shares, Rate{}, func(t *testing.T, r *Reviews) {
 				for i := range 20 {
 					began := time.Now()
-					if got := how(r, t.Context(), podsOf(person("alice"), fmt.Sprint(i))); got != "granted" || time.Since(began) > 0 {
-						t.Errorf("%s after %s", got, time.Since(began))
+					if got := outcome(r, t.Context(), podsOf(person("alice"), fmt.Sprint(i))); got != "granted" || time.Since(began) > 0 {
+						t.Errorf("got %s after %s, want granted immediately", got, time.Since(began))
 					}
 					<-time.After(time.Duration(500+i) * time.Millisecond)
 				}
 				if r.trouble.isOn() {
-					t.Error("the upstream is taken for one that does not answer")
+					t.Error("got an outage, want none")
 				}
 			})
 		})
 	}
 }
 
-// A question that was not sent is no sign of an upstream that does not answer: events wait on for it.
-func TestFullPaceIsNoOutage(t *testing.T) {
+// A review that was not sent does not count as an outage, so events keep waiting for it.
+func TestUnsentReviewIsNoOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		upstream := paced{j, rate.NewLimiter(rate.Every(8*time.Second), 1)}
@@ -132,15 +131,15 @@ func TestFullPaceIsNoOutage(t *testing.T) {
 		defer stop()
 		go r.Run(ctx)
 		a := podsOf(person("alice"), "a")
-		l := hold(t, r, a)
-		defer l.Release()
+		w := hold(t, r, a)
+		defer w.Release()
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
-		if got := how(r, t.Context(), podsOf(a.Caller, "b")); got != "busy" {
-			t.Errorf("what cannot be asked is %s", got)
+		if got := outcome(r, t.Context(), podsOf(a.Caller, "b")); got != "busy" {
+			t.Errorf("got %s for a review that cannot be sent, want busy", got)
 		}
 		r.Lost(named("alice"))
-		if got, took := passes(t, l); got != "revoked" || took < 5*time.Second {
-			t.Errorf("an event %s after %s", got, took)
+		if got, took := checkResult(t, w); got != "revoked" || took < 5*time.Second {
+			t.Errorf("got %s after %s, want revoked after more than 5s", got, took)
 		}
 	})
 }

@@ -7,14 +7,14 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// What the upstream does not take for a question is told in its words; whatever else it answers is no word on the
-// review.
-func TestInvalidReview(t *testing.T) {
+// A review that the upstream rejects as invalid is reported with the upstream's Status. Any other failure means that
+// the review is unavailable.
+func TestInvalidReviewReturnsUpstreamStatus(t *testing.T) {
 	const status = `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"no field","reason":"Invalid","code":`
 	for name, c := range map[string]struct {
 		code int
 		body string
-		want int // 0 is unavailable
+		want int // status code of an InvalidError; 0 for an UnavailableError
 	}{
 		"invalid":        {422, status + "422}", 422},
 		"a bad request":  {400, status + "400}", 400},
@@ -34,9 +34,9 @@ func TestInvalidReview(t *testing.T) {
 			)
 			switch {
 			case c.want == 0 && !errors.As(err, &unavailable):
-				t.Error(err)
+				t.Errorf("got %v, want an UnavailableError", err)
 			case c.want != 0 && (!errors.As(err, &invalid) || int(invalid.Answer.Code) != c.want || invalid.Answer.Message != "no field"):
-				t.Error(err)
+				t.Errorf("got %v, want an InvalidError with code %d", err, c.want)
 			}
 		})
 	}

@@ -115,7 +115,7 @@ func (r *Reviews) end(d *sharedDecision, why Ending) {
 }
 
 // Held returns the number of watch authorizations, and of the decisions that they share.
-func (r *Reviews) Held() (leases, decisions int) {
+func (r *Reviews) Held() (watches, decisions int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.watches.count, len(r.watches.decisions)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 )
 
-// readByLibrary reads with kube-apiserver's own package, and clears when somebody was named.
+// readByLibrary reads the headers with kube-apiserver's package, which clears them if they name a user.
 func readByLibrary(t *testing.T, h ProxyHeaders, header http.Header) *user.DefaultInfo {
 	t.Helper()
 	of := func(names []string) headerrequest.StaticStringSlice { return names }
@@ -26,27 +26,27 @@ func readByLibrary(t *testing.T, h ProxyHeaders, header http.Header) *user.Defau
 	return response.User.(*user.DefaultInfo)
 }
 
-// sameReading holds that headers are read, and cleared, as by kube-apiserver.
+// sameReading checks that headers are read and cleared as by kube-apiserver.
 func sameReading(t *testing.T, h ProxyHeaders, header http.Header) {
 	t.Helper()
-	theirs, ours := header.Clone(), header.Clone()
-	want, got := readByLibrary(t, h, theirs), h.read(ours)
+	wantHeader, gotHeader := header.Clone(), header.Clone()
+	want, got := readByLibrary(t, h, wantHeader), h.read(gotHeader)
 	if got != nil {
-		h.clear(ours)
+		h.clear(gotHeader)
 	}
-	// The library goes through headers in an order of chance, so values of one key from several headers are in any order.
-	for _, who := range []*user.DefaultInfo{want, got} {
-		if who != nil {
-			for _, values := range who.Extra {
+	// The library reads headers in random order, so the values of a key from several headers are in any order.
+	for _, caller := range []*user.DefaultInfo{want, got} {
+		if caller != nil {
+			for _, values := range caller.Extra {
 				slices.Sort(values)
 			}
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%v\nread  %+v\nwant  %+v", header, got, want)
+		t.Errorf("%v\ngot user  %+v\nwant user %+v", header, got, want)
 	}
-	if !reflect.DeepEqual(ours, theirs) {
-		t.Errorf("%v\nleft  %v\nwant  %v", header, ours, theirs)
+	if !reflect.DeepEqual(gotHeader, wantHeader) {
+		t.Errorf("%v\ngot headers  %v\nwant headers %v", header, gotHeader, wantHeader)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestProxyHeaders(t *testing.T) {
 		Group: []string{"X-Remote-Group", "X-More-Groups"}, ExtraPrefix: []string{"X-Remote-Extra-", "x-more-extra-"},
 	}
 	for name, header := range map[string]http.Header{
-		"nobody":              {"X-Remote-Group": {"g"}, "X-Remote-Extra-A": {"b"}},
+		"no name header":      {"X-Remote-Group": {"g"}, "X-Remote-Extra-A": {"b"}},
 		"no headers":          {},
 		"an empty name":       {"X-Remote-User": {""}, "X-Remote-Group": {"g"}},
 		"the second name":     {"X-Remote-User": {""}, "X-Other-User": {"u"}},
@@ -75,7 +75,7 @@ func TestProxyHeaders(t *testing.T) {
 	}
 }
 
-// FuzzProxyHeaders makes headers of lines "name:value"; the names of what counts are the first four lines, separated by
+// FuzzProxyHeaders parses lines "name:value" into headers. The first four lines are the configured names, separated by
 // commas.
 func FuzzProxyHeaders(f *testing.F) {
 	f.Add("X-Remote-User\nX-Remote-Uid\nX-Remote-Group\nX-Remote-Extra-\nX-Remote-User:u\nX-Remote-Extra-A%2fb:c\nX-Remote-Group:g")

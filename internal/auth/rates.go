@@ -21,7 +21,8 @@ func (r Rate) refills() time.Duration {
 }
 
 // rates bounds the reviews of requests, per share and in total. Half of the total burst is reserved for shares that
-// took no more than their fair part in the current second. A flood is therefore refused first, however many names it uses.
+// took no more than their fair part in the current second. A flood is therefore refused first, however many names it
+// uses.
 //
 // Limiters are kept in two generations. A limiter in neither has not been used for as long as it takes to fill up, so a
 // new one is equivalent. The total rate bounds their number, because a request beyond it creates no limiter.

@@ -14,12 +14,12 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 )
 
-// reviewer is an upstream that knows tokens: a name for each.
+// reviewer is an upstream that reviews tokens.
 type reviewer struct {
 	asked atomic.Int64
 	mu    sync.Mutex
 	users map[string]authenticationv1.UserInfo
-	// does, if set, is what it does instead.
+	// does, if not nil, answers reviews in place of users.
 	does func(ctx context.Context, review authenticationv1.TokenReview) (int, []byte, error)
 }
 
@@ -43,8 +43,8 @@ func (r *reviewer) answers(code int, body string) {
 	})
 }
 
-// Post implements TokenReviewer as kube-apiserver does: with the token in the answer, and an error for one that it does
-// not know.
+// Post implements TokenReviewer as kube-apiserver does: the response repeats the token, and has an error for an unknown
+// one.
 func (r *reviewer) Post(ctx context.Context, path string, body []byte) (int, []byte, error) {
 	r.asked.Add(1)
 	if path != "/apis/authentication.k8s.io/v1/tokenreviews" {
@@ -74,7 +74,7 @@ func hangs(ctx context.Context, _ authenticationv1.TokenReview) (int, []byte, er
 	return 0, nil, ctx.Err()
 }
 
-// pages is an upstream that has paths.
+// pages is an upstream with fixed responses by path.
 type pages struct {
 	mu    sync.Mutex
 	pages map[string]page
@@ -97,7 +97,7 @@ func (p *pages) set(path string, code int, body string) {
 	p.pages[path] = page{code, body}
 }
 
-// Get implements Getter; what has no page cannot be reached.
+// Get implements Getter. It fails for unknown paths.
 func (p *pages) Get(_ context.Context, path string) (int, []byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *pages) Get(_ context.Context, path string) (int, []byte, error) {
 	return found.code, []byte(found.body), nil
 }
 
-// counted is what an Outcomes was told.
+// counted is an Outcomes that records its calls.
 type counted struct {
 	mu       sync.Mutex
 	attempts map[Result]int
@@ -134,8 +134,8 @@ func newCounted() *counted {
 	return &counted{attempts: map[Result]int{}, reviews: map[Result]int{}}
 }
 
-// said is how an attempt ended, in a word: the way and the name, or the error.
-func said(caller *Caller, err error) string {
+// result describes the result of an authentication: the way and the name, or the status code of the error.
+func result(caller *Caller, err error) string {
 	var unavailable *UnavailableError
 	var busy *BusyError
 	switch {
@@ -156,7 +156,7 @@ func said(caller *Caller, err error) string {
 
 func expect(t testing.TB, what, want string, caller *Caller, err error) {
 	t.Helper()
-	if got := said(caller, err); got != want {
-		t.Errorf("%s: %s (%v), want %s", what, got, err, want)
+	if got := result(caller, err); got != want {
+		t.Errorf("%s: got %s (%v), want %s", what, got, err, want)
 	}
 }

@@ -67,10 +67,10 @@ func (a answer) decision(key string) (Decision, error) {
 	return Decision{key: key, reason: a.reason}, nil
 }
 
-// Authorize returns a decision for the attributes. Its errors are a *DeniedError, a *BusyError if the rate of uncached
-// questions is exceeded, an *UnavailableError if the upstream does not answer within 5 s, or the context's error. A
-// request with selectors may need two reviews (unselected). A forwarded request needs none, because the upstream
-// authorizes it for the caller.
+// Authorize returns a decision for the attributes. It returns a *DeniedError for a refusal, a *BusyError if the rate of
+// uncached questions is exceeded, or the context's error. It returns an *UnavailableError if the upstream does not
+// answer within 5 s. A request with selectors may need two reviews (unselected). A forwarded request needs none,
+// because the upstream authorizes it for the caller.
 func (r *Reviews) Authorize(ctx context.Context, a Attributes) (Decision, error) {
 	key := a.key()
 	reply, outcome, err := r.decide(ctx, a, key)

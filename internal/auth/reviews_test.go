@@ -24,16 +24,16 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// judge is an upstream that decides on each review by a function, and counts them.
+// judge is an upstream that answers each review by a function, and counts the reviews.
 type judge struct {
-	mu     sync.Mutex // guards the rest
+	mu     sync.Mutex // guards the fields below
 	allow  func(authorizationv1.SubjectAccessReviewSpec) bool
-	fail   error         // what there is instead of an answer
-	code   int           // if not 0, the code of the answer
-	text   string        // if not "", its body
-	wait   chan struct{} // if not nil, answers come when it is closed
+	fail   error         // error of Post; nil for a response
+	code   int           // status code of the response, if not 0
+	text   string        // body of the response, with code
+	wait   chan struct{} // if not nil, responses wait until it is closed
 	asked  map[string]int
-	latest time.Time // when the last was asked
+	latest time.Time // time of the last review
 }
 
 func newJudge() *judge { return &judge{asked: map[string]int{}} }
@@ -78,7 +78,7 @@ func (j *judge) set(change func()) {
 	change()
 }
 
-// count is how many reviews of a user there were since count or total was last called.
+// count returns the number of reviews of a user since the last call of count or total.
 func (j *judge) count(name string) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -87,7 +87,7 @@ func (j *judge) count(name string) int {
 	return n
 }
 
-// total is how many there were of all.
+// total returns the number of reviews of all users since the last call.
 func (j *judge) total() (n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -98,7 +98,7 @@ func (j *judge) total() (n int) {
 	return n
 }
 
-// last is when the last review was asked.
+// last returns the time of the last review.
 func (j *judge) last() time.Time {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -109,25 +109,25 @@ func person(name string, groups ...string) *Caller {
 	return NewCaller(&user.DefaultInfo{Name: name, Groups: groups}, ByCertificate, time.Time{})
 }
 
-// allow is as if a review had allowed it.
+// allow caches a permission as if a review had returned it.
 func allow(r *Reviews, a Attributes) {
 	q := newQuestion(a, a.key())
-	who, asked := r.begin(q)
-	defer r.leave(who)
-	r.keep(q, who, asked, answer{allowed: true})
+	caller, asked := r.begin(q)
+	defer r.leave(caller)
+	r.keep(q, caller, asked, answer{allowed: true})
 }
 
-// podsOf asks for the pods of a namespace.
-func podsOf(who *Caller, namespace string) Attributes {
-	return Attributes{Caller: who, Verb: "watch", Version: "v1", Resource: "pods", Namespace: namespace}
+// podsOf returns the attributes of a watch of the pods in a namespace.
+func podsOf(caller *Caller, namespace string) Attributes {
+	return Attributes{Caller: caller, Verb: "watch", Version: "v1", Resource: "pods", Namespace: namespace}
 }
 
 func named(name string) func(user.Info) bool {
-	return func(who user.Info) bool { return who.GetName() == name }
+	return func(caller user.Info) bool { return caller.GetName() == name }
 }
 
-// how says in a word how a question ended.
-func how(r *Reviews, ctx context.Context, a Attributes) string { //nolint:revive // the context is an argument of what is asked
+// outcome authorizes a request and returns the result in a word.
+func outcome(r *Reviews, ctx context.Context, a Attributes) string { //nolint:revive // ctx is of the request
 	decision, err := r.Authorize(ctx, a)
 	var (
 		unavailable *UnavailableError
@@ -135,7 +135,7 @@ func how(r *Reviews, ctx context.Context, a Attributes) string { //nolint:revive
 	)
 	switch {
 	case decision.Covers(a) != (err == nil):
-		return "a grant that does not fit its error"
+		return "a decision that does not match its error"
 	case err == nil:
 		return "granted"
 	case IsDenied(err):
@@ -149,14 +149,14 @@ func how(r *Reviews, ctx context.Context, a Attributes) string { //nolint:revive
 	}
 }
 
-// The question is who asks, with all that may matter, and exactly what is to be read, selectors included.
-func TestSubjectAccessReview(t *testing.T) {
+// A review contains all attributes of the caller, and exactly the attributes of the request with its selectors.
+func TestReviewContainsCallerAndRequest(t *testing.T) {
 	fieldSelector := fields.ParseSelectorOrDie("spec.nodeName=n1")
 	labelSelector, err := labels.ParseToRequirements("a in (b,c),!d")
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := NewCaller(&user.DefaultInfo{
+	caller := NewCaller(&user.DefaultInfo{
 		Name: "system:node:n1", UID: "u1", Groups: []string{"system:nodes", "system:authenticated"},
 		Extra: map[string][]string{"example.org/Scopes": {"a"}, "example.org/scopes": {"b"}, "x": {"y", "z"}},
 	}, ByToken, time.Time{})
@@ -180,14 +180,14 @@ func TestSubjectAccessReview(t *testing.T) {
 		want  authorizationv1.SubjectAccessReviewSpec
 	}{
 		"resource": {Attributes{
-			Caller: who, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
+			Caller: caller, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
 			Fields: fieldSelector.Requirements(), Labels: labelSelector,
 		}, resource},
 		"a requirement of no field": {Attributes{
-			Caller: who, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
+			Caller: caller, Verb: "list", Group: "apps", Version: "v1", Resource: "deployments", Subresource: "status", Namespace: "ns", Name: "n",
 			Fields: append(fields.ParseSelectorOrDie("=x,!=y").Requirements(), fieldSelector.Requirements()...), Labels: labelSelector,
 		}, resource},
-		"path": {Attributes{Caller: who, Verb: "get", Path: "/metrics"}, path},
+		"path": {Attributes{Caller: caller, Verb: "get", Path: "/metrics"}, path},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJudge()
@@ -197,14 +197,14 @@ func TestSubjectAccessReview(t *testing.T) {
 				}
 				return true
 			}
-			if got := how(NewReviews(ReviewsConfig{Upstream: j}), t.Context(), c.asked); got != "granted" {
-				t.Error(got)
+			if got := outcome(NewReviews(ReviewsConfig{Upstream: j}), t.Context(), c.asked); got != "granted" {
+				t.Errorf("got %s, want granted", got)
 			}
 		})
 	}
 }
 
-func TestReviewsAnswers(t *testing.T) {
+func TestAuthorizeByResponseOfUpstream(t *testing.T) {
 	const status = `{"kind":"Status","details":{"retryAfterSeconds":1}}`
 	for name, c := range map[string]struct {
 		code  int
@@ -213,44 +213,44 @@ func TestReviewsAnswers(t *testing.T) {
 		want  string
 		asked int
 	}{
-		"allowed":             {201, yes, nil, "granted", 1},
-		"denied":              {201, no, nil, "denied", 1},
-		"both":                {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied", 1},
-		"no status":           {201, `{"kind":"SubjectAccessReview"}`, nil, "denied", 1},
-		"no review":           {201, `{}`, nil, "unavailable", 1},
-		"a Status":            {200, status, nil, "unavailable", 1},
-		"garbage":             {201, `<html>`, nil, "unavailable", 1},
-		"refused":             {403, yes, nil, "unavailable", 1},
-		"unauthorized":        {401, yes, nil, "unavailable", 1},
-		"invalid":             {422, yes, nil, "unavailable", 1},
-		"unavailable":         {503, yes, nil, "unavailable", 1},
-		"broken":              {500, yes, nil, "unavailable", 3},
-		"busy":                {429, "Too many requests, please try again later.", nil, "unavailable", 2},
-		"busy for a second":   {429, status, nil, "unavailable", 2},
-		"busy for a minute":   {429, strings.Replace(status, "1}", "60}", 1), nil, "unavailable", 1},
-		"connection refused":  {0, "", syscall.ECONNREFUSED, "unavailable", 1},
-		"connection reset":    {0, "", syscall.ECONNRESET, "unavailable", 3},
-		"connection ended":    {0, "", io.ErrUnexpectedEOF, "unavailable", 1},
-		"nobody answers ever": {0, "", context.DeadlineExceeded, "unavailable", 1},
+		"allowed":            {201, yes, nil, "granted", 1},
+		"denied":             {201, no, nil, "denied", 1},
+		"both":               {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied", 1},
+		"no status":          {201, `{"kind":"SubjectAccessReview"}`, nil, "denied", 1},
+		"no review":          {201, `{}`, nil, "unavailable", 1},
+		"a Status":           {200, status, nil, "unavailable", 1},
+		"garbage":            {201, `<html>`, nil, "unavailable", 1},
+		"refused":            {403, yes, nil, "unavailable", 1},
+		"unauthorized":       {401, yes, nil, "unavailable", 1},
+		"invalid":            {422, yes, nil, "unavailable", 1},
+		"unavailable":        {503, yes, nil, "unavailable", 1},
+		"broken":             {500, yes, nil, "unavailable", 3},
+		"busy":               {429, "Too many requests, please try again later.", nil, "unavailable", 2},
+		"busy for a second":  {429, status, nil, "unavailable", 2},
+		"busy for a minute":  {429, strings.Replace(status, "1}", "60}", 1), nil, "unavailable", 1},
+		"connection refused": {0, "", syscall.ECONNREFUSED, "unavailable", 1},
+		"connection reset":   {0, "", syscall.ECONNRESET, "unavailable", 3},
+		"connection ended":   {0, "", io.ErrUnexpectedEOF, "unavailable", 1},
+		"no response":        {0, "", context.DeadlineExceeded, "unavailable", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := newJudge()
 				j.code, j.text, j.fail = c.code, c.body, c.err
 				began := time.Now()
-				if got := how(NewReviews(ReviewsConfig{Upstream: j}), t.Context(), podsOf(person("alice"), "a")); got != c.want {
-					t.Errorf("%s, want %s", got, c.want)
+				if got := outcome(NewReviews(ReviewsConfig{Upstream: j}), t.Context(), podsOf(person("alice"), "a")); got != c.want {
+					t.Errorf("got %s, want %s", got, c.want)
 				}
 				if n := j.total(); n != c.asked || time.Since(began) > retryWithin {
-					t.Errorf("%d reviews in %s, want %d", n, time.Since(began), c.asked)
+					t.Errorf("got %d reviews in %s, want %d", n, time.Since(began), c.asked)
 				}
 			})
 		})
 	}
 }
 
-// What goes wrong once and passes is not heard of.
-func TestReviewsTryAgain(t *testing.T) {
+// An error that a retry resolves is not reported.
+func TestTransientErrorIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.fail = syscall.ECONNRESET
@@ -259,8 +259,8 @@ func TestReviewsTryAgain(t *testing.T) {
 			synctest.Wait()
 			j.set(func() { j.fail = nil })
 		}()
-		if got := how(r, t.Context(), podsOf(person("alice"), "a")); got != "granted" {
-			t.Error(got)
+		if got := outcome(r, t.Context(), podsOf(person("alice"), "a")); got != "granted" {
+			t.Errorf("got %s, want granted", got)
 		}
 	})
 }
@@ -270,23 +270,25 @@ func TestDenialHasItsReason(t *testing.T) {
 		j := newJudge()
 		j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
 		r := NewReviews(ReviewsConfig{Upstream: j})
-		for range 2 { // the second time it is a kept one
+		for range 2 { // the second denial is cached
 			_, err := r.Authorize(t.Context(), podsOf(person("alice"), "a"))
 			var denied *DeniedError
 			if !errors.As(err, &denied) || denied.Reason != "says the judge" {
-				t.Errorf("%v", err)
+				t.Errorf("got %v, want a refusal with the reason", err)
 			}
 		}
 		if n := j.total(); n != 1 {
-			t.Errorf("%d reviews", n)
+			t.Errorf("got %d reviews, want 1", n)
 		}
 	})
 }
 
-// Who needs no review, and who does.
-func TestReviewsAreNotNeeded(t *testing.T) {
+// Forwarded requests, open paths and allowed groups need no review; all other requests do.
+func TestRequestsThatNeedNoReview(t *testing.T) {
 	alice, root := person("alice", "people"), person("root", "people", "rescue")
-	path := func(who *Caller, path string) Attributes { return Attributes{Caller: who, Verb: "get", Path: path} }
+	path := func(caller *Caller, path string) Attributes {
+		return Attributes{Caller: caller, Verb: "get", Path: path}
+	}
 	passed := podsOf(alice, "a")
 	passed.PassedThrough = true
 	resource := podsOf(alice, "a")
@@ -296,31 +298,31 @@ func TestReviewsAreNotNeeded(t *testing.T) {
 		want  string
 		posts int
 	}{
-		"passed through":        {passed, "granted", 0},
-		"a resource":            {podsOf(alice, "a"), "denied", 1},
-		"with a path":           {resource, "denied", 1},
-		"/readyz":               {path(alice, "/readyz"), "granted", 0},
-		"below /readyz":         {path(alice, "/readyz/ping"), "granted", 0},
-		"beside /readyz":        {path(alice, "/readyzping"), "denied", 1},
-		"/metrics":              {path(alice, "/metrics"), "denied", 1},
-		"of an allowed group":   {podsOf(root, "a"), "granted", 0},
-		"path of that group":    {path(root, "/metrics"), "granted", 0},
-		"no verb":               {Attributes{Caller: root, Version: "v1", Resource: "pods"}, "denied", 0},
-		"no caller":             {Attributes{Verb: "get", Path: "/readyz"}, "denied", 0},
-		"no verb, passed along": {Attributes{Caller: root, Path: "/x", PassedThrough: true}, "denied", 0},
+		"forwarded":           {passed, "granted", 0},
+		"a resource":          {podsOf(alice, "a"), "denied", 1},
+		"with a path":         {resource, "denied", 1},
+		"/readyz":             {path(alice, "/readyz"), "granted", 0},
+		"below /readyz":       {path(alice, "/readyz/ping"), "granted", 0},
+		"/readyz as a prefix": {path(alice, "/readyzping"), "denied", 1},
+		"/metrics":            {path(alice, "/metrics"), "denied", 1},
+		"of an allowed group": {podsOf(root, "a"), "granted", 0},
+		"path of that group":  {path(root, "/metrics"), "granted", 0},
+		"no verb":             {Attributes{Caller: root, Version: "v1", Resource: "pods"}, "denied", 0},
+		"no caller":           {Attributes{Verb: "get", Path: "/readyz"}, "denied", 0},
+		"no verb, forwarded":  {Attributes{Caller: root, Path: "/x", PassedThrough: true}, "denied", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newJudge()
 			j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false }
 			r := NewReviews(ReviewsConfig{Upstream: j, AlwaysAllowGroups: []string{"rescue"}})
-			if got := how(r, t.Context(), c.asked); got != c.want || j.total() != c.posts {
-				t.Errorf("%s, want %s", got, c.want)
+			if got := outcome(r, t.Context(), c.asked); got != c.want || j.total() != c.posts {
+				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-func TestManyCallersAskOnce(t *testing.T) {
+func TestConcurrentRequestsShareOneReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.wait = make(chan struct{})
@@ -333,8 +335,8 @@ func TestManyCallersAskOnce(t *testing.T) {
 				name, want = "admin", "granted"
 			}
 			wait.Go(func() {
-				if got := how(r, t.Context(), podsOf(person(name), "a")); got != want {
-					t.Errorf("%s: %s", name, got)
+				if got := outcome(r, t.Context(), podsOf(person(name), "a")); got != want {
+					t.Errorf("%s: got %s", name, got)
 				}
 			})
 		}
@@ -342,57 +344,56 @@ func TestManyCallersAskOnce(t *testing.T) {
 		close(j.wait)
 		wait.Wait()
 		if n := j.total(); n != 2 {
-			t.Errorf("%d reviews", n)
+			t.Errorf("got %d reviews, want 2", n)
 		}
 	})
 }
 
-// Both kinds of decision hold for their own time.
-func TestReviewsAreKept(t *testing.T) {
+// Permissions and refusals are cached for times of their own.
+func TestDecisionsAreCachedForTheirTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "admin" }
 		r := NewReviews(ReviewsConfig{Upstream: j, AllowedTTL: 20 * time.Second, DeniedTTL: 5 * time.Second})
 		for range 60 {
 			for _, name := range []string{"admin", "alice"} {
-				_ = how(r, t.Context(), podsOf(person(name), "a"))
+				_ = outcome(r, t.Context(), podsOf(person(name), "a"))
 			}
 			<-time.After(time.Second)
 		}
 		if admin, alice := j.count("admin"), j.count("alice"); admin != 3 || alice != 12 {
-			t.Errorf("%d reviews of what is allowed, %d of what is not", admin, alice)
+			t.Errorf("got %d reviews of a permission and %d of a refusal, want 3 and 12", admin, alice)
 		}
 		if len(r.identities) != len(r.verdicts.byHash) {
-			t.Errorf("%d identities of %d verdicts", len(r.identities), len(r.verdicts.byHash))
+			t.Errorf("got %d identities and %d verdicts, want as many of each", len(r.identities), len(r.verdicts.byHash))
 		}
 	})
 }
 
-// A question longer than any sensible one is answered, and not kept.
-func TestLongQuestions(t *testing.T) {
+// A very long question is answered, but its answer is not cached.
+func TestLongQuestionIsNotCached(t *testing.T) {
 	j := newJudge()
 	j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.ResourceAttributes.FieldSelector != nil }
 	r := NewReviews(ReviewsConfig{Upstream: j})
 	a := podsOf(person("alice"), "a")
 	a.Fields = fields.Requirements{{Field: "metadata.name", Operator: "=", Value: strings.Repeat("x", maxKeptKey)}}
 	for range 2 {
-		if got := how(r, t.Context(), a); got != "granted" {
-			t.Error(got)
+		if got := outcome(r, t.Context(), a); got != "granted" {
+			t.Errorf("got %s, want granted", got)
 		}
 	}
-	if n := j.total(); n != 3 || len(r.verdicts.byHash) != 1 { // that all of them may not be read
-		t.Errorf("%d reviews, %d kept", n, len(r.verdicts.byHash))
+	if n := j.total(); n != 3 || len(r.verdicts.byHash) != 1 { // only the refusal without the selector is cached
+		t.Errorf("got %d reviews and %d cached verdicts, want 3 and 1", n, len(r.verdicts.byHash))
 	}
 }
 
-// What was allowed is not, once it was refused, however long the reason is: that is not kept, and what it takes back
-// is not, either.
-func TestLongRefusals(t *testing.T) {
+// A refusal overrides an earlier permission even if its reason is too long to be cached. Neither is cached afterwards.
+func TestLongRefusalOverridesCachedPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Hour})
 		a := podsOf(person("alice"), "a")
-		_ = how(r, t.Context(), a)
+		_ = outcome(r, t.Context(), a)
 		<-time.After(decisionTTL)
 		refused, err := json.Marshal(authorizationv1.SubjectAccessReview{
 			TypeMeta: metav1.TypeMeta{Kind: "SubjectAccessReview"},
@@ -402,19 +403,19 @@ func TestLongRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		j.set(func() { j.code, j.text = http.StatusCreated, string(refused) })
-		if got := how(r, t.Context(), a); got != "denied" {
-			t.Errorf("refused: %s", got)
+		if got := outcome(r, t.Context(), a); got != "denied" {
+			t.Errorf("with a refusal: got %s, want denied", got)
 		}
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
-		if got := how(r, t.Context(), a); got != "unavailable" {
-			t.Errorf("afterwards: %s", got)
+		if got := outcome(r, t.Context(), a); got != "unavailable" {
+			t.Errorf("in an outage after the refusal: got %s, want unavailable", got)
 		}
 		<-time.After(reviewTimeout)
 	})
 }
 
-// While the upstream cannot be asked, what was allowed is, for as long as was configured; and nothing else.
-func TestStaleOnError(t *testing.T) {
+// While the upstream does not answer, earlier permissions stay valid for StaleOnError. Refusals stay refusals.
+func TestPermissionStaysValidForStaleOnError(t *testing.T) {
 	for name, fail := range map[string]func(*judge){
 		"down":    func(j *judge) { j.fail = syscall.ECONNREFUSED },
 		"500":     func(j *judge) { j.code = 500 },
@@ -428,18 +429,18 @@ func TestStaleOnError(t *testing.T) {
 					j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "admin" }
 					r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: stale})
 					admin, alice := podsOf(person("admin"), "a"), podsOf(person("alice"), "a")
-					_, _ = how(r, t.Context(), admin), how(r, t.Context(), alice)
+					_, _ = outcome(r, t.Context(), admin), outcome(r, t.Context(), alice)
 					began := time.Now()
 					j.set(func() { fail(j) })
 					for time.Since(began) < 2*time.Minute {
 						at := time.Since(began)
-						if got := how(r, t.Context(), admin); got != "granted" && at < decisionTTL+stale-2*time.Second {
-							t.Fatalf("what was allowed is %s after %s", got, at)
+						if got := outcome(r, t.Context(), admin); got != "granted" && at < decisionTTL+stale-2*time.Second {
+							t.Fatalf("after %[2]s: got %[1]s, want granted", got, at)
 						} else if got != "unavailable" && at >= decisionTTL+stale {
-							t.Fatalf("what was allowed is %s after %s", got, at)
+							t.Fatalf("after %[2]s: got %[1]s, want unavailable", got, at)
 						}
-						if got := how(r, t.Context(), alice); got == "granted" {
-							t.Fatalf("what was denied is granted after %s", at)
+						if got := outcome(r, t.Context(), alice); got == "granted" {
+							t.Fatalf("after %s: got granted for a refused request", at)
 						}
 						<-time.After(time.Second)
 					}
@@ -450,28 +451,28 @@ func TestStaleOnError(t *testing.T) {
 	}
 }
 
-// A denial counts at once, also where errors would not.
-func TestDenialEndsWhatWasAllowed(t *testing.T) {
+// A refusal takes effect immediately, and an outage after it does not restore the permission.
+func TestRefusalEndsEarlierPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j, StaleOnError: time.Hour})
 		a := podsOf(person("alice"), "a")
-		_ = how(r, t.Context(), a)
+		_ = outcome(r, t.Context(), a)
 		<-time.After(decisionTTL)
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
-		if got := how(r, t.Context(), a); got != "denied" {
-			t.Error(got)
+		if got := outcome(r, t.Context(), a); got != "denied" {
+			t.Errorf("got %s, want denied", got)
 		}
 		<-time.After(decisionTTL)
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
-		if got := how(r, t.Context(), a); got != "unavailable" {
-			t.Error(got)
+		if got := outcome(r, t.Context(), a); got != "unavailable" {
+			t.Errorf("in an outage: got %s, want unavailable", got)
 		}
 	})
 }
 
-// One user who asks for ever new names costs the upstream what its rate allows, and is the only one to notice.
-func TestRandomNamesOfOneUser(t *testing.T) {
+// A user with ever new names costs the upstream at most the rate of one share, and affects no other user.
+func TestFloodOfOneUserAffectsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j})
@@ -479,7 +480,7 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 		others := make([]Attributes, 100)
 		for i := range others {
 			others[i] = podsOf(person(fmt.Sprint("user", i)), "a")
-			_ = how(r, t.Context(), others[i])
+			_ = outcome(r, t.Context(), others[i])
 		}
 		j.total()
 		mallory := person("mallory")
@@ -488,39 +489,39 @@ func TestRandomNamesOfOneUser(t *testing.T) {
 		for i := range names {
 			a := podsOf(mallory, "a")
 			a.Verb, a.Name = "get", fmt.Sprint("name", i)
-			if got := how(r, t.Context(), a); got == "busy" {
+			if got := outcome(r, t.Context(), a); got == "busy" {
 				busy++
 			}
 			if i%(names/100) == 0 {
-				<-time.After(90 * time.Millisecond) // 9 s in all
+				<-time.After(90 * time.Millisecond) // 9 s in total
 			}
 		}
 		<-time.After(time.Until(began.Add(decisionTTL - time.Millisecond)))
 		for _, other := range others {
-			if got := how(r, t.Context(), other); got != "granted" {
-				t.Errorf("another user is %s", got)
+			if got := outcome(r, t.Context(), other); got != "granted" {
+				t.Errorf("another user: got %s, want granted", got)
 			}
 		}
 		if n := j.count("mallory"); n > 200+50*9 || n < 600 || busy != names-n {
-			t.Errorf("%d reviews of one user, busy %d times", n, busy)
+			t.Errorf("got %d reviews of one user and %d busy errors", n, busy)
 		}
 		if n := j.count("user7"); n != 0 {
-			t.Errorf("%d reviews of another, whose decision is kept", n)
+			t.Errorf("got %d reviews of a user with a cached decision, want none", n)
 		}
 		if kept := len(r.verdicts.byHash); kept > 800 {
-			t.Errorf("%d verdicts are kept", kept)
+			t.Errorf("got %d cached verdicts, want 800 at most", kept)
 		}
-		if got := how(r, t.Context(), podsOf(person("somebody new"), "a")); got != "granted" {
-			t.Errorf("a new one is %s", got)
+		if got := outcome(r, t.Context(), podsOf(person("somebody new"), "a")); got != "granted" {
+			t.Errorf("a new user: got %s, want granted", got)
 		}
 	})
 }
 
-// However fast one may ask, its share of what is kept is a twentieth.
-func TestShareOfVerdicts(t *testing.T) {
+// A share has at most a twentieth of all cached verdicts.
+func TestShareEvictsItsOwnVerdicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := NewReviews(ReviewsConfig{Upstream: newJudge()})
-		keep := func(who *Caller, i int) { allow(r, podsOf(who, fmt.Sprint(i))) }
+		keep := func(caller *Caller, i int) { allow(r, podsOf(caller, fmt.Sprint(i))) }
 		alice := person("alice")
 		for i := range 100 {
 			keep(alice, i)
@@ -529,12 +530,12 @@ func TestShareOfVerdicts(t *testing.T) {
 			keep(person("mallory"), i)
 		}
 		if n := len(r.verdicts.byHash); n != maxVerdictsShare+100 {
-			t.Errorf("%d are kept", n)
+			t.Errorf("got %d cached verdicts, want the maximum of one share and 100 others", n)
 		}
 		for i := range 100 {
 			a := podsOf(alice, fmt.Sprint(i))
 			if _, ok := r.known(newQuestion(a, a.key())); !ok {
-				t.Fatalf("%d was pushed out", i)
+				t.Fatalf("verdict %d of another share was evicted", i)
 			}
 		}
 		for i := range maxVerdicts / 1000 * 2 {
@@ -542,16 +543,16 @@ func TestShareOfVerdicts(t *testing.T) {
 				keep(person(fmt.Sprint(i)), k)
 			}
 			if n := len(r.verdicts.byHash); n > maxVerdicts {
-				t.Fatalf("%d are kept", n)
+				t.Fatalf("got %d cached verdicts, want maxVerdicts at most", n)
 			}
 		}
 		if len(r.identities) > 70 || r.verdicts.all.Len() != len(r.verdicts.byHash) {
-			t.Errorf("%d identities, %d in line, %d kept", len(r.identities), r.verdicts.all.Len(), len(r.verdicts.byHash))
+			t.Errorf("got %d identities, %d listed verdicts and %d cached verdicts", len(r.identities), r.verdicts.all.Len(), len(r.verdicts.byHash))
 		}
 	})
 }
 
-func TestTotalRate(t *testing.T) {
+func TestTotalRateBoundsReviews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudge()
 		r := NewReviews(ReviewsConfig{Upstream: j})
@@ -559,19 +560,19 @@ func TestTotalRate(t *testing.T) {
 			if i%2000 == 0 {
 				<-time.After(time.Second)
 			}
-			_ = how(r, t.Context(), podsOf(person(fmt.Sprint(i)), "a"))
+			_ = outcome(r, t.Context(), podsOf(person(fmt.Sprint(i)), "a"))
 		}
 		if n := j.total(); n > 300+150*10 || n < 300+150*9 {
-			t.Errorf("%d reviews in ten seconds", n)
+			t.Errorf("got %d reviews in ten seconds, want from 1650 to 1800", n)
 		}
 		if n := len(r.misses.young) + len(r.misses.old); n > 300+150*10 {
-			t.Errorf("%d limiters", n)
+			t.Errorf("got %d limiters, want 1800 at most", n)
 		}
 	})
 }
 
-// What is known is no longer when rights have changed, nor is what was asked for before and comes after.
-func TestChangesOfRights(t *testing.T) {
+// After a change of permissions, cached verdicts are dropped. Answers to reviews from before it are not cached.
+func TestChangeOfPermissionsDropsVerdicts(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after bool
 		change        func(*Reviews, func(user.Info) bool)
@@ -596,23 +597,23 @@ func TestChangesOfRights(t *testing.T) {
 					if underWay {
 						j.wait = first
 					}
-					go func() { _ = how(r, t.Context(), a) }()
+					go func() { _ = outcome(r, t.Context(), a) }()
 					synctest.Wait()
 					c.change(r, named(c.affected))
 					j.set(func() { j.wait, j.allow = nil, func(authorizationv1.SubjectAccessReviewSpec) bool { return c.after } })
 					want := map[bool]string{true: "granted", false: "denied"}[c.after]
-					if c.asksAgain { // also while the answer of before is awaited
-						if got := how(r, t.Context(), a); got != want {
-							t.Error(got)
+					if c.asksAgain { // also while the earlier review is under way
+						if got := outcome(r, t.Context(), a); got != want {
+							t.Errorf("got %s, want %s", got, want)
 						}
 					}
 					close(first)
 					synctest.Wait()
-					if got := how(r, t.Context(), a); got != want {
-						t.Errorf("%s, want %s", got, want)
+					if got := outcome(r, t.Context(), a); got != want {
+						t.Errorf("afterwards: got %s, want %s", got, want)
 					}
 					if n := j.total(); (n == 2) != c.asksAgain {
-						t.Errorf("%d reviews", n)
+						t.Errorf("got %d reviews", n)
 					}
 				})
 			})

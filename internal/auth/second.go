@@ -2,7 +2,8 @@ package auth
 
 import "time"
 
-// window counts what shares took in the current second. The zero value is a second that has ended. Not safe for concurrent use.
+// window counts what shares took in the current second. The zero value is a second that has ended. Not safe for
+// concurrent use.
 type window struct {
 	began  time.Time
 	taken  map[string]int

@@ -21,10 +21,10 @@ import (
 
 var pods = Attributes{Verb: "list", Version: "v1", Resource: "pods", Namespace: "default"}
 
-// upstream answers reviews as a test wants.
+// upstream answers reviews as the test configures it.
 type upstream struct {
 	asked atomic.Int64
-	lost  time.Time // since when nobody hears it; zero while somebody does
+	lost  time.Time // start of the outage that Silent reports; zero for none
 
 	mu     sync.Mutex // guards answer
 	answer func(ctx context.Context) (int, string, error)
@@ -69,30 +69,30 @@ func (u *upstream) isDown() {
 	u.does(func(context.Context) (int, string, error) { return 0, "", errDown })
 }
 
-func TestAuthorize(t *testing.T) {
+func TestSelfAuthorizesByResponseOfUpstream(t *testing.T) {
 	for name, c := range map[string]struct {
 		code int
 		body string
 		err  error
 		want string
 	}{
-		"allowed":                       {201, yes, nil, "granted"},
-		"allowed, 200":                  {200, yes, nil, "granted"},
-		"not allowed":                   {201, no, nil, "denied"},
-		"denied":                        {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"denied":true}}`, nil, "denied"},
-		"allowed and denied":            {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied"},
-		"not allowed, with an error":    {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"evaluationError":"x"}}`, nil, "denied"},
-		"no status":                     {201, `{"kind":"SelfSubjectAccessReview"}`, nil, "denied"},
-		"no review":                     {201, `{}`, nil, "unavailable"},
-		"no JSON":                       {201, `<html>`, nil, "unavailable"},
-		"nothing":                       {201, ``, nil, "unavailable"},
-		"no answer":                     {0, ``, errDown, "unavailable"},
-		"an error that says allowed":    {500, yes, nil, "unavailable"},
-		"too many requests":             {429, yes, nil, "unavailable"},
-		"not found":                     {404, yes, nil, "unavailable"},
-		"a redirect":                    {302, yes, nil, "unavailable"},
-		"no right to ask":               {403, yes, nil, "unavailable"},
-		"credentials that hold no more": {401, yes, nil, "unavailable"},
+		"allowed":                    {201, yes, nil, "granted"},
+		"allowed, 200":               {200, yes, nil, "granted"},
+		"not allowed":                {201, no, nil, "denied"},
+		"denied":                     {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"denied":true}}`, nil, "denied"},
+		"allowed and denied":         {201, `{"kind":"SubjectAccessReview","status":{"allowed":true,"denied":true}}`, nil, "denied"},
+		"not allowed, with an error": {201, `{"kind":"SubjectAccessReview","status":{"allowed":false,"evaluationError":"x"}}`, nil, "denied"},
+		"no status":                  {201, `{"kind":"SelfSubjectAccessReview"}`, nil, "denied"},
+		"no review":                  {201, `{}`, nil, "unavailable"},
+		"no JSON":                    {201, `<html>`, nil, "unavailable"},
+		"nothing":                    {201, ``, nil, "unavailable"},
+		"no answer":                  {0, ``, errDown, "unavailable"},
+		"an error that says allowed": {500, yes, nil, "unavailable"},
+		"too many requests":          {429, yes, nil, "unavailable"},
+		"not found":                  {404, yes, nil, "unavailable"},
+		"a redirect":                 {302, yes, nil, "unavailable"},
+		"no permission for reviews":  {403, yes, nil, "unavailable"},
+		"expired credentials":        {401, yes, nil, "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := &upstream{answer: func(context.Context) (int, string, error) { return c.code, c.body, c.err }}
@@ -108,14 +108,14 @@ func TestAuthorize(t *testing.T) {
 				got = "unavailable"
 			}
 			if got != c.want || decision.Covers(pods) != (c.want == "granted") {
-				t.Errorf("%s, want %s; the grant covers the question: %t", got, c.want, decision.Covers(pods))
+				t.Errorf("got %s, want %s; the decision covers the question: %t", got, c.want, decision.Covers(pods))
 			}
 		})
 	}
 }
 
-// The question is exactly what is to be read, selectors included.
-func TestReview(t *testing.T) {
+// A review contains exactly the attributes of the request with its selectors.
+func TestSelfReviewContainsRequest(t *testing.T) {
 	fieldSelector, err := fields.ParseSelector("spec.nodeName=n1,status.phase!=Running")
 	if err != nil {
 		t.Fatal(err)
@@ -153,11 +153,11 @@ func TestReview(t *testing.T) {
 		}},
 	}
 	if diff := cmp.Diff(want, review); diff != "" || path != "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {
-		t.Errorf("asked %s\n%s", path, diff)
+		t.Errorf("got a review at %s\n%s", path, diff)
 	}
 }
 
-func TestManyAskOnce(t *testing.T) {
+func TestSelfConcurrentRequestsShareOneReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := &upstream{answer: func(context.Context) (int, string, error) { <-release; return 201, yes, nil }}
@@ -166,7 +166,7 @@ func TestManyAskOnce(t *testing.T) {
 		for range 100 {
 			wait.Go(func() {
 				if decision, err := s.Authorize(t.Context(), pods); err != nil || !decision.Covers(pods) {
-					t.Errorf("not granted: %v", err)
+					t.Errorf("got %v, want granted", err)
 				}
 			})
 		}
@@ -174,19 +174,19 @@ func TestManyAskOnce(t *testing.T) {
 		close(release)
 		wait.Wait()
 		if n := u.asked.Load(); n != 1 {
-			t.Errorf("%d reviews", n)
+			t.Errorf("got %d reviews, want 1", n)
 		}
 		other := pods
 		other.Namespace = "kube-system"
 		u.says(201, no)
 		if decision, err := s.Authorize(t.Context(), other); err == nil || decision.Covers(other) || decision.Covers(pods) {
-			t.Errorf("another question got the same answer")
+			t.Errorf("got granted for another question, want denied")
 		}
 	})
 }
 
-// A decision holds ten seconds, whichever it was.
-func TestDecisionsAreKept(t *testing.T) {
+// Permissions and refusals are cached for ten seconds.
+func TestSelfCachesDecisions(t *testing.T) {
 	for _, answers := range [][2]string{{yes, no}, {no, yes}} {
 		synctest.Test(t, func(t *testing.T) {
 			u := &upstream{}
@@ -195,35 +195,35 @@ func TestDecisionsAreKept(t *testing.T) {
 			granted := func() bool {
 				decision, err := s.Authorize(t.Context(), pods)
 				if (err == nil) != decision.Covers(pods) {
-					t.Errorf("a grant with the error %v", err)
+					t.Errorf("got a decision that does not match the error %v", err)
 				}
 				return err == nil
 			}
 			if granted() != (answers[0] == yes) {
-				t.Error("the first answer is wrong")
+				t.Error("got the wrong first answer")
 			}
 			u.says(201, answers[1])
 			<-time.After(decisionTTL - time.Nanosecond)
 			if granted() != (answers[0] == yes) || u.asked.Load() != 1 {
-				t.Errorf("asked %d times within the time to live", u.asked.Load())
+				t.Errorf("got %d reviews within the time to live, want 1", u.asked.Load())
 			}
 			<-time.After(time.Nanosecond)
 			if granted() != (answers[1] == yes) || u.asked.Load() != 2 {
-				t.Error("the decision outlives its time")
+				t.Error("got the cached decision after its time to live, want a review")
 			}
 		})
 	}
 }
 
-// While nobody can be asked an allowance holds on, counted from when the upstream was lost, and not from when it was
-// given: for as long as was configured, or without end. A denial never turns into one.
-func TestStaleAllowance(t *testing.T) {
+// In an outage, an earlier permission stays valid for maxStaleness, or without limit. The time counts from the start of
+// the outage, not from the permission. A refusal never becomes a permission.
+func TestSelfPermissionStaysValidForMaxStaleness(t *testing.T) {
 	const stale, long = 3 * time.Minute, 24 * time.Hour
 	for name, c := range map[string]struct {
 		first string
 		fail  func(*upstream)
 		stale time.Duration
-		holds time.Duration // from the moment of the failure
+		holds time.Duration // how long the permission stays valid during the failure
 	}{
 		"allowed, down":              {yes, (*upstream).isDown, stale, stale},
 		"allowed, 500":               {yes, func(u *upstream) { u.says(500, "") }, stale, stale},
@@ -243,26 +243,26 @@ func TestStaleAllowance(t *testing.T) {
 				s := NewSelf(u, c.stale)
 				u.says(201, c.first)
 				_, _ = s.Authorize(t.Context(), pods)
-				<-time.After(20 * time.Minute) // nobody asks for long
+				<-time.After(20 * time.Minute) // no requests for a while
 				c.fail(u)
 				lost := time.Now()
 				for time.Since(lost) < 3*stale {
 					began := time.Since(lost)
 					decision, err := s.Authorize(t.Context(), pods)
 					if granted := err == nil && decision.Covers(pods); granted != (began <= c.holds) && !within(began, c.holds, 2*probeInterval) {
-						t.Fatalf("after %s: granted %t, %v", began, granted, err)
+						t.Fatalf("after %s: got granted %t, %v", began, granted, err)
 					}
 					if took := time.Since(lost) - began; c.first == yes && took > 0 && (began > 0 || took > reviewPatience) {
-						t.Fatalf("after %s: it took %s", began, took)
+						t.Fatalf("after %s: got a duration of %s", began, took)
 					}
 					<-time.After(time.Second)
 				}
 				u.says(201, yes)
 				<-time.After(decisionTTL)
-				_, _ = s.Authorize(t.Context(), pods) // lets it be found out that the upstream is back
+				_, _ = s.Authorize(t.Context(), pods) // probes the upstream
 				synctest.Wait()
 				if _, err := s.Authorize(t.Context(), pods); err != nil {
-					t.Errorf("after the upstream came back: %v", err)
+					t.Errorf("after the outage: got %v, want granted", err)
 				}
 			})
 		})
@@ -271,8 +271,8 @@ func TestStaleAllowance(t *testing.T) {
 
 func within(a, b, by time.Duration) bool { return max(a-b, b-a) <= by }
 
-// Whoever finds out that the upstream is lost, from then on it is: nobody waits for a review, and all clocks are one.
-func TestLostByOthers(t *testing.T) {
+// An outage that other requests of the facade observed counts immediately: no read waits for a review.
+func TestSelfUsesOutageObservedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		u.says(201, yes)
@@ -283,18 +283,18 @@ func TestLostByOthers(t *testing.T) {
 		u.lost = time.Now().Add(-30 * time.Second)
 		began := time.Now()
 		if decision, err := s.Authorize(t.Context(), pods); err != nil || !decision.Covers(pods) || time.Since(began) > 0 {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s, want granted immediately", err, time.Since(began))
 		}
 		<-time.After(31 * time.Second)
 		if _, err := s.Authorize(t.Context(), pods); !errors.Is(err, ErrStale) {
-			t.Errorf("longer than may be: %v", err)
+			t.Errorf("after maxStaleness: got %v, want ErrStale", err)
 		}
 		<-time.After(reviewTimeout)
 	})
 }
 
-// In an outage one reader a second pays for a question, however many there are and whatever they read.
-func TestFewQuestionsInAnOutage(t *testing.T) {
+// In an outage, one review per second is sent, however many reads there are.
+func TestSelfProbesOncePerSecondInAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		u.says(201, yes)
@@ -304,7 +304,7 @@ func TestFewQuestionsInAnOutage(t *testing.T) {
 				a := pods
 				a.Name = fmt.Sprint(i)
 				if decision, err := s.Authorize(t.Context(), a); err != nil || !decision.Covers(a) {
-					t.Fatalf("not granted: %v", err)
+					t.Fatalf("got %v, want granted", err)
 				}
 			}
 		}
@@ -317,12 +317,12 @@ func TestFewQuestionsInAnOutage(t *testing.T) {
 			<-time.After(time.Second)
 		}
 		if n := u.asked.Load() - before; n < 30 || n > 62 {
-			t.Errorf("%d questions in a minute", n)
+			t.Errorf("got %d reviews in a minute, want about 60", n)
 		}
 	})
 }
 
-// poster is an upstream that always answers.
+// poster is an upstream that always responds.
 type poster func(path string, body []byte) (int, []byte, error)
 
 // Post implements Upstream.
@@ -338,8 +338,8 @@ func hang(ctx context.Context) (int, string, error) {
 	return 0, "", ctx.Err()
 }
 
-// An allowance that was followed by a denial is no allowance, also when the upstream goes down afterwards.
-func TestDenialEndsTheStaleAllowance(t *testing.T) {
+// A permission that was refused later is not restored by an outage.
+func TestSelfRefusalEndsEarlierPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{}
 		s := NewSelf(u, time.Hour)
@@ -350,7 +350,7 @@ func TestDenialEndsTheStaleAllowance(t *testing.T) {
 		}
 		u.isDown()
 		if decision, err := s.Authorize(t.Context(), pods); err == nil || decision.Covers(pods) {
-			t.Error("granted")
+			t.Error("got granted, want a refusal")
 		}
 	})
 }
@@ -362,13 +362,13 @@ func TestReviewTakesAtMostFiveSeconds(t *testing.T) {
 		var unavailable *UnavailableError
 		_, err := NewSelf(u, time.Hour).Authorize(t.Context(), pods)
 		if !errors.As(err, &unavailable) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != reviewTimeout {
-			t.Errorf("%v after %s", err, time.Since(began))
+			t.Errorf("got %v after %s, want an UnavailableError after 5s", err, time.Since(began))
 		}
 	})
 }
 
-// A caller who leaves does not take the review of the others along, not even the one who began it.
-func TestCallerLeaves(t *testing.T) {
+// A caller that leaves does not cancel the shared review, even if it started the review.
+func TestSelfReviewOutlivesItsCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		u := &upstream{answer: func(ctx context.Context) (int, string, error) {
@@ -388,30 +388,30 @@ func TestCallerLeaves(t *testing.T) {
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("who left got %v", err)
+			t.Errorf("the caller that left: got %v, want context.Canceled", err)
 		}
 		close(release)
 		if err := <-stayed; err != nil || u.asked.Load() != 1 {
-			t.Errorf("who stayed got %v after %d reviews", err, u.asked.Load())
+			t.Errorf("the caller that stayed: got %v and %d reviews, want granted by 1", err, u.asked.Load())
 		}
 	})
 }
 
-func TestDecisionsAreBounded(t *testing.T) {
+func TestSelfBoundsCachedDecisions(t *testing.T) {
 	u := &upstream{}
 	u.says(201, yes)
 	s := NewSelf(u, 0)
 	for i := range maxDecisions + 10 {
 		s.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, decision{allowed: true, made: time.Now()})
 		if len(s.decisions) > maxDecisions {
-			t.Fatalf("%d decisions are kept", len(s.decisions))
+			t.Fatalf("got %d cached decisions, want maxDecisions at most", len(s.decisions))
 		}
 	}
 	for i := range 10 {
 		a := pods
 		a.Name = fmt.Sprint(i)
 		if decision, err := s.Authorize(t.Context(), a); err != nil || !decision.Covers(a) {
-			t.Errorf("not granted: %v", err)
+			t.Errorf("got %v, want granted", err)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (e *entry) settle(failed bool) {
 	}
 	if failed {
 		e.from.failed = time.Now()
-		e.from.failures.AllowN(e.from.failed, 1) // has no effect on an empty bucket, which only pass can meet
+		e.from.failures.AllowN(e.from.failed, 1) // no effect if the bucket is empty, as it may be after pass
 	}
 }
 

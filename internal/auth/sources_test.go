@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// Tokens that prove nobody are paid by where they come from; whoever is known from there passes, and so do others.
+// Failed tokens are charged to their source. Known tokens from that source pass, and so do other sources.
 func TestBadTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice", "other": "bob"})
@@ -31,11 +31,11 @@ func TestBadTokensAreBounded(t *testing.T) {
 		busy := 0
 		for i := range 1000 {
 			caller, err := from("192.0.2.1:2", fmt.Sprint("bad", i))
-			if got := said(caller, err); got == "429" {
+			if got := result(caller, err); got == "429" {
 				busy++
 				var e *BusyError
 				if errors.As(err, &e); e.After < time.Second {
-					t.Errorf("come back after %s", e.After)
+					t.Errorf("got a retry after %s, want 1s at least", e.After)
 				}
 			} else if got != "401" {
 				t.Fatal(got)
@@ -44,25 +44,25 @@ func TestBadTokensAreBounded(t *testing.T) {
 		}
 		took := time.Since(began)
 		if n, most := u.asked.Load()-1, int64(50+10*took.Seconds()+1); n > most || n < 50 || int(n)+busy != 1000 {
-			t.Errorf("%d reviews and %d refusals in %s", n, busy, took)
+			t.Errorf("got %d reviews and %d busy errors in %s", n, busy, took)
 		}
 		caller, err := from("192.0.2.1:3", "good")
-		expect(t, "a known token from there", "token:alice", caller, err)
+		expect(t, "a known token of the same source", "token:alice", caller, err)
 		caller, err = from("192.0.2.1:3", "bad0")
-		expect(t, "a token that is known to be bad", "401", caller, err)
+		expect(t, "a known bad token", "401", caller, err)
 		caller, err = from("192.0.2.2:1", "other")
-		expect(t, "a new token from elsewhere", "token:bob", caller, err)
+		expect(t, "a new token of another source", "token:bob", caller, err)
 		<-time.After(10 * time.Second)
 		caller, err = from("192.0.2.1:3", "other")
-		expect(t, "a new token from there, later", "token:bob", caller, err)
+		expect(t, "a new token of the same source, later", "token:bob", caller, err)
 		if counts.attempts[TooMany] != busy || counts.attempts[Authenticated] != 4 || counts.reviews[NotAuthenticated]+counts.reviews[Authenticated] != int(u.asked.Load()) {
-			t.Errorf("counted %v and %v of %d", counts.attempts, counts.reviews, u.asked.Load())
+			t.Errorf("got counts %v and %v for %d reviews", counts.attempts, counts.reviews, u.asked.Load())
 		}
 	})
 }
 
-// Bad tokens that are sent all at once are bounded, too, before the first answer comes.
-func TestBadTokensAtOnce(t *testing.T) {
+// Concurrent bad tokens are bounded before the first review ends.
+func TestConcurrentBadTokensAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(nil)
 		u.do(func(context.Context, authenticationv1.TokenReview) (int, []byte, error) {
@@ -76,16 +76,16 @@ func TestBadTokensAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		if n := u.asked.Load(); n != 50 {
-			t.Errorf("%d reviews", n)
+			t.Errorf("got %d reviews, want 50", n)
 		}
 	})
 }
 
-// A token that was good goes on being, whatever others send from the same address, or from many.
-func TestBadTokensKeepNobodyOut(t *testing.T) {
+// A token that was valid stays valid, whatever bad tokens come from its address or from many others.
+func TestBadTokensRefuseNoValidToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		sources, each, mine int
-		last                string // how a token fares that was not good when last reviewed
+		last                string // result of a token that was invalid at its last review
 	}{"one address": {1, 12, 1, "429"}, "twelve others": {12, 10, 99, "401"}} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -107,20 +107,20 @@ func TestBadTokensKeepNobodyOut(t *testing.T) {
 				u.users = nil
 				<-time.After(defaultTTL + time.Nanosecond)
 				caller, err := from(c.mine, "good")
-				expect(t, "a token that is good no longer", "401", caller, err)
+				expect(t, "a token that is no longer valid", "401", caller, err)
 				<-time.After(defaultTTL + time.Nanosecond)
 				for i := range 400 {
 					_, _ = from(1+i%c.sources, fmt.Sprint("bad", "-", i))
 				}
 				caller, err = from(c.mine, "good")
-				expect(t, "one that was not when last reviewed", c.last, caller, err)
+				expect(t, "a token that was invalid at its last review", c.last, caller, err)
 			})
 		})
 	}
 }
 
-// What was good passes for ten minutes after it was last believed, and a failure of it counts.
-func TestGoodTokensPassForAWhile(t *testing.T) {
+// A token that was valid skips the limits for ten minutes after its cached result expires, but its failure is charged.
+func TestValidTokenSkipsLimitsForTenMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"one": "alice", "two": "bob"})
 		a := tokensOnly(u, func(c *AuthenticatorConfig) { c.Failures = FailureLimits{Source: 0.0001, SourceBurst: 1} })
@@ -134,12 +134,12 @@ func TestGoodTokensPassForAWhile(t *testing.T) {
 		expect(t, "within ten minutes", "401", caller, err)
 		<-time.After(defaultTTL + time.Nanosecond)
 		caller, err = a.Authenticate(withToken(request(), "two"))
-		expect(t, "after them, and after a failure", "429", caller, err)
+		expect(t, "after ten minutes, and after a failure", "429", caller, err)
 	})
 }
 
-// Good tokens are not charged, however many come from one address one after the other: a fleet may be behind one.
-func TestGoodTokensAreFree(t *testing.T) {
+// Valid tokens are not charged, because many callers may share one address.
+func TestValidTokensAreNotCharged(t *testing.T) {
 	u := knows(nil)
 	for i := range 1000 {
 		u.users[fmt.Sprint(i)] = authenticationv1.UserInfo{Username: fmt.Sprint("user", i)}
@@ -152,15 +152,15 @@ func TestGoodTokensAreFree(t *testing.T) {
 	}
 }
 
-// Addresses that one site has many of are one source, and all together have a limit.
-func TestSources(t *testing.T) {
+// An IPv4 address and a /64 prefix of IPv6 are one source each, and the failures of all sources are bounded.
+func TestSourcesAreBoundedInTotal(t *testing.T) {
 	for address, want := range map[string]string{
 		"192.0.2.1:80": "192.0.2.1/32", "[2001:db8::1]:80": "2001:db8::/64", "[2001:db8::ffff:1]:80": "2001:db8::/64",
 		"[2001:db8:0:1::1]:80": "2001:db8:0:1::/64", "[::ffff:192.0.2.1]:80": "192.0.2.1/32", "[fe80::1%eth0]:80": "fe80::/64",
 		"": "invalid Prefix", "@": "invalid Prefix",
 	} {
 		if got := sourceOf(address).String(); got != want {
-			t.Errorf("%q is of %s, want %s", address, got, want)
+			t.Errorf("%q: got source %s, want %s", address, got, want)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -173,16 +173,16 @@ func TestSources(t *testing.T) {
 			_, _ = a.Authenticate(r)
 		}
 		if n, most := u.asked.Load(), int64(200+50*time.Since(began).Seconds()+1); n > most || n < 20000 {
-			t.Errorf("%d reviews of all sources together, want 20000 of %d at most", n, most)
+			t.Errorf("got %d reviews of all sources, want from 20000 to %d", n, most)
 		}
 		if n := a.tokens.sources.each.Len(); n > maxSources {
-			t.Errorf("%d sources are remembered", n)
+			t.Errorf("got %d sources, want maxSources at most", n)
 		}
 	})
 }
 
-// attack sends ever new bad tokens from each of many networks, ten at a time from each, until the context ends. A
-// request that is refused comes back when it is told to.
+// attack sends bad tokens from each of many networks until the context ends, ten at a time per network. A refused
+// request is retried after the delay in its error.
 func attack(ctx context.Context, a *Authenticator, networks int) {
 	var all sync.WaitGroup
 	for i := range networks * 10 {
@@ -201,8 +201,7 @@ func attack(ctx context.Context, a *Authenticator, networks int) {
 	all.Wait()
 }
 
-// Sources whose tokens prove nobody refuse no token of a source that has not failed, however many they are: neither
-// when they begin nor later.
+// Any number of failing sources cause no refusal of a source without failures.
 func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
 	for _, networks := range []int{20, 200} {
 		t.Run(fmt.Sprint(networks), func(t *testing.T) {
@@ -226,12 +225,12 @@ func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
 					caller, err := a.Authenticate(r)
 					expect(t, "a new token", fmt.Sprint("token:user", i), caller, err)
 					if took := time.Since(asked); took > time.Second {
-						t.Errorf("a new token is known after %s", took)
+						t.Errorf("got a new token accepted after %s, want 1s at most", took)
 					}
 				}
 				failed := u.asked.Load() - 16
 				if most := int64(400 + 100*time.Since(began).Seconds() + 1); failed > most {
-					t.Errorf("%d reviews of bad tokens, want %d at most", failed, most)
+					t.Errorf("got %d reviews of bad tokens, want %d at most", failed, most)
 				}
 				stop()
 				attackers.Wait()
@@ -240,8 +239,8 @@ func TestBadTokensOfManyRefuseNoOtherSource(t *testing.T) {
 	}
 }
 
-// Many addresses of one network have its turns only, and when too many wait, they are refused.
-func TestManyAddressesOfOneNetwork(t *testing.T) {
+// The addresses of one network share its turns. When too many requests wait, some of that network are refused.
+func TestAddressesOfOneNetworkShareTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice"})
 		a := tokensOnly(u, nil)
@@ -252,7 +251,7 @@ func TestManyAddressesOfOneNetwork(t *testing.T) {
 				r := withToken(request(), fmt.Sprint("bad", i))
 				r.RemoteAddr = fmt.Sprintf("[2001:db8:0:%x::1]:1", i)
 				caller, err := a.Authenticate(r)
-				results <- said(caller, err)
+				results <- result(caller, err)
 			})
 		}
 		synctest.Wait()
@@ -260,7 +259,7 @@ func TestManyAddressesOfOneNetwork(t *testing.T) {
 		r.RemoteAddr = "[2001:db8:1::1]:1"
 		caller, err := a.Authenticate(r)
 		if expect(t, "a new token of another network", "token:alice", caller, err); time.Since(began) > 0 {
-			t.Errorf("it is known after %s", time.Since(began))
+			t.Errorf("got the token accepted after %s, want immediately", time.Since(began))
 		}
 		all.Wait()
 		close(results)
@@ -268,18 +267,18 @@ func TestManyAddressesOfOneNetwork(t *testing.T) {
 		for result := range results {
 			got[result]++
 		}
-		// Half of the seats at once, and 50 a second while they wait.
+		// Half of the seats immediately, and 50 per second during the wait.
 		if most := 100 + int(50*seatWait.Seconds()); got["401"] < 100 || got["401"] > most || got["401"]+got["429"] != 4000 {
-			t.Errorf("got %v, want from 100 to %d failures, and as many answers as requests", got, most)
+			t.Errorf("got %v, want from 100 to %d failures and a result for each request", got, most)
 		}
 	})
 }
 
-// A source that shares a token with one that failed waits for its own turn, and not for that of the other.
-func TestSharedTokenOfAFailedSource(t *testing.T) {
+// A source that shares a token with a failing source waits only for a seat of its own.
+func TestSharedTokenWaitsForItsOwnSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := tokensOnly(knows(map[string]string{"shared": "alice"}), func(c *AuthenticatorConfig) {
-			// One failure in twelve seconds for clean sources, and one for others.
+			// One failure in twelve seconds for clean sources, and one for other sources.
 			c.Failures = FailureLimits{Source: 10, SourceBurst: 50, Total: 2.0 / 12, TotalBurst: 2}
 		})
 		from := func(address, token string) (*Caller, error) {
@@ -299,20 +298,20 @@ func TestSharedTokenOfAFailedSource(t *testing.T) {
 		})
 		synctest.Wait()
 		caller, err := from("192.0.2.2:1", "shared")
-		expect(t, "from another", "token:alice", caller, err)
+		expect(t, "from the other source", "token:alice", caller, err)
 		all.Wait()
 	})
 }
 
-// Networks are 24 bits of IPv4, and 48 of IPv6.
-func TestNetworks(t *testing.T) {
+// A network is a /24 prefix of IPv4, or a /48 prefix of IPv6.
+func TestNetworkOfASource(t *testing.T) {
 	for address, want := range map[string]limit.Key{
 		"192.0.2.1:80":        {Group: "192.0.2.0/24", One: "192.0.2.1/32"},
 		"[2001:db8:0:1::1]:1": {Group: "2001:db8::/48", One: "2001:db8:0:1::/64"},
 		"@":                   {Group: "invalid Prefix", One: "invalid Prefix"},
 	} {
 		if got := priorityOf(sourceOf(address)); got != want {
-			t.Errorf("%s is of %v, want %v", address, got, want)
+			t.Errorf("%s: got queue key %v, want %v", address, got, want)
 		}
 	}
 }

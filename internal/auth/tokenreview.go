@@ -48,7 +48,7 @@ func (t *tokens) review(ctx context.Context, token string) (*Caller, error) {
 	return t.evaluate(review.Status, token)
 }
 
-// evaluate returns the caller for a review. kube-apiserver explains an unknown token in status.error; this is a
+// evaluate returns the caller for a review. kube-apiserver explains an unknown token in status.error. This is a
 // refusal, not a failed review, because a retry would have the same result.
 func (t *tokens) evaluate(status authenticationv1.TokenReviewStatus, token string) (*Caller, error) {
 	if !status.Authenticated {

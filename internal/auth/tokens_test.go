@@ -24,9 +24,9 @@ func tokensOnly(r *reviewer, set func(*AuthenticatorConfig)) *Authenticator {
 	return NewAuthenticator(c)
 }
 
-// What counts as a token in a request is kube-apiserver's word (its packages bearertoken and websocket): what is none
-// is no credential, so that the request is anonymous.
-func TestTokenForms(t *testing.T) {
+// Tokens are found in a request as by kube-apiserver's packages bearertoken and websocket. A request without a valid
+// form of a token has no credential, and is anonymous.
+func TestTokensAreFoundAsByKubeAPIServer(t *testing.T) {
 	encoded := base64.RawURLEncoding.EncodeToString([]byte("good"))
 	bad := base64.RawURLEncoding.EncodeToString([]byte("bad"))
 	const subprotocol = "base64url.bearer.authorization.k8s.io."
@@ -57,7 +57,7 @@ func TestTokenForms(t *testing.T) {
 		"a subprotocol, garbled":      {append([]string{"Sec-Websocket-Protocol", subprotocol + "?, v4"}, websocket...), "401"},
 		"a subprotocol, twice":        {append([]string{"Sec-Websocket-Protocol", subprotocol + encoded + "," + subprotocol + encoded + ",v4"}, websocket...), "401"},
 		"a subprotocol, no websocket": {[]string{"Sec-Websocket-Protocol", subprotocol + encoded + ", v4"}, "anonymous:system:anonymous"},
-		"a subprotocol beside a bad token": {append([]string{
+		"a subprotocol and a bad token": {append([]string{
 			"Authorization", "Bearer bad", "Sec-Websocket-Protocol", subprotocol + encoded + ",v4"}, websocket...), "token:alice"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,28 +69,28 @@ func TestTokenForms(t *testing.T) {
 				return
 			}
 			if r.Header.Get("Authorization") != "" || strings.Contains(strings.Join(r.Header["Sec-Websocket-Protocol"], ","), encoded) && caller.Way == ByToken {
-				t.Errorf("the header still holds a credential: %q", r.Header)
+				t.Errorf("got the credential in the headers %q, want none", r.Header)
 			}
 		})
 	}
 }
 
-// A token that is refused by its form alone costs no review.
-func TestTokensThatAreNoneCostNothing(t *testing.T) {
+// A token that is too long or not UTF-8 is refused without a review.
+func TestMalformedTokensCostNoReview(t *testing.T) {
 	u := knows(nil)
 	a := tokensOnly(u, nil)
 	for _, token := range []string{strings.Repeat("x", maxToken+1), "\xff\xfe"} {
 		if _, err := a.Authenticate(withToken(request(), token)); !errors.Is(err, ErrUnauthenticated) {
-			t.Error(err)
+			t.Errorf("got %v, want ErrUnauthenticated", err)
 		}
 	}
 	if n := u.asked.Load(); n != 0 {
-		t.Errorf("%d reviews", n)
+		t.Errorf("got %d reviews, want none", n)
 	}
 }
 
-// Who a token stands for is what the review says, and system:authenticated.
-func TestTokenUser(t *testing.T) {
+// The user of a token has the attributes in the review, and the group system:authenticated.
+func TestTokenUserIsThatOfTheReview(t *testing.T) {
 	u := knows(nil)
 	u.users["t"] = authenticationv1.UserInfo{
 		Username: "system:serviceaccount:a:b", UID: "u", Groups: []string{"system:serviceaccounts"},
@@ -101,15 +101,15 @@ func TestTokenUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := caller.Info.GetGroups(); !reflect.DeepEqual(got, []string{"system:serviceaccounts", "system:authenticated"}) {
-		t.Errorf("groups %q", got)
+		t.Errorf("got groups %q, want those of the review and system:authenticated", got)
 	}
 	if caller.Info.GetUID() != "u" || caller.Share() != "system:serviceaccount:a:b/p" || caller.Way != ByToken || !caller.Until.IsZero() {
-		t.Errorf("%+v", caller)
+		t.Errorf("got %+v, want the user of the review", caller)
 	}
 }
 
-// Answers hold ten seconds, good and bad, and then the upstream is asked again.
-func TestTokensAreKept(t *testing.T) {
+// Results are cached for ten seconds, positive and negative. Then the token is reviewed again.
+func TestTokenResultsAreCached(t *testing.T) {
 	for token, answers := range map[string][2]string{"good": {"token:alice", "401"}, "late": {"401", "token:bob"}} {
 		synctest.Test(t, func(t *testing.T) {
 			u := knows(map[string]string{"good": "alice"})
@@ -119,7 +119,7 @@ func TestTokensAreKept(t *testing.T) {
 				caller, err := a.Authenticate(withToken(request(), token))
 				expect(t, token, want, caller, err)
 				if n := u.asked.Load(); n != asked {
-					t.Errorf("%s: %d reviews, want %d", token, n, asked)
+					t.Errorf("%s: got %d reviews, want %d", token, n, asked)
 				}
 			}
 			check(answers[0], 1)
@@ -132,19 +132,19 @@ func TestTokensAreKept(t *testing.T) {
 	}
 }
 
-// The same caller is shared by all requests of a token.
+// All requests with the same token share one caller.
 func TestTokenCallersAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := tokensOnly(knows(map[string]string{"good": "alice"}), nil)
 		one, _ := a.Authenticate(withToken(request(), "good"))
 		two, _ := a.Authenticate(withToken(request(), "good"))
 		if one == nil || one != two {
-			t.Errorf("%p and %p", one, two)
+			t.Errorf("got callers %p and %p, want one", one, two)
 		}
 	})
 }
 
-// An upstream that cannot be asked is not an answer about the token, and nothing is kept of it.
+// An unavailable upstream is no refusal of the token, and its result is not cached.
 func TestUnavailableIsNoRefusal(t *testing.T) {
 	const canary = "canary.canary.canary"
 	repeats := `{"kind":"TokenReview","spec":{"token":"` + canary + `"},"status":`
@@ -174,10 +174,10 @@ func TestUnavailableIsNoRefusal(t *testing.T) {
 				caller, err := a.Authenticate(withToken(request(), canary))
 				expect(t, name, "503", caller, err)
 				if strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), "canary") {
-					t.Errorf("the error holds the token: %v", err)
+					t.Errorf("got an error with the token: %v", err)
 				}
 				if took := time.Since(began); took > reviewTimeout {
-					t.Errorf("took %s", took)
+					t.Errorf("got a result after %s, want 5s at most", took)
 				}
 				u.do(nil)
 				caller, err = a.Authenticate(withToken(request(), canary))
@@ -187,15 +187,15 @@ func TestUnavailableIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Answers that do not say whom a token stands for are refusals.
-func TestAnswersThatProveNobody(t *testing.T) {
+// Reviews without a user are refusals.
+func TestReviewWithoutUserIsRefusal(t *testing.T) {
 	for name, status := range map[string]string{
-		"no status":           `{}`,
-		"not authenticated":   `{"user":{"username":"alice"}}`,
-		"explicitly not":      `{"authenticated":false,"user":{"username":"alice"},"audiences":["a"]}`,
-		"an error beside":     `{"authenticated":false,"error":"invalid bearer token"}`,
-		"nobody":              `{"authenticated":true}`,
-		"nobody, with groups": `{"authenticated":true,"user":{"groups":["system:masters"]}}`,
+		"no status":                 `{}`,
+		"not authenticated":         `{"user":{"username":"alice"}}`,
+		"explicitly not":            `{"authenticated":false,"user":{"username":"alice"},"audiences":["a"]}`,
+		"with an error":             `{"authenticated":false,"error":"invalid bearer token"}`,
+		"no user":                   `{"authenticated":true}`,
+		"no user name, with groups": `{"authenticated":true,"user":{"groups":["system:masters"]}}`,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			u := knows(nil)
@@ -206,21 +206,21 @@ func TestAnswersThatProveNobody(t *testing.T) {
 				expect(t, name, "401", caller, err)
 			}
 			if n := u.asked.Load(); n != 1 {
-				t.Errorf("%s: %d reviews", name, n)
+				t.Errorf("%s: got %d reviews, want 1", name, n)
 			}
 		})
 	}
 }
 
-// With audiences, a token must be for one of them; an answer that names none is for the upstream's own.
-func TestAudiences(t *testing.T) {
+// With configured audiences, the review must return one of them. A review without audiences is a refusal.
+func TestTokenNeedsConfiguredAudience(t *testing.T) {
 	for answered, want := range map[string]string{
 		`["listfacade"]`: "token:alice", `["x","other"]`: "token:alice", `["x"]`: "401", `[]`: "401", `null`: "401", `["Listfacade"]`: "401",
 	} {
 		u := knows(nil)
 		u.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
 			if !reflect.DeepEqual(review.Spec.Audiences, []string{"listfacade", "other"}) {
-				t.Errorf("asked for %q", review.Spec.Audiences)
+				t.Errorf("got audiences %q in the review", review.Spec.Audiences)
 			}
 			return 201, []byte(`{"kind":"TokenReview","status":{"authenticated":true,"user":{"username":"alice"},"audiences":` + answered + `}}`), nil
 		})
@@ -230,9 +230,8 @@ func TestAudiences(t *testing.T) {
 	}
 }
 
-// A hundred who come with the same token at the same time cost one review, from however few addresses; one of them who
-// leaves does not take it along.
-func TestOneReviewForAll(t *testing.T) {
+// Concurrent requests with the same token share one review. A request that leaves does not cancel it.
+func TestConcurrentRequestsShareOneTokenReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := knows(map[string]string{"good": "alice"})
 		release := make(chan struct{})
@@ -262,18 +261,18 @@ func TestOneReviewForAll(t *testing.T) {
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("who left got %v", err)
+			t.Errorf("the request that left: got %v, want context.Canceled", err)
 		}
 		close(release)
 		all.Wait()
 		if n := u.asked.Load(); n != 1 {
-			t.Errorf("%d reviews", n)
+			t.Errorf("got %d reviews, want 1", n)
 		}
 	})
 }
 
-// The end of a token is the one that it names, if it is a JWT.
-func TestExpiry(t *testing.T) {
+// The expiry of a JWT is its claim exp. Other tokens have none.
+func TestExpiryIsTheClaimOfAJWT(t *testing.T) {
 	jwt := func(payload string) string {
 		return "e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2ln"
 	}
@@ -284,13 +283,13 @@ func TestExpiry(t *testing.T) {
 	} {
 		got := expiry(token)
 		if want == 0 && !got.IsZero() || want != 0 && got.Unix() != want {
-			t.Errorf("%s ends %s", token, got)
+			t.Errorf("%s: got the expiry %s", token, got)
 		}
 	}
 }
 
-// A token is not believed after its end, though its review might still be.
-func TestTokenEnds(t *testing.T) {
+// A token is refused after its expiry, even if its cached result is younger than the time to live.
+func TestTokenIsRefusedAfterItsExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := time.Now().Add(4 * time.Second).Truncate(time.Second)
 		token := "e30." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, end.Unix())) + ".c2ln"
@@ -299,7 +298,7 @@ func TestTokenEnds(t *testing.T) {
 		caller, err := a.Authenticate(withToken(request(), token))
 		expect(t, "at first", "token:alice", caller, err)
 		if !caller.Until.Equal(end) {
-			t.Errorf("ends %s, want %s", caller.Until, end)
+			t.Errorf("got the expiry %s, want %s", caller.Until, end)
 		}
 		u.users = nil
 		<-time.After(time.Until(end) + time.Nanosecond)
@@ -308,11 +307,11 @@ func TestTokenEnds(t *testing.T) {
 	})
 }
 
-// No token is kept, nor anything that it can be found by without the secret.
-func TestNoTokenIsKept(t *testing.T) {
+// The cache key of a token depends on the secret of the process.
+func TestTokenKeyDependsOnSecret(t *testing.T) {
 	a, b := tokensOnly(knows(nil), nil), tokensOnly(knows(nil), nil)
 	if a.tokens.key("t") == b.tokens.key("t") {
-		t.Error("two processes keep the same of a token")
+		t.Error("got the same key in two processes, want different ones")
 	}
 }
 
@@ -330,7 +329,7 @@ func BenchmarkAuthenticateToken(b *testing.B) {
 	}
 }
 
-// Whatever is sent as a token: it is the one that is reviewed, and proves whom the upstream says or nobody.
+// Whatever the header contains: the reviewed token is part of it, and the caller is the user of the review or none.
 func FuzzToken(f *testing.F) {
 	for _, seed := range []string{"", "good", " good", "good ", "good x", "GOOD", "go\x00od", "\xff", "\ufffd", "\"", "good\n", "é", strings.Repeat("x", maxToken+1)} {
 		f.Add("Bearer " + seed)
@@ -341,7 +340,7 @@ func FuzzToken(f *testing.F) {
 		u := knows(nil)
 		u.do(func(_ context.Context, review authenticationv1.TokenReview) (int, []byte, error) {
 			if token := review.Spec.Token; !strings.Contains(header, token) || len(token) > maxToken || token == "" {
-				t.Errorf("%q was reviewed as %q", header, token)
+				t.Errorf("header %q: got a review of %q", header, token)
 			}
 			if review.Spec.Token != "good" {
 				return 201, []byte(`{"kind":"TokenReview"}`), nil
@@ -351,14 +350,14 @@ func FuzzToken(f *testing.F) {
 		r := request()
 		r.Header["Authorization"] = []string{header}
 		caller, err := tokensOnly(u, nil).Authenticate(r)
-		switch got := said(caller, err); got {
+		switch got := result(caller, err); got {
 		case "token:alice":
 			if !strings.Contains(header, "good") {
-				t.Errorf("%q is alice's", header)
+				t.Errorf("header %q: got alice", header)
 			}
 		case "401", "anonymous:system:anonymous":
 		default:
-			t.Errorf("%q: %s", header, got)
+			t.Errorf("header %q: got %s", header, got)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// configMap is the ConfigMap that kube-apiserver writes, with what is not empty.
+// configMap returns the ConfigMap that kube-apiserver writes, with the bundles that are not nil.
 func configMap(t testing.TB, clients, proxies []byte) string {
 	t.Helper()
 	m := corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, Data: map[string]string{}}
@@ -41,7 +41,7 @@ func configMap(t testing.TB, clients, proxies []byte) string {
 	return string(body)
 }
 
-// running is an authenticator that runs, by the ConfigMap of an upstream; it is stopped with the test's bubble.
+// running starts an authenticator with the ConfigMap of an upstream. The test must call stop in the same bubble.
 func running(t *testing.T, c TrustConfig, u *reviewer) (a *Authenticator, stop func()) {
 	t.Helper()
 	a = trusting(t, c, u)
@@ -52,18 +52,18 @@ func running(t *testing.T, c TrustConfig, u *reviewer) (a *Authenticator, stop f
 	return a, func() { cancel(); <-ended }
 }
 
-// Without the ConfigMap certificates do not count, and do when it appears; while it is not known whether there is one,
-// they are not refused. Tokens count all along.
-func TestTrustAppears(t *testing.T) {
+// Certificates are not accepted while the ConfigMap is absent, and are accepted after it appears. While its presence is
+// unknown, certificates are not refused. Tokens are accepted all the time.
+func TestCertificatesAreAcceptedOnceConfigMapAppears(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   int
 		before string
 	}{
-		"not there":        {404, "anonymous:system:anonymous"},
-		"not to be read":   {403, "anonymous:system:anonymous"},
-		"not heard of yet": {0, "503"},
-		"trouble":          {500, "503"},
-		"not let in":       {401, "503"},
+		"not found":       {404, "anonymous:system:anonymous"},
+		"forbidden":       {403, "anonymous:system:anonymous"},
+		"no response yet": {0, "503"},
+		"a server error":  {500, "503"},
+		"unauthorized":    {401, "503"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTrustAppears(t *testing.T) {
 				defer stop()
 				<-time.After(time.Minute)
 				if n := logs.FilterLevelExact(zap.WarnLevel).Len(); n != 1 {
-					t.Errorf("%d warnings", n)
+					t.Errorf("got %d warnings, want 1", n)
 				}
 				check := func(what, certificate string) {
 					t.Helper()
@@ -91,12 +91,12 @@ func TestTrustAppears(t *testing.T) {
 				caller, err = a.Authenticate(withToken(request(leaf), "good"))
 				expect(t, "with a token", "token:bob", caller, err)
 				if a.trust.Hints() != nil {
-					t.Error("there are hints")
+					t.Error("got hints, want none")
 				}
 				p.set(trustConfigMap, 200, configMap(t, ca.pem(), nil))
 				<-time.After(trustInterval + time.Second)
 				check("afterwards", "cert:alice")
-				for _, code := range []int{404, 403, 500, 401} { // what was known stays
+				for _, code := range []int{404, 403, 500, 401} { // the last known bundle stays
 					p.set(trustConfigMap, code, "")
 					<-time.After(trustInterval + time.Second)
 					check("at last", "cert:alice")
@@ -106,24 +106,23 @@ func TestTrustAppears(t *testing.T) {
 	}
 }
 
-// Before the first reading, too, a certificate is not taken for nobody's.
-func TestTrustBeforeRun(t *testing.T) {
+// Before the first refresh, certificates are not refused either.
+func TestCertificatesAreNotRefusedBeforeRun(t *testing.T) {
 	ca := newSigner(t, "ca", nil)
 	a := trusting(t, TrustConfig{Upstream: &pages{}}, nil)
 	caller, err := a.Authenticate(request(ca.issue(t, certificateOf("alice"))))
 	expect(t, "before Run", "503", caller, err)
-	c := files(t, ca.pem(), nil) // proxies are in the ConfigMap
+	c := files(t, ca.pem(), nil) // the proxies' bundle is in the ConfigMap
 	c.ProxyCAFile, c.Upstream = "", &pages{}
 	a = trusting(t, c, nil)
 	caller, err = a.Authenticate(request(ca.issue(t, certificateOf("alice"))))
 	expect(t, "a client's, before Run", "cert:alice", caller, err)
 	caller, err = a.Authenticate(request(newSigner(t, "proxies", nil).issue(t, certificateOf("front-proxy"))))
-	expect(t, "perhaps a proxy's, before Run", "503", caller, err)
+	expect(t, "possibly a proxy's, before Run", "503", caller, err)
 }
 
-// A new bundle counts at the next reading, and what it does not have counts no longer, however lately it was verified;
-// one that is garbage changes nothing.
-func TestTrustRotates(t *testing.T) {
+// A new bundle applies at the next refresh, also to chains with a cached result. An invalid bundle changes nothing.
+func TestTrustFollowsRotatedBundles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next, proxyCA := newSigner(t, "old", nil), newSigner(t, "next", nil), newSigner(t, "proxies", nil)
 		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
@@ -157,15 +156,15 @@ func TestTrustRotates(t *testing.T) {
 			synctest.Wait()
 			check(step.what, step.old, step.next, step.proxy)
 			if bad := slices.Contains([]int{1, 2, 4}, i); bad != (logs.FilterLevelExact(zap.WarnLevel).Len() > 0) {
-				t.Errorf("%s: logged %v", step.what, logs.All())
+				t.Errorf("%s: got the log %v", step.what, logs.All())
 			}
 			logs.TakeAll()
 		}
 	})
 }
 
-// A proxy's headers are never believed by halves: without its lists a bundle counts for nothing.
-func TestTrustWithoutLists(t *testing.T) {
+// Without its lists of names and headers, a proxies' bundle is not used.
+func TestProxyBundleWithoutListsIsNotUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		proxyCA := newSigner(t, "proxies", nil)
 		p := &pages{}
@@ -174,34 +173,34 @@ func TestTrustWithoutLists(t *testing.T) {
 		a, stop := running(t, TrustConfig{Upstream: p}, nil)
 		defer stop()
 		r := withHeaders(request(proxyCA.issue(t, certificateOf("any"))), "X-Remote-User", "admin")
-		if caller, err := a.Authenticate(r); said(caller, err) == "proxy:admin" {
-			t.Error("any name is believed")
+		if caller, err := a.Authenticate(r); result(caller, err) == "proxy:admin" {
+			t.Error("got a user from headers without configured names, want a refusal")
 		}
 	})
 }
 
-// A bundle that is there and empty trusts nobody, at once. One that is not there counts for ten minutes more, with a
-// warning; one that cannot be read counts on, with a warning, since that says nothing of it.
-func TestTrustIsWithdrawn(t *testing.T) {
-	const nobody = "anonymous:system:anonymous"
+// An empty bundle withdraws trust immediately. A missing one stays trusted for ten more minutes, with a warning. One
+// that cannot be read stays trusted, with a warning.
+func TestMissingBundleWithdrawsTrust(t *testing.T) {
+	const anonymousUser = "anonymous:system:anonymous"
 	for name, c := range map[string]struct {
 		withdraw         func(t *testing.T, p *pages, file string)
-		soon, late       string // how a certificate fares after a minute, and after ten
-		warned, problems int    // how many warnings there are, and whether there is a problem in the end
+		soon, late       string // result of a certificate after a minute, and after ten
+		warned, problems int    // number of warnings, and whether there is a problem at the end
 	}{
 		"empty in the ConfigMap": {func(t *testing.T, p *pages, _ string) {
 			p.set(trustConfigMap, 200, configMap(t, []byte(""), []byte(" \n")))
-		}, nobody, nobody, 0, 0},
-		"no key":        {func(t *testing.T, p *pages, _ string) { p.set(trustConfigMap, 200, configMap(t, nil, nil)) }, "counts", nobody, 2, 1},
-		"no ConfigMap":  {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 404, "") }, "counts", nobody, 2, 1},
+		}, anonymousUser, anonymousUser, 0, 0},
+		"no key":        {func(t *testing.T, p *pages, _ string) { p.set(trustConfigMap, 200, configMap(t, nil, nil)) }, "counts", anonymousUser, 2, 1},
+		"no ConfigMap":  {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 404, "") }, "counts", anonymousUser, 2, 1},
 		"forbidden":     {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 403, "") }, "counts", "counts", 1, 1},
 		"not reached":   {func(_ *testing.T, p *pages, _ string) { p.set(trustConfigMap, 500, "") }, "counts", "counts", 1, 1},
-		"an empty file": {func(t *testing.T, _ *pages, file string) { write(t, file, nil) }, nobody, nobody, 0, 0},
+		"an empty file": {func(t *testing.T, _ *pages, file string) { write(t, file, nil) }, anonymousUser, anonymousUser, 0, 0},
 		"no file": {func(t *testing.T, _ *pages, file string) {
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)
 			}
-		}, "counts", nobody, 2, 1},
+		}, "counts", anonymousUser, 2, 1},
 		"garbage in a file": {func(t *testing.T, _ *pages, file string) { write(t, file, []byte("garbage")) }, "counts", "counts", 1, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,15 +253,15 @@ func TestTrustIsWithdrawn(t *testing.T) {
 				<-time.After(trustInterval)
 				check("when it is back", "counts")
 				if problem := a.trust.Problem(); problem != "" {
-					t.Errorf("got the problem %q when all is well", problem)
+					t.Errorf("got the problem %q after the bundles are back, want none", problem)
 				}
 			})
 		})
 	}
 }
 
-// What was never there is no problem: such clusters have no certificates.
-func TestTrustThatNeverWas(t *testing.T) {
+// A bundle that was never present is no problem, because some clusters have no client certificates.
+func TestAbsentBundleIsNoProblem(t *testing.T) {
 	for _, code := range []int{404, 403} {
 		synctest.Test(t, func(t *testing.T) {
 			p := &pages{}
@@ -271,7 +270,7 @@ func TestTrustThatNeverWas(t *testing.T) {
 			defer stop()
 			<-time.After(2 * absenceGrace)
 			if problem := a.trust.Problem(); problem != "" {
-				t.Errorf("%d: got the problem %q", code, problem)
+				t.Errorf("%d: got the problem %q, want none", code, problem)
 			}
 		})
 	}
@@ -284,8 +283,9 @@ func write(t *testing.T, file string, content []byte) {
 	}
 }
 
-// Files are read again, also behind links that are swapped as those of a Secret's volume; garbage changes nothing.
-func TestTrustFiles(t *testing.T) {
+// Files are read again, also if a symbolic link to them is replaced as in a Secret's volume. An invalid file changes
+// nothing.
+func TestFilesAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, next := newSigner(t, "old", nil), newSigner(t, "next", nil)
 		alice, bob := old.issue(t, certificateOf("alice")), next.issue(t, certificateOf("bob"))
@@ -321,18 +321,18 @@ func TestTrustFiles(t *testing.T) {
 			<-time.After(trustInterval)
 			synctest.Wait()
 			caller, err := a.Authenticate(request(alice))
-			expect(t, "the old one", c.old, caller, err)
+			expect(t, "the old certificate", c.old, caller, err)
 			caller, err = a.Authenticate(request(bob))
-			expect(t, "the new one", c.new, caller, err)
+			expect(t, "the new certificate", c.new, caller, err)
 			if version == 0 && a.trust.Hints() == hints {
-				t.Error("the hints are the old ones")
+				t.Error("got the hints of the old bundle, want new ones")
 			}
 		}
 	})
 }
 
-// What is in files has to be there at the start, as for kube-apiserver.
-func TestTrustRefusesBadFiles(t *testing.T) {
+// Files must be valid at the start, as in kube-apiserver.
+func TestInvalidFilesFailAtTheStart(t *testing.T) {
 	garbage := filepath.Join(t.TempDir(), "garbage")
 	if err := os.WriteFile(garbage, []byte("garbage"), 0o600); err != nil {
 		t.Fatal(err)
@@ -341,13 +341,13 @@ func TestTrustRefusesBadFiles(t *testing.T) {
 	write(t, empty, nil)
 	for _, c := range []TrustConfig{{ClientCAFile: garbage}, {ProxyCAFile: garbage}, {ClientCAFile: empty}, {ProxyCAFile: empty}, {ClientCAFile: garbage + "x"}, {ProxyCAFile: garbage + "x"}} {
 		if _, err := NewTrust(c); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("got no error for %+v", c)
 		}
 	}
 }
 
-// Hints are both bundles.
-func TestHints(t *testing.T) {
+// Hints contain both bundles.
+func TestHintsContainBothBundles(t *testing.T) {
 	ca, proxyCA := newSigner(t, "ca", nil), newSigner(t, "proxies", nil)
 	trust, err := NewTrust(files(t, ca.pem(), proxyCA.pem()))
 	if err != nil {
@@ -357,11 +357,11 @@ func TestHints(t *testing.T) {
 	want.AddCert(ca.certificate)
 	want.AddCert(proxyCA.certificate)
 	if !trust.Hints().Equal(want) {
-		t.Error("other hints")
+		t.Error("got other hints than the two bundles")
 	}
 }
 
-// Whether there are anonymous users is what the upstream says; what it does not say changes nothing.
+// AnonymousAsUpstream follows the upstream's treatment of anonymous requests. A failed probe changes nothing.
 func TestAnonymousAsUpstream(t *testing.T) {
 	const yes, no = "anonymous:system:anonymous", "401"
 	synctest.Test(t, func(t *testing.T) {
@@ -379,7 +379,7 @@ func TestAnonymousAsUpstream(t *testing.T) {
 		synctest.Wait()
 		check("before it answers", no)
 		if err := a.CanReview(t.Context()); err == nil {
-			t.Error("it is ready, and does not know whether there are anonymous users")
+			t.Error("got ready before the treatment of anonymous requests is known")
 		}
 		for _, step := range []struct {
 			what        string
@@ -394,7 +394,7 @@ func TestAnonymousAsUpstream(t *testing.T) {
 			<-time.After(anonymousInterval + anonymousRetry)
 			check(step.what, step.want)
 			if err := a.CanReview(t.Context()); err != nil {
-				t.Errorf("%s: %v", step.what, err)
+				t.Errorf("%s: got %v, want ready", step.what, err)
 			}
 		}
 		cancel()
@@ -405,13 +405,13 @@ func TestAnonymousAsUpstream(t *testing.T) {
 		caller, err := a.Authenticate(request())
 		expect(t, string(mode), want, caller, err)
 		if err == nil && !slices.Equal(caller.Info.GetGroups(), []string{"system:unauthenticated"}) {
-			t.Errorf("groups %q", caller.Info.GetGroups())
+			t.Errorf("got groups %q, want system:unauthenticated", caller.Info.GetGroups())
 		}
 	}
 }
 
-// Constructors start nothing, and Run leaves nothing behind.
-func TestAuthenticatorLeavesNothing(t *testing.T) {
+// Constructors start no goroutine, and Run leaves none behind.
+func TestAuthenticatorLeaksNoGoroutine(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	ca := newSigner(t, "ca", nil)
 	c := files(t, ca.pem(), nil)
@@ -422,7 +422,7 @@ func TestAuthenticatorLeavesNothing(t *testing.T) {
 	}
 	a := NewAuthenticator(AuthenticatorConfig{Trust: trust, Tokens: knows(map[string]string{"t": "a"}), Anonymous: AnonymousAsUpstream, Probe: &pages{}})
 	if err := goleak.Find(before); err != nil {
-		t.Errorf("constructors start something: %v", err)
+		t.Errorf("got a goroutine of a constructor: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})

@@ -19,96 +19,96 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// following runs reviews in a bubble until the test's end.
+// following runs a test with Reviews.Run in a synctest bubble.
 func following(t *testing.T, config ReviewsConfig, test func(*testing.T, *Reviews)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := NewReviews(config)
 		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel() // whatever is left in the bubble fails the test
+		defer cancel() // a goroutine that remains in the bubble fails the test
 		go r.Run(ctx)
 		test(t, r)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if held := r.watches.decisions; len(held) != 0 || r.watches.count != 0 || len(r.watches.schedule.later) != 0 {
-			t.Errorf("%d decisions, %d leases, %d times are left", len(held), r.watches.count, len(r.watches.schedule.later))
+			t.Errorf("got %d decisions, %d watches and %d scheduled reviews, want none", len(held), r.watches.count, len(r.watches.schedule.later))
 		}
 	})
 }
 
-// hold holds a lease on what was granted.
+// hold authorizes a request and returns its watch authorization.
 func hold(t *testing.T, r *Reviews, a Attributes) *WatchAuthorization {
 	t.Helper()
-	if got := how(r, t.Context(), a); got != "granted" {
+	if got := outcome(r, t.Context(), a); got != "granted" {
 		t.Fatal(got)
 	}
 	return r.Hold(a)
 }
 
-func isEnded(l *WatchAuthorization) bool {
+func hasEnded(w *WatchAuthorization) bool {
 	select {
-	case <-l.Ended():
+	case <-w.Ended():
 		return true
 	default:
 		return false
 	}
 }
 
-// passes is what Check says, and after how long.
-func passes(t *testing.T, l *WatchAuthorization) (string, time.Duration) {
+// checkResult calls Check and returns its result and duration.
+func checkResult(t *testing.T, w *WatchAuthorization) (string, time.Duration) {
 	t.Helper()
 	began := time.Now()
-	switch err := l.Check(t.Context()); {
+	switch err := w.Check(t.Context()); {
 	case err == nil:
 		return "passes", time.Since(began)
-	case errors.Is(err, ErrRevoked) && isEnded(l):
+	case errors.Is(err, ErrRevoked) && hasEnded(w):
 		return "revoked", time.Since(began)
 	default:
 		return err.Error(), time.Since(began)
 	}
 }
 
-func TestZeroLease(t *testing.T) {
-	l := &WatchAuthorization{}
-	l.Release()
-	if err := l.Check(t.Context()); err != nil || l.Ended() != nil {
-		t.Errorf("it ends: %v", err)
+func TestZeroWatchAuthorizationNeverEnds(t *testing.T) {
+	w := &WatchAuthorization{}
+	w.Release()
+	if err := w.Check(t.Context()); err != nil || w.Ended() != nil {
+		t.Errorf("got %v, want a watch authorization that never ends", err)
 	}
 }
 
-// Watches of the same decision are one review, again and again, and none when they have ended.
-func TestLeasesShareReviews(t *testing.T) {
+// Watches with the same decision share periodic reviews. There are no reviews after they end.
+func TestWatchesShareReviews(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		alice := person("alice")
-		leases := make([]*WatchAuthorization, 3000)
-		for i := range leases {
-			leases[i] = hold(t, r, podsOf(alice, fmt.Sprint(i%30)))
+		watches := make([]*WatchAuthorization, 3000)
+		for i := range watches {
+			watches[i] = hold(t, r, podsOf(alice, fmt.Sprint(i%30)))
 		}
-		if leases, decisions := r.Held(); leases != 3000 || decisions != 30 {
-			t.Errorf("%d leases on %d decisions", leases, decisions)
+		if watches, decisions := r.Held(); watches != 3000 || decisions != 30 {
+			t.Errorf("got %d watches and %d decisions, want 3000 and 30", watches, decisions)
 		}
 		j.total()
 		<-time.After(10 * time.Minute)
 		if n := j.total(); n < 30*15 || n > 30*26 {
-			t.Errorf("%d reviews in ten minutes", n)
+			t.Errorf("got %d reviews in ten minutes, want from 450 to 780", n)
 		}
-		for _, l := range leases {
-			if got, took := passes(t, l); got != "passes" || took > 0 {
-				t.Fatalf("%s after %s", got, took)
+		for _, w := range watches {
+			if got, took := checkResult(t, w); got != "passes" || took > 0 {
+				t.Fatalf("got %s after %s, want passes immediately", got, took)
 			}
-			l.Release()
-			l.Release()
+			w.Release()
+			w.Release()
 		}
 		<-time.After(10 * time.Minute)
 		if n := j.total(); n != 0 {
-			t.Errorf("%d reviews for nobody", n)
+			t.Errorf("got %d reviews without a watch, want none", n)
 		}
 	})
 }
 
-// What nothing tells of is found out with the next review.
-func TestLeasesAreReviewed(t *testing.T) {
+// A periodic review finds a lost permission that no event reports.
+func TestPeriodicReviewEndsWatch(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		alice, bob := hold(t, r, podsOf(person("alice"), "a")), hold(t, r, podsOf(person("bob"), "a"))
@@ -116,33 +116,33 @@ func TestLeasesAreReviewed(t *testing.T) {
 		j.set(func() { j.allow = func(s authorizationv1.SubjectAccessReviewSpec) bool { return s.User == "bob" } })
 		<-time.After(36 * time.Second)
 		synctest.Wait()
-		if got, _ := passes(t, alice); got != "revoked" {
-			t.Error(got)
+		if got, _ := checkResult(t, alice); got != "revoked" {
+			t.Errorf("got %s, want revoked", got)
 		}
-		if got, _ := passes(t, bob); got != "passes" || isEnded(bob) {
-			t.Errorf("another's %s", got)
+		if got, _ := checkResult(t, bob); got != "passes" || hasEnded(bob) {
+			t.Errorf("another user: got %s, want passes", got)
 		}
 		alice.Release()
 		bob.Release()
 	})
 }
 
-// Whoever finds out that a right is gone, all know it.
-func TestRequestsEndLeases(t *testing.T) {
+// A refused request ends the watches with the same decision.
+func TestRefusedRequestEndsWatch(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		a := podsOf(person("alice"), "a")
-		l := hold(t, r, a)
+		w := hold(t, r, a)
 		<-time.After(11 * time.Second)
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
-		if got := how(r, t.Context(), a); got != "denied" || !isEnded(l) {
-			t.Errorf("%s, and the lease goes on", got)
+		if got := outcome(r, t.Context(), a); got != "denied" || !hasEnded(w) {
+			t.Errorf("got %s, want denied and the watch ended", got)
 		}
 	})
 }
 
-// After a right was lost, not one event passes before the upstream has said that it may.
-func TestRevocation(t *testing.T) {
+// After a permission is lost, no event passes before a review.
+func TestNoEventPassesAfterLossBeforeReview(t *testing.T) {
 	for name, c := range map[string]struct {
 		allow bool
 		want  string
@@ -162,67 +162,67 @@ func TestRevocation(t *testing.T) {
 				})
 				r.Lost(named("alice"))
 				go func() { <-time.After(400 * time.Millisecond); j.set(func() { j.wait = nil }); close(answer) }()
-				if got, took := passes(t, bob); got != "passes" || took > 0 {
-					t.Errorf("an event of another %s after %s", got, took)
+				if got, took := checkResult(t, bob); got != "passes" || took > 0 {
+					t.Errorf("another user: got %s after %s, want passes immediately", got, took)
 				}
-				if got, took := passes(t, alice); got != c.want || took != 400*time.Millisecond {
-					t.Errorf("an event %s after %s", got, took)
+				if got, took := checkResult(t, alice); got != c.want || took != 400*time.Millisecond {
+					t.Errorf("got %s after %s, want %s after 400ms", got, took, c.want)
 				}
 				if ago := time.Since(j.last()); ago != 300*time.Millisecond {
-					t.Errorf("asked %s ago, not after the debounce", ago)
+					t.Errorf("got the review %s ago, want 300ms, after the debounce", ago)
 				}
-				if got, took := passes(t, alice); got != c.want || took > 0 {
-					t.Errorf("the next event %s after %s", got, took)
+				if got, took := checkResult(t, alice); got != c.want || took > 0 {
+					t.Errorf("the next event: got %s after %s, want %s immediately", got, took, c.want)
 				}
 				<-time.After(2 * time.Second)
 				synctest.Wait()
-				want := map[bool]int{true: 2, false: 1}[c.allow] // the second look
+				want := map[bool]int{true: 2, false: 1}[c.allow] // with the second review
 				if a, b := j.count("alice"), j.count("bob"); a != want || b != 0 {
-					t.Errorf("%d reviews of the one, %d of the other", a, b)
+					t.Errorf("got %d reviews of the affected user and %d of the other", a, b)
 				}
 			})
 		})
 	}
 }
 
-// An upstream that learns of a change late is asked a second time, and nothing waits for that.
-func TestSecondLook(t *testing.T) {
+// If the upstream saw a change late, a second review finds it, and no event waits for that review.
+func TestSecondReviewFindsLateChange(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		a := podsOf(person("alice"), "a")
-		l := hold(t, r, a)
+		w := hold(t, r, a)
 		r.Lost(named("alice"))
-		if got, took := passes(t, l); got != "passes" || took != 100*time.Millisecond {
-			t.Errorf("an event %s after %s", got, took)
+		if got, took := checkResult(t, w); got != "passes" || took != 100*time.Millisecond {
+			t.Errorf("got %s after %s, want passes after 100ms", got, took)
 		}
-		if got := how(r, t.Context(), a); got != "granted" {
-			t.Error(got)
+		if got := outcome(r, t.Context(), a); got != "granted" {
+			t.Errorf("got %s, want granted", got)
 		}
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
 		<-time.After(1800 * time.Millisecond)
-		if got, took := passes(t, l); got != "passes" || took > 0 {
-			t.Errorf("an event %s after %s", got, took)
+		if got, took := checkResult(t, w); got != "passes" || took > 0 {
+			t.Errorf("got %s after %s, want passes immediately", got, took)
 		}
 		<-time.After(100 * time.Millisecond)
 		synctest.Wait()
-		if !isEnded(l) {
-			t.Error("the lease goes on after the second look")
+		if !hasEnded(w) {
+			t.Error("got a running watch after the second review, want it ended")
 		}
-		if got := how(r, t.Context(), a); got != "denied" {
-			t.Errorf("what was allowed between is %s", got)
+		if got := outcome(r, t.Context(), a); got != "denied" {
+			t.Errorf("got %s after the second review, want denied", got)
 		}
 	})
 }
 
-// An answer that was asked for before the right was lost does not end the doubt.
-func TestAnswerFromBefore(t *testing.T) {
+// An answer to a review from before the change does not end the pending authorization.
+func TestEarlierAnswerDoesNotEndPendingAuthorization(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j, Watches: WatchAuthorizationConfig{SecondLook: time.Hour}}, func(t *testing.T, r *Reviews) {
-		l := hold(t, r, podsOf(person("alice"), "a"))
+		w := hold(t, r, podsOf(person("alice"), "a"))
 		before, after := make(chan struct{}), make(chan struct{})
 		j.total()
 		j.set(func() { j.wait = before })
-		for j.total() == 0 { // until the periodic review is on its way
+		for j.total() == 0 { // until the periodic review is under way
 			<-time.After(100 * time.Millisecond)
 		}
 		j.set(func() {
@@ -233,35 +233,35 @@ func TestAnswerFromBefore(t *testing.T) {
 		close(before)
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
-		if err := l.Check(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("an event passes: %v", err)
+		if err := w.Check(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want a wait until the deadline", err)
 		}
 		close(after)
-		if got, _ := passes(t, l); got != "revoked" {
-			t.Error(got)
+		if got, _ := checkResult(t, w); got != "revoked" {
+			t.Errorf("got %s, want revoked", got)
 		}
 	})
 }
 
-// What is lost between the grant and the lease holds up the first event.
-func TestLostBeforeHold(t *testing.T) {
+// A permission that is lost between Authorize and Hold is reviewed before the first event.
+func TestLossBeforeHoldIsReviewedFirst(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		a := podsOf(person("alice"), "a")
-		if got := how(r, t.Context(), a); got != "granted" {
+		if got := outcome(r, t.Context(), a); got != "granted" {
 			t.Fatal(got)
 		}
 		r.Lost(named("alice"))
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
-		l := r.Hold(a)
-		if got, _ := passes(t, l); got != "revoked" {
-			t.Error(got)
+		w := r.Hold(a)
+		if got, _ := checkResult(t, w); got != "revoked" {
+			t.Errorf("got %s, want revoked", got)
 		}
 	})
 }
 
-// While the upstream cannot be asked, events are held up for five seconds, and leases last for five minutes or six.
-func TestLeasesInAnOutage(t *testing.T) {
+// In an outage, events wait for five seconds, and watches last for five to six minutes.
+func TestWatchesLastThroughShortOutage(t *testing.T) {
 	for name, fail := range map[string]func(*judge){
 		"down":    func(j *judge) { j.fail = syscall.ECONNREFUSED },
 		"500":     func(j *judge) { j.code = 500 },
@@ -273,31 +273,31 @@ func TestLeasesInAnOutage(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", lost: ", lost), func(t *testing.T) {
 				j := newJudge()
 				following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-					l := hold(t, r, podsOf(person("alice"), "a"))
+					w := hold(t, r, podsOf(person("alice"), "a"))
 					short := hold(t, r, podsOf(person("bob"), "a"))
 					j.set(func() { fail(j) })
 					if lost {
 						r.Lost(named("alice"))
-						if got, took := passes(t, l); got != "passes" || took < 5*time.Second || took > 7*time.Second {
-							t.Errorf("an event %s after %s", got, took)
+						if got, took := checkResult(t, w); got != "passes" || took < 5*time.Second || took > 7*time.Second {
+							t.Errorf("got %s after %s, want passes after 5s to 7s", got, took)
 						}
 					}
 					j.total()
 					<-time.After(time.Minute)
-					if got, took := passes(t, l); got != "passes" || took > 0 {
-						t.Errorf("a later event %s after %s", got, took)
+					if got, took := checkResult(t, w); got != "passes" || took > 0 {
+						t.Errorf("a later event: got %s after %s, want passes immediately", got, took)
 					}
 					if n := j.total(); n > 65 {
-						t.Errorf("%d reviews in a minute", n)
+						t.Errorf("got %d reviews in a minute, want 65 at most", n)
 					}
 					<-time.After(4*time.Minute - 10*time.Second)
-					if isEnded(l) || isEnded(short) {
-						t.Error("ended too early")
+					if hasEnded(w) || hasEnded(short) {
+						t.Error("got the watch ended within five minutes")
 					}
 					short.Release()
 					<-time.After(2 * time.Minute)
-					if got, _ := passes(t, l); got != "revoked" {
-						t.Errorf("after seven minutes an event %s", got)
+					if got, _ := checkResult(t, w); got != "revoked" {
+						t.Errorf("after seven minutes: got %s, want revoked", got)
 					}
 				})
 			})
@@ -305,16 +305,16 @@ func TestLeasesInAnOutage(t *testing.T) {
 	}
 }
 
-// However many leases there are, an upstream that does not answer is asked once a second whether it does; then all of
-// them are reviewed.
-func TestFewLeaseReviewsInAnOutage(t *testing.T) {
+// In an outage, reviews for any number of watches probe the upstream once a second. All watches are reviewed
+// afterwards.
+func TestWatchReviewsProbeOncePerSecondInAnOutage(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-		var leases []*WatchAuthorization
+		var watches []*WatchAuthorization
 		for i := range 1000 {
 			a := podsOf(person(fmt.Sprint("user", i)), "a")
 			allow(r, a)
-			leases = append(leases, r.Hold(a))
+			watches = append(watches, r.Hold(a))
 		}
 		<-time.After(time.Minute)
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
@@ -324,31 +324,31 @@ func TestFewLeaseReviewsInAnOutage(t *testing.T) {
 		j.total()
 		<-time.After(time.Minute)
 		if n := j.total(); n < 55 || n > 65 {
-			t.Errorf("%d reviews in a minute", n)
+			t.Errorf("got %d reviews in a minute, want about 60", n)
 		}
 		j.set(func() { j.fail = nil })
 		<-time.After(10 * time.Second)
 		j.set(func() {
 			if len(j.asked) < 1000 {
-				t.Errorf("only %d are reviewed again", len(j.asked))
+				t.Errorf("got reviews of %d users, want all 1000", len(j.asked))
 			}
 		})
-		for _, l := range leases {
-			if got, took := passes(t, l); got != "passes" || took > 0 {
-				t.Fatalf("%s after %s", got, took)
+		for _, w := range watches {
+			if got, took := checkResult(t, w); got != "passes" || took > 0 {
+				t.Fatalf("got %s after %s, want passes immediately", got, took)
 			}
-			l.Release()
+			w.Release()
 		}
 	})
 }
 
-// Whoever checks after a loss was told, from wherever, is not let through before the review.
-func TestCheckRace(t *testing.T) {
+// After Lost returns, Check of any goroutine lets no event pass before the review.
+func TestConcurrentCheckLetsNoEventPassAfterLoss(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
 		for i := range 50 {
 			j.set(func() { j.allow = nil })
-			l := hold(t, r, podsOf(person("alice"), fmt.Sprint(i)))
+			w := hold(t, r, podsOf(person("alice"), fmt.Sprint(i)))
 			j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
 			var (
 				lost atomic.Bool
@@ -358,11 +358,11 @@ func TestCheckRace(t *testing.T) {
 				wait.Go(func() {
 					for {
 						known := lost.Load()
-						switch err := l.Check(t.Context()); {
+						switch err := w.Check(t.Context()); {
 						case err != nil:
 							return
 						case known:
-							t.Error("an event passes after the loss was told")
+							t.Error("got an event after Lost returned, want none before a review")
 							return
 						}
 						runtime.Gosched()
@@ -372,12 +372,12 @@ func TestCheckRace(t *testing.T) {
 			r.Lost(named("alice"))
 			lost.Store(true)
 			wait.Wait()
-			<-time.After(5 * time.Second) // the second look is over
+			<-time.After(5 * time.Second) // after the second review
 		}
 	})
 }
 
-// tally is an Observer.
+// tally is an Observer that counts events.
 type tally struct {
 	mu  sync.Mutex // guards all
 	all map[string]int
@@ -400,27 +400,27 @@ func (t *tally) Reviewed(asker Asker, _ time.Duration, err error) {
 // WatchAuthorizationEnded implements Observer.
 func (t *tally) WatchAuthorizationEnded(why Ending) { t.note("ended: " + string(why)) }
 
-func TestObserver(t *testing.T) {
+func TestObserverCountsReviewsAndEndings(t *testing.T) {
 	j, seen := newJudge(), &tally{all: map[string]int{}}
 	config := ReviewsConfig{Upstream: j, Observer: seen, ShareRate: Rate{PerSecond: 0.01, Burst: 3}, Watches: WatchAuthorizationConfig{Every: time.Hour}}
 	following(t, config, func(t *testing.T, r *Reviews) {
 		alice := podsOf(person("alice"), "a")
-		released, l := hold(t, r, alice), hold(t, r, alice)
+		released, w := hold(t, r, alice), hold(t, r, alice)
 		released.Release()
-		_ = how(r, t.Context(), Attributes{Caller: alice.Caller, Verb: "get", Path: "/readyz"})
+		_ = outcome(r, t.Context(), Attributes{Caller: alice.Caller, Verb: "get", Path: "/readyz"})
 		j.set(func() { j.allow = func(authorizationv1.SubjectAccessReviewSpec) bool { return false } })
 		for range 2 {
-			_ = how(r, t.Context(), podsOf(alice.Caller, "b"))
+			_ = outcome(r, t.Context(), podsOf(alice.Caller, "b"))
 		}
 		r.Lost(named("alice"))
-		_, _ = passes(t, l)
+		_, _ = checkResult(t, w)
 		j.set(func() { j.fail = syscall.ECONNREFUSED })
-		_, _ = how(r, t.Context(), podsOf(alice.Caller, "c")), how(r, t.Context(), podsOf(alice.Caller, "d"))
+		_, _ = outcome(r, t.Context(), podsOf(alice.Caller, "c")), outcome(r, t.Context(), podsOf(alice.Caller, "d"))
 		left, leave := context.WithCancel(t.Context())
 		leave()
 		answer := make(chan struct{})
-		j.set(func() { j.wait = answer }) // which does not come before he has left
-		_ = how(r, left, podsOf(person("bob"), "a"))
+		j.set(func() { j.wait = answer }) // the request ends before the answer
+		_ = outcome(r, left, podsOf(person("bob"), "a"))
 		close(answer)
 		synctest.Wait()
 		want := map[string]int{
@@ -433,84 +433,84 @@ func TestObserver(t *testing.T) {
 	})
 }
 
-// Errors that pass do not add up.
+// Outages with answers between them do not add up to ErrorGrace.
 func TestOutagesDoNotAddUp(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-		l := hold(t, r, podsOf(person("alice"), "a"))
+		w := hold(t, r, podsOf(person("alice"), "a"))
 		for range 10 {
 			j.set(func() { j.fail = syscall.ECONNREFUSED })
 			<-time.After(4 * time.Minute)
 			j.set(func() { j.fail = nil })
 			<-time.After(time.Minute)
 		}
-		if isEnded(l) {
-			t.Error("ended")
+		if hasEnded(w) {
+			t.Error("got the watch ended, want it running")
 		}
-		l.Release()
+		w.Release()
 	})
 }
 
-func TestCredentialEnds(t *testing.T) {
+func TestWatchEndsWithItsCredential(t *testing.T) {
 	following(t, ReviewsConfig{Upstream: newJudge()}, func(t *testing.T, r *Reviews) {
-		who := NewCaller(&user.DefaultInfo{Name: "alice"}, ByToken, time.Now().Add(time.Minute))
-		l, released := hold(t, r, podsOf(who, "a")), hold(t, r, podsOf(who, "a"))
+		caller := NewCaller(&user.DefaultInfo{Name: "alice"}, ByToken, time.Now().Add(time.Minute))
+		w, released := hold(t, r, podsOf(caller, "a")), hold(t, r, podsOf(caller, "a"))
 		released.Release()
 		<-time.After(time.Minute - time.Millisecond)
-		if isEnded(l) {
-			t.Error("ended too early")
+		if hasEnded(w) {
+			t.Error("got the watch ended before its credential")
 		}
 		<-time.After(time.Millisecond)
 		synctest.Wait()
-		if got, _ := passes(t, l); got != "revoked" || isEnded(released) {
-			t.Error(got)
+		if got, _ := checkResult(t, w); got != "revoked" || hasEnded(released) {
+			t.Errorf("got %s, want revoked", got)
 		}
-		if late := r.Hold(podsOf(who, "a")); !isEnded(late) {
-			t.Error("a lease begins after its end")
+		if late := r.Hold(podsOf(caller, "a")); !hasEnded(late) {
+			t.Error("got a watch with an expired credential")
 		}
 	})
 }
 
-func TestIdentityGoes(t *testing.T) {
+func TestWatchEndsWithItsIdentity(t *testing.T) {
 	var gone atomic.Bool
-	exists := func(who user.Info) bool { return !gone.Load() || who.GetName() != "alice" }
+	exists := func(caller user.Info) bool { return !gone.Load() || caller.GetName() != "alice" }
 	following(t, ReviewsConfig{Upstream: newJudge(), Exists: exists, AlwaysAllowGroups: []string{"rescue"}}, func(t *testing.T, r *Reviews) {
 		alice, trusted := hold(t, r, podsOf(person("alice"), "a")), hold(t, r, podsOf(person("alice", "rescue"), "a"))
 		bob := hold(t, r, podsOf(person("bob"), "a"))
 		<-time.After(time.Minute + time.Millisecond)
-		gone.Store(true) // for a moment
+		gone.Store(true) // for one check only
 		<-time.After(existenceInterval)
 		gone.Store(false)
 		<-time.After(existenceInterval)
 		gone.Store(true)
 		<-time.After(existenceInterval)
 		synctest.Wait()
-		if isEnded(alice) {
-			t.Error("believed at once")
+		if hasEnded(alice) {
+			t.Error("got the watch ended by one missed lookup, want two")
 		}
 		<-time.After(existenceInterval)
 		synctest.Wait()
-		if !isEnded(alice) || !isEnded(trusted) || isEnded(bob) {
-			t.Errorf("ended: %t, %t; another: %t", isEnded(alice), isEnded(trusted), isEnded(bob))
+		if !hasEnded(alice) || !hasEnded(trusted) || hasEnded(bob) {
+			t.Errorf("got ended %t and %t, another user %t; want true, true, false", hasEnded(alice), hasEnded(trusted), hasEnded(bob))
 		}
 		bob.Release()
 	})
 }
 
-// 5,000 kubelets with five watches each cost what was allowed for them, and none is reviewed again before its turn;
-// what one of them loses is asked at once, and nothing else is.
-func TestReviewsOfManyLeases(t *testing.T) {
-	const watches = 5
+// The watches of 5,000 kubelets cost the configured rate of reviews, and none is reviewed twice in a round. If one
+// kubelet loses a permission, only its decisions are reviewed, immediately.
+func TestReviewsOfManyWatchesKeepTheirRate(t *testing.T) {
+	const perNode = 5
 	nodes := settings.Amount(2000, 5000)
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-		var leases []*WatchAuthorization
+		var watches []*WatchAuthorization
 		for i := range nodes {
 			node := person(fmt.Sprint("system:node:n", i), "system:nodes")
-			for k := range watches {
+			for k := range perNode {
 				a := podsOf(node, fmt.Sprint(k))
 				allow(r, a)
-				leases = append(leases, r.Hold(a))
+				watches = append(watches, r.Hold(a))
 			}
 		}
 		reviewed, all := map[string]bool{}, 0
@@ -524,61 +524,61 @@ func TestReviewsOfManyLeases(t *testing.T) {
 			<-time.After(time.Second)
 			n := j.total()
 			if all += n; n > 51 {
-				t.Fatalf("%d reviews in a second", n)
+				t.Fatalf("got %d reviews in a second, want 51 at most", n)
 			}
 		}
 		j.set(func() { j.allow = nil })
 		if all < 50*150 || len(reviewed) != all {
-			t.Errorf("%d reviews of %d decisions", all, len(reviewed))
+			t.Errorf("got %d reviews of %d decisions, want one each", all, len(reviewed))
 		}
 		r.Lost(named("system:node:n7"))
-		for _, l := range leases[7*watches : 8*watches] {
-			if got, took := passes(t, l); got != "passes" || took > 200*time.Millisecond {
-				t.Errorf("%s after %s", got, took)
+		for _, w := range watches[7*perNode : 8*perNode] {
+			if got, took := checkResult(t, w); got != "passes" || took > 200*time.Millisecond {
+				t.Errorf("got %s after %s, want passes within 200ms", got, took)
 			}
 		}
-		if one, all := j.count("system:node:n7"), j.total(); one < watches || one > watches+1 || all > 12 {
-			t.Errorf("%d reviews of the one, %d of others", one, all)
+		if one, all := j.count("system:node:n7"), j.total(); one < perNode || one > perNode+1 || all > 12 {
+			t.Errorf("got %d reviews of the affected node, %d of others", one, all)
 		}
-		for _, l := range leases {
-			l.Release()
+		for _, w := range watches {
+			w.Release()
 		}
 	})
 }
 
-// When everybody's rights may have changed, those whose events wait are asked first.
-func TestAwaitedFirst(t *testing.T) {
+// When the permissions of all users may have changed, reviews with waiting events go first.
+func TestReviewsWithWaitingEventsGoFirst(t *testing.T) {
 	j := newJudge()
 	following(t, ReviewsConfig{Upstream: j}, func(t *testing.T, r *Reviews) {
-		var leases []*WatchAuthorization
+		var watches []*WatchAuthorization
 		for i := range 10_000 {
 			a := podsOf(person(fmt.Sprint("user", i)), "a")
 			allow(r, a)
-			leases = append(leases, r.Hold(a))
+			watches = append(watches, r.Hold(a))
 		}
 		r.Lost(func(user.Info) bool { return true })
 		<-time.After(time.Second)
-		for _, l := range leases[9000:9100] {
-			if got, took := passes(t, l); got != "passes" || took > 50*time.Millisecond {
-				t.Fatalf("%s after %s", got, took)
+		for _, w := range watches[9000:9100] {
+			if got, took := checkResult(t, w); got != "passes" || took > 50*time.Millisecond {
+				t.Fatalf("got %s after %s, want passes within 50ms", got, took)
 			}
 		}
-		for _, l := range leases {
-			l.Release()
+		for _, w := range watches {
+			w.Release()
 		}
 	})
 }
 
-func BenchmarkLeaseCheck(b *testing.B) {
+func BenchmarkWatchCheck(b *testing.B) {
 	r := NewReviews(ReviewsConfig{Upstream: newJudge(), AllowedTTL: time.Hour})
 	a := podsOf(person("alice"), "a")
 	if _, err := r.Authorize(b.Context(), a); err != nil {
 		b.Fatal(err)
 	}
-	l := r.Hold(a)
+	w := r.Hold(a)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := l.Check(b.Context()); err != nil {
+		if err := w.Check(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -29,7 +29,7 @@ func TestPaceIsARate(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took != 18*time.Second {
-			t.Errorf("got 20 at once and 180 in %s, want 18s", took)
+			t.Errorf("got a burst of 20 and 180 more in %s, want 18s", took)
 		}
 	})
 }

@@ -54,8 +54,8 @@ type keyQueue struct {
 	group *group
 	taken int64
 	queue *list.List // *waiter, in order of arrival
-	// queued is the element in group.queue. It is nil if no request waits, or if the first one waits for seats of its
-	// own key.
+	// queued is the element in group.queue. It is nil if no request waits, or if the first one waits for seats of its own
+	// key.
 	queued *list.Element
 }
 

@@ -47,9 +47,9 @@ func NewStalls(bounds StallBounds) *Stalls {
 	return &Stalls{bounds: bounds, byKey: map[string]*list.List{}}
 }
 
-// Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. It
-// returns ErrBusy if a bound is reached and no response is idle. The caller calls leave when the response ends; further
-// calls have no effect.
+// Enter adds a response that uses the given bytes of memory, and ends idle responses to make room. It returns ErrBusy
+// if a bound is reached and no response is idle. The caller calls leave when the response ends; further calls have no
+// effect.
 func (s *Stalls) Enter(key string, bytes int64, answer Stalled) (leave func(), err error) {
 	one := &stall{answer: answer, key: key, bytes: bytes}
 	ended, err := s.enter(one)
