@@ -78,8 +78,7 @@ func (c *Caller) Group() string {
 	return c.Share()
 }
 
-// identityKey returns a hash of all attributes of the user. Parts are quoted, so different users never hash the same
-// text.
+// identityKey returns a hash of all attributes of the user. Parts are quoted, so no two users have the same text.
 func identityKey(info user.Info) string {
 	b := strconv.AppendQuote(nil, info.GetName())
 	b = strconv.AppendQuote(b, info.GetUID())

@@ -17,9 +17,9 @@ type change struct {
 func (r *Reviews) Gained(affected func(user.Info) bool) { r.changed(change{affected: affected}) }
 
 // Lost reports that permissions may have been taken from the users that affected selects, as in Gained. Their cached
-// decisions are dropped. After it returns, Check of their watch authorizations sends no event before the upstream has
-// confirmed the permission, except during an outage (WatchAuthorizationConfig.Hold). A review that is under way still
-// decides the requests that wait for it, but is not cached.
+// decisions are dropped. After it returns, Check of their watch authorizations lets no event pass before the upstream
+// has confirmed the permission, except during an outage (WatchAuthorizationConfig.Hold). A review that is under way
+// still decides the requests that wait for it, but is not cached.
 func (r *Reviews) Lost(affected func(user.Info) bool) {
 	r.changed(change{affected: affected, lost: true})
 }

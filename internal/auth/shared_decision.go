@@ -42,7 +42,7 @@ const (
 type pendingAuthorization struct {
 	since  time.Time
 	failed atomic.Bool   // whether a review was sent and failed
-	over   chan struct{} // closed when the decision is confirmed, or pending for a newer change
+	over   chan struct{} // closed when the decision is confirmed or dropped, or pending for a newer change
 }
 
 // watchAuthorizations is the state of all watch authorizations. Not safe for concurrent use.
