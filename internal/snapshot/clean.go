@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Clean removes the snapshots of a directory that are from before a time and not to be kept. It removes nothing that is
-// no snapshot.
+// Clean removes the snapshots in a directory that were modified before the given time, unless keep returns true for the
+// file name. It removes only files that begin as snapshots do.
 func Clean(dir string, before time.Time, keep func(name string) bool) error {
 	return remove(dir, func(entry fs.DirEntry) bool {
 		name := entry.Name()
-		info, gone := entry.Info()
-		return gone == nil && strings.HasSuffix(name, Suffix) && !strings.HasPrefix(name, ".") && !keep(name) && info.ModTime().Before(before)
+		info, err := entry.Info()
+		return err == nil && strings.HasSuffix(name, Suffix) && !strings.HasPrefix(name, ".") && !keep(name) && info.ModTime().Before(before)
 	})
 }
 
-// CleanUnfinished removes what writers have left in a directory that did not come to an end. Nobody may write there
-// meanwhile. It removes nothing that is no beginning of a snapshot.
+// CleanUnfinished removes the temporary files of writers that did not finish. No writer may use the directory at the
+// same time. It removes only files that begin as snapshots do.
 func CleanUnfinished(dir string) error {
 	return remove(dir, func(entry fs.DirEntry) bool {
 		name := entry.Name()
@@ -29,22 +29,22 @@ func CleanUnfinished(dir string) error {
 	})
 }
 
-// remove removes those files of a directory, which need not be there, that begin as snapshots do.
-func remove(dir string, which func(fs.DirEntry) bool) error {
+// remove removes the matching files in a directory that begin as snapshots do. A missing directory is no error.
+func remove(dir string, matches func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	for _, entry := range entries {
-		if path := filepath.Join(dir, entry.Name()); which(entry) && isOurs(path) {
+		if path := filepath.Join(dir, entry.Name()); matches(entry) && isSnapshot(path) {
 			err = errors.Join(err, os.Remove(path))
 		}
 	}
 	return err
 }
 
-// isOurs tells whether a file begins as snapshots do.
-func isOurs(path string) bool {
+// isSnapshot reports whether a file begins with the magic line of snapshots.
+func isSnapshot(path string) bool {
 	file, err := open(path)
 	if err != nil {
 		return false

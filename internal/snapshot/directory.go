@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// ErrNoDirectory says that no snapshot can be written where it was said.
-var ErrNoDirectory = errors.New("no snapshot can be written there")
+// ErrNoDirectory is returned when no snapshot can be written to the directory.
+var ErrNoDirectory = errors.New("cannot write snapshots to this directory")
 
-// Found is a file that a process has left.
+// Found is a snapshot file of an earlier process.
 type Found struct {
 	Name   string
 	Size   int64 // in bytes
 	Header Header
-	Err    error // why it is not whole or not to be read, as Open fails; then there is no Header
+	Err    error // error of Open, if the file is damaged or unreadable; Header is empty then
 }
 
-// Left returns the snapshots of a directory, after a look at all of each; none where there is no directory. It fails
-// when the directory cannot be read, or the context ends.
+// Left verifies and returns all snapshots in a directory, and none if the directory does not exist. It fails if the
+// directory cannot be read or the context ends.
 func Left(ctx context.Context, dir string) ([]Found, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,28 +48,28 @@ func Left(ctx context.Context, dir string) ([]Found, error) {
 	return all, errors.Join(err, context.Cause(ctx))
 }
 
-// Space tells how many bytes are free for who writes into a directory, which need not be there yet, and whether it is.
-// It makes nothing. It fails with ErrNoDirectory where nothing may be written.
-func Space(dir string) (free uint64, made bool, err error) {
+// Space returns how many bytes this process can still write to a directory, and whether the directory exists. It
+// creates nothing. It returns ErrNoDirectory if the process may not write there.
+func Space(dir string) (free uint64, exists bool, err error) {
 	at := filepath.Clean(dir)
 	info, err := os.Stat(at)
-	for made = true; errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at); made = false {
+	for exists = true; errors.Is(err, fs.ErrNotExist) && at != filepath.Dir(at); exists = false {
 		at = filepath.Dir(at)
 		info, err = os.Stat(at)
 	}
 	switch {
 	case err != nil:
-		return 0, made, fmt.Errorf("%w: %w", ErrNoDirectory, err)
+		return 0, exists, fmt.Errorf("%w: %w", ErrNoDirectory, err)
 	case !info.IsDir():
-		return 0, made, fmt.Errorf("%w: %s is no directory", ErrNoDirectory, at)
+		return 0, exists, fmt.Errorf("%w: %s is not a directory", ErrNoDirectory, at)
 	}
 	const writeAndEnter = 2 | 1
 	if err := syscall.Access(at, writeAndEnter); err != nil {
-		return 0, made, fmt.Errorf("%w: %s: %w", ErrNoDirectory, at, err)
+		return 0, exists, fmt.Errorf("%w: %s: %w", ErrNoDirectory, at, err)
 	}
 	var system syscall.Statfs_t
 	if err := syscall.Statfs(at, &system); err != nil {
-		return 0, made, fmt.Errorf("%w: %s: %w", ErrNoDirectory, at, err)
+		return 0, exists, fmt.Errorf("%w: %s: %w", ErrNoDirectory, at, err)
 	}
-	return system.Bavail * uint64(system.Bsize), made, nil //nolint:gosec // a size of a block is above 0
+	return system.Bavail * uint64(system.Bsize), exists, nil //nolint:gosec // a block size is positive
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestSpace: it tells before anything is written whether it can be, and makes nothing.
+// TestSpace checks that Space finds out whether snapshots can be written, and creates nothing.
 func TestSpace(t *testing.T) {
 	dir, closed := t.TempDir(), t.TempDir()
 	file := filepath.Join(dir, "file")
@@ -18,24 +18,24 @@ func TestSpace(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]struct{ made, fails bool }{
-		dir: {made: true}, filepath.Join(dir, "a", "b"): {}, file: {made: true, fails: true}, filepath.Join(file, "a"): {made: true, fails: true},
-		closed: {made: true, fails: os.Geteuid() != 0},
+	for path, want := range map[string]struct{ exists, fails bool }{
+		dir: {exists: true}, filepath.Join(dir, "a", "b"): {}, file: {exists: true, fails: true}, filepath.Join(file, "a"): {exists: true, fails: true},
+		closed: {exists: true, fails: os.Geteuid() != 0},
 	} {
-		free, made, err := Space(path)
-		if made != want.made || errors.Is(err, ErrNoDirectory) != want.fails || (err == nil) == want.fails {
-			t.Errorf("%s: %d bytes, %t, %v", path, free, made, err)
+		free, exists, err := Space(path)
+		if exists != want.exists || errors.Is(err, ErrNoDirectory) != want.fails || (err == nil) == want.fails {
+			t.Errorf("%s: got %d bytes, exists %t, error %v; want exists %t, failure %t", path, free, exists, err, want.exists, want.fails)
 		}
 		if err == nil && free == 0 {
-			t.Errorf("%s: nothing is free", path)
+			t.Errorf("%s: got 0 free bytes, want more", path)
 		}
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
+		t.Errorf("got %v, %v, want one entry", entries, err)
 	}
 }
 
-// TestLeft finds what is whole and what is not, and nothing that is no snapshot.
+// TestLeft checks that Left reports complete and damaged snapshots, and ignores every other file.
 func TestLeft(t *testing.T) {
 	dir := t.TempDir()
 	_, whole := written(t)
@@ -48,10 +48,10 @@ func TestLeft(t *testing.T) {
 	}
 	found, err := Left(t.Context(), dir)
 	if err != nil || len(found) != 2 || !errors.Is(found[0].Err, ErrBroken) || found[1].Err != nil || found[1].Header != header || found[1].Size != int64(len(whole)) {
-		t.Errorf("%+v, %v", found, err)
+		t.Errorf("got %+v, %v", found, err)
 	}
 	if found, err := Left(t.Context(), filepath.Join(dir, "none")); err != nil || len(found) > 0 {
-		t.Errorf("%+v, %v", found, err)
+		t.Errorf("got %+v, %v", found, err)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -1,19 +1,22 @@
-// Package snapshot is the file that a lane leaves for the next process: a header that says what it is of, and frames of
-// a watch, which are the lane's content and its history as the upstream would stream them.
+// Package snapshot reads and writes the file that a lane leaves for the next process. The file has a header that
+// describes the lane, then watch frames. The frames are the lane's objects and its history, as the upstream would
+// stream them.
 //
-// A directory belongs to one process: what was written there and did not come to an end is nobody's (CleanUnfinished).
+// A directory belongs to one process. When a process starts, it may remove the unfinished files there
+// (CleanUnfinished).
 //
-// A file is whole or it is none: it is written beside its name, with mode 0600, brought to the disk and renamed. Its
-// length and the SHA-256 of all of it stand at its end, and are looked at before anything of it is used. They tell that
-// a file was broken, not that somebody made another: who can write where it lies can leave any. So what is in it has to
-// be proven, and a file that others than its owner may read or write is refused.
+// A file is complete or it does not exist under its name: Write creates a temporary file with mode 0600, syncs it to
+// the disk and renames it. The file ends with its length and the SHA-256 of its content. Open verifies both before it
+// uses anything else of the file. The checksum detects damage, but not a forgery: anyone who can write to the directory
+// can create a valid file. So the caller has to compare the content with the upstream. A file that other users may read
+// or write is refused.
 //
 //	listfacade snapshot 1\n
 //	length of the header, 4 bytes, big-endian
 //	header, JSON
 //	frames, as one stream of zstd
-//	length of all that stands before, 8 bytes, big-endian
-//	SHA-256 of all that stands before
+//	length of everything before this field, 8 bytes, big-endian
+//	SHA-256 of everything before this field
 //
-// It starts no goroutine, and knows nothing of lanes.
+// The package starts no goroutine and does not depend on lanes.
 package snapshot

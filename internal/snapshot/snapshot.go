@@ -22,39 +22,39 @@ const (
 	magic       = "listfacade snapshot 1\n"
 	headerLimit = 64 << 10
 	trailerSize = 8 + sha256.Size
-	// windowLimit bounds the memory that a file makes its reader take.
+	// windowLimit bounds the memory, in bytes, that the decoder of a file allocates for its window.
 	windowLimit = 16 << 20
 )
 
-// ErrBroken says that a file is not a whole snapshot of this format.
-var ErrBroken = errors.New("the file is no whole snapshot")
+// ErrBroken is returned when a file is not a complete snapshot of this format.
+var ErrBroken = errors.New("snapshot is incomplete or damaged")
 
-// ErrOpen says that others than this process' user may read or write the file.
-var ErrOpen = errors.New("the file is another user's, or others than its owner may read or write it")
+// ErrOpen is returned when a file belongs to another user, or when users other than its owner may read or write it.
+var ErrOpen = errors.New("snapshot belongs to another user, or users other than its owner may read or write it")
 
-// Header says what a snapshot is of. All of it has to be what the lane is that takes it.
+// Header describes a snapshot. A lane takes a snapshot only if the lane's own properties match it.
 type Header struct {
-	Cluster  string // the UID of the namespace kube-system
+	Cluster  string // UID of the namespace kube-system
 	Resource string // group, version and resource
 	Encoding string
-	Accept   string // how the frames were asked for
-	Upstream string // the version of kube-apiserver
-	// Definition and Generation are those of a custom resource.
+	Accept   string // Accept header with which the frames were requested
+	Upstream string // version of kube-apiserver
+	// UID and generation of the definition of a custom resource.
 	Definition string
 	Generation int64
-	// Marked: the upstream was seen to send bookmarks.
+	// Whether the upstream sent bookmarks.
 	Marked bool
-	// Base is the resourceVersion of the content, RV that of the last event behind it, or later.
+	// Base is the resourceVersion of the objects. RV is that of the last event after them, or a later one.
 	Base, RV uint64
-	Objects  int // of the content
-	Events   int // behind it
+	Objects  int // number of objects at Base
+	Events   int // number of events after Base
 	Taken    time.Time
 }
 
-// Write writes the snapshot of a name into a directory, which is made where it is missing. The content is what frames
-// writes. There is nothing new when it fails, as it does with the context's cause when that ends before all of it is on
-// the disk. What is written is brought there on the way, so that the context sees how fast the disk is, and not how
-// much memory there is in front of it. A disk that does not come back is waited for.
+// Write writes a snapshot under a name into a directory, and creates the directory if it is missing. The callback
+// writes the frames. If Write fails, the old file remains and no new one exists. It returns the context's cause if the
+// context ends before everything is on the disk. Write syncs regularly, so that the context's deadline measures the
+// speed of the disk and not of the page cache. It does not interrupt a sync that hangs.
 func Write(ctx context.Context, dir, name string, h Header, frames func(io.Writer) error) (err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -78,22 +78,23 @@ func Write(ctx context.Context, dir, name string, h Header, frames func(io.Write
 	return os.Rename(file.Name(), filepath.Join(dir, name))
 }
 
-// syncEvery is after how many bytes a file that is written is brought to the disk.
+// syncEvery is the number of bytes after which a file is synced to the disk.
 const syncEvery = 32 << 20
 
-// disk is a file that is brought to the disk by Sync.
+// disk is a file that can be synced to the disk.
 type disk interface {
 	io.Writer
 	Sync() error
 }
 
-// fill writes a snapshot, and returns when it is on the disk, with the context's cause when that has ended by then.
+// fill writes a snapshot and returns when it is on the disk. It returns the context's cause if the context has ended by
+// then.
 func fill(ctx context.Context, file disk, h Header, frames func(io.Writer) error) error {
 	if err := write(&synced{disk: file}, h, func(to io.Writer) error { return frames(until{ctx, to}) }); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); err != nil {
-		return err // the last of it may take longest
+		return err // the last sync may take longest
 	}
 	if err := file.Sync(); err != nil {
 		return err
@@ -101,23 +102,23 @@ func fill(ctx context.Context, file disk, h Header, frames func(io.Writer) error
 	return context.Cause(ctx)
 }
 
-// synced brings what is written to the disk now and then.
+// synced is a writer that syncs its file after every syncEvery bytes.
 type synced struct {
 	disk
-	ahead int // bytes that it was not yet brought
+	unsynced int // bytes written since the last sync
 }
 
 // Write implements io.Writer.
 func (s *synced) Write(p []byte) (int, error) {
 	n, err := s.disk.Write(p)
-	if s.ahead += n; err == nil && s.ahead >= syncEvery {
-		s.ahead = 0
+	if s.unsynced += n; err == nil && s.unsynced >= syncEvery {
+		s.unsynced = 0
 		err = s.Sync()
 	}
 	return n, err
 }
 
-// until is written to until a context ends.
+// until is a writer that fails when its context ends.
 type until struct {
 	ctx context.Context
 	to  io.Writer
@@ -131,10 +132,10 @@ func (u until) Write(p []byte) (int, error) {
 	return u.to.Write(p)
 }
 
-// Suffix ends the names of snapshots.
+// Suffix is the suffix of the names of snapshots.
 const Suffix = ".snapshot"
 
-// summed counts and digests what is written.
+// summed is a writer that counts and hashes the bytes written.
 type summed struct {
 	to   io.Writer
 	sum  hash.Hash
@@ -170,29 +171,28 @@ func write(to io.Writer, h Header, frames func(io.Writer) error) error {
 	return err
 }
 
-// trailer ends a file of which so many bytes were digested.
+// trailer returns the end of a file: its size and the checksum. sum has hashed the first size bytes.
 func trailer(sum hash.Hash, size uint64) []byte {
 	length := binary.BigEndian.AppendUint64(nil, size)
 	sum.Write(length)
 	return sum.Sum(length)
 }
 
-// Snapshot is one that is read. It is closed by who has it.
+// Snapshot is an open snapshot. The caller closes it.
 type Snapshot struct {
 	Header
-	io.Reader // of the frames
+	io.Reader // stream of the frames
 	file      *os.File
 	unpacking *zstd.Decoder
 }
 
-// open opens a file to read it, and waits for nobody who would write it, as a named pipe does.
+// open opens a file for reading. It does not block on a named pipe without a writer.
 func open(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // an operator has named the directory
+	return os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator chose the directory
 }
 
-// Look returns the Header of a file without a look at the rest, so that it costs nothing to refuse a snapshot by what
-// it says. Only Open finds that the file is not whole. It fails with an error of the file system's, ErrBroken or
-// ErrOpen.
+// Look returns the Header of a file without reading the rest. So a snapshot that does not match is refused at little
+// cost. Only Open detects a damaged file. It returns an error of the file system, ErrBroken or ErrOpen.
 func Look(path string) (Header, error) {
 	file, err := open(path)
 	if err != nil {
@@ -207,8 +207,8 @@ func Look(path string) (Header, error) {
 	return h, err
 }
 
-// Open opens a snapshot, after a look at all of it: it fails with an error of the file system's, ErrBroken, ErrOpen, or
-// the context's cause when that ends before.
+// Open opens a snapshot after it has verified the complete file. It returns an error of the file system, ErrBroken,
+// ErrOpen, or the context's cause if the context ends first.
 func Open(ctx context.Context, path string) (*Snapshot, error) {
 	file, err := open(path)
 	if err != nil {
@@ -228,7 +228,8 @@ func (s *Snapshot) Close() error {
 	return s.file.Close()
 }
 
-// sizeOf returns the size of a file that is one, and this process' own.
+// sizeOf returns the size of a file in bytes. It fails unless this is a regular file that only this process' user may
+// access.
 func sizeOf(file *os.File) (int64, error) {
 	info, err := file.Stat()
 	switch {
@@ -255,7 +256,7 @@ func read(ctx context.Context, file *os.File) (*Snapshot, error) {
 	return s, err
 }
 
-// interruptible is a file that is read until a context ends.
+// interruptible is a file that can be read until its context ends.
 type interruptible struct {
 	ctx  context.Context
 	file *os.File
@@ -269,17 +270,17 @@ func (i interruptible) ReadAt(p []byte, at int64) (int, error) {
 	return i.file.ReadAt(p, at)
 }
 
-// isOwn tells whether a file is this process' user's.
+// isOwn reports whether a file belongs to this process' user.
 func isOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int64(stat.Uid) == int64(os.Geteuid())
 }
 
-// decode looks at a whole file, and returns what its frames are read from.
+// decode verifies a complete file, and returns its header and the decoder of its frames.
 func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err error) {
 	content := size - trailerSize
-	if content < begin {
-		return h, nil, fmt.Errorf("%w: it has %d bytes", ErrBroken, size)
+	if content < headerAt {
+		return h, nil, fmt.Errorf("%w: size is only %d bytes", ErrBroken, size)
 	}
 	sum, end := sha256.New(), make([]byte, trailerSize)
 	if _, err := io.Copy(sum, io.NewSectionReader(file, 0, content+8)); err != nil {
@@ -289,35 +290,36 @@ func decode(file io.ReaderAt, size int64) (h Header, frames *zstd.Decoder, err e
 		return h, nil, err
 	}
 	if binary.BigEndian.Uint64(end) != uint64(content) || string(sum.Sum(nil)) != string(end[8:]) { //nolint:gosec // never below 0
-		return h, nil, fmt.Errorf("%w: its length or its checksum is another", ErrBroken)
+		return h, nil, fmt.Errorf("%w: length or checksum does not match", ErrBroken)
 	}
-	h, behind, err := readHeader(file, content)
+	h, framesAt, err := readHeader(file, content)
 	if err != nil {
 		return h, nil, err
 	}
-	frames, err = zstd.NewReader(io.NewSectionReader(file, behind, content-behind),
+	frames, err = zstd.NewReader(io.NewSectionReader(file, framesAt, content-framesAt),
 		zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
 	return h, frames, err
 }
 
-// begin is where the header's JSON begins.
-const begin = int64(len(magic) + 4)
+// headerAt is the offset of the header's JSON.
+const headerAt = int64(len(magic) + 4)
 
-// readHeader reads the header of a file with so many bytes before its trailer, and returns where the frames begin.
-func readHeader(file io.ReaderAt, content int64) (h Header, behind int64, err error) {
-	if content < begin {
-		return h, 0, fmt.Errorf("%w: it has %d bytes before its trailer", ErrBroken, content)
+// readHeader reads the header of a file that has content bytes before its trailer. It returns the header and the offset
+// of the frames.
+func readHeader(file io.ReaderAt, content int64) (h Header, framesAt int64, err error) {
+	if content < headerAt {
+		return h, 0, fmt.Errorf("%w: only %d bytes precede the trailer", ErrBroken, content)
 	}
-	head := make([]byte, begin)
+	head := make([]byte, headerAt)
 	if _, err := file.ReadAt(head, 0); err != nil {
 		return h, 0, err
 	}
 	length := int64(binary.BigEndian.Uint32(head[len(magic):]))
-	if string(head[:len(magic)]) != magic || length > headerLimit || begin+length > content {
-		return h, 0, fmt.Errorf("%w: it is of another format", ErrBroken)
+	if string(head[:len(magic)]) != magic || length > headerLimit || headerAt+length > content {
+		return h, 0, fmt.Errorf("%w: unknown format", ErrBroken)
 	}
-	if err := json.NewDecoder(io.NewSectionReader(file, begin, length)).Decode(&h); err != nil {
+	if err := json.NewDecoder(io.NewSectionReader(file, headerAt, length)).Decode(&h); err != nil {
 		return h, 0, fmt.Errorf("%w: %w", ErrBroken, err)
 	}
-	return h, begin + length, nil
+	return h, headerAt + length, nil
 }

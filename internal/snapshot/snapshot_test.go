@@ -27,7 +27,7 @@ const frames = "{\"type\":\"ADDED\"}\n"
 func written(t testing.TB) (dir string, content []byte) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "made")
-	for range 2 { // the second takes the place of the first
+	for range 2 { // the second file replaces the first
 		if err := Write(t.Context(), dir, "pods", header, func(w io.Writer) error { _, err := io.WriteString(w, frames); return err }); err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestLook: what a file says that it is is read whatever becomes of the rest, but only of a file that Open would read.
+// TestLook checks that Look reads the header of a file whose frames are damaged, and refuses a file that Open would
+// refuse.
 func TestLook(t *testing.T) {
 	dir, whole := written(t)
 	path := filepath.Join(dir, "pods")
@@ -77,7 +78,7 @@ func TestLook(t *testing.T) {
 		mode    os.FileMode
 		want    error
 	}{
-		"whole": {whole, 0o600, nil}, "damaged behind": {damaged, 0o600, nil}, "others may read it": {whole, 0o644, ErrOpen},
+		"whole": {whole, 0o600, nil}, "damaged frames": {damaged, 0o600, nil}, "others may read it": {whole, 0o644, ErrOpen},
 		"empty": {nil, 0o600, ErrBroken}, "another format": {bytes.Repeat([]byte("x"), len(whole)), 0o600, ErrBroken},
 	} {
 		if err := os.WriteFile(path, c.content, 0o600); err != nil {
@@ -93,7 +94,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestFailedWrite leaves what was there, and nothing else.
+// TestFailedWrite checks that a failed Write leaves the old file and no other.
 func TestFailedWrite(t *testing.T) {
 	dir, before := written(t)
 	failure := errors.New("failure")
@@ -118,41 +119,41 @@ func TestFailedWrite(t *testing.T) {
 	}
 }
 
-// slow is a disk to which it is not yet brought how much was written last.
+// slow is a disk that counts the bytes written since the last sync.
 type slow struct {
-	ahead, most, syncs int
-	sync               func()
+	unsynced, most, syncs int
+	sync                  func()
 }
 
 // Write implements io.Writer.
 func (s *slow) Write(p []byte) (int, error) {
-	s.ahead += len(p)
-	s.most = max(s.most, s.ahead)
+	s.unsynced += len(p)
+	s.most = max(s.most, s.unsynced)
 	return len(p), nil
 }
 
 // Sync implements disk.
 func (s *slow) Sync() error {
-	s.ahead = 0
+	s.unsynced = 0
 	s.syncs++
 	s.sync()
 	return nil
 }
 
-// TestSlowDisk: the time is up when the disk says so, and not when all is in memory.
+// TestSlowDisk checks that the context ends a write when the disk is slow, even if everything fits into memory.
 func TestSlowDisk(t *testing.T) {
 	failure := errors.New("failure")
 	noise, source := make([]byte, 1<<20), rand.NewChaCha8([32]byte{})
 	long := func(w io.Writer) error {
 		for range 2*syncEvery/len(noise) + 8 {
-			_, _ = source.Read(noise) // it cannot be packed
+			_, _ = source.Read(noise) // noise that cannot be compressed
 			if _, err := w.Write(noise); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for at, want := range []int{3, 1, 2, 3} { // at which sync it ends; 0: at none
+	for at, want := range []int{3, 1, 2, 3} { // number of the sync at which the context ends; 0 is none
 		ctx, end := context.WithCancelCause(t.Context())
 		file := &slow{}
 		file.sync = func() {
@@ -161,18 +162,18 @@ func TestSlowDisk(t *testing.T) {
 			}
 		}
 		if err := fill(ctx, file, header, long); errors.Is(err, failure) != (at > 0) || file.syncs != want || file.most >= syncEvery+4<<20 {
-			t.Errorf("%d: %v after %d syncs, with up to %d bytes ahead", at, err, file.syncs, file.most)
+			t.Errorf("end at sync %d: got error %v after %d syncs, with up to %d bytes not synced", at, err, file.syncs, file.most)
 		}
 		end(nil)
 	}
 	ctx, end := context.WithCancelCause(t.Context())
 	file := &slow{sync: func() {}}
 	if err := fill(ctx, file, header, func(io.Writer) error { end(failure); return nil }); !errors.Is(err, failure) || file.syncs != 0 {
-		t.Errorf("at the end: %v after %d syncs", err, file.syncs)
+		t.Errorf("end before the last sync: got error %v after %d syncs, want the cause after none", err, file.syncs)
 	}
 }
 
-// TestPipe: what nobody writes is not waited for.
+// TestPipe checks that neither Open nor CleanUnfinished waits for the writer of a named pipe.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".pods"+Suffix+".1")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -189,11 +190,11 @@ func TestPipe(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(settings.Patience()):
-		t.Fatal("it waits")
+		t.Fatal("got no result, want ErrBroken from a named pipe")
 	}
 }
 
-// TestClean removes what is old and not to be kept, and nothing that is no snapshot.
+// TestClean checks that Clean removes old snapshots that keep does not name, and no other file.
 func TestClean(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	content := map[string]struct {
@@ -201,8 +202,8 @@ func TestClean(t *testing.T) {
 		age     time.Duration
 	}{
 		"pods.v1.snapshot": {magic, time.Hour}, "nodes.v1.snapshot": {magic, time.Hour}, ".pods.v1.snapshot.123": {magic, time.Hour},
-		"new.v1.snapshot": {magic, 0}, ".new.v1.snapshot.123": {magic, 0}, "notes.txt": {magic, time.Hour}, "etcd-2026.snapshot": {"of another program's", time.Hour},
-		".etcd-2026.snapshot.123": {"of another program's", time.Hour},
+		"new.v1.snapshot": {magic, 0}, ".new.v1.snapshot.123": {magic, 0}, "notes.txt": {magic, time.Hour}, "etcd-2026.snapshot": {"of another program", time.Hour},
+		".etcd-2026.snapshot.123": {"of another program", time.Hour},
 	}
 	for name, c := range content {
 		path := filepath.Join(dir, name)
@@ -224,11 +225,11 @@ func TestClean(t *testing.T) {
 			left = append(left, entry.Name())
 		}
 		if !slices.Equal(left, want) {
-			t.Errorf("%v, want %v", left, want)
+			t.Errorf("got files %v, want %v", left, want)
 		}
 	}
 	left(".etcd-2026.snapshot.123", ".new.v1.snapshot.123", ".pods.v1.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot")
-	if err := CleanUnfinished(dir); err != nil { // whatever their age
+	if err := CleanUnfinished(dir); err != nil { // of any age
 		t.Fatal(err)
 	}
 	left(".etcd-2026.snapshot.123", "etcd-2026.snapshot", "new.v1.snapshot", "notes.txt", "pods.v1.snapshot")
@@ -237,7 +238,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestBroken: a file of which a byte is missing, added or changed, wherever it is, is refused.
+// TestBroken checks that a file is refused if any byte is missing, added or changed.
 func TestBroken(t *testing.T) {
 	_, whole := written(t)
 	refused := func(name string, content []byte) {
@@ -254,7 +255,7 @@ func TestBroken(t *testing.T) {
 	}
 	refused("longer", append(bytes.Clone(whole), 0))
 	path := filepath.Join(t.TempDir(), "open")
-	if err := os.WriteFile(path, whole, 0o644); err != nil { //nolint:gosec // that is the point
+	if err := os.WriteFile(path, whole, 0o644); err != nil { //nolint:gosec // the test needs an open file
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), path); !errors.Is(err, ErrOpen) {
@@ -265,7 +266,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever stands in a file, with a checksum that is right, it is read or refused.
+// FuzzDecode checks that a file with arbitrary content and a correct checksum is read or refused without a panic.
 func FuzzDecode(f *testing.F) {
 	var b bytes.Buffer
 	if err := write(&b, header, func(w io.Writer) error { _, err := io.WriteString(w, strings.Repeat(frames, 9)); return err }); err != nil {

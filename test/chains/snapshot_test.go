@@ -170,12 +170,12 @@ func TestSnapshotsLeftAside(t *testing.T) {
 		content    []byte
 		mode       os.FileMode
 	}{
-		{name: "a byte less", content: whole[name][:len(whole[name])-1], want: "no whole snapshot"},
-		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])-60), want: "no whole snapshot"},
+		{name: "a byte less", content: whole[name][:len(whole[name])-1], want: "incomplete or damaged"},
+		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])-60), want: "incomplete or damaged"},
 		{name: "of another resource", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "not proven"},
-		{name: "nothing", content: []byte{}, want: "no whole snapshot"},
+		{name: "nothing", content: []byte{}, want: "incomplete or damaged"},
 		{name: "of another lane", content: whole["configmaps..v1.protobuf.snapshot"], want: "not proven"},
-		{name: "others may write it", content: whole[name], mode: 0o666, want: "others than its owner"},
+		{name: "others may write it", content: whole[name], mode: 0o666, want: "users other than its owner"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

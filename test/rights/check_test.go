@@ -114,7 +114,7 @@ func TestCheck(t *testing.T) {
 		"snapshots": {
 			reader, []func(*facade.Config){alone, func(c *facade.Config) { c.SnapshotDir = leftovers(t, cluster) }},
 			[]string{
-				"ok    snapshots: 4 files of 0 MiB in .*, \\d+ MiB are free", "note  snapshot broken\\.snapshot: .*no whole snapshot",
+				"ok    snapshots: 4 files of 0 MiB in .*, \\d+ MiB are free", "note  snapshot broken\\.snapshot: .*incomplete or damaged",
 				"note  snapshot cluster\\.snapshot: .*of another cluster", "note  snapshot old\\.snapshot: .* 1h0m\\d+s old",
 				"note  snapshot version\\.snapshot: .*of kube-apiserver v1\\.0\\.0",
 			}, false,
