@@ -8,49 +8,50 @@ import (
 )
 
 const (
-	// sharedSize is how many of the latest versions are on the account that lanes share: at 1,000 writes a second, 16
-	// seconds. ownSize is that of a lane which shares none.
+	// sharedSize is the number of recent versions in the account that lanes share: 16 seconds at 1,000 writes a second.
+	// ownSize is the number for a lane that shares no account.
 	sharedSize, ownSize = 1 << 14, 1 << 8
-	// settleTime is how long an event may take until its lane has it; what nobody has heard of by then, nobody will.
+	// settleTime is the time that an event may take to reach its lane. A version that no lane has received by then counts
+	// as unaccounted.
 	settleTime = 100 * time.Millisecond
-	// likelyEnough is how many versions that nobody hears of may be expected since a lane was proven.
+	// likelyEnough is the expected number of unaccounted versions up to which a probe is likely to confirm a lane.
 	likelyEnough = 0.5
 )
 
-// account is what the lanes of a store have heard of its latest versions. Every version of an etcd is one change, of
-// one object: kube-apiserver writes each by a transaction of its own. (A lease's end deletes several events at one
-// version; they are of one resource.) So a version that the lane of another resource has heard of is none of this
-// resource's, and a lane that misses only such versions has missed nothing: it is at the latest of them.
+// account records which resource each recent version of a store changed. Each version of an etcd is one change of one
+// object, because kube-apiserver writes each object by a separate transaction. (When a lease expires, etcd deletes
+// several events at one version; all are of one resource.) So a version that the lane of another resource received is
+// no change of this resource. A lane that misses only such versions is complete up to the latest of them.
 //
-// A resource is known by its plural name, whatever the group and version: what is stored as events is read as
-// events.v1. and events.v1.events.k8s.io, and each lane of them has to hear of a change itself.
+// A resource is identified by its plural name, without group and version. The stored events are read as events.v1. and
+// as events.v1.events.k8s.io, and each of these lanes has to receive a change itself.
 type account struct {
 	size cache.RV
 
 	mu       sync.Mutex // guards the rest
-	received []entry    // a version's is at its remainder by size; nil before the first
-	highest  cache.RV   // of those that were heard of, or answered
+	received []entry    // ring buffer: version rv is at index rv % size; nil before the first version
+	highest  cache.RV   // highest version that a lane received or the store returned
 	owners   map[string]uint32
 	awaited  map[cache.RV]*notice
 
-	marks       [2]mark // what the store answered, some time ago and then
-	known       bool    // how much is unheard
-	unaccounted float64 // versions a second that no lane hears of
+	marks       [2]mark // two earlier versions of the store, the older one first
+	known       bool    // whether unaccounted was measured
+	unaccounted float64 // versions per second that no lane receives
 }
 
-// entry says which resource a version changed.
+// entry is a version with the resource that it changed.
 type entry struct {
 	rv    cache.RV
 	owner uint32 // 0: none
 }
 
-// mark is an answer of the store with the moment when it came.
+// mark is a version that the store returned, with the time of the response.
 type mark struct {
 	rv cache.RV
 	at time.Time
 }
 
-// notice is a version that readers wait for somebody to hear of.
+// notice is a version that readers wait for until a lane receives it.
 type notice struct {
 	received chan struct{}
 	readers  int
@@ -60,7 +61,7 @@ func newAccount(size cache.RV) *account {
 	return &account{size: size, owners: map[string]uint32{}, awaited: map[cache.RV]*notice{}}
 }
 
-// note says that the lane of a resource has the change at a version.
+// note records that the lane of a resource has received the change at a version.
 func (a *account) note(resource string, rv cache.RV) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,7 +70,7 @@ func (a *account) note(resource string, rv cache.RV) {
 	}
 	at := &a.received[rv%a.size]
 	if at.rv > rv {
-		return // of long ago
+		return // a later version uses this entry
 	}
 	*at = entry{rv: rv, owner: a.owner(resource)}
 	a.highest = max(a.highest, rv)
@@ -79,7 +80,7 @@ func (a *account) note(resource string, rv cache.RV) {
 	}
 }
 
-// owner is the number of a resource, with mu held.
+// owner returns the number of a resource. The caller holds mu.
 func (a *account) owner(resource string) uint32 {
 	number, ok := a.owners[resource]
 	if !ok {
@@ -89,13 +90,14 @@ func (a *account) owner(resource string) uint32 {
 	return number
 }
 
-// gap is the first version after one, and up to another, that may be a change of a resource; 0 when there is none.
+// missing returns the first version in (after, upTo] that may be a change of the resource, or 0 if there is none.
 func (a *account) missing(resource string, after, upTo cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.firstMissing(a.owner(resource), after, upTo)
 }
 
+// firstMissing is missing for the number of a resource. The caller holds mu.
 func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	if upTo > after+a.size {
 		return after + 1
@@ -108,8 +110,8 @@ func (a *account) firstMissing(owner uint32, after, upTo cache.RV) cache.RV {
 	return 0
 }
 
-// firstUnaccounted is the first version after one that nobody has heard of, although a later one is known; 0 when there
-// is none.
+// firstUnaccounted returns the first version above after that no lane has received, although a later version is known.
+// It returns 0 if there is none.
 func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -124,7 +126,8 @@ func (a *account) firstUnaccounted(after cache.RV) cache.RV {
 	return 0
 }
 
-// at is what is known of a version, or of another that took its place, with mu held.
+// at returns the entry for a version. The entry may contain another version that uses the same index. The caller holds
+// mu.
 func (a *account) at(rv cache.RV) entry {
 	if a.received == nil {
 		return entry{}
@@ -132,7 +135,8 @@ func (a *account) at(rv cache.RV) entry {
 	return a.received[rv%a.size]
 }
 
-// await joins those who wait until a lane has heard of a version; nil when one has already. The caller leaves.
+// await returns a notice that is closed when a lane receives the version, or nil if one already has. The caller calls
+// leave when it stops waiting.
 func (a *account) await(rv cache.RV) *notice {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -148,6 +152,7 @@ func (a *account) await(rv cache.RV) *notice {
 	return n
 }
 
+// leave ends the wait of one reader.
 func (a *account) leave(rv cache.RV, n *notice) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -157,7 +162,7 @@ func (a *account) leave(rv cache.RV, n *notice) {
 	}
 }
 
-// answered takes note of a version that the store was at, and of how many nobody heard of before it.
+// answered records a version that the store returned, and measures how many earlier versions no lane received.
 func (a *account) answered(rv cache.RV, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -173,31 +178,31 @@ func (a *account) answered(rv cache.RV, now time.Time) {
 	a.marks = [2]mark{last, {rv, now}}
 }
 
-// count is how many versions after one, and up to another, nobody has heard of, with mu held.
-func (a *account) count(after, upTo cache.RV) (unheard cache.RV) {
+// count returns how many versions in (after, upTo] no lane has received. The caller holds mu.
+func (a *account) count(after, upTo cache.RV) (n cache.RV) {
 	if upTo > after+a.size {
 		return upTo - after
 	}
 	for rv := after + 1; rv <= upTo; rv++ {
 		if a.at(rv).rv != rv {
-			unheard++
+			n++
 		}
 	}
-	return unheard
+	return n
 }
 
-// likely tells whether a lane, which was whole up to a version at some moment, is likely to miss nothing. What is not
-// known yet is not likely.
-func (a *account) likely(resource string, whole cache.RV, since time.Duration) bool {
+// likely reports whether a lane that was complete up to a version, since ago, probably misses nothing. It returns false
+// before the rate of unaccounted versions is known.
+func (a *account) likely(resource string, completeTo cache.RV, since time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.known || a.unaccounted*since.Seconds() > likelyEnough {
 		return false
 	}
-	return a.firstMissing(a.owner(resource), whole, a.marks[1].rv) == 0
+	return a.firstMissing(a.owner(resource), completeTo, a.marks[1].rv) == 0
 }
 
-// reset forgets which versions were heard of: the store may have been set back, and give them out once more.
+// reset forgets all versions. The store may have been restored, and may assign the same versions again.
 func (a *account) reset() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,46 +10,46 @@ import (
 )
 
 const (
-	// grace is how long is waited for an event that is on its way: the upstream's dispatch and one loopback hop are
-	// under 5 ms.
+	// grace is the time to wait for an event in transit: the upstream's dispatch and one loopback hop take less than 5 ms.
 	grace = 20 * time.Millisecond
-	// shortGrace is that of a lane that changes seldom: only its last change may be on its way.
+	// shortGrace is the time to wait in a lane that changes seldom: only its last change can be in transit.
 	shortGrace = 5 * time.Millisecond
 )
 
-// Checkers makes the provers of one upstream's lanes, and holds what they share.
+// Checkers makes the Checker of each lane of one upstream, and contains the state that they share.
 type Checkers struct {
 	metrics Metrics
 	seats   *questionSeats
-	readers *atomic.Int64 // who wait for a proof, or for the upstream's answer in its place
+	readers *atomic.Int64 // number of readers that wait for a check, or for the upstream's response in its place
 	stores  *stores
 	demand  *demand
 }
 
-// NewCheckers makes provers for lanes of one upstream. uncached is a resource that the upstream reads from etcd, nil
-// when there is none. start runs work for all of them in the background, and returns false when that is over.
+// NewCheckers returns the Checkers for the lanes of one upstream. uncached is a resource that the upstream reads from
+// etcd, or nil. start runs work for all of them in the background; it returns false after the facade began to stop.
 func NewCheckers(upstream Upstream, uncached Source, metrics Metrics, start func(work func(context.Context)) bool) *Checkers {
-	p := &Checkers{metrics: metrics, seats: newQuestionSeats(), readers: new(atomic.Int64), demand: newDemand()}
-	p.stores = &stores{layout: newLayout(upstream), uncached: uncached}
-	p.stores.make = func(uncached Source) *store { return newStore(metrics, sharedSize, uncached, start) }
-	return p
+	c := &Checkers{metrics: metrics, seats: newQuestionSeats(), readers: new(atomic.Int64), demand: newDemand()}
+	c.stores = &stores{layout: newLayout(upstream), uncached: uncached}
+	c.stores.make = func(uncached Source) *store { return newStore(metrics, sharedSize, uncached, start) }
+	return c
 }
 
-// Options are what a Checker is made with.
+// Options are the parameters of a Checker.
 type Options struct {
 	Lane   *cache.Lane
 	Source Source
 	Filler Filler
-	// Resource is the plural name under which the upstream stores what is in the lane.
+	// Resource is the plural name under which the upstream stores the objects of the lane.
 	Resource string
-	// Definition is that of a custom resource; nil for any other.
+	// Definition is the definition of a custom resource; nil for a built-in resource.
 	Definition Definition
-	// ReadFromEtcd: the upstream keeps no watch cache of the resource, so there are no bookmarks of it (semantics 4.1).
+	// ReadFromEtcd is set if the upstream has no watch cache for the resource. Then it sends no bookmarks (semantics 4.1).
 	ReadFromEtcd bool
 }
 
-// Checker proves for one lane what the upstream's current resourceVersion is and that the lane has reached it
-// (semantics 10.5). What fills the lane tells it what happens there: Changed, Synced, Interrupted, Replaced.
+// Checker finds out the upstream's current resourceVersion and checks that one lane has reached it (semantics 10.5).
+// The writer of the lane notifies it by Changed, Synced, Interrupted and Replaced. All other methods are safe for
+// concurrent use, except KeepUp.
 type Checker struct {
 	lane         *cache.Lane
 	filler       Filler
@@ -58,142 +58,142 @@ type Checker struct {
 
 	metrics         Metrics
 	seats           *questionSeats
-	company         *atomic.Int64 // Checkers.readers
+	readers         *atomic.Int64 // Checkers.readers
 	membership      *membership
 	defined         defined
 	rolls           rolls
 	progressWatches progressWatches
 	rate            rate
-	synced          atomic.Pointer[time.Time] // when the lane's last list, which was a consistent read, was asked for
-	distrusted      atomic.Bool               // the lane is wrong, and was not listed again yet
-	whole           atomic.Pointer[time.Time] // when the lane was last known to hold everything
-	demand          *demand                   // of the lanes of one upstream
-	wanted          atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
-	credit          atomic.Int64              // nanoseconds of the upstream's that KeepUp may take
-	passedOn        atomic.Int64              // nanoseconds that dear answers take the upstream which it was asked for
-	unaccounted     cache.RV                  // what KeepUp found the last time
+	synced          atomic.Pointer[time.Time] // time when the lane's last consistent list was requested
+	distrusted      atomic.Bool               // whether the lane contradicts the upstream and has not been listed again
+	completeAt      atomic.Pointer[time.Time] // time when the lane was last known to be complete
+	demand          *demand                   // shared by the lanes of one upstream
+	wanted          atomic.Pointer[time.Time] // time of the last costly read; nil before the first
+	credit          atomic.Int64              // nanoseconds of the upstream's time that KeepUp may use
+	forwarded       atomic.Int64              // nanoseconds of upstream time for forwarded answers in progress
+	unaccounted     cache.RV                  // version that KeepUp found in its last run
 }
 
-// Checker makes the prover of a lane.
-func (p *Checkers) Checker(o Options) *Checker {
+// Checker returns the Checker of a lane.
+func (c *Checkers) Checker(o Options) *Checker {
 	checker := &Checker{
 		lane: o.Lane, filler: o.Filler, resource: o.Resource, readFromEtcd: o.ReadFromEtcd,
-		metrics: p.metrics, seats: p.seats, company: p.readers, demand: p.demand,
+		metrics: c.metrics, seats: c.seats, readers: c.readers, demand: c.demand,
 	}
 	checker.rate.since = time.Now()
-	checker.membership = &membership{source: o.Source, stores: p.stores, own: newOwnStore(p.metrics, o.Filler.Start)}
-	checker.defined = newDefined(o, p.metrics)
-	checker.rolls.questions = newGroupCommit(p.seats, o.Filler.Start, checker.callRoll)
+	checker.membership = &membership{source: o.Source, stores: c.stores, own: newOwnStore(c.metrics, o.Filler.Start)}
+	checker.defined = newDefined(o, c.metrics)
+	checker.rolls.questions = newGroupCommit(c.seats, o.Filler.Start, checker.callRoll)
 	return checker
 }
 
-// Changed says that a change was written to the lane. One goroutine calls it.
-func (p *Checker) Changed(rv cache.RV) {
+// Changed records that a change was written to the lane. Only one goroutine may call it.
+func (c *Checker) Changed(rv cache.RV) {
 	now := time.Now()
-	p.rate.note(now)
-	p.whole.Store(&now)
-	p.membership.seek(p.filler.Start)
-	p.membership.store().account.note(p.resource, rv)
+	c.rate.note(now)
+	c.completeAt.Store(&now)
+	c.membership.seek(c.filler.Start)
+	c.membership.store().account.note(c.resource, rv)
 }
 
-// Synced says that the lane holds a list that was read consistently and asked for at that time.
-func (p *Checker) Synced(asked time.Time) {
-	p.synced.Store(&asked)
-	p.whole.Store(&asked)
+// Synced records that the lane was filled from a consistent list that was requested at the given time.
+func (c *Checker) Synced(asked time.Time) {
+	c.synced.Store(&asked)
+	c.completeAt.Store(&asked)
 }
 
-// Interrupted says that the lane's watch broke off, or that the lane ends. The upstream may be restored before somebody
-// watches again, and give out versions once more that the lane has heard of; or it may be started with another etcd for
-// the resource.
-func (p *Checker) Interrupted() {
-	p.membership.leave()
-	p.membership.stores.interrupted()
+// Interrupted records that the lane's watch ended, or that the lane stops. Before the next watch, the upstream may be
+// restored and assign versions again that the lane has received. It may also be restarted with another etcd for the
+// resource.
+func (c *Checker) Interrupted() {
+	c.membership.leave()
+	c.membership.stores.interrupted()
 }
 
-// Replaced says that the lane was listed again, and shows what the upstream has.
-func (p *Checker) Replaced() { p.distrusted.Store(false) }
+// Replaced records that the lane was listed again and matches the upstream.
+func (c *Checker) Replaced() { c.distrusted.Store(false) }
 
-// distrust stops proofs until the lane is listed again: what it shows is not what the upstream has.
-func (p *Checker) distrust(tell func()) {
-	p.distrusted.Store(true)
-	tell()
+// distrust stops all checks until the lane is listed again, because it does not match the upstream.
+func (c *Checker) distrust(notify func()) {
+	c.distrusted.Store(true)
+	notify()
 }
 
-// Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
-func (p *Checker) Now(ctx context.Context) (cache.RV, error) {
-	p.company.Add(1)
-	defer p.company.Add(-1)
-	if p.defined.unreadable() {
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane may not have reached it.
+func (c *Checker) Now(ctx context.Context) (cache.RV, error) {
+	c.readers.Add(1)
+	defer c.readers.Add(-1)
+	if c.defined.unreadable() {
 		return 0, ErrUnproven
 	}
-	reading, err := p.current(ctx)
+	reading, err := c.current(ctx)
 	if err == nil {
-		err = p.defined.confirm(ctx)
+		err = c.defined.confirm(ctx)
 	}
 	return reading.rv, err
 }
 
-// Recent is a State with every write that was finished before the request arrived, and how that was shown. ErrUnproven
-// means that this could not be shown, or not for less than it takes the upstream to give the answer itself. ctx is the
-// request's: when the answer is small, the upstream is taken to be busy with it instead until ctx ends.
-func (p *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
-	if synced := p.synced.Load(); synced != nil && arrived.Before(*synced) {
-		state, err := p.lane.State() // the request that made the lane start, and those that waited with it
-		if err == nil && !p.defined.unreadable() && p.defined.confirm(ctx) == nil {
+// Recent returns a State that includes every write finished before the request arrived, and the check that showed this.
+// It returns ErrUnproven if no check could show it at a lower cost than the upstream's own answer. ctx is the request's
+// context. If the answer is small, the upstream counts as busy with the forwarded request until ctx ends.
+func (c *Checker) Recent(ctx context.Context, arrived time.Time, answer Answer) (*cache.State, Check, error) {
+	if synced := c.synced.Load(); synced != nil && arrived.Before(*synced) {
+		state, err := c.lane.State() // the lane was filled after the request arrived
+		if err == nil && !c.defined.unreadable() && c.defined.confirm(ctx) == nil {
 			return state, byFill, nil
 		}
 		return nil, byFill, cmp.Or(err, ErrUnproven)
 	}
-	p.membership.seek(p.filler.Start)
-	p.company.Add(1)
-	state, check, err := p.check(ctx, answer)
+	c.membership.seek(c.filler.Start)
+	c.readers.Add(1)
+	state, check, err := c.check(ctx, answer)
 	if err == nil {
-		err = p.defined.confirm(ctx)
+		err = c.defined.confirm(ctx)
 	}
 	if err == nil || !answer.Small() {
-		p.company.Add(-1)
+		c.readers.Add(-1)
 		return state, check, err
 	}
-	p.seats.occupy()
-	context.AfterFunc(ctx, func() { p.company.Add(-1) })
+	c.seats.occupy()
+	context.AfterFunc(ctx, func() { c.readers.Add(-1) })
 	return nil, check, err
 }
 
-// prove tries what choose says, until one succeeds or nothing is left that is worth it.
-func (p *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check, error) {
-	before, err := p.lane.State()
+// check tries the checks that choose returns, until one succeeds or no other is worth its price.
+func (c *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check, error) {
+	before, err := c.lane.State()
 	if err != nil {
 		return nil, byUpstream, err
 	}
-	if p.distrusted.Load() || p.defined.unreadable() {
+	if c.distrusted.Load() || c.defined.unreadable() {
 		return nil, byUpstream, ErrUnproven
 	}
-	dear := p.isCostly(before, answer)
-	if dear {
-		p.wants(answer)
+	costly := c.isCostly(before, answer)
+	if costly {
+		c.noteWanted(answer)
 	}
 	now := reading{}
 	for tried := byUpstream; ; {
-		switch tried = p.choose(before, answer, tried); tried {
+		switch tried = c.choose(before, answer, tried); tried {
 		case byProbe:
-			state, at, err := p.checkByProbe(ctx)
-			if proven := err == nil || ctx.Err() != nil || at.store == nil; proven {
+			state, at, err := c.checkByProbe(ctx)
+			if final := err == nil || ctx.Err() != nil || at.store == nil; final {
 				return state, byProbe, err
 			}
 			now = at
-			if dear {
-				p.misses(at)
+			if costly {
+				c.noteMissed(at)
 			}
 		case byRollCall:
-			if state, err := p.checkByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
+			if state, err := c.checkByRollCall(ctx, before.RV(), answer); err == nil || ctx.Err() != nil {
 				return state, byRollCall, err
 			}
 		case byProgressWatch:
-			state, err := p.checkByProgressWatch(ctx, now)
+			state, err := c.checkByProgressWatch(ctx, now)
 			return state, byProgressWatch, err
-		case byUpstream, byFill: // of which choose returns the first
-			if dear && !p.passOn(ctx, answer) {
-				state, err := p.checkByProgressWatch(ctx, now)
+		case byUpstream, byFill: // choose never returns byFill
+			if costly && !c.forward(ctx, answer) {
+				state, err := c.checkByProgressWatch(ctx, now)
 				return state, byProgressWatch, err
 			}
 			return nil, byUpstream, ErrUnproven
@@ -201,61 +201,61 @@ func (p *Checker) check(ctx context.Context, answer Answer) (*cache.State, Check
 	}
 }
 
-// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
-// when the lane is there; ErrAhead when the upstream is not; ErrUnproven when it could not be shown, or not for less
-// than it takes the upstream to give the answer itself.
-func (p *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
-	if _, err := p.lane.WaitFor(ctx, want, grace); err == nil {
-		return nil // almost always: the client read it, or wrote it, a moment ago
+// Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
+// nil when the lane is there, and ErrAhead if the upstream is not. It returns ErrUnproven if no check could show it at
+// a lower cost than the upstream's own answer.
+func (c *Checker) Reach(ctx context.Context, want cache.RV, answer Answer) error {
+	if _, err := c.lane.WaitFor(ctx, want, grace); err == nil {
+		return nil // the usual case: the client read or wrote the version a moment ago
 	}
-	if p.distrusted.Load() {
+	if c.distrusted.Load() {
 		return ErrUnproven
 	}
-	p.company.Add(1)
-	defer p.company.Add(-1)
-	_, now, err := p.checkByProbe(ctx)
+	c.readers.Add(1)
+	defer c.readers.Add(-1)
+	_, now, err := c.checkByProbe(ctx)
 	switch {
 	case now.store == nil:
 		return err
 	case now.rv < want:
-		return ErrAhead // only time can bring it
+		return ErrAhead // no check can reach it
 	case err == nil:
 		return nil
 	}
-	dear := false
-	if state, err := p.lane.State(); err == nil {
-		if dear = p.isCostly(state, answer); dear {
-			p.wants(answer)
-			p.misses(now)
+	costly := false
+	if state, err := c.lane.State(); err == nil {
+		if costly = c.isCostly(state, answer); costly {
+			c.noteWanted(answer)
+			c.noteMissed(now)
 		}
-		if p.mayCallRoll(state) {
-			if _, err := p.checkByRollCall(ctx, 0, answer); err == nil && p.at(want) {
+		if c.mayCallRoll(state) {
+			if _, err := c.checkByRollCall(ctx, 0, answer); err == nil && c.hasReached(want) {
 				return nil
 			}
 		}
 	}
-	if !answer.Small() || dear && !p.passOn(ctx, answer) {
-		return p.bring(ctx, want)
+	if !answer.Small() || costly && !c.forward(ctx, answer) {
+		return c.bring(ctx, want)
 	}
 	return ErrUnproven
 }
 
-// current is the upstream's resourceVersion at some moment after the call began.
-func (p *Checker) current(ctx context.Context) (reading, error) {
-	before, err := p.lane.State()
+// current returns the upstream's resourceVersion at some moment after the call began.
+func (c *Checker) current(ctx context.Context) (reading, error) {
+	before, err := c.lane.State()
 	if err != nil {
 		return reading{}, err
 	}
-	now, err := p.membership.current(ctx, before.RV())
+	now, err := c.membership.current(ctx, before.RV())
 	if err == nil && now.rv < before.RV() {
-		p.distrust(p.filler.SetBack)
+		c.distrust(c.filler.SetBack)
 		return reading{}, errSetBack
 	}
 	return now, err
 }
 
-// at tells whether the lane is complete up to rv.
-func (p *Checker) at(rv cache.RV) bool {
-	state, err := p.lane.State()
+// hasReached reports whether the lane is complete up to rv.
+func (c *Checker) hasReached(rv cache.RV) bool {
+	state, err := c.lane.State()
 	return err == nil && state.RV() >= rv
 }

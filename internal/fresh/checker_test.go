@@ -16,32 +16,32 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// theUpstream is one etcd with resources whose lanes hear of every change, unless they are held up.
-type theUpstream struct {
+// testUpstream is one etcd with resources. Their lanes receive every change unless they are heldUp.
+type testUpstream struct {
 	*counters
 	rv    cache.RV
 	lanes map[string]*testLane
 }
 
-// testLane is a lane with its prover and the objects that the upstream has of it. It is Source and Filler.
+// testLane is a lane with its Checker, and with the objects that the upstream has. It is Source and Filler.
 type testLane struct {
-	upstream *theUpstream
+	upstream *testUpstream
 	name     string
 	lane     *cache.Lane
-	prover   *Checker
+	checker  *Checker
 	start    func(work func(context.Context)) bool
 
-	mu         sync.Mutex
-	stored     map[string]cache.RV
-	heldUp     bool // nothing is delivered
-	calls      int
-	fences     int
-	contradict int
+	mu              sync.Mutex
+	stored          map[string]cache.RV
+	heldUp          bool // whether the lane receives no changes
+	calls           int
+	progressWatches int
+	contradict      int
 }
 
-func newUpstream(t *testing.T, names ...string) *theUpstream {
+func newUpstream(t *testing.T, names ...string) *testUpstream {
 	t.Helper()
-	u := &theUpstream{rv: 100, lanes: map[string]*testLane{}}
+	u := &testUpstream{rv: 100, lanes: map[string]*testLane{}}
 	of := map[string]*cache.RV{}
 	for _, name := range names {
 		of[name] = &u.rv
@@ -51,10 +51,10 @@ func newUpstream(t *testing.T, names ...string) *theUpstream {
 	var background sync.WaitGroup
 	t.Cleanup(func() { cancel(); background.Wait() })
 	start := func(work func(context.Context)) bool { background.Go(func() { work(ctx) }); return true }
-	provers := NewCheckers(u.counters, nil, nobodyCounts{}, start)
+	checkers := NewCheckers(u.counters, nil, noMetrics{}, start)
 	for _, name := range names {
 		l := &testLane{upstream: u, name: name, start: start, lane: cache.NewLane(cache.Options{}), stored: map[string]cache.RV{}}
-		l.prover = provers.Checker(Options{Lane: l.lane, Source: l, Filler: l, Resource: name})
+		l.checker = checkers.Checker(Options{Lane: l.lane, Source: l, Filler: l, Resource: name})
 		l.lane.Replace(u.rv, nil, nil)
 		u.lanes[name] = l
 	}
@@ -81,10 +81,10 @@ func (l *testLane) CallRoll(context.Context) (*RollCall, error) {
 	return call, nil
 }
 
-// ProgressWatch implements Filler. A bookmark comes after a second, to a lane that nothing else happens to.
+// ProgressWatch implements Filler. It brings a bookmark after a second.
 func (l *testLane) ProgressWatch(context.Context) {
 	l.mu.Lock()
-	l.fences++
+	l.progressWatches++
 	l.mu.Unlock()
 	<-time.After(time.Second)
 	l.upstream.mu.Lock()
@@ -92,11 +92,11 @@ func (l *testLane) ProgressWatch(context.Context) {
 	l.lane.Progress(l.upstream.rv)
 }
 
-// opened is how many fences were.
+// opened returns how many progress watches were opened.
 func (l *testLane) opened() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.fences
+	return l.progressWatches
 }
 
 // SetBack implements Filler.
@@ -108,7 +108,7 @@ func (l *testLane) Contradicted() { l.contradict++ }
 // Start implements Filler.
 func (l *testLane) Start(work func(context.Context)) bool { return l.start(work) }
 
-// write changes an object, at a version of its own; the lane hears of it at once.
+// write changes an object at a new version. The lane receives the change immediately unless it is heldUp.
 func (l *testLane) write(t *testing.T, name string) cache.RV {
 	t.Helper()
 	l.upstream.mu.Lock()
@@ -125,7 +125,7 @@ func (l *testLane) write(t *testing.T, name string) cache.RV {
 	return rv
 }
 
-// things are a kind that nobody has heard of.
+// things is a kind that Kubernetes does not have.
 var things = selectors.ForBuiltin(schema.GroupVersionKind{Kind: "Thing"}, selectors.Namespaced)
 
 func (l *testLane) deliver(t *testing.T, name string, rv cache.RV) {
@@ -134,28 +134,28 @@ func (l *testLane) deliver(t *testing.T, name string, rv cache.RV) {
 	if err := l.lane.Apply(cache.Change{Kind: cache.Upsert, Object: object}); err != nil {
 		t.Fatal(err)
 	}
-	l.prover.Changed(rv)
+	l.checker.Changed(rv)
 }
 
-// elsewhere moves the upstream on by something that no lane is about.
-func (u *theUpstream) elsewhere() { u.move(&u.rv, 1) }
+// elsewhere raises the upstream's version by a change that no lane receives.
+func (u *testUpstream) elsewhere() { u.move(&u.rv, 1) }
 
 // join reads until all lanes share a store.
-func (u *theUpstream) join(t *testing.T) {
+func (u *testUpstream) join(t *testing.T) {
 	t.Helper()
 	for range 6 {
 		for _, l := range u.lanes {
-			l.prover.membership.seek(l.start)
+			l.checker.membership.seek(l.start)
 			l.write(t, "joining")
 		}
 		<-time.After(2 * compareEvery)
 	}
 	for name, l := range u.lanes {
-		if l.prover.membership.joined.Load() == nil {
+		if l.checker.membership.joined.Load() == nil {
 			t.Fatalf("%s is not in the shared store", name)
 		}
 	}
-	// How much is unheard is learned from questions.
+	// The rate of unaccounted versions is measured by probes.
 	for range 4 {
 		for _, l := range u.lanes {
 			l.read(t, Endless())
@@ -164,7 +164,8 @@ func (u *theUpstream) join(t *testing.T) {
 	}
 }
 
-// read reads most recently and returns the version; 0 when nothing could be proven. It holds that nothing is stale.
+// read makes a most recent read and returns its version, or 0 if no check succeeded. It fails the test if the result is
+// stale.
 func (l *testLane) read(t *testing.T, answer Answer) cache.RV {
 	t.Helper()
 	l.upstream.mu.Lock()
@@ -176,7 +177,7 @@ func (l *testLane) read(t *testing.T, answer Answer) cache.RV {
 	l.upstream.mu.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	state, _, err := l.prover.Recent(ctx, time.Now(), answer)
+	state, _, err := l.checker.Recent(ctx, time.Now(), answer)
 	if errors.Is(err, ErrUnproven) {
 		<-time.After(time.Millisecond) // the upstream answers
 		return 0
@@ -195,12 +196,12 @@ func (l *testLane) read(t *testing.T, answer Answer) cache.RV {
 	return state.RV()
 }
 
-// some is an answer that is dearer than a probe, and no reason to wait for a fence.
+// some is an answer that costs more than a probe, but does not justify a progress watch.
 var some = Answer{Objects: 100, Bytes: 100 << 10}
 
-// What the lanes of other resources have heard of is no change of a quiet one: it is proven by a probe, which all
-// share, although the upstream's version moves on and on.
-func TestQuietLaneBesideBusyOnes(t *testing.T) {
+// Changes that the lanes of other resources received do not concern a quiet lane. A shared probe confirms it, although
+// the upstream's version rises all the time.
+func TestQuietLaneIsConfirmedByProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "leases", "quiet")
 		u.join(t)
@@ -210,18 +211,18 @@ func TestQuietLaneBesideBusyOnes(t *testing.T) {
 			u.lanes["pods"].write(t, "a")
 			u.lanes["leases"].write(t, "b")
 			if quiet.read(t, some) == 0 {
-				t.Fatal("not proven")
+				t.Fatal("got no fresh State, want one by a probe")
 			}
 			<-time.After(20 * time.Millisecond)
 		}
 		if quiet.calls != before {
-			t.Errorf("%d roll calls", quiet.calls-before)
+			t.Errorf("got %d roll calls, want none", quiet.calls-before)
 		}
 	})
 }
 
-// A change that is not delivered yet is no other resource's, whoever asks.
-func TestChangeThatIsHeldUp(t *testing.T) {
+// A lane misses a change of its own resource that it has not received, and no check may pass over it.
+func TestUndeliveredChangePreventsProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "leases")
 		u.join(t)
@@ -230,31 +231,31 @@ func TestChangeThatIsHeldUp(t *testing.T) {
 		rv := pods.write(t, "a")
 		u.lanes["leases"].write(t, "b")
 		if at := pods.read(t, some); at != 0 {
-			t.Errorf("proven at %d, %d was not delivered", at, rv)
+			t.Errorf("got fresh at %d, want unproven: %d was not delivered", at, rv)
 		}
 		time.AfterFunc(shortGrace/2, func() { pods.deliver(t, "a", rv) })
 		if pods.read(t, some) == 0 {
-			t.Error("not proven although it came")
+			t.Error("got no fresh State, want one after the delivery")
 		}
 	})
 }
 
-// Two lanes of one resource, as of two encodings: what one has heard of, the other may not have.
-func TestTwoLanesOfOneResource(t *testing.T) {
+// Two lanes of one resource, for two encodings: one may lack a change that the other has received.
+func TestLanesOfOneResourceReceiveChangesSeparately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "pods in protobuf")
-		u.lanes["pods in protobuf"].prover.resource = "pods"
+		u.lanes["pods in protobuf"].checker.resource = "pods"
 		u.join(t)
 		other := u.lanes["pods in protobuf"]
 		rv := u.lanes["pods"].write(t, "a")
-		if lost := other.prover.membership.store().account.missing("pods", rv-1, rv); lost != rv {
-			t.Errorf("the gap is at %d", lost)
+		if missing := other.checker.membership.store().account.missing("pods", rv-1, rv); missing != rv {
+			t.Errorf("got missing version %d", missing)
 		}
 	})
 }
 
-// A version that no lane hears of may be anybody's. A roll call steps over it.
-func TestVersionThatNobodyHearsOf(t *testing.T) {
+// A version that no lane receives may be of any resource. A roll call confirms the lane past it.
+func TestRollCallPassesUnaccountedVersion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
 		u.join(t)
@@ -262,39 +263,39 @@ func TestVersionThatNobodyHearsOf(t *testing.T) {
 		calls := quiet.calls
 		u.elsewhere()
 		if quiet.read(t, some) == 0 {
-			t.Error("not proven")
+			t.Error("got no fresh State, want one by a roll call")
 		}
 		if quiet.calls != calls+1 {
-			t.Errorf("%d roll calls", quiet.calls-calls)
+			t.Errorf("got %d roll calls, want 1", quiet.calls-calls)
 		}
 		for range 10 { // from there on nothing is missing
 			quiet.read(t, some)
 		}
 		if quiet.calls != calls+1 {
-			t.Errorf("%d roll calls in all", quiet.calls-calls)
+			t.Errorf("got %d roll calls in total, want 1", quiet.calls-calls)
 		}
 	})
 }
 
-// After an interruption versions may be given out once more: what was heard of before says nothing.
-func TestInterruptedLane(t *testing.T) {
+// After an interruption the upstream may assign versions again, so the account is reset.
+func TestInterruptionResetsAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
 		u.join(t)
 		rv := u.lanes["pods"].write(t, "a")
-		account := u.lanes["quiet"].prover.membership.store().account
-		if lost := account.missing("quiet", rv-1, rv); lost != 0 {
-			t.Fatalf("the gap is at %d", lost)
+		account := u.lanes["quiet"].checker.membership.store().account
+		if missing := account.missing("quiet", rv-1, rv); missing != 0 {
+			t.Fatalf("got missing version %d, want none", missing)
 		}
-		u.lanes["pods"].prover.membership.leave() // who is no longer in the store may have noted it all the same
-		u.lanes["pods"].prover.Interrupted()
-		if lost := account.missing("quiet", rv-1, rv); lost != rv {
-			t.Errorf("after the interruption the gap is at %d", lost)
+		u.lanes["pods"].checker.membership.leave() // a lane that has left the store may have added the version before
+		u.lanes["pods"].checker.Interrupted()
+		if missing := account.missing("quiet", rv-1, rv); missing != rv {
+			t.Errorf("got missing version %d after the interruption, want %d", missing, rv)
 		}
 	})
 }
 
-// A reader alone, whose answer is as cheap as a question, is the upstream's; many at a time share questions.
+// A single reader whose answer is as cheap as a probe goes to the upstream. Many readers share requests.
 func TestSharingGrowsWithLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods", "quiet")
@@ -302,7 +303,7 @@ func TestSharingGrowsWithLoad(t *testing.T) {
 		quiet := u.lanes["quiet"]
 		asked, calls := u.asked(), quiet.calls
 		if rv := quiet.read(t, Answer{Objects: 1}); rv != 0 || u.asked() != asked || quiet.calls != calls {
-			t.Errorf("alone: proven at %d", rv)
+			t.Errorf("single reader: got fresh at %d, want unproven without a request", rv)
 		}
 		var readers sync.WaitGroup
 		for range 200 {
@@ -310,14 +311,14 @@ func TestSharingGrowsWithLoad(t *testing.T) {
 		}
 		readers.Wait()
 		if n := u.asked() - asked + quiet.calls - calls; n > 4 {
-			t.Errorf("200 readers cost %d questions", n)
+			t.Errorf("got %d requests for 200 readers, want 4 at most", n)
 		}
 	})
 }
 
-// Where the upstream moves on all the time, and nobody hears of it, readers of one lane share a roll call, and who is
-// alone is not called over for more than his answer costs.
-func TestRollCallIsWorthIt(t *testing.T) {
+// The upstream's version rises all the time and no lane receives the changes. Many readers of one lane share a roll
+// call. For a single reader no roll call is made that costs more than the answer.
+func TestRollCallNeverCostsMoreThanAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")
 		quiet := u.lanes["quiet"]
@@ -328,11 +329,11 @@ func TestRollCallIsWorthIt(t *testing.T) {
 		for range 4 {
 			u.elsewhere()
 			if rv := quiet.read(t, Answer{Objects: 1}); rv != 0 {
-				t.Errorf("one alone is proven at %d", rv)
+				t.Errorf("single reader: got fresh at %d, want unproven", rv)
 			}
 		}
 		if quiet.calls != 0 {
-			t.Errorf("%d roll calls for single objects", quiet.calls)
+			t.Errorf("got %d roll calls for single objects, want none", quiet.calls)
 		}
 		u.elsewhere()
 		var readers sync.WaitGroup
@@ -341,47 +342,47 @@ func TestRollCallIsWorthIt(t *testing.T) {
 		}
 		readers.Wait()
 		if quiet.calls == 0 || quiet.calls > 3 {
-			t.Errorf("%d roll calls for a hundred readers", quiet.calls)
+			t.Errorf("got %d roll calls for a hundred readers, want 1 to 3", quiet.calls)
 		}
 	})
 }
 
-// Other objects at the version of the call itself: the lane is wrong, and says so.
-func TestContradiction(t *testing.T) {
+// A lane with other objects at the version of a roll call is wrong. No check confirms it until it is listed again.
+func TestContradictedLaneIsNotFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "quiet")
 		quiet := u.lanes["quiet"]
 		rv := quiet.write(t, "a")
 		quiet.stored = map[string]cache.RV{"ns/b": rv} // as in another history
 		<-time.After(time.Second)
-		if state, _, err := quiet.prover.Recent(t.Context(), time.Now(), some); !errors.Is(err, ErrUnproven) {
-			t.Errorf("proven: %v", state)
+		if state, _, err := quiet.checker.Recent(t.Context(), time.Now(), some); !errors.Is(err, ErrUnproven) {
+			t.Errorf("got fresh State %v, want ErrUnproven", state)
 		}
 		if quiet.contradict != 1 {
-			t.Errorf("told %d times", quiet.contradict)
+			t.Errorf("got %d calls of Contradicted, want 1", quiet.contradict)
 		}
-		// Until it is listed again nothing proves it, a probe at the very version included.
-		if _, _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
-			t.Errorf("proven before the new list: %v", err)
+		// Until it is listed again, no check succeeds. That includes a probe at the same version.
+		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); !errors.Is(err, ErrUnproven) {
+			t.Errorf("before the new list: got %v, want ErrUnproven", err)
 		}
 		quiet.lane.Replace(rv, nil, []*cache.Object{cache.NewObject(things.Attributes("ns", "b", nil, nil), rv, wire.Item{})})
-		quiet.prover.Replaced()
-		if _, _, err := quiet.prover.Recent(t.Context(), time.Now(), Endless()); err != nil {
-			t.Errorf("not proven after the new list: %v", err)
+		quiet.checker.Replaced()
+		if _, _, err := quiet.checker.Recent(t.Context(), time.Now(), Endless()); err != nil {
+			t.Errorf("after the new list: got %v, want a fresh State", err)
 		}
 	})
 }
 
-// The account holds the latest versions; those whose places others took are not known any more.
+// The account contains the latest versions. It has no entry for older ones.
 func TestAccountIsBounded(t *testing.T) {
 	a := newAccount(8)
 	for rv := cache.RV(1); rv <= 20; rv++ {
 		a.note("pods", rv)
 	}
-	a.note("pods", 3) // late, in the place of another
-	for _, c := range []struct{ after, upTo, gap cache.RV }{{12, 20, 0}, {11, 20, 12}, {12, 21, 13}, {19, 19, 0}, {19, 21, 21}, {2, 3, 3}} {
-		if lost := a.missing("quiet", c.after, c.upTo); lost != c.gap {
-			t.Errorf("after %d, up to %d, the gap is at %d, not %d", c.after, c.upTo, lost, c.gap)
+	a.note("pods", 3) // late: a higher version uses the entry
+	for _, c := range []struct{ after, upTo, want cache.RV }{{12, 20, 0}, {11, 20, 12}, {12, 21, 13}, {19, 19, 0}, {19, 21, 21}, {2, 3, 3}} {
+		if missing := a.missing("quiet", c.after, c.upTo); missing != c.want {
+			t.Errorf("after %d, up to %d: got missing version %d, want %d", c.after, c.upTo, missing, c.want)
 		}
 	}
 }

@@ -6,39 +6,39 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Check is a way to show that a lane is fresh, or the way without: byUpstream.
+// Check is a kind of freshness check, or byUpstream if there is none.
 type Check int
 
 const (
-	byUpstream Check = iota // no proof: the upstream answers
+	byUpstream Check = iota // no check: the upstream answers
 	byProbe
 	byRollCall
 	byProgressWatch
 	byFill // the lane was filled after the request had arrived
 )
 
-// String returns the proof's name in logs; empty when there was none.
-func (p Check) String() string {
-	return [...]string{"", "probe", "roll-call", "progress-watch", "fill"}[p]
+// String returns the name of the check in logs; empty for byUpstream.
+func (c Check) String() string {
+	return [...]string{"", "probe", "roll-call", "progress-watch", "fill"}[c]
 }
 
-// choose says how a read is proven after what was tried in vain; byUpstream at first. It weighs what a way takes the
-// upstream against the answer, which is never the dearer one:
+// choose returns the next check to try after the failed one; tried is byUpstream at first. It compares the check's cost
+// to the upstream with that of the answer. The answer is never the more expensive one:
 //
-//   - A probe is as dear as the smallest answer, and all lanes share it. It is sent when it probably proves the lane,
-//     and before anything that takes the upstream as much as ten probes. A reader alone, with an answer as small as a
-//     probe, is the upstream's.
-//   - A roll call is shared by the readers of one lane. Whether it is worth it is seen when it leaves, by how many they
-//     are by then (callRoll).
-//   - Of a custom resource each takes one more small question, for its definition (defined.confirm).
-//   - A fence costs little but time, up to two seconds: it is for answers that the upstream is to be spared by all
-//     means.
-func (p *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
-	shared := answer.price() > 2*requestPrice+p.defined.price() || p.company.Load() > 1
+//   - A probe costs as much as the smallest answer, and all lanes share it. It is chosen if it is likely to confirm the
+//     lane, and before any request that costs the upstream as much as ten probes. A single reader whose answer costs no
+//     more than a probe goes to the upstream.
+//   - A roll call is shared by the readers of one lane. When it is sent, callRoll decides by the number of waiting
+//     readers whether it is worth its price.
+//   - For a custom resource, each check also needs a small request for the definition (defined.confirm).
+//   - A progress watch costs little, but takes up to two seconds. It is for answers that are too large to leave them to
+//     the upstream.
+func (c *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
+	shared := answer.price() > 2*requestPrice+c.defined.price() || c.readers.Load() > 1
 	switch {
-	case tried < byProbe && shared && (p.speaks(s) || p.isCostly(s, answer)):
+	case tried < byProbe && shared && (c.probeIsLikely(s) || c.isCostly(s, answer)):
 		return byProbe
-	case tried < byRollCall && p.wouldCallRoll(s, answer):
+	case tried < byRollCall && c.wouldCallRoll(s, answer):
 		return byRollCall
 	}
 	if tried == byProgressWatch || answer.Small() {
@@ -47,22 +47,23 @@ func (p *Checker) choose(s *cache.State, answer Answer, tried Check) Check {
 	return byProgressWatch
 }
 
-// wouldCallRoll tells whether a roll call is to be a read's proof.
-func (p *Checker) wouldCallRoll(s *cache.State, answer Answer) bool {
-	worth := rollCallPrice(s.Len()) + worthPrice + p.defined.price()
-	return p.mayCallRoll(s) && (p.company.Load() > 1 || answer.price() > worth)
+// wouldCallRoll reports whether a read is worth a roll call.
+func (c *Checker) wouldCallRoll(s *cache.State, answer Answer) bool {
+	worth := rollCallPrice(s.Len()) + worthPrice + c.defined.price()
+	return c.mayCallRoll(s) && (c.readers.Load() > 1 || answer.price() > worth)
 }
 
-// isCostly tells whether a read is worth a probe with little chance: a roll call counts if that is to be its proof.
-func (p *Checker) isCostly(s *cache.State, answer Answer) bool {
-	return answer.isCostly() && (!p.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > costlyPrice)
+// isCostly reports whether a read is worth a probe that probably fails. If a roll call is the alternative, its price
+// counts.
+func (c *Checker) isCostly(s *cache.State, answer Answer) bool {
+	return answer.isCostly() && (!c.wouldCallRoll(s, answer) || rollCallPrice(s.Len()) > costlyPrice)
 }
 
-// speaks tells whether a probe is likely to be a proof.
-func (p *Checker) speaks(s *cache.State) bool {
-	if p.rate.busy(time.Now()) {
+// probeIsLikely reports whether a probe will probably confirm the lane.
+func (c *Checker) probeIsLikely(s *cache.State) bool {
+	if c.rate.busy(time.Now()) {
 		return true
 	}
-	whole := p.whole.Load()
-	return whole != nil && p.membership.store().account.likely(p.resource, s.RV(), time.Since(*whole))
+	completeAt := c.completeAt.Load()
+	return completeAt != nil && c.membership.store().account.likely(c.resource, s.RV(), time.Since(*completeAt))
 }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// defined asks whether a custom resource is still defined as its lane has it, on behalf of all readers who wait for
-// that.
+// defined checks that the definition of a custom resource is still that of the lane. All waiting readers share a
+// request.
 type defined struct {
 	definition Definition // nil for a built-in resource
 	questions  *groupCommit[struct{}]
@@ -15,18 +15,18 @@ type defined struct {
 
 func newDefined(o Options, metrics Metrics) defined {
 	d := defined{definition: o.Definition}
-	d.questions = newGroupCommit(nil, o.Filler.Start, func(ctx context.Context, _ party) (struct{}, error) {
+	d.questions = newGroupCommit(nil, o.Filler.Start, func(ctx context.Context, _ waiters) (struct{}, error) {
 		metrics.Questioned("definition")
 		return struct{}{}, d.definition.Confirm(ctx)
 	})
 	return d
 }
 
-// unreadable reports whether the definition cannot be asked for: then nothing can be proven of the lane.
+// unreadable reports whether the definition cannot be read. Then no check of the lane can succeed.
 func (d *defined) unreadable() bool { return d.definition != nil && !d.definition.Readable() }
 
-// confirm fails unless the resource is defined, at some moment after the call began, as its lane has it. It is the
-// last step of a proof: objects of a State that was proven before are in the form of that moment.
+// confirm returns nil if the definition, at some moment after the call began, is that of the lane. It is the last step
+// of a check: the objects of an earlier State have the representation of that moment.
 func (d *defined) confirm(ctx context.Context) error {
 	if d.definition == nil {
 		return nil
@@ -37,7 +37,7 @@ func (d *defined) confirm(ctx context.Context) error {
 	return nil
 }
 
-// price is what the question takes the upstream.
+// price returns the cost of the request to the upstream.
 func (d *defined) price() time.Duration {
 	if d.definition == nil {
 		return 0

@@ -6,99 +6,103 @@ import (
 	"time"
 )
 
-// demand is what consistent reads of lanes lack: that somebody hears of the versions of resources without a lane.
+// demand records that costly reads of an upstream's lanes could not be confirmed by a probe. Subscriptions to resources
+// without a lane can then account for the missing versions.
 type demand struct {
-	wanted atomic.Pointer[time.Time] // when a dear answer was to be proven last; nil before the first
-	missed chan struct{}             // has room for one: a probe did not prove such an answer
+	wanted atomic.Pointer[time.Time] // time of the last costly read; nil before the first
+	missed chan struct{}             // capacity 1: a probe did not confirm a costly read
 }
 
 func newDemand() *demand { return &demand{missed: make(chan struct{}, 1)} }
 
-// Missed tells, on a channel, that a probe did not prove a lane because the store was at a version that no lane had
-// heard of. One message may stand for many.
-func (p *Checkers) Missed() <-chan struct{} { return p.demand.missed }
+// Missed returns a channel that signals a costly read that a probe did not confirm, because no lane had received a
+// version of the store. One message may stand for many reads.
+func (c *Checkers) Missed() <-chan struct{} { return c.demand.missed }
 
-// WantedSince tells whether, since a moment, an answer was to be proven that takes the upstream more than ten probes.
-func (p *Checkers) WantedSince(moment time.Time) bool {
-	wanted := p.demand.wanted.Load()
+// WantedSince reports whether a read that costs the upstream more than ten probes arrived after the given moment.
+func (c *Checkers) WantedSince(moment time.Time) bool {
+	wanted := c.demand.wanted.Load()
 	return wanted != nil && wanted.After(moment)
 }
 
-// wants notes that a dear answer is to be proven.
-func (p *Checker) wants(answer Answer) {
+// noteWanted records a costly read, and credits its price to KeepUp.
+func (c *Checker) noteWanted(answer Answer) {
 	now := time.Now()
-	p.wanted.Store(&now)
-	p.demand.wanted.Store(&now)
-	p.credit.Store(min(p.credit.Load()+int64(answer.price()), int64(mostCredit)))
+	c.wanted.Store(&now)
+	c.demand.wanted.Store(&now)
+	c.credit.Store(min(c.credit.Load()+int64(answer.price()), int64(maxCredit)))
 }
 
-// mostPassedOn is how much dear answers of one lane may take the upstream at a time that were not proven. Two
-// processors are busy with it for a quarter of a second. Beyond it a fence is faster, which takes one to two seconds.
-const mostPassedOn = 500 * time.Millisecond
+// maxForwarded is the maximum processor time that the forwarded costly answers of one lane may cost the upstream at a
+// time. Two processors need a quarter of a second for it. Above it a progress watch is faster, which takes one to two
+// seconds.
+const maxForwarded = 500 * time.Millisecond
 
-// answeredWithin is for how long an answer counts that was passed on: the upstream has made it by then. A client that
-// does not read it holds up no other reader.
+// answeredWithin is the time after which a forwarded answer no longer counts, because the upstream has produced it by
+// then. So a client that reads slowly delays no other reader.
 const answeredWithin = 2 * time.Second
 
-// passOn notes that the upstream gives a dear answer, and has the lane brought forward for the next reader. It returns
-// false when the upstream has enough of them to give: then a fence is to be waited for. ctx is the request's.
-func (p *Checker) passOn(ctx context.Context, answer Answer) bool {
+// forward records that the upstream gives a costly answer, and starts to bring the lane up to date for the next reader.
+// It returns false if the upstream already has too many such answers in progress. The caller then waits for a progress
+// watch. ctx is the request's context.
+func (c *Checker) forward(ctx context.Context, answer Answer) bool {
 	price := int64(answer.price())
-	if p.passedOn.Add(price) > int64(mostPassedOn) {
-		p.passedOn.Add(-price)
+	if c.forwarded.Add(price) > int64(maxForwarded) {
+		c.forwarded.Add(-price)
 		return false
 	}
-	answering, over := context.WithTimeout(ctx, answeredWithin)
-	context.AfterFunc(answering, func() { over(); p.passedOn.Add(-price) })
-	p.catchUp()
+	answering, cancel := context.WithTimeout(ctx, answeredWithin)
+	context.AfterFunc(answering, func() { cancel(); c.forwarded.Add(-price) })
+	c.catchUp()
 	return true
 }
 
-// misses notes that a probe proved nothing. Of a store that no other lane shares nobody else could have heard.
-func (p *Checker) misses(now reading) {
+// noteMissed signals that a probe did not confirm a lane. It ignores a store that no other lane shares, because no
+// other lane can account for its versions.
+func (c *Checker) noteMissed(now reading) {
 	if now.store == nil || now.store.alone {
 		return
 	}
 	select {
-	case p.demand.missed <- struct{}{}:
+	case c.demand.missed <- struct{}{}:
 	default:
 	}
 }
 
-// Join has a lane that is too large to be called over compared with the shared store before anybody reads it: else its
-// first readers would be passed on until two comparisons have agreed, which takes seconds in a cluster where little
-// changes. Called every so often; it asks nothing for a lane that has joined.
-func (p *Checker) Join() {
-	if state, err := p.lane.State(); err == nil && state.Len() > rollCallObjects {
-		p.membership.seek(p.filler.Start)
+// Join compares a lane that is too large for a roll call with the shared store before the first read. Otherwise its
+// first readers would be forwarded until two comparisons agree. That takes seconds in a cluster with few changes. Join
+// is called periodically, and sends nothing for a lane that has joined.
+func (c *Checker) Join() {
+	if state, err := c.lane.State(); err == nil && state.Len() > rollCallObjects {
+		c.membership.seek(c.filler.Start)
 	}
 }
 
-// keptUpFor is how long a lane is kept up after a dear answer was to be proven. What that may take the upstream is what
-// the answers since then would have taken it, and mostCredit at most.
+// keptUpFor is how long a lane is kept up to date after a costly read. The cost to the upstream is limited to that of
+// the answers to these reads, and to maxCredit.
 const (
-	keptUpFor  = time.Minute
-	mostCredit = 60 * progressWatchPrice
+	keptUpFor = time.Minute
+	maxCredit = 60 * progressWatchPrice
 )
 
-// KeepUp brings the lane forward in the background when it was read lately, and the store has moved past a version that
-// nobody has heard of: kube-apiserver writes some that no resource shows. Without that, the next reader could not be
-// proven by a probe. A version counts when it is found twice: its event may be on its way. Called every so often, by
-// one goroutine.
-func (p *Checker) KeepUp() {
-	before := p.unaccounted
-	p.unaccounted = 0
-	if wanted := p.wanted.Load(); wanted == nil || time.Since(*wanted) > keptUpFor {
+// KeepUp brings a recently read lane up to date in the background if no lane has received a version of the store.
+// kube-apiserver writes versions that no resource shows, and a probe could not confirm the lane past them. A version
+// counts when two runs find it, because its event may be in transit before. KeepUp is called periodically, by one
+// goroutine.
+func (c *Checker) KeepUp() {
+	before := c.unaccounted
+	c.unaccounted = 0
+	if wanted := c.wanted.Load(); wanted == nil || time.Since(*wanted) > keptUpFor {
 		return
 	}
-	shared := p.membership.joined.Load()
-	state, err := p.lane.State()
+	shared := c.membership.joined.Load()
+	state, err := c.lane.State()
 	if err != nil || shared == nil || shared.isBroken() {
 		return
 	}
-	p.unaccounted = shared.account.firstUnaccounted(state.RV())
-	if p.unaccounted != 0 && p.unaccounted == before && p.credit.Load() >= int64(progressWatchPrice) {
-		p.credit.Add(-int64(progressWatchPrice))
-		p.catchUp()
+	c.unaccounted = shared.account.firstUnaccounted(state.RV())
+	if c.unaccounted != 0 && c.unaccounted == before && c.credit.Load() >= int64(progressWatchPrice) {
+		c.credit.Add(-int64(progressWatchPrice))
+		c.catchUp()
 	}
 }

@@ -14,200 +14,201 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// page is the first page of a large list: small, and dear.
+// page is the first page of a large list: small, but costly.
 var page = Answer{Objects: 500, Bytes: 2 << 20, Page: 500}
 
-// large are lanes of a resource that is too large to be called over.
-func large(t *testing.T, names ...string) (*theUpstream, *testLane) {
+// large returns lanes, the first of which makes no roll calls, as if its resource were too large.
+func large(t *testing.T, names ...string) (*testUpstream, *testLane) {
 	t.Helper()
 	u := newUpstream(t, names...)
 	l := u.lanes[names[0]]
-	l.prover.rolls.postpone(ErrUnsupported)
+	l.checker.rolls.postpone(ErrUnsupported)
 	return u, l
 }
 
-// change moves the upstream on by a change of a resource that has no lane.
-func (u *theUpstream) change() cache.RV {
+// change raises the upstream's version by a change of a resource without a lane, and returns it.
+func (u *testUpstream) change() cache.RV {
 	u.elsewhere()
 	return u.now()
 }
 
-func (u *theUpstream) now() cache.RV {
+func (u *testUpstream) now() cache.RV {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.rv
 }
 
-// ear is one for a resource that is in the same etcd as the lanes.
-func (u *theUpstream) ear(of *testLane, resource string) *Subscription {
+// subscription returns a Subscription to a resource in the same etcd as the lanes.
+func (u *testUpstream) subscription(of *testLane, resource string) *Subscription {
 	u.mu.Lock()
 	u.of[resource] = &u.rv
 	u.mu.Unlock()
-	provers := &Checkers{metrics: nobodyCounts{}, stores: of.prover.membership.stores}
-	return provers.Subscription(resource, counter{u.counters, resource}, of.start)
+	checkers := &Checkers{metrics: noMetrics{}, stores: of.checker.membership.stores}
+	return checkers.Subscription(resource, counter{u.counters, resource}, of.start)
 }
 
-// deaf is a Filler whose fences bring nothing.
-type deaf struct{ *testLane }
+// unmoved is a Filler whose progress watches make no progress.
+type unmoved struct{ *testLane }
 
 // ProgressWatch implements Filler.
-func (d deaf) ProgressWatch(context.Context) {
+func (d unmoved) ProgressWatch(context.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.fences++
+	d.progressWatches++
 }
 
-// What takes the upstream as much as ten probes is worth one, although nothing is known of the chances; what takes less
-// is not.
-func TestDearAnswersAreProbed(t *testing.T) {
+// A read that costs the upstream as much as ten probes is probed, even if nothing is known of the chances. A cheaper
+// read is not.
+func TestCostlyAnswersAreProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		if pods.read(t, page) == 0 {
-			t.Error("nothing has changed, and it was not proven")
+			t.Error("got no fresh State, want one: nothing has changed")
 		}
 		asked := u.asked()
 		pods.read(t, some)
 		if n := u.asked() - asked; n != 0 {
-			t.Errorf("%d probes for what costs less than ten", n)
+			t.Errorf("got %d probes for a read that costs less than ten, want none", n)
 		}
 	})
 }
 
-// A dear read that a probe does not prove is passed on at once. One fence brings the lane forward meanwhile, for the
-// next one.
-func TestNextReaderIsProven(t *testing.T) {
+// A costly read that a probe does not confirm is forwarded immediately. Meanwhile one progress watch brings the lane up
+// to date for the next read.
+func TestNextCostlyReadIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		u.elsewhere()
 		began := time.Now()
 		for range 5 {
 			if at := pods.read(t, page); at != 0 {
-				t.Errorf("proven at %d, which nobody has heard of", at)
+				t.Errorf("got fresh at %d, want unproven: no lane has received it", at)
 			}
 		}
 		if took := time.Since(began); took > 100*time.Millisecond {
-			t.Errorf("waited %v", took)
+			t.Errorf("got a wait of %v, want none", took)
 		}
 		<-time.After(2 * time.Second)
 		if pods.read(t, page) == 0 || pods.opened() != 1 {
-			t.Errorf("not proven after %d fences", pods.opened())
+			t.Errorf("got %d progress watches, want 1 and a fresh State", pods.opened())
 		}
 		u.elsewhere()
 		pods.read(t, some)
 		<-time.After(2 * time.Second)
 		if pods.opened() != 1 {
-			t.Error("a fence for what costs less than ten probes")
+			t.Error("got a progress watch for a read that costs less than ten probes, want none")
 		}
 	})
 }
 
-// Of many dear reads that come at once and cannot be proven by a probe, the upstream gives a few answers; the others
-// wait for a fence.
-func TestManyDearReadsWaitForAFence(t *testing.T) {
+// Many costly reads arrive at the same time and a probe cannot confirm them. The upstream answers a few, and the others
+// wait for a progress watch.
+func TestManyCostlyReadsWaitForProgressWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		for round := range 2 {
 			u.elsewhere()
 			var readers sync.WaitGroup
-			var passedOn, fenced atomic.Int64
+			var forwarded, watched atomic.Int64
 			began := time.Now()
 			for range 100 {
 				readers.Go(func() {
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					switch state, check, err := pods.prover.Recent(ctx, began, page); {
+					switch state, check, err := pods.checker.Recent(ctx, began, page); {
 					case errors.Is(err, ErrUnproven):
-						passedOn.Add(1)
+						forwarded.Add(1)
 						<-time.After(3 * time.Second) // the upstream answers
 					case err != nil:
 						t.Error(err)
 					default:
-						fenced.Add(1)
+						watched.Add(1)
 						if check != byProgressWatch || state.RV() < u.now() || time.Since(began) > 3*time.Second {
-							t.Errorf("proven by a %v at %d after %v", check, state.RV(), time.Since(began))
+							t.Errorf("got fresh by %v at %d after %v", check, state.RV(), time.Since(began))
 						}
 					}
 				})
 			}
 			readers.Wait()
-			if want := int64(mostPassedOn / page.price()); passedOn.Load() != want || fenced.Load() != 100-want {
-				t.Errorf("round %d: %d were passed on and %d fenced, want %d of 100 passed on",
-					round, passedOn.Load(), fenced.Load(), want)
+			if want := int64(maxForwarded / page.price()); forwarded.Load() != want || watched.Load() != 100-want {
+				t.Errorf("round %d: got %d reads forwarded and %d confirmed, want %d of 100 forwarded",
+					round, forwarded.Load(), watched.Load(), want)
 			}
 		}
 	})
 }
 
-// Clients that do not read what was passed on to them hold up no reader for longer than the upstream takes to answer.
+// Clients that do not read their forwarded answers delay other readers only for as long as the upstream takes to
+// answer.
 func TestStalledAnswersHoldUpNoReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
 		u.elsewhere()
 		stalled, end := context.WithCancel(t.Context())
 		defer end()
-		for range mostPassedOn / page.price() {
-			if _, _, err := pods.prover.Recent(stalled, time.Now(), page); !errors.Is(err, ErrUnproven) {
-				t.Fatalf("got %v, want that it is passed on", err)
+		for range maxForwarded / page.price() {
+			if _, _, err := pods.checker.Recent(stalled, time.Now(), page); !errors.Is(err, ErrUnproven) {
+				t.Fatalf("got %v, want ErrUnproven", err)
 			}
 		}
 		<-time.After(answeredWithin)
 		u.elsewhere()
 		began := time.Now()
 		if pods.read(t, page) != 0 || time.Since(began) > 100*time.Millisecond {
-			t.Errorf("waited %v for a fence", time.Since(began))
+			t.Errorf("got a wait of %v, want the read to be forwarded immediately", time.Since(began))
 		}
 	})
 }
 
-// What an ear has heard of is of a resource without a lane, and none of the others'. After an interruption it is not.
-func TestEar(t *testing.T) {
+// A subscription accounts for the versions of a resource without a lane. After an interruption it does not.
+func TestSubscriptionAccountsForVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
-		ear := u.ear(pods, "leases")
-		for range 4 { // it is compared when it hears something
-			ear.Received(u.change())
+		subscription := u.subscription(pods, "leases")
+		for range 4 { // changes start its comparison
+			subscription.Received(u.change())
 			<-time.After(2 * compareEvery)
 		}
 		pods.lane.Progress(u.now())
 		opened := pods.opened()
 		for range 20 {
 			rv := u.change()
-			time.AfterFunc(shortGrace/2, func() { ear.Received(rv) }) // it is on its way
+			time.AfterFunc(shortGrace/2, func() { subscription.Received(rv) }) // in transit during the read
 			if pods.read(t, page) != rv {
-				t.Fatal("not proven")
+				t.Fatal("got no fresh State, want one by a probe")
 			}
 			<-time.After(20 * time.Millisecond)
 		}
 		if n := pods.opened() - opened; n != 0 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
-		ear.Received(u.change())
-		ear.Interrupted()
+		subscription.Received(u.change())
+		subscription.Interrupted()
 		if at := pods.read(t, page); at != 0 {
-			t.Errorf("proven at %d by what was heard before an interruption", at)
+			t.Errorf("got fresh at %d by a change received before the interruption, want unproven", at)
 		}
 	})
 }
 
-// That nobody has heard of a version is told, once for many readers; not where a resource shares its store with none.
-func TestMissed(t *testing.T) {
+// Missed signals once for many reads that no lane had received a version. It does not for a store of a single resource.
+func TestMissedSignalsUnaccountedVersions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
-		provers := &Checkers{demand: pods.prover.demand}
+		checkers := &Checkers{demand: pods.checker.demand}
 		missed := func() (n int) {
 			for {
 				select {
-				case <-provers.Missed():
+				case <-checkers.Missed():
 					n++
 				default:
 					return n
 				}
 			}
 		}
-		pods.prover.misses(reading{store: pods.prover.membership.own})
-		if missed() != 0 || provers.WantedSince(time.Now().Add(-time.Hour)) {
-			t.Error("told of a store of its own")
+		pods.checker.noteMissed(reading{store: pods.checker.membership.own})
+		if missed() != 0 || checkers.WantedSince(time.Now().Add(-time.Hour)) {
+			t.Error("got a signal for the store of a single resource, want none")
 		}
 		u.join(t)
 		missed()
@@ -215,19 +216,19 @@ func TestMissed(t *testing.T) {
 		pods.read(t, page)
 		pods.read(t, page)
 		if n := missed(); n != 1 {
-			t.Errorf("told %d times", n)
+			t.Errorf("got %d signals, want 1", n)
 		}
-		if !provers.WantedSince(time.Now().Add(-time.Second)) || provers.WantedSince(time.Now()) {
-			t.Error("it is not known when something dear was wanted")
+		if !checkers.WantedSince(time.Now().Add(-time.Second)) || checkers.WantedSince(time.Now()) {
+			t.Error("got a wrong result of WantedSince")
 		}
 	})
 }
 
-// A large lane joins the shared store before anybody reads it; a small one does when it is read.
+// A large lane joins the shared store before its first read. A small lane joins when it is read.
 func TestLargeLanesJoin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "first", "large", "small")
-		u.lanes["first"].read(t, page) // whom others are compared with
+		u.lanes["first"].read(t, page) // founds the shared store
 		objects := make([]*cache.Object, rollCallObjects+1)
 		for i := range objects {
 			objects[i] = cache.NewObject(things.Attributes("ns", fmt.Sprint(i), nil, nil), 1, wire.Item{})
@@ -235,27 +236,27 @@ func TestLargeLanesJoin(t *testing.T) {
 		u.lanes["large"].lane.Replace(u.now(), nil, objects)
 		for range 4 {
 			for _, l := range u.lanes {
-				l.prover.Join()
+				l.checker.Join()
 			}
 			<-time.After(2 * compareEvery)
 			u.elsewhere()
 		}
 		for name, want := range map[string]bool{"first": true, "large": true, "small": false} {
-			if got := u.lanes[name].prover.membership.joined.Load() != nil; got != want {
-				t.Errorf("%s has joined: %t", name, got)
+			if got := u.lanes[name].checker.membership.joined.Load() != nil; got != want {
+				t.Errorf("%s: got joined %t, want %t", name, got, want)
 			}
 		}
 		asked := u.asked()
-		u.lanes["large"].prover.Join()
+		u.lanes["large"].checker.Join()
 		synctest.Wait()
 		if n := u.asked() - asked; n != 0 {
-			t.Errorf("%d questions for a lane that has joined", n)
+			t.Errorf("got %d requests for a lane that has joined, want none", n)
 		}
 	})
 }
 
-// A lane that was read lately is brought forward before the next reader comes, unless the version may be on its way.
-func TestKeepUp(t *testing.T) {
+// A recently read lane is brought up to date before the next read, unless the event of the version may be in transit.
+func TestKeepUpOpensProgressWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
@@ -264,37 +265,37 @@ func TestKeepUp(t *testing.T) {
 		opened := pods.opened()
 		u.elsewhere()
 		u.lanes["other"].write(t, "a")
-		pods.prover.KeepUp()
+		pods.checker.KeepUp()
 		synctest.Wait()
 		if n := pods.opened() - opened; n != 0 {
-			t.Error("a fence for what may be on its way")
+			t.Error("got a progress watch for an event that may be in transit, want none")
 		}
-		pods.prover.KeepUp()
+		pods.checker.KeepUp()
 		<-time.After(2 * time.Second)
 		if n := pods.opened() - opened; n != 1 {
-			t.Errorf("%d fences for what nobody has heard of", n)
+			t.Errorf("got %d progress watches for an unaccounted version, want 1", n)
 		}
-		pods.prover.KeepUp()
-		pods.prover.KeepUp()
+		pods.checker.KeepUp()
+		pods.checker.KeepUp()
 		<-time.After(2 * keptUpFor)
 		u.elsewhere()
 		u.lanes["other"].write(t, "b")
-		pods.prover.KeepUp()
-		pods.prover.KeepUp()
+		pods.checker.KeepUp()
+		pods.checker.KeepUp()
 		<-time.After(2 * time.Second)
 		if n := pods.opened() - opened; n != 1 {
-			t.Errorf("%d fences, the others for nobody", n)
+			t.Errorf("got %d progress watches, want 1: the lane is no longer read", n)
 		}
 	})
 }
 
-// late is a Filler whose fence returns when the writer has taken its step, a moment before it has applied it.
+// late is a Filler whose ProgressWatch returns a moment before the writer applies the bookmark.
 type late struct{ *testLane }
 
 // ProgressWatch implements Filler.
 func (l late) ProgressWatch(context.Context) {
 	l.mu.Lock()
-	l.fences++
+	l.progressWatches++
 	l.mu.Unlock()
 	<-time.After(time.Second)
 	l.start(func(context.Context) {
@@ -305,14 +306,14 @@ func (l late) ProgressWatch(context.Context) {
 	})
 }
 
-// A fence that is applied a moment later has brought the lane forward.
-func TestFenceThatIsAppliedLater(t *testing.T) {
+// A progress watch whose bookmark is applied a moment later counts as progress.
+func TestProgressWatchMayBeAppliedLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
-		pods.prover.filler = late{pods}
+		pods.checker.filler = late{pods}
 		for want := range 3 {
 			if n := pods.opened(); n != want {
-				t.Fatalf("%d fences, want %d", n, want)
+				t.Fatalf("got %d progress watches, want %d", n, want)
 			}
 			u.elsewhere()
 			pods.read(t, page)
@@ -321,65 +322,65 @@ func TestFenceThatIsAppliedLater(t *testing.T) {
 	})
 }
 
-// Keeping a lane up takes no more than what was read of it would have taken, whatever others write.
-func TestKeepUpHasAPrice(t *testing.T) {
+// KeepUp costs no more than the lane's reads would have cost, however much other clients write.
+func TestKeepUpCostsNoMoreThanReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		pods.lane.Progress(u.now())
-		pods.prover.credit.Store(0)
+		pods.checker.credit.Store(0)
 		answer := Answer{Objects: 500, Bytes: 200 << 10, Page: 500}
 		pods.read(t, answer)
 		opened := pods.opened()
 		for range 5 * int(keptUpFor/time.Second) {
 			u.elsewhere()
 			u.lanes["other"].write(t, "a")
-			pods.prover.KeepUp()
+			pods.checker.KeepUp()
 			<-time.After(200 * time.Millisecond)
 		}
 		if n, most := pods.opened()-opened, int(answer.price()/progressWatchPrice); n > most || n == 0 {
-			t.Errorf("%d fences for a read that is worth %d", n, most)
+			t.Errorf("got %d progress watches for a read, want 1 to %d", n, most)
 		}
 	})
 }
 
-// An ear that has heard nothing takes nothing from the account when it is interrupted.
-func TestEarThatHeardNothing(t *testing.T) {
+// The interruption of a subscription that received nothing leaves the account unchanged.
+func TestIdleSubscriptionLeavesAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods", "other")
 		u.join(t)
 		pods.lane.Progress(u.now())
-		ear := u.ear(pods, "leases")
+		subscription := u.subscription(pods, "leases")
 		for range 10 {
 			u.lanes["other"].write(t, "a")
-			ear.Interrupted()
+			subscription.Interrupted()
 			if pods.read(t, page) == 0 {
-				t.Fatal("not proven")
+				t.Fatal("got no fresh State, want one by a probe")
 			}
 		}
 	})
 }
 
-// A fence that brings a lane nowhere is not followed by another at once.
-func TestFenceThatBringsNothing(t *testing.T) {
+// A progress watch without progress is not followed by another one immediately.
+func TestProgressWatchPausesAfterNoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, pods := large(t, "pods")
-		pods.prover.filler = deaf{pods}
+		pods.checker.filler = unmoved{pods}
 		u.elsewhere()
 		for range 5 {
-			if _, _, err := pods.prover.Recent(t.Context(), time.Now(), page); !errors.Is(err, ErrUnproven) {
+			if _, _, err := pods.checker.Recent(t.Context(), time.Now(), page); !errors.Is(err, ErrUnproven) {
 				t.Error(err)
 			}
 			<-time.After(time.Second)
 		}
 		if n := pods.opened(); n != 1 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
 		<-time.After(progressWatchPause)
-		_, _, _ = pods.prover.Recent(t.Context(), time.Now(), page)
+		_, _, _ = pods.checker.Recent(t.Context(), time.Now(), page)
 		synctest.Wait()
 		if n := pods.opened(); n != 2 {
-			t.Errorf("%d fences after the pause", n)
+			t.Errorf("got %d progress watches after the pause, want 2", n)
 		}
 	})
 }

@@ -6,17 +6,17 @@ import (
 )
 
 var (
-	// ErrUnproven says that the lane could not be shown to hold everything up to the wanted resourceVersion, at which
-	// the upstream is or may be.
-	ErrUnproven = errors.New("the cache could not be proven fresh")
-	// ErrAhead says that the wanted resourceVersion lies above the upstream's.
-	ErrAhead = errors.New("the resourceVersion lies in the future")
-	// ErrUnsupported is how a Source says that the upstream will never answer a question.
-	ErrUnsupported = errors.New("the upstream does not answer such a question")
+	// ErrUnproven is returned if no check could show that the lane is complete up to the wanted resourceVersion. The
+	// upstream has or may have that version.
+	ErrUnproven = errors.New("the cache could not be confirmed fresh")
+	// ErrAhead is returned if the wanted resourceVersion is higher than the upstream's.
+	ErrAhead = errors.New("the resourceVersion is higher than the upstream's")
+	// ErrUnsupported is returned by a Source if the upstream will never answer such a request.
+	ErrUnsupported = errors.New("the upstream does not support this request")
 
-	errCheaper      = fmt.Errorf("%w for less than its answer costs the upstream", ErrUnproven)
+	errCheaper      = fmt.Errorf("%w at a lower cost than the upstream's answer", ErrUnproven)
 	errSetBack      = errors.New("the upstream is at an earlier resourceVersion than before")
-	errContradicted = fmt.Errorf("%w: it has other objects than the upstream at the same resourceVersion", ErrUnproven)
-	errOver         = errors.New("no question is asked any more")
-	errNoResource   = errors.New("no resource of the store is known")
+	errContradicted = fmt.Errorf("%w: its objects differ from the upstream's at the same resourceVersion", ErrUnproven)
+	errStopped      = errors.New("freshness checks have stopped")
+	errNoResource   = errors.New("no resource of the store can be probed")
 )

@@ -6,45 +6,45 @@ import (
 	"time"
 )
 
-// groupCommit asks a question on behalf of all who want its answer. One question is on its way at a time; whoever comes
-// meanwhile shares the next one. So a question is always sent after everybody who gets its answer began to wait: what
-// was written before that is in the answer.
+// groupCommit sends one request for all readers that want its response. One request is in flight at a time, and readers
+// that arrive meanwhile share the next one. So each request is sent after all its readers began to wait, and its
+// response includes every write that finished before.
 type groupCommit[T any] struct {
-	ask   func(ctx context.Context, party party) (T, error)
-	seats *questionSeats                        // of questions that are about one lane; nil: none are needed
-	start func(work func(context.Context)) bool // runs work in the background; false when that is over
+	ask   func(ctx context.Context, waiters waiters) (T, error)
+	seats *questionSeats                        // seats for requests about one lane; nil: none needed
+	start func(work func(context.Context)) bool // runs work in the background; false after the stop
 
 	mu   sync.Mutex
-	next *question[T] // the one that the next caller joins: not sent yet
+	next *question[T] // request that the next reader joins; not sent yet
 	seat chan struct{}
 }
 
-// party is who shares a question.
-type party struct {
-	price time.Duration // what it would take the upstream to answer all of them instead
+// waiters are the readers that share a request.
+type waiters struct {
+	price time.Duration // total cost to the upstream if it answered each of them instead
 }
 
-// question is one question with its answer.
+// question is one request with its response.
 type question[T any] struct {
-	party  party // guarded by groupCommit.mu until the question is closed to newcomers
-	done   chan struct{}
-	answer T
-	err    error
+	waiters waiters // guarded by groupCommit.mu until no further reader may join
+	done    chan struct{}
+	answer  T
+	err     error
 }
 
 func newGroupCommit[T any](
-	t *questionSeats, start func(func(context.Context)) bool, ask func(context.Context, party) (T, error),
+	t *questionSeats, start func(func(context.Context)) bool, ask func(context.Context, waiters) (T, error),
 ) *groupCommit[T] {
 	return &groupCommit[T]{ask: ask, seats: t, start: start, seat: make(chan struct{}, 1)}
 }
 
-// get returns the answer to a question that is sent after the call began. price is what it would take the upstream to
-// answer the caller's own read.
+// get returns the response to a request that is sent after the call began. price is the cost to the upstream of
+// answering the caller's read itself.
 func (g *groupCommit[T]) get(ctx context.Context, price time.Duration) (T, error) {
 	var nothing T
 	q, ok := g.join(price)
 	if !ok {
-		return nothing, errOver
+		return nothing, errStopped
 	}
 	select {
 	case <-q.done:
@@ -65,11 +65,12 @@ func (g *groupCommit[T]) join(price time.Duration) (*question[T], bool) {
 		}
 		g.next = q
 	}
-	q.party.price += price
+	q.waiters.price += price
 	return q, true
 }
 
-// run waits until the question before this one is answered and a turn is free, closes it to newcomers, and asks.
+// run waits for the response to the previous request and for a free seat, then lets no further reader join and sends
+// the request.
 func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 	defer close(q.done)
 	select {
@@ -80,20 +81,19 @@ func (g *groupCommit[T]) run(ctx context.Context, q *question[T]) {
 		}
 		q.err = ctx.Err()
 	case <-ctx.Done():
-		q.err = errOver
+		q.err = errStopped
 	}
 	g.mu.Lock()
 	g.next = nil
 	g.mu.Unlock()
 	if q.err != nil {
-		q.err = errOver
+		q.err = errStopped
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, questionWait)
 	defer cancel()
-	q.answer, q.err = g.ask(ctx, q.party)
+	q.answer, q.err = g.ask(ctx, q.waiters)
 }
 
-// questionWait is how long the upstream may take to answer a question that proves freshness; it takes milliseconds when
-// well.
+// questionWait is the timeout of a request for a freshness check. A healthy upstream answers within milliseconds.
 const questionWait = 10 * time.Second

@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// layout is what the upstream says about where its resources live.
+// layout is whether the upstream keeps all resources in one etcd, by its health checks.
 type layout struct {
 	upstream Upstream
 
-	seat  chan struct{} // held by who looks at the rest, or asks: whoever waits for it would ask the same
-	one   bool          // the last answer
+	seat  chan struct{} // guards the rest while a request runs, so that waiting readers use its response
+	one   bool          // last response
 	asked time.Time
 }
 
 const (
-	// layoutAge is how long an answer is believed; a kube-apiserver is not started with another configuration every
-	// minute, and resources that move to another etcd contradict each other.
+	// layoutAge is how long a response is used. A kube-apiserver is rarely restarted with another configuration, and
+	// resources that moved to another etcd contradict each other.
 	layoutAge = time.Minute
-	// overridesSince is the first minor version of 1.x whose health checks name each etcd of --etcd-servers-overrides.
+	// overridesSince is the first minor version of Kubernetes 1.x whose health checks name each etcd of
+	// --etcd-servers-overrides.
 	overridesSince = 33
 )
 
@@ -30,19 +31,18 @@ func newLayout(upstream Upstream) *layout {
 	return &layout{upstream: upstream, seat: make(chan struct{}, 1)}
 }
 
-// forget makes the upstream be asked anew: it may have been started with other etcds.
+// forget discards the last response, because the upstream may have been restarted with other etcds.
 func (l *layout) forget() {
 	select {
 	case l.seat <- struct{}{}:
 		l.asked = time.Time{}
 		<-l.seat
-	default: // somebody is asking
+	default: // a request is in flight
 	}
 }
 
-// oneEtcd tells whether all resources are in one etcd, as kube-apiserver's health checks show: it has one for the etcd
-// of most resources, and another for each etcd of others. What it does not say counts as no; an
-// error is no answer.
+// oneEtcd reports whether all resources are in one etcd. kube-apiserver has one health check for the main etcd, and one
+// for each other etcd. If it does not say, oneEtcd returns false; it returns an error if a request fails.
 func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 	select {
 	case l.seat <- struct{}{}:
@@ -51,7 +51,7 @@ func (l *layout) oneEtcd(ctx context.Context) (bool, error) {
 		return false, ctx.Err()
 	}
 	if time.Since(l.asked) > layoutAge || l.asked.IsZero() {
-		// The answer is for all, so the reader who happens to ask must not take it along when he leaves.
+		// All readers share the response, so it must not depend on the context of one of them.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sharedWait)
 		defer cancel()
 		one, err := l.ask(ctx)
@@ -74,7 +74,7 @@ func (l *layout) ask(ctx context.Context) (bool, error) {
 	}
 	minor, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
 	if err != nil || version.Major != "1" || minor < overridesSince {
-		return false, nil //nolint:nilerr // a version that cannot be read is one that does not say
+		return false, nil //nolint:nilerr // an unreadable version counts as no statement
 	}
 	checks, err := l.upstream.HealthChecks(ctx)
 	if err != nil {

@@ -11,31 +11,32 @@ import (
 )
 
 const (
-	// compareEvery is how long lies between two comparisons of the same resource with the shared store.
+	// compareEvery is the interval between two comparisons of a resource with the shared store.
 	compareEvery = time.Second
-	// sharedWait is how long one waits for a shared answer, which may be about a resource that the upstream does not
-	// answer for, before one asks alone.
+	// sharedWait is how long a reader waits for a shared response before it sends a request for its own resource. The
+	// shared request may be about a resource for which the upstream does not respond.
 	sharedWait = 2 * time.Second
 )
 
-// stores is the store that lanes share. kube-apiserver may keep some resources in another etcd and does not say which,
-// only whether. So a lane joins only when it says that there is no other, and when the lane's own version was found
-// between two of the shared store's, and again when that had moved on. It leaves at the first contradiction.
+// stores contains the store that lanes share. kube-apiserver may keep some resources in another etcd, and says only
+// whether it does, not which ones. So a lane joins under two conditions. kube-apiserver says that there is no other
+// etcd, and the lane's version was twice found between two versions of the shared store. Between these comparisons the
+// shared store must have advanced. A lane leaves at the first contradiction.
 type stores struct {
 	make     func(uncached Source) *store
 	layout   *layout
-	uncached Source // what a shared store probes; nil: whatever is read
+	uncached Source // resource that a shared store probes; nil: the resources that are read
 
 	mu     sync.Mutex // guards the rest
 	shared *store
-	avoid  time.Time // until when the uncached source is not asked, because it gave no answer
+	avoid  time.Time // time until which the uncached source is not used, because it failed
 }
 
-// uncachedPause is how long the uncached source is left alone at least when the upstream does not answer for it, as it
-// may not for who has no right to read it; then the next store that breaks up is followed by one with it.
+// uncachedPause is the minimum time for which a failed uncached source is not used. It fails, for example, if the
+// facade's user may not read the resource. The first store after the pause uses it again.
 const uncachedPause = time.Minute
 
-// get is the shared store of now; one that broke up is replaced by one without resources.
+// get returns the current shared store. It replaces a broken store by one without resources.
 func (s *stores) get() *store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +44,7 @@ func (s *stores) get() *store {
 		return s.shared
 	}
 	now := time.Now()
-	if s.shared != nil && s.shared.isDeserted() {
+	if s.shared != nil && s.shared.hasUncachedFailed() {
 		s.avoid = now.Add(uncachedPause)
 	}
 	uncached := s.uncached
@@ -54,8 +55,8 @@ func (s *stores) get() *store {
 	return s.shared
 }
 
-// interrupted says that somebody's watch broke off, or ended: what was heard, and what kube-apiserver said of its
-// etcds, may be over.
+// interrupted records that a lane's watch ended. The account and the last response about kube-apiserver's etcds may be
+// out of date.
 func (s *stores) interrupted() {
 	s.mu.Lock()
 	shared := s.shared
@@ -66,25 +67,25 @@ func (s *stores) interrupted() {
 	s.layout.forget()
 }
 
-// membership is which store a lane's resource is in, as far as it is known.
+// membership is the assignment of a lane's resource to a store.
 type membership struct {
 	source Source
 	stores *stores
-	own    *store // probes of this resource alone: right whatever the store
+	own    *store // probes only this resource, so it is always correct
 
-	joined atomic.Pointer[store] // nil until comparisons agreed
+	joined atomic.Pointer[store] // shared store; nil until comparisons agreed
 
-	mu       sync.Mutex // guards the rest, and who writes joined; not held while the upstream is asked
-	compared *store     // what the last comparison was with
-	agreed   cache.RV   // the shared store's version when it agreed first; 0 when it has not
-	again    time.Time  // when the next comparison may be made
-	busy     bool       // a comparison is under way
-	life     int        // counts interruptions: a comparison that one fell into says nothing
+	mu            sync.Mutex // guards the rest and writes of joined; not held during requests
+	compared      *store     // store of the last comparison
+	agreed        cache.RV   // shared store's version at the first agreement; 0 if there was none
+	again         time.Time  // earliest time of the next comparison
+	busy          bool       // whether a comparison is running
+	interruptions int        // number of interruptions; a comparison that sees it change has no effect
 }
 
-// current is the resource's resourceVersion at some moment after the call began. held is what the lane held then: an
-// answer below it comes from another counter, or from an upstream that was set back, which only the own store can tell
-// apart.
+// current returns the resource's resourceVersion at some moment after the call began. held is the lane's version at
+// that time. A response below it comes from another counter or from a restored upstream. Only the own store can
+// distinguish the two.
 func (m *membership) current(ctx context.Context, held cache.RV) (reading, error) {
 	if shared := m.known(); shared != nil {
 		answer, err := m.askShared(ctx, shared, m.source)
@@ -96,24 +97,25 @@ func (m *membership) current(ctx context.Context, held cache.RV) (reading, error
 		case ctx.Err() != nil, answer.asked == m.source, isThrottled(err) && shared.uncached != nil:
 			return reading{}, err
 		case errors.Is(err, context.DeadlineExceeded):
-			shared.breakUp() // so that nobody else waits for it
-		} // what is wrong with another resource need not be wrong with this one
+			shared.breakUp() // so that no other reader waits for it
+		} // the failed request may be about another resource
 	}
 	return m.own.current(ctx, m.source)
 }
 
-// askShared asks a store that answers for many, and so waits no longer than they may.
+// askShared probes the shared store, and waits at most sharedWait.
 func (m *membership) askShared(ctx context.Context, shared *store, source Source) (reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, sharedWait)
 	defer cancel()
 	return shared.current(ctx, source)
 }
 
-// known is the store that the resource is known to be in. Somebody has to be in the shared one first.
+// known returns the store that the resource has joined, or nil. The first resource joins an empty shared store without
+// a comparison.
 func (m *membership) known() *store {
 	shared := m.stores.get()
 	if m.joined.Load() == shared {
-		return shared // almost always, and without waiting for who compares
+		return shared // the usual case, without the mutex
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -121,13 +123,13 @@ func (m *membership) known() *store {
 		m.joined.Store(nil)
 	}
 	if m.joined.Load() == nil && shared.isFirst() {
-		shared.propose(m.source) // others compare themselves with it before it is read
+		shared.propose(m.source) // so that others can be compared with it before it is read
 		m.joined.Store(shared)
 	}
 	return m.joined.Load()
 }
 
-// store is where the versions that the lane reads come from, as far as it is known.
+// store returns the joined store, or the own store if there is none.
 func (m *membership) store() *store {
 	if shared := m.joined.Load(); shared != nil && !shared.isBroken() {
 		return shared
@@ -135,7 +137,7 @@ func (m *membership) store() *store {
 	return m.own
 }
 
-// seek lets the resource be compared with the shared store in the background, when it is time.
+// seek starts a comparison with the shared store in the background if one is due.
 func (m *membership) seek(start func(work func(context.Context)) bool) {
 	if m.known() != nil {
 		return
@@ -150,7 +152,7 @@ func (m *membership) seek(start func(work func(context.Context)) bool) {
 	}
 }
 
-// mayCompare tells whether it is this caller's turn to compare, and with what.
+// mayCompare reports whether the caller may start a comparison, and returns the shared store for it.
 func (m *membership) mayCompare() (*store, bool) {
 	shared := m.stores.get()
 	m.mu.Lock()
@@ -165,10 +167,10 @@ func (m *membership) mayCompare() (*store, bool) {
 	return shared, true
 }
 
-// compare asks the shared store, the own and the shared again. An upstream that throttles is not asked on.
+// compare probes the shared store, the own store and the shared store again. It stops if the upstream throttles.
 func (m *membership) compare(ctx context.Context, shared *store) {
 	m.mu.Lock()
-	life := m.life
+	interruptions := m.interruptions
 	m.mu.Unlock()
 	switch one, err := m.stores.layout.oneEtcd(ctx); {
 	case err != nil:
@@ -179,7 +181,7 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 		return
 	}
 	before, beforeErr := m.askShared(ctx, shared, nil)
-	if isThrottled(beforeErr) { // and so would the next question be
+	if isThrottled(beforeErr) { // and the next request would be, too
 		m.rest(compareEvery)
 		return
 	}
@@ -190,14 +192,14 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 	}
 	slow := errors.Is(beforeErr, context.DeadlineExceeded) || errors.Is(afterErr, context.DeadlineExceeded)
 	if slow && ctx.Err() == nil {
-		shared.breakUp() // so that nobody else waits for it
+		shared.breakUp() // so that no other reader waits for it
 	}
 	agree := beforeErr == nil && err == nil && afterErr == nil && before.rv <= own.rv && own.rv <= after.rv
 	m.rest(compareEvery)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
-	case m.life != life:
+	case m.interruptions != interruptions:
 	case !agree:
 		m.agreed = 0
 	case m.agreed == 0:
@@ -207,16 +209,16 @@ func (m *membership) compare(ctx context.Context, shared *store) {
 	}
 }
 
-// leave makes the resource be compared anew.
+// leave makes the resource leave the shared store until comparisons agree again.
 func (m *membership) leave() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.joined.Store(nil)
 	m.agreed = 0
-	m.life++
+	m.interruptions++
 }
 
-// rest ends a comparison; the next one may be made after a pause.
+// rest ends a comparison, and allows the next one after a pause.
 func (m *membership) rest(pause time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,18 +12,19 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// counters is an upstream with several stores: each resource's versions come from the counter that it is given.
+// counters is an upstream with several stores: each resource takes its versions from the counter that is assigned to
+// it.
 type counters struct {
-	mu         sync.Mutex
-	of         map[string]*cache.RV
-	probes     map[string]int
-	minor      string          // version of Kubernetes
-	checks     string          // what /livez shows
-	unanswered string          // the resource that is not answered for
-	unhealthy  bool            // it does not say what it consists of
-	refusals   int             // how many questions are refused from now on
-	throttled  *ThrottledError // what is answered to all, or of one resource
-	crowded    string          // that resource
+	mu            sync.Mutex
+	of            map[string]*cache.RV
+	probes        map[string]int
+	minor         string          // version of Kubernetes
+	checks        string          // text of /livez
+	unanswered    string          // resource for which the upstream does not respond
+	unhealthy     bool            // whether the health checks fail
+	refusals      int             // number of the next requests that fail
+	throttled     *ThrottledError // error of all requests, or of those for throttledOnly
+	throttledOnly string          // resource that throttled is limited to; empty: all
 }
 
 // ServerVersion implements Upstream.
@@ -51,13 +52,13 @@ type counter struct {
 	name string
 }
 
-// ResourceVersion implements Source: it answers a millisecond after it was asked.
+// ResourceVersion implements Source. It returns after a millisecond.
 func (c counter) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	<-time.After(time.Millisecond)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.probes[c.name]++
-	if c.throttled != nil && (c.crowded == "" || c.crowded == c.name) {
+	if c.throttled != nil && (c.throttledOnly == "" || c.throttledOnly == c.name) {
 		return 0, c.throttled
 	}
 	if c.refusals > 0 {
@@ -82,7 +83,7 @@ func (c *counters) move(rv *cache.RV, by cache.RV) {
 	*rv += by
 }
 
-// asked is how often the resources were asked for, together.
+// asked returns the number of probes for all resources.
 func (c *counters) asked() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -93,7 +94,7 @@ func (c *counters) asked() int {
 	return all
 }
 
-// counterRig is memberships in front of counters.
+// counterRig is one membership per resource of counters.
 type counterRig struct {
 	*counters
 	members map[string]*membership
@@ -106,16 +107,16 @@ func newCounterRig(t *testing.T, of map[string]*cache.RV) *counterRig {
 	var background sync.WaitGroup
 	t.Cleanup(background.Wait)
 	rig.start = func(work func(context.Context)) bool { background.Go(func() { work(t.Context()) }); return true }
-	shared := NewCheckers(rig.counters, nil, nobodyCounts{}, rig.start)
+	shared := NewCheckers(rig.counters, nil, noMetrics{}, rig.start)
 	for name := range of {
 		rig.members[name] = &membership{
-			source: counter{rig.counters, name}, stores: shared.stores, own: newOwnStore(nobodyCounts{}, rig.start),
+			source: counter{rig.counters, name}, stores: shared.stores, own: newOwnStore(noMetrics{}, rig.start),
 		}
 	}
 	return rig
 }
 
-// current asks for a resource's version and holds that it is not an old one.
+// current requests a resource's version and fails the test if it is an old one.
 func (r *counterRig) current(t *testing.T, name string) {
 	t.Helper()
 	r.mu.Lock()
@@ -124,18 +125,18 @@ func (r *counterRig) current(t *testing.T, name string) {
 	r.members[name].seek(r.start)
 	answer, err := r.members[name].current(t.Context(), now)
 	if err != nil || answer.rv < now {
-		t.Fatalf("%s is at %d, answered was %d, %v", name, now, answer.rv, err)
+		t.Fatalf("%s: got version %d, error %v, want %d or later", name, answer.rv, err, now)
 	}
 }
 
-// nobodyCounts is Metrics for tests that do not look at them.
-type nobodyCounts struct{}
+// noMetrics is Metrics that count nothing.
+type noMetrics struct{}
 
 // Questioned implements Metrics.
-func (nobodyCounts) Questioned(string) {}
+func (noMetrics) Questioned(string) {}
 
-// Resources of one etcd are found to be so, and from then on one probe serves all who ask at a time.
-func TestOneStore(t *testing.T) {
+// Resources of one etcd join one store, and then one probe serves all concurrent readers.
+func TestResourcesOfOneEtcdShareStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		of := map[string]*cache.RV{"pods": &rv, "nodes": &rv, "leases": &rv}
@@ -156,7 +157,7 @@ func TestOneStore(t *testing.T) {
 		}
 		wait.Wait()
 		if n := r.asked() - before; n > 10 {
-			t.Errorf("%d probes", n)
+			t.Errorf("got %d probes, want 10 at most", n)
 		}
 		for name, m := range r.members {
 			if m.known() != m.stores.get() {
@@ -166,8 +167,8 @@ func TestOneStore(t *testing.T) {
 	})
 }
 
-// A resource of another etcd keeps to itself, whether its counter is ahead, behind, or meets the other's by chance.
-func TestSeveralStores(t *testing.T) {
+// A resource in another etcd does not join, whether its counter is ahead, behind, or equal by chance.
+func TestResourceOfAnotherEtcdDoesNotJoin(t *testing.T) {
 	for name, events := range map[string]cache.RV{"ahead": 5000, "behind": 1, "equal at first": 100} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,8 +191,8 @@ func TestSeveralStores(t *testing.T) {
 	}
 }
 
-// Resources that were in one store and are no longer, as after kube-apiserver was started with another configuration,
-// are told apart at the first contradiction.
+// Resources leave a shared store at the first contradiction, for example after kube-apiserver was restarted with
+// another configuration.
 func TestStoreBreaksUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv, other := cache.RV(100), cache.RV(3)
@@ -222,8 +223,8 @@ func TestStoreBreaksUp(t *testing.T) {
 	})
 }
 
-// One resource that the upstream does not answer for holds up nobody who reads the others, or compares with it.
-func TestUnansweredResourceInAStore(t *testing.T) {
+// A resource for which the upstream does not respond delays no reader of other resources, and no comparison.
+func TestUnansweredResourceDelaysNoOther(t *testing.T) {
 	for _, founder := range []string{"widgets", "pods"} {
 		t.Run("founded by "+founder, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -232,7 +233,7 @@ func TestUnansweredResourceInAStore(t *testing.T) {
 				r := newCounterRig(t, of)
 				for range 3 {
 					r.current(t, founder)
-					for _, name := range []string{"pods", "leases", "widgets"} { // nodes are yet to be compared
+					for _, name := range []string{"pods", "leases", "widgets"} { // nodes are not compared yet
 						r.current(t, name)
 						r.move(&rv, 1)
 					}
@@ -244,9 +245,9 @@ func TestUnansweredResourceInAStore(t *testing.T) {
 				var readers sync.WaitGroup
 				for range 3 {
 					readers.Go(func() {
-						// Another resource may answer for them.
+						// A probe of another resource may serve them.
 						if answer, err := r.members["widgets"].current(t.Context(), 0); err == nil && answer.asked == r.members["widgets"].source {
-							t.Errorf("widgets are at %d", answer.rv)
+							t.Errorf("widgets: got version %d, want an error", answer.rv)
 						}
 					})
 					synctest.Wait()
@@ -255,7 +256,7 @@ func TestUnansweredResourceInAStore(t *testing.T) {
 						r.current(t, name)
 					}
 					if took := time.Since(began); took >= questionWait {
-						t.Errorf("the others waited %s", took)
+						t.Errorf("got a wait of %s for other resources, want less than %s", took, questionWait)
 					}
 					<-time.After(compareEvery)
 				}
@@ -265,13 +266,13 @@ func TestUnansweredResourceInAStore(t *testing.T) {
 	}
 }
 
-// Counters that rise in step cannot be told apart, so what kube-apiserver says of its etcds goes first.
-func TestStoresThatRiseInStep(t *testing.T) {
+// Counters that rise in step cannot be distinguished. So kube-apiserver's health checks decide.
+func TestHealthChecksSeparateEtcds(t *testing.T) {
 	for name, set := range map[string]func(*counters){
-		"says so":            func(c *counters) { c.checks += "[+]etcd-override-0 ok\n" },
-		"too old to say":     func(c *counters) { c.minor = "32+" },
-		"does not tell":      func(c *counters) { c.checks = "ok" },
-		"of unknown version": func(c *counters) { c.minor = "" },
+		"names another etcd": func(c *counters) { c.checks += "[+]etcd-override-0 ok\n" },
+		"too old":            func(c *counters) { c.minor = "32+" },
+		"names no etcd":      func(c *counters) { c.checks = "ok" },
+		"unknown version":    func(c *counters) { c.minor = "" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -293,9 +294,9 @@ func TestStoresThatRiseInStep(t *testing.T) {
 	}
 }
 
-// What the upstream reads from etcd is what is probed: it answers at once, whatever others wait for. Who may not read
-// it does without.
-func TestUncachedSource(t *testing.T) {
+// A resource that the upstream reads from etcd is probed, because that answers immediately. If the facade may not read
+// it, another resource is probed.
+func TestUncachedResourceIsProbed(t *testing.T) {
 	for name, answers := range map[string]bool{"answers": true, "is forbidden": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -318,14 +319,14 @@ func TestUncachedSource(t *testing.T) {
 					r.current(t, "pods")
 				}
 				if n := r.probes["events"] - before; answers != (n == 10) {
-					t.Errorf("events were probed %d times", n)
+					t.Errorf("got %d probes of events, want 10 only if they may be read (%t)", n, answers)
 				}
 			})
 		})
 	}
 }
 
-// forbidden is a source that may not be read.
+// forbidden is a source that may be unreadable.
 type forbidden struct {
 	counter
 	is bool
@@ -339,8 +340,8 @@ func (f forbidden) ResourceVersion(ctx context.Context) (cache.RV, error) {
 	return f.counter.ResourceVersion(ctx)
 }
 
-// A question that fails once is no answer: nobody leaves a store for it, and who wants to join asks again soon.
-func TestQuestionsThatFailOnce(t *testing.T) {
+// A single failed request does not break up a store, and a resource that wants to join is compared again soon.
+func TestSingleFailureKeepsStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		of := map[string]*cache.RV{"pods": &rv, "leases": &rv, "nodes": &rv}
@@ -364,7 +365,7 @@ func TestQuestionsThatFailOnce(t *testing.T) {
 		}
 		shared := r.members["pods"].known()
 		if shared == nil || shared != r.members["leases"].known() {
-			t.Fatal("pods and leases do not share a store soon after the upstream is well")
+			t.Fatal("pods and leases do not share a store after the upstream recovered")
 		}
 		r.mu.Lock()
 		r.refusals = 1

@@ -7,30 +7,30 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// checkByProbe asks for the upstream's version of now and shows that the lane has missed nothing before it. The reading
-// is there, too, when that could not be shown; its store is nil when there was no answer.
-func (p *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, error) {
+// checkByProbe reads the upstream's current version and shows that the lane misses nothing before it. If it cannot show
+// that, it still returns the reading. The reading's store is nil if the upstream did not respond.
+func (c *Checker) checkByProbe(ctx context.Context) (*cache.State, reading, error) {
 	asked := time.Now()
-	now, err := p.current(ctx)
+	now, err := c.current(ctx)
 	if err != nil {
 		return nil, reading{}, err
 	}
-	state, err := p.unchanged(ctx, now)
+	state, err := c.unchanged(ctx, now)
 	if err == nil {
-		p.whole.Store(&asked)
+		c.completeAt.Store(&asked)
 	}
 	return state, now, err
 }
 
-// unchanged is a State that misses nothing up to a reading: the lane is there, or all versions in between are of other
-// resources. Events that are on their way are waited for, a moment only.
-func (p *Checker) unchanged(ctx context.Context, now reading) (*cache.State, error) {
+// unchanged returns a State that misses nothing up to a reading: the lane has reached it, or other resources account
+// for all versions in between. It waits a moment for events in transit.
+func (c *Checker) unchanged(ctx context.Context, now reading) (*cache.State, error) {
 	wait := shortGrace
-	if p.rate.busy(time.Now()) {
+	if c.rate.busy(time.Now()) {
 		wait = grace
 	}
 	for deadline := time.Now().Add(wait); ; {
-		state, err := p.lane.State()
+		state, err := c.lane.State()
 		if err != nil {
 			return nil, err
 		}
@@ -38,35 +38,35 @@ func (p *Checker) unchanged(ctx context.Context, now reading) (*cache.State, err
 			return state, nil
 		}
 		missing := now.rv
-		if now.store != p.membership.own {
-			missing = now.store.account.missing(p.resource, state.RV(), now.rv)
+		if now.store != c.membership.own {
+			missing = now.store.account.missing(c.resource, state.RV(), now.rv)
 		}
 		if missing == 0 {
-			if vouched := p.lane.Vouch(state, now.rv); vouched != nil {
+			if vouched := c.lane.Vouch(state, now.rv); vouched != nil {
 				return vouched, nil
 			}
 			return nil, ErrUnproven
 		}
-		if err := p.awaitReceived(ctx, now.store, missing, time.Until(deadline)); err != nil {
+		if err := c.awaitReceived(ctx, now.store, missing, time.Until(deadline)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// awaitReceived waits until a lane of the store has heard of a version, or this lane is there.
-func (p *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait time.Duration) error {
-	if s == p.membership.own {
-		return p.await(ctx, rv, wait)
+// awaitReceived waits until a lane of the store has received a version, or until this lane has reached it.
+func (c *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait time.Duration) error {
+	if s == c.membership.own {
+		return c.await(ctx, rv, wait)
 	}
 	n := s.account.await(rv)
 	if n == nil {
-		if state, err := p.lane.State(); err != nil || s.account.missing(p.resource, state.RV(), rv) != rv {
-			return err // it was heard of in this moment
+		if state, err := c.lane.State(); err != nil || s.account.missing(c.resource, state.RV(), rv) != rv {
+			return err // a lane has received it by now
 		}
-		return p.await(ctx, rv, wait) // it is this resource's; another lane of it was faster
+		return c.await(ctx, rv, wait) // a change of this resource, which another lane of it has already received
 	}
 	defer s.account.leave(rv, n)
-	if p.at(rv) {
+	if c.hasReached(rv) {
 		return nil
 	}
 	timer := time.NewTimer(wait)
@@ -81,9 +81,9 @@ func (p *Checker) awaitReceived(ctx context.Context, s *store, rv cache.RV, wait
 	}
 }
 
-// await waits until the lane is at a version.
-func (p *Checker) await(ctx context.Context, rv cache.RV, wait time.Duration) error {
-	if _, err := p.lane.WaitFor(ctx, rv, wait); err != nil {
+// await waits until the lane has reached a version.
+func (c *Checker) await(ctx context.Context, rv cache.RV, wait time.Duration) error {
+	if _, err := c.lane.WaitFor(ctx, rv, wait); err != nil {
 		return ErrUnproven
 	}
 	return nil

@@ -10,42 +10,47 @@ import (
 )
 
 const (
-	// progressWatchWait is how long a fence may take: a bookmark comes after up to 2.25 s, and may be of just before.
+	// progressWatchWait is the timeout of a progress watch. A bookmark arrives within 2.25 s, but may predate the wanted
+	// version.
 	progressWatchWait = 4 * time.Second
-	// progressWatchPause is how long no fence is opened after one that brought nothing: an upstream may know no bookmarks
-	// at all.
+	// progressWatchPause is the time without new progress watches after a watch that made no progress. An upstream may
+	// send no bookmarks at all.
 	progressWatchPause = 10 * time.Second
-	// progressWatchEvery is how far fences are apart: kube-apiserver looks for due bookmarks once a second.
+	// progressWatchEvery is the interval between progress watches: kube-apiserver checks once a second which bookmarks are
+	// due.
 	progressWatchEvery = time.Second
-	// progressWatchesFor is how long fences are opened after one was wanted: who lists a large resource does it again.
+	// progressWatchesFor is how long progress watches are opened after a reader wanted one. Clients that list a large
+	// resource tend to list it again.
 	progressWatchesFor = 10 * time.Second
 )
 
-// fences of one lane are opened one after the other while they are wanted, so that a bookmark is due whenever
-// kube-apiserver looks: a reader waits half a second for it, where a fence of its own would take one.
+// progressWatches opens the progress watches of one lane, one after the other, while readers want them. So a bookmark
+// is due each time kube-apiserver checks. A reader waits half a second on average, instead of one second for a separate
+// watch.
 type progressWatches struct {
-	notBefore  atomic.Pointer[time.Time] // until when no fence is opened, because one brought nothing
-	catchingUp atomic.Bool               // a fence that nobody waits for is open
-	catchUpAt  atomic.Pointer[time.Time] // until when no such fence is opened, because one brought nothing
+	notBefore  atomic.Pointer[time.Time] // time until which no progress watch is opened, because one made no progress
+	catchingUp atomic.Bool               // whether a progress watch without a waiting reader is open
+	catchUpAt  atomic.Pointer[time.Time] // time until which none without a reader is opened, because one made no progress
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
-	opened bool // openProgressWatches runs
+	opened bool // whether openProgressWatches runs
 }
 
-// wantProgressWatches lets fences be opened from now on; false when the lane is stopping.
-func (p *Checker) wantProgressWatches() bool {
-	f := &p.progressWatches
+// wantProgressWatches starts progress watches, or lets them continue. It returns false if the lane is stopping.
+func (c *Checker) wantProgressWatches() bool {
+	f := &c.progressWatches
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.wanted = time.Now()
 	if !f.opened {
-		f.opened = p.filler.Start(p.openProgressWatches)
+		f.opened = c.filler.Start(c.openProgressWatches)
 	}
 	return f.opened
 }
 
-// stillWanted tells whether fences go on; when they do not, whoever wants one starts them again.
+// stillWanted reports whether progress watches continue. If not, the next call of wantProgressWatches starts them
+// again.
 func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -53,17 +58,18 @@ func (f *progressWatches) stillWanted(ctx context.Context) bool {
 	return f.opened
 }
 
-func (p *Checker) openProgressWatches(ctx context.Context) {
-	var fences sync.WaitGroup
-	defer fences.Wait()
+// openProgressWatches opens a progress watch every progressWatchEvery while readers want them.
+func (c *Checker) openProgressWatches(ctx context.Context) {
+	var watches sync.WaitGroup
+	defer watches.Wait()
 	tick := time.NewTicker(progressWatchEvery)
 	defer tick.Stop()
-	for p.progressWatches.stillWanted(ctx) {
-		fences.Go(func() {
+	for c.progressWatches.stillWanted(ctx) {
+		watches.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
 			defer cancel()
-			p.metrics.Questioned("progress-watch")
-			p.filler.ProgressWatch(ctx)
+			c.metrics.Questioned("progress-watch")
+			c.filler.ProgressWatch(ctx)
 		})
 		select {
 		case <-tick.C:
@@ -72,95 +78,96 @@ func (p *Checker) openProgressWatches(ctx context.Context) {
 	}
 }
 
-// checkByProgressWatch brings the lane to the upstream's version of now, as it was read or as it has to be read yet.
-func (p *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache.State, error) {
+// checkByProgressWatch brings the lane to the upstream's version. now is an earlier reading of it, or empty.
+func (c *Checker) checkByProgressWatch(ctx context.Context, now reading) (*cache.State, error) {
 	if now.store == nil {
-		state, at, err := p.checkByProbe(ctx)
+		state, at, err := c.checkByProbe(ctx)
 		if err == nil || at.store == nil {
 			return state, err
 		}
 		now = at
 	}
-	if err := p.bring(ctx, now.rv); err != nil {
+	if err := c.bring(ctx, now.rv); err != nil {
 		return nil, err
 	}
-	return p.lane.State()
+	return c.lane.State()
 }
 
-// bring makes the lane reach rv by a fence. Meanwhile this very resource is probed: kube-apiserver brings its cache up
-// to date for that, and its bookmark would lie below what is wanted otherwise (semantics 10.2).
-func (p *Checker) bring(ctx context.Context, rv cache.RV) error {
-	if _, err := p.byProgressWatch(ctx); err != nil {
+// bring brings the lane to rv by a progress watch. Meanwhile it probes the same resource, because kube-apiserver then
+// brings its cache up to date. Otherwise the bookmark could be below rv (semantics 10.2).
+func (c *Checker) bring(ctx context.Context, rv cache.RV) error {
+	if _, err := c.byProgressWatch(ctx); err != nil {
 		return err
 	}
-	if _, err := p.lane.WaitFor(ctx, rv, progressWatchWait); err == nil {
+	if _, err := c.lane.WaitFor(ctx, rv, progressWatchWait); err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	until := time.Now().Add(progressWatchPause)
-	p.progressWatches.notBefore.Store(&until)
+	c.progressWatches.notBefore.Store(&until)
 	return ErrUnproven
 }
 
-// fence lets fences be opened, and probes the resource itself. Its version is 0 when that fails: the bookmark proves
-// less then, and is looked at.
-func (p *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
-	if p.readFromEtcd || !isPast(p.progressWatches.notBefore.Load()) {
-		return 0, ErrUnproven // without bookmarks a fence would prove nothing
+// byProgressWatch starts progress watches, and probes the resource itself. It returns version 0 if the probe fails; the
+// bookmark may then be older than wanted, and the caller checks the lane.
+func (c *Checker) byProgressWatch(ctx context.Context) (cache.RV, error) {
+	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) {
+		return 0, ErrUnproven // without bookmarks a progress watch shows nothing
 	}
-	if !p.wantProgressWatches() {
-		return 0, errOver
+	if !c.wantProgressWatches() {
+		return 0, errStopped
 	}
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
 	defer cancel()
-	now, _ := p.membership.own.current(ctx, p.membership.source)
+	now, _ := c.membership.own.current(ctx, c.membership.source)
 	return now.rv, nil
 }
 
-// catchUp brings the lane, by one fence in the background, to what the upstream has now. It is for a lane whose next
-// reader is to be proven by a probe, when this one could not be.
-func (p *Checker) catchUp() {
-	if p.readFromEtcd || !isPast(p.progressWatches.notBefore.Load()) || !isPast(p.progressWatches.catchUpAt.Load()) || !p.progressWatches.catchingUp.CompareAndSwap(false, true) {
+// catchUp brings the lane up to date by one progress watch in the background, after a probe failed. A probe can then
+// confirm the lane for the next reader.
+func (c *Checker) catchUp() {
+	if c.readFromEtcd || !isPast(c.progressWatches.notBefore.Load()) || !isPast(c.progressWatches.catchUpAt.Load()) || !c.progressWatches.catchingUp.CompareAndSwap(false, true) {
 		return
 	}
-	if !p.filler.Start(p.openProgressWatch) {
-		p.progressWatches.catchingUp.Store(false)
+	if !c.filler.Start(c.openProgressWatch) {
+		c.progressWatches.catchingUp.Store(false)
 	}
 }
 
-// openProgressWatch opens a fence, and probes the resource as bring does. One that brings the lane nowhere is not
-// followed by another for a while; readers may still open theirs.
-func (p *Checker) openProgressWatch(ctx context.Context) {
-	defer p.progressWatches.catchingUp.Store(false)
+// openProgressWatch opens one progress watch, and probes the resource as bring does. If the lane makes no progress, no
+// further watch is opened in the background for a while. Readers may still open theirs.
+func (c *Checker) openProgressWatch(ctx context.Context) {
+	defer c.progressWatches.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)
 	defer cancel()
-	var fence sync.WaitGroup
-	fence.Go(func() {
-		p.metrics.Questioned("progress-watch")
-		p.filler.ProgressWatch(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		c.metrics.Questioned("progress-watch")
+		c.filler.ProgressWatch(ctx)
 	})
-	now, err := p.membership.own.current(ctx, p.membership.source)
-	fence.Wait()
+	now, err := c.membership.own.current(ctx, c.membership.source)
+	watch.Wait()
 	if err != nil {
 		return
 	}
-	if _, err := p.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may be about to apply what it has taken
+	if _, err := c.lane.WaitFor(ctx, now.rv, grace); err != nil { // the writer may not have applied the last step yet
 		until := time.Now().Add(progressWatchPause)
-		p.progressWatches.catchUpAt.Store(&until)
+		c.progressWatches.catchUpAt.Store(&until)
 	}
 }
 
-// Advance lets the lane itself be brought, by a fence, to what the upstream has now, and returns that version. It does
-// not wait for the fence. It is for who is told by a bookmark how far the lane is, as the fence of a facade behind this
-// one: what readers are shown may lie above that (cache.Lane.Vouch). ErrUnproven means that it cannot be brought there.
-func (p *Checker) Advance(ctx context.Context) (cache.RV, error) {
-	if p.distrusted.Load() {
+// Advance starts a progress watch that brings the lane itself to the upstream's current version, and returns that
+// version without waiting for the watch. It serves clients that read the lane's version from a bookmark, such as the
+// progress watch of a facade behind this one. The State that readers see may be above the lane's own version
+// (cache.Lane.Vouch). It returns ErrUnproven if progress watches are not possible.
+func (c *Checker) Advance(ctx context.Context) (cache.RV, error) {
+	if c.distrusted.Load() {
 		return 0, ErrUnproven
 	}
-	return p.byProgressWatch(ctx)
+	return c.byProgressWatch(ctx)
 }
 
-// isPast tells whether a moment is over; that of nil is.
+// isPast reports whether a moment is in the past; nil is.
 func isPast(moment *time.Time) bool { return moment == nil || !time.Now().Before(*moment) }

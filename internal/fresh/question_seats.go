@@ -7,71 +7,70 @@ import (
 )
 
 const (
-	// questionsAtOnce is how many questions about single lanes may be on their way at a time, with the reads that the
-	// upstream answers because a proof would have cost it more. While there are fewer, nobody waits for anybody.
-	questionsAtOnce = 4
-	// seatWait is how long one waits for a turn at least; a question takes about a millisecond when the upstream is
-	// well.
+	// maxQuestions is the maximum number of requests about single lanes in flight. Reads count, too, if the upstream
+	// answers them because a check costs more. Below the limit no reader waits for another.
+	maxQuestions = 4
+	// seatWait is the minimum time to wait for a seat. A healthy upstream answers such a request in about a millisecond.
 	seatWait = 5 * time.Millisecond
-	// seatWaitMost bounds how long a question is taken to be on its way, whatever the last ones took.
+	// seatWaitMost is the maximum time to wait for a seat, however long recent requests took.
 	seatWaitMost = 50 * time.Millisecond
 )
 
-// turns let a few questions be on their way at a time over all lanes. Who has to wait for a turn is joined by others
-// meanwhile, so that sharing grows with load. No reader waits much longer for the turn than for the answer: on a
-// connection where everything takes long there are more questions at a time, and not longer queues.
+// questionSeats limits the requests in flight over all lanes. While a request waits for a seat, more readers join it,
+// so sharing grows with load. No reader waits much longer for a seat than for the response. On a slow connection there
+// are therefore more requests in flight, and not longer queues.
 type questionSeats struct {
 	taken   chan struct{}
-	typical atomic.Int64 // nanoseconds that a question takes, smoothed over about the last eight
+	typical atomic.Int64 // nanoseconds per request, smoothed over about the last eight
 }
 
 func newQuestionSeats() *questionSeats {
-	return &questionSeats{taken: make(chan struct{}, questionsAtOnce)}
+	return &questionSeats{taken: make(chan struct{}, maxQuestions)}
 }
 
-// take waits for a turn. The caller gives it back by the function that it returns.
-func (t *questionSeats) take(ctx context.Context) (over func()) {
-	if over, ok := t.tryTake(); ok {
-		return over
+// take waits for a seat. The caller returns the seat by the returned function.
+func (t *questionSeats) take(ctx context.Context) (release func()) {
+	if release, ok := t.tryTake(); ok {
+		return release
 	}
-	timer := time.NewTimer(t.lasts())
+	timer := time.NewTimer(t.typicalWait())
 	defer timer.Stop()
 	select {
 	case t.taken <- struct{}{}:
-		return t.over
+		return t.release
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	return func() {}
 }
 
-// occupy takes a turn, if there is one, for a read that the upstream answers, for about as long as that keeps it busy:
-// how long the client takes to read the answer is none of its business.
+// occupy takes a free seat, if there is one, for a read that the upstream answers. It keeps the seat for the typical
+// duration of a request, however long the client takes to read the response.
 func (t *questionSeats) occupy() {
-	if over, ok := t.tryTake(); ok {
-		time.AfterFunc(t.lasts(), over)
+	if release, ok := t.tryTake(); ok {
+		time.AfterFunc(t.typicalWait(), release)
 	}
 }
 
-// lasts is how long a turn typically is.
-func (t *questionSeats) lasts() time.Duration {
+// typicalWait returns how long a seat is typically taken, between seatWait and seatWaitMost.
+func (t *questionSeats) typicalWait() time.Duration {
 	return min(max(seatWait, time.Duration(t.typical.Load())), seatWaitMost)
 }
 
-// tryTake takes a turn if there is one.
-func (t *questionSeats) tryTake() (over func(), ok bool) {
+// tryTake takes a seat if one is free.
+func (t *questionSeats) tryTake() (release func(), ok bool) {
 	select {
 	case t.taken <- struct{}{}:
-		return t.over, true
+		return t.release, true
 	default:
 		return nil, false
 	}
 }
 
-func (t *questionSeats) over() { <-t.taken }
+func (t *questionSeats) release() { <-t.taken }
 
-// took takes note of how long a question was on its way.
-func (t *questionSeats) took(d time.Duration) {
+// observe records the duration of a request.
+func (t *questionSeats) observe(d time.Duration) {
 	typical := t.typical.Load()
 	t.typical.CompareAndSwap(typical, typical+(int64(d)-typical)/8)
 }

@@ -6,42 +6,42 @@ import (
 	"time"
 )
 
-// A few are under way at a time, and nobody waits much longer for a turn than for an answer.
-func TestTurns(t *testing.T) {
+// A few requests are in flight at a time, and no reader waits much longer for a seat than for a response.
+func TestWaitForSeatIsShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newQuestionSeats()
-		for range questionsAtOnce {
+		seats := newQuestionSeats()
+		for range maxQuestions {
 			began := time.Now()
-			turns.take(t.Context())
+			seats.take(t.Context())
 			if took := time.Since(began); took != 0 {
-				t.Errorf("waited %s for a free turn", took)
+				t.Errorf("got a wait of %s for a free seat, want none", took)
 			}
 		}
 		began := time.Now()
-		turns.take(t.Context())() // one more, which gives back nothing
+		seats.take(t.Context())() // one more, whose release does nothing
 		if took := time.Since(began); took != seatWait {
-			t.Errorf("waited %s for a turn", took)
+			t.Errorf("got a wait of %s for a seat", took)
 		}
 		for range 100 {
-			turns.took(200 * time.Millisecond)
+			seats.observe(200 * time.Millisecond)
 		}
-		time.AfterFunc(20*time.Millisecond, turns.over)
+		time.AfterFunc(20*time.Millisecond, seats.release)
 		began = time.Now()
-		turns.take(t.Context())
+		seats.take(t.Context())
 		if took := time.Since(began); took != 20*time.Millisecond {
-			t.Errorf("waited %s for a turn that was given back after 20ms", took)
+			t.Errorf("got a wait of %s for a seat that was released after 20ms", took)
 		}
 		began = time.Now()
-		turns.take(t.Context())
+		seats.take(t.Context())
 		if took := time.Since(began); took != seatWaitMost {
-			t.Errorf("waited %s for a turn, where questions are slow", took)
+			t.Errorf("got a wait of %s for a seat, where requests are slow", took)
 		}
-		turns.over()
-		turns.occupy()
+		seats.release()
+		seats.occupy()
 		began = time.Now()
-		turns.take(t.Context())
+		seats.take(t.Context())
 		if took := time.Since(began); took != seatWaitMost {
-			t.Errorf("a read that the upstream answers keeps its turn for %s", took)
+			t.Errorf("got a seat taken for %s by a read that the upstream answers", took)
 		}
 	})
 }

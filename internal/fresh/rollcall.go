@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// rollCallObjects is up to how many objects a lane is called over: that many names and versions take kube-apiserver
-	// about twenty milliseconds.
+	// rollCallObjects is the maximum number of objects of a lane for a roll call. That many names and versions cost
+	// kube-apiserver about twenty milliseconds.
 	rollCallObjects = 5000
-	// rollCallPause is how long no roll is called after one that failed.
+	// rollCallPause is the time without roll calls after a failed call.
 	rollCallPause time.Duration = 30 * time.Second
 )
 
-// RollCall is the name and version of every object that the upstream had at RV: enough to tell whether a lane has the
-// same, in one question, however quiet the resource is. Immutable.
+// RollCall is the name and version of every object that the upstream had at RV. It shows in one request whether a lane
+// has the same objects, however quiet the resource is. Immutable.
 type RollCall struct {
 	RV       cache.RV
 	Versions map[string]cache.RV // by the object's key in the lane
 }
 
-// matches tells whether a State holds exactly the objects that were called.
+// matches reports whether a State contains exactly the objects of the roll call.
 func (c *RollCall) matches(s *cache.State) bool {
 	if s.Len() != len(c.Versions) {
 		return false
@@ -42,35 +42,36 @@ func (c *RollCall) matches(s *cache.State) bool {
 // rolls are the roll calls of one lane.
 type rolls struct {
 	questions *groupCommit[*RollCall]
-	notBefore atomic.Pointer[time.Time] // until when no roll is called, because one failed
+	notBefore atomic.Pointer[time.Time] // time until which no roll call is made, because one failed
 }
 
-// callRoll calls the roll for those who came together, unless their own answers are cheaper than that.
-func (p *Checker) callRoll(ctx context.Context, party party) (*RollCall, error) {
-	state, err := p.lane.State()
+// callRoll makes a roll call for the waiting readers. It returns errCheaper if the upstream's answers to them cost
+// less.
+func (c *Checker) callRoll(ctx context.Context, waiters waiters) (*RollCall, error) {
+	state, err := c.lane.State()
 	if err != nil {
 		return nil, err
 	}
-	if party.price <= rollCallPrice(state.Len())+worthPrice+p.defined.price() {
+	if waiters.price <= rollCallPrice(state.Len())+worthPrice+c.defined.price() {
 		return nil, errCheaper
 	}
 	began := time.Now()
-	p.metrics.Questioned("roll-call")
-	call, err := p.membership.source.CallRoll(ctx)
+	c.metrics.Questioned("roll-call")
+	call, err := c.membership.source.CallRoll(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("call the roll: %w", err)
 	}
-	p.seats.took(time.Since(began))
-	p.membership.store().account.answered(call.RV, time.Now())
+	c.seats.observe(time.Since(began))
+	c.membership.store().account.answered(call.RV, time.Now())
 	return call, nil
 }
 
-// mayCallRoll tells whether the lane is small enough to be called over, and its upstream able to.
-func (p *Checker) mayCallRoll(s *cache.State) bool {
-	return s.Len() <= rollCallObjects && isPast(p.rolls.notBefore.Load())
+// mayCallRoll reports whether the lane is small enough for a roll call, and the upstream supports it.
+func (c *Checker) mayCallRoll(s *cache.State) bool {
+	return s.Len() <= rollCallObjects && isPast(c.rolls.notBefore.Load())
 }
 
-// postpone keeps the next readers from what failed for this one: for some time, or for ever when it would fail again.
+// postpone prevents roll calls after a failure: for rollCallPause, or for ever if the upstream does not support them.
 func (r *rolls) postpone(err error) {
 	pause := rollCallPause
 	if errors.Is(err, ErrUnsupported) {
@@ -80,47 +81,47 @@ func (r *rolls) postpone(err error) {
 	r.notBefore.Store(&until)
 }
 
-// checkByRollCall calls the roll and waits, a moment only, until the lane has what was called: its events are on their
-// way. held is what the lane held before. The lane is looked at once more when the moment is over: deletions at its own
-// version wake nobody (semantics 4.4). A lane that has other objects at the version of the call itself is wrong: it has
-// to be listed again.
-func (p *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
+// checkByRollCall makes a roll call and waits a moment until the lane contains its objects, because events may be in
+// transit. held is the lane's version before the call. After the wait it looks at the lane once more, because deletions
+// at the lane's own version wake no waiter (semantics 4.4). A lane with other objects at the version of the call itself
+// is wrong, and has to be listed again.
+func (c *Checker) checkByRollCall(ctx context.Context, held cache.RV, answer Answer) (*cache.State, error) {
 	asked := time.Now()
-	call, err := p.rolls.questions.get(ctx, answer.price())
+	call, err := c.rolls.questions.get(ctx, answer.price())
 	if err != nil {
 		if ctx.Err() == nil && !errors.Is(err, errCheaper) {
-			p.rolls.postpone(err)
+			c.rolls.postpone(err)
 		}
 		return nil, err
 	}
 	if call.RV < held {
-		p.distrust(p.filler.SetBack)
+		c.distrust(c.filler.SetBack)
 		return nil, errSetBack
 	}
 	waited := error(nil)
 	for deadline := time.Now().Add(grace); ; {
-		state, err := p.lane.State()
+		state, err := c.lane.State()
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case state.RV() == call.RV && !call.matches(state):
-			p.distrust(p.filler.Contradicted)
+			c.distrust(c.filler.Contradicted)
 			return nil, errContradicted
 		case state.RV() >= call.RV:
 			return state, nil
 		}
-		if latest, err := p.lane.Latest(); err == nil && call.matches(latest) {
-			vouched := p.lane.Vouch(latest, call.RV)
+		if latest, err := c.lane.Latest(); err == nil && call.matches(latest) {
+			vouched := c.lane.Vouch(latest, call.RV)
 			if vouched == nil {
 				return nil, ErrUnproven
 			}
-			p.whole.Store(&asked)
+			c.completeAt.Store(&asked)
 			return vouched, nil
 		}
 		if waited != nil {
 			return nil, ErrUnproven
 		}
-		_, waited = p.lane.WaitFor(ctx, state.RV()+1, time.Until(deadline))
+		_, waited = c.lane.WaitFor(ctx, state.RV()+1, time.Until(deadline))
 	}
 }

@@ -11,36 +11,35 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// store is an etcd as the facade knows it: the resources whose versions come from one counter, so that one probe tells
-// the current resourceVersion of all of them. Which resources share one is found out by comparison
-// (membership.compare).
+// store is one etcd: the resources whose versions come from one counter, so that one probe returns the version of all
+// of them. Comparisons find out which resources share a store (membership.compare).
 type store struct {
 	metrics Metrics
 	probes  *groupCommit[reading]
 	account *account
-	// uncached is what is probed if it can be: kube-apiserver answers for a resource that it has no cache of as soon as
-	// etcd does. For any other it waits until its cache is where etcd is, up to 100 ms if only others change (semantics
-	// 10.4). nil when there is none.
+	// Resource to probe if possible. For an uncached resource kube-apiserver answers as soon as etcd does. For any other
+	// it waits until its cache has reached etcd's version. That takes up to 100 ms if only other resources change
+	// (semantics 10.4). nil if there is none.
 	uncached Source
-	// alone: it is of one resource, which nobody shares it with.
+	// Whether the store is of one resource that shares it with no other.
 	alone bool
 
-	notBefore atomic.Pointer[time.Time] // until when it is not asked, because the upstream has sent a question away
+	notBefore atomic.Pointer[time.Time] // time until which no probe is sent, because the upstream throttles
 
-	mu        sync.Mutex // guards the rest
-	founded   bool       // somebody is in it
-	asked     Source     // what the last probe was sent to; nil before the first
-	candidate Source     // what the next one is sent to
-	last      cache.RV   // the last answer
-	broken    bool       // its answers contradict each other: they are not from one counter
-	deserted  bool       // the uncached source gives no answer
+	mu             sync.Mutex // guards the rest
+	founded        bool       // whether a first resource has joined
+	asked          Source     // resource of the last probe; nil before the first
+	candidate      Source     // resource of the next probe
+	last           cache.RV   // last version returned
+	broken         bool       // whether versions contradicted each other, so they are not from one counter
+	uncachedFailed bool       // whether the upstream does not answer for the uncached source
 }
 
-// reading is the answer to a probe.
+// reading is the result of a probe.
 type reading struct {
 	rv    cache.RV
 	asked Source
-	store *store // whose versions these are
+	store *store // store of the version
 }
 
 func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(context.Context)) bool) *store {
@@ -49,18 +48,20 @@ func newStore(metrics Metrics, size cache.RV, uncached Source, start func(func(c
 	return s
 }
 
-// newOwnStore makes the store of one resource.
+// newOwnStore returns the store of a single resource.
 func newOwnStore(metrics Metrics, start func(func(context.Context)) bool) *store {
 	s := newStore(metrics, ownSize, nil, start)
 	s.alone = true
 	return s
 }
 
-// current is the store's resourceVersion at some moment after the call began. The source is of one of the store's
-// resources. Without an uncached one probes go round among those that are read, so that a counter of its own would
-// show. An upstream that throttles is left alone for as long as it wants: then one probe finds out whether it answers
-// again, and whoever comes meanwhile waits for that one. Where probes go round nobody is kept from probing another
-// resource, as one may be throttled alone while its watch cache is built.
+// current returns the store's resourceVersion at some moment after the call began. source is one of the store's
+// resources. Without an uncached resource, probes rotate among the resources that are read, which reveals a resource
+// with another counter.
+//
+// While an upstream throttles, no probe is sent. After the pause one probe finds out whether it answers again, and all
+// readers share it. When probes rotate, throttling stops no other probe: kube-apiserver may throttle a single resource
+// while it fills that watch cache.
 func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	if err := s.paused(); err != nil {
 		return reading{}, err
@@ -69,7 +70,7 @@ func (s *store) current(ctx context.Context, source Source) (reading, error) {
 	return s.probes.get(ctx, requestPrice)
 }
 
-// propose makes a source the next to be probed, unless another is waiting for that which was not probed last.
+// propose makes a source the next one to be probed, unless a source other than the last one is already waiting.
 func (s *store) propose(source Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +80,8 @@ func (s *store) propose(source Source) {
 }
 
 // probe reads the upstream's resourceVersion.
-func (s *store) probe(ctx context.Context, _ party) (reading, error) {
-	if err := s.paused(); err != nil { // by the probe before this one
+func (s *store) probe(ctx context.Context, _ waiters) (reading, error) {
+	if err := s.paused(); err != nil { // the previous probe was throttled
 		return reading{}, err
 	}
 	source := s.next()
@@ -91,17 +92,17 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 	rv, err := source.ResourceVersion(ctx)
 	if err != nil {
 		if source == s.uncached && errors.Is(err, ErrUnsupported) {
-			s.desert()
+			s.failUncached()
 		}
 		var throttled *ThrottledError
 		if errors.As(err, &throttled) && (s.alone || source == s.uncached) {
 			s.pause(throttled.After)
 		}
-		return reading{asked: source}, fmt.Errorf("ask the upstream for its resourceVersion: %w", err)
+		return reading{asked: source}, fmt.Errorf("read the upstream's resourceVersion: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if rv < s.last { // another counter, or the upstream was restored: what is on the account is of another history
+	if rv < s.last { // another counter, or a restored upstream: the account is of another history
 		s.broken = true
 		s.account.reset()
 	}
@@ -110,7 +111,7 @@ func (s *store) probe(ctx context.Context, _ party) (reading, error) {
 	return reading{rv: rv, asked: source, store: s}, nil
 }
 
-// next is what to probe now; nil when nothing is known.
+// next returns the source to probe now, or nil if there is none.
 func (s *store) next() Source {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +126,7 @@ func (s *store) next() Source {
 	return source
 }
 
-// breakUp makes the resources of the store be compared anew.
+// breakUp marks the store as broken, so that its resources are compared again.
 func (s *store) breakUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,18 +134,18 @@ func (s *store) breakUp() {
 	s.account.reset()
 }
 
-// desert breaks a store up whose uncached source gives no answer.
-func (s *store) desert() {
+// failUncached breaks up the store because the upstream does not answer for its uncached source.
+func (s *store) failUncached() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.broken, s.deserted = true, true
+	s.broken, s.uncachedFailed = true, true
 	s.account.reset()
 }
 
-func (s *store) isDeserted() bool {
+func (s *store) hasUncachedFailed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.deserted
+	return s.uncachedFailed
 }
 
 func (s *store) isBroken() bool {
@@ -153,8 +154,8 @@ func (s *store) isBroken() bool {
 	return s.broken
 }
 
-// isFirst is true once: for the first resource, which there is nothing to compare with. An uncached one is there from
-// the start.
+// isFirst returns true once, for the first resource: there is no other to compare it with. It never does in a store
+// with an uncached resource.
 func (s *store) isFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,36 +6,37 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// Subscription notes on the account of lanes the versions of a resource that has none, so that these are known not to
-// be theirs. It is told of each change, in the order of their versions, by one goroutine.
+// Subscription adds the versions of a resource without a lane to the account, so that other lanes need not miss them.
+// One goroutine reports each change, in the order of the versions.
 type Subscription struct {
 	resource   string
 	membership *membership
 	start      func(work func(context.Context)) bool
-	received   bool // something, since the last interruption
+	received   bool // whether a change arrived since the last interruption
 }
 
-// Subscription makes the ear for a resource, by the plural name under which the upstream stores it.
-func (p *Checkers) Subscription(resource string, source Source, start func(work func(context.Context)) bool) *Subscription {
-	own := newOwnStore(p.metrics, start)
-	return &Subscription{resource: resource, membership: &membership{source: source, stores: p.stores, own: own}, start: start}
+// Subscription returns the subscription to a resource, identified by the plural name under which the upstream stores
+// it.
+func (c *Checkers) Subscription(resource string, source Source, start func(work func(context.Context)) bool) *Subscription {
+	own := newOwnStore(c.metrics, start)
+	return &Subscription{resource: resource, membership: &membership{source: source, stores: c.stores, own: own}, start: start}
 }
 
-// Received says that the resource changed at a version. It counts once the resource is known to share the lanes' etcd,
-// which is asked in the background.
-func (e *Subscription) Received(rv cache.RV) {
-	e.received = true
-	e.membership.seek(e.start)
-	e.membership.store().account.note(e.resource, rv)
+// Received records that the resource changed at a version. The version counts once comparisons in the background show
+// that the resource shares the lanes' etcd.
+func (s *Subscription) Received(rv cache.RV) {
+	s.received = true
+	s.membership.seek(s.start)
+	s.membership.store().account.note(s.resource, rv)
 }
 
-// Interrupted says that nothing is heard any more, for a moment or for good: what was heard may be of another history
-// by the time when something is heard again, as with Checker.Interrupted. An ear that has heard nothing since the last
-// time takes nothing from the others.
-func (e *Subscription) Interrupted() {
-	e.membership.leave()
-	if e.received {
-		e.membership.stores.interrupted()
+// Interrupted records that no further changes arrive, for now or for ever. Versions recorded so far may be of another
+// history when changes arrive again, as with Checker.Interrupted. A subscription that received nothing since the last
+// interruption leaves the account unchanged.
+func (s *Subscription) Interrupted() {
+	s.membership.leave()
+	if s.received {
+		s.membership.stores.interrupted()
 	}
-	e.received = false
+	s.received = false
 }

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// ThrottledError says that the upstream has sent a question away because it has too much to do, or that it has done so
-// a moment ago and was not asked again. Nothing is proven then: it is ErrUnproven.
+// ThrottledError is returned if the upstream throttled a request, or throttled an earlier one a moment ago and was not
+// sent this one. It is ErrUnproven.
 type ThrottledError struct {
-	After time.Duration // how long it wants to be left alone; 0 when it does not say
-	Err   error         // its answer; nil when it was not asked
+	After time.Duration // time before the next request, by the upstream's response; 0 if it does not say
+	Err   error         // upstream's response; nil if no request was sent
 }
 
 func (e *ThrottledError) Error() string {
 	if e.Err == nil {
-		return fmt.Sprintf("the upstream sends questions away, and is asked again in %s", e.After)
+		return fmt.Sprintf("the upstream throttles requests; next attempt in %s", e.After)
 	}
 	return e.Err.Error()
 }
 
-// Unwrap returns the upstream's answer.
+// Unwrap returns the upstream's response.
 func (e *ThrottledError) Unwrap() error { return e.Err }
 
-// Is tells that it is ErrUnproven, too.
+// Is reports that the error is also ErrUnproven.
 func (e *ThrottledError) Is(target error) bool { return target == ErrUnproven }
 
 func isThrottled(err error) bool {
@@ -32,17 +32,17 @@ func isThrottled(err error) bool {
 }
 
 const (
-	// leastPause is how long an upstream that throttles is left alone at least, and mostPause at most.
-	leastPause = time.Second
-	mostPause  = 30 * time.Second
+	// minPause and maxPause limit how long no probe is sent to an upstream that throttles.
+	minPause = time.Second
+	maxPause = 30 * time.Second
 )
 
 func (s *store) pause(d time.Duration) {
-	until := time.Now().Add(max(leastPause, min(d, mostPause)))
+	until := time.Now().Add(max(minPause, min(d, maxPause)))
 	s.notBefore.Store(&until)
 }
 
-// paused is a *ThrottledError while the upstream is left alone.
+// paused returns a *ThrottledError during a pause.
 func (s *store) paused() error {
 	if until := s.notBefore.Load(); !isPast(until) {
 		return &ThrottledError{After: time.Until(*until)}

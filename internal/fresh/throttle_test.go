@@ -11,11 +11,11 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// An upstream that sends a probe away is left alone for as long as it asks to, within bounds, by the readers of all
-// resources that share its store; then one probe finds out whether it answers. What it answers then is of then.
-func TestThrottled(t *testing.T) {
+// After an upstream throttled a probe, no probe is sent for the time that it names, within limits. This applies to the
+// readers of all resources in its store. Then one probe finds out whether it answers again.
+func TestThrottledStoreIsNotProbed(t *testing.T) {
 	for name, c := range map[string]struct{ asks, pause time.Duration }{
-		"says nothing": {0, leastPause}, "says when": {3 * time.Second, 3 * time.Second}, "asks too much": {time.Hour, mostPause},
+		"names no time": {0, minPause}, "names a time": {3 * time.Second, 3 * time.Second}, "names too long a time": {time.Hour, maxPause},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,19 +43,19 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// Who reads at a version that the lane has not heard of is told at once that nothing can be proven while the upstream
-// throttles, by its first answer and in the pause behind it, so that the upstream is asked for what is read instead.
-func TestReachWhileThrottled(t *testing.T) {
+// While the upstream throttles, Reach returns ErrUnproven immediately: after the throttled probe, and during the pause.
+// So the read itself is forwarded.
+func TestReachFailsFastWhileThrottled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := newUpstream(t, "pods")
-		u.throttle(&ThrottledError{After: mostPause, Err: errors.New("429")})
+		u.throttle(&ThrottledError{After: maxPause, Err: errors.New("429")})
 		pods := u.lanes["pods"]
-		pods.prover.membership.stores.uncached = counter{u.counters, "events"}
-		for _, when := range []string{"by its answer", "in the pause"} {
+		pods.checker.membership.stores.uncached = counter{u.counters, "events"}
+		for _, when := range []string{"first probe", "pause"} {
 			began := time.Now()
-			err := pods.prover.Reach(t.Context(), u.rv+1, some)
+			err := pods.checker.Reach(t.Context(), u.rv+1, some)
 			if took := time.Since(began); !errors.Is(err, ErrUnproven) || !isThrottled(err) || took > time.Second {
-				t.Errorf("%s: %v, after %v", when, err, took)
+				t.Errorf("%s: got %v after %v, want a ThrottledError immediately", when, err, took)
 			}
 		}
 		if n := u.asked(); n != 1 {
@@ -64,26 +64,26 @@ func TestReachWhileThrottled(t *testing.T) {
 	})
 }
 
-// Where nothing uncached may be read, a shared store probes what is read, each in turn. A resource that is throttled
-// alone, as while its watch cache is built, then keeps nobody else from being proven.
-func TestThrottledMember(t *testing.T) {
+// Without an uncached resource, a shared store probes the read resources in rotation. A single throttled resource, for
+// example while its watch cache is filled, does not stop checks of the others.
+func TestThrottledResourceStopsNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "leases": &rv, "nodes": &rv})
 		r.share(t, &rv, "pods", "leases", "nodes")
 		r.mu.Lock()
-		r.throttled, r.crowded = &ThrottledError{After: mostPause, Err: errors.New("429")}, "pods"
+		r.throttled, r.throttledOnly = &ThrottledError{After: maxPause, Err: errors.New("429")}, "pods"
 		r.mu.Unlock()
 		for range 5 {
 			shared := r.members["pods"].known()
-			shared.propose(r.members["pods"].source) // so that it is whose answer they share
+			shared.propose(r.members["pods"].source) // so that the readers share a probe of pods
 			var readers sync.WaitGroup
 			for _, name := range []string{"leases", "nodes"} {
 				readers.Go(func() { r.current(t, name) })
 			}
 			readers.Wait()
 			if err := shared.paused(); err != nil || shared.isBroken() {
-				t.Errorf("the others' store is left alone, or broken: %v", err)
+				t.Errorf("got a paused or broken store (%v), want neither", err)
 			}
 			r.move(&rv, 1)
 			<-time.After(compareEvery)
@@ -91,27 +91,27 @@ func TestThrottledMember(t *testing.T) {
 	})
 }
 
-// Who compares itself with a store that is left alone asks nothing of its own.
-func TestThrottledComparison(t *testing.T) {
+// A comparison with a paused store sends no request.
+func TestComparisonWithPausedStoreSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "nodes": &rv, "events": &rv})
 		r.members["pods"].stores.uncached = counter{r.counters, "events"}
 		r.share(t, &rv, "pods")
 		shared := r.members["pods"].known()
-		shared.pause(mostPause)
+		shared.pause(maxPause)
 		before := r.asked()
 		r.members["nodes"].compare(t.Context(), shared)
 		if n := r.asked() - before; n != 0 {
-			t.Errorf("%d questions", n)
+			t.Errorf("got %d requests, want none", n)
 		}
-		<-time.After(mostPause + time.Second)
+		<-time.After(maxPause + time.Second)
 		r.share(t, &rv, "nodes")
 	})
 }
 
-// A resource that keeps to itself is left alone by itself: what is answered to others says nothing of it.
-func TestThrottledAlone(t *testing.T) {
+// The pause of a resource's own store does not affect the shared store.
+func TestPauseOfOwnStoreIsSeparate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rv := cache.RV(100)
 		r := newCounterRig(t, map[string]*cache.RV{"pods": &rv, "widgets": &rv})
@@ -119,7 +119,7 @@ func TestThrottledAlone(t *testing.T) {
 		widgets := r.members["widgets"].own
 		widgets.pause(time.Minute)
 		if _, err := widgets.current(t.Context(), r.members["widgets"].source); !isThrottled(err) {
-			t.Errorf("widgets: %v", err)
+			t.Errorf("widgets: got %v, want a ThrottledError", err)
 		}
 		r.move(&rv, 1)
 		r.current(t, "pods")
@@ -149,7 +149,7 @@ func (c *counters) throttle(by *ThrottledError) {
 	c.throttled = by
 }
 
-// areThrottled has many ask at once, and none be answered.
+// areThrottled checks that many concurrent readers all get a ThrottledError.
 func (r *counterRig) areThrottled(t *testing.T) {
 	t.Helper()
 	var readers sync.WaitGroup
@@ -157,7 +157,7 @@ func (r *counterRig) areThrottled(t *testing.T) {
 		for name, m := range r.members {
 			readers.Go(func() {
 				if _, err := m.current(context.WithoutCancel(t.Context()), 0); !isThrottled(err) {
-					t.Errorf("%s: %v", name, err)
+					t.Errorf("%s: got %v, want a ThrottledError", name, err)
 				}
 			})
 		}
