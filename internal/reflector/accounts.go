@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	// accountsFor is how long account watches stay open after a consistent read that needs them: informers list again and
-	// people type commands at such distances.
+	// accountsFor is how long account watches stay open after a consistent read that needs them. Informers relist and
+	// users repeat commands within such intervals.
 	accountsFor = 10 * time.Minute
-	// accountsEvery is how often it is looked for which resources there are to be account watches.
+	// accountsEvery is the interval at which the set of account watches is updated.
 	accountsEvery = 2 * time.Second
-	// keepUpEvery is how often lanes are looked at that are to be kept up: an event takes less to arrive.
+	// keepUpEvery is the interval of KeepUp for each lane. An event takes less time to arrive.
 	keepUpEvery = 200 * time.Millisecond
-	// accountsAtOnce is how many account watches are being opened at a time.
-	accountsAtOnce = 4
+	// maxOpeningAccounts is how many account watches are opened at a time.
+	maxOpeningAccounts = 4
 )
 
-// accounts are the watches of metadata by which the facade hears of the versions of resources that have no lane. They
+// accounts are the metadata watches through which the facade receives the versions of resources without a lane. They
 // are open while consistent reads need them (docs/adr/0033-versions-are-accounted-for.md).
 type accounts struct {
 	lanes     *Lanes
-	resources func() []upstream.Resource // those that may be watched
-	opening   chan struct{}              // has room for those that are being opened
+	resources func() []upstream.Resource // resources that may be watched
+	opening   chan struct{}              // seats for watches that are being opened
 }
 
 func newAccounts(l *Lanes) *accounts {
-	return &accounts{lanes: l, resources: l.config.AccountFor, opening: make(chan struct{}, accountsAtOnce)}
+	return &accounts{lanes: l, resources: l.config.AccountFor, opening: make(chan struct{}, maxOpeningAccounts)}
 }
 
-// run opens account watches when a probe did not prove a lane, until the context ends.
+// run opens account watches when a probe failed to confirm a lane, until the context ends.
 func (a *accounts) run(ctx context.Context) {
 	for {
 		select {
@@ -44,8 +44,8 @@ func (a *accounts) run(ctx context.Context) {
 	}
 }
 
-// hear holds account watches open, and keeps up the lanes that were read lately, until no consistent read has needed
-// that for a while. It returns when the watches have ended.
+// receive keeps account watches open, and calls KeepUp for all lanes, until no consistent read has needed them for
+// accountsFor. It returns when the watches have ended.
 func (a *accounts) receive(ctx context.Context) {
 	var watches sync.WaitGroup
 	defer watches.Wait()
@@ -55,8 +55,8 @@ func (a *accounts) receive(ctx context.Context) {
 	look, keep := time.NewTicker(accountsEvery), time.NewTicker(keepUpEvery)
 	defer look.Stop()
 	defer keep.Stop()
-	a.lanes.log.Info("watching the metadata of what nobody reads here, so that consistent reads can be proven")
-	defer a.lanes.log.Info("no consistent read needs account watches any more")
+	a.lanes.log.Info("Started account watches: consistent reads need the versions of resources without a lane")
+	defer a.lanes.log.Info("Stopped account watches: no consistent read needs them")
 	for a.lanes.checkers.WantedSince(time.Now().Add(-accountsFor)) {
 		a.adjust(ctx, open, &watches)
 		for again := false; !again; {
@@ -74,8 +74,7 @@ func (a *accounts) receive(ctx context.Context) {
 	}
 }
 
-// adjust opens the watches that are missing, and ends those of resources that have a lane now, or are not to be watched
-// any more.
+// adjust opens missing watches, and ends those of resources that have a lane now or may no longer be watched.
 func (a *accounts) adjust(ctx context.Context, open map[string]openAccount, watches *sync.WaitGroup) {
 	wanted := a.wanted()
 	for stored, one := range open {
@@ -94,19 +93,19 @@ func (a *accounts) adjust(ctx context.Context, open map[string]openAccount, watc
 	}
 }
 
-// openAccount is a watch that runs.
+// openAccount is a running watch.
 type openAccount struct {
 	resource upstream.Resource
 	end      context.CancelFunc
 }
 
-// wanted are the resources without a lane, by their plural name: of one that is served in several versions, and groups,
-// the first is enough.
+// wanted returns the resources without a lane, by their plural name. If a resource is served in several groups or
+// versions, the first one is enough.
 func (a *accounts) wanted() map[string]upstream.Resource {
-	heard, wanted := a.lanes.received(), map[string]upstream.Resource{}
+	received, wanted := a.lanes.received(), map[string]upstream.Resource{}
 	for _, resource := range a.resources() {
 		stored := resource.GVR.Resource
-		if _, known := wanted[stored]; !known && !heard[stored] {
+		if _, known := wanted[stored]; !known && !received[stored] {
 			wanted[stored] = resource
 		}
 	}
@@ -117,21 +116,21 @@ func (a *accounts) newWatch(resource upstream.Resource) *accountWatch {
 	asked := source{client: a.lanes.client, resource: resource}
 	return &accountWatch{
 		client: a.lanes.client, resource: resource, source: asked, opening: a.opening,
-		ear: a.lanes.checkers.Subscription(resource.GVR.Resource, asked, a.lanes.startShared),
+		subscription: a.lanes.checkers.Subscription(resource.GVR.Resource, asked, a.lanes.startShared),
 	}
 }
 
-// heard are the plural names of built-in resources whose changes a lane hears of.
+// received returns the plural names of built-in resources whose changes a lane receives.
 func (l *Lanes) received() map[string]bool {
-	heard := map[string]bool{}
+	received := map[string]bool{}
 	for _, r := range l.All() {
 		ended := false
 		if failure := r.Failure(); failure != nil {
 			ended = failure.Refused
 		}
 		if r.writer.synced.Load() != nil && !ended && !r.Resource.Custom {
-			heard[r.Resource.GVR.Resource] = true
+			received[r.Resource.GVR.Resource] = true
 		}
 	}
-	return heard
+	return received
 }

@@ -20,26 +20,26 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// mediaPartial is how account watches are asked for: the metadata alone, in protobuf, costs the upstream least.
+// mediaPartial is the media type of account watches: metadata in protobuf costs the upstream least.
 const mediaPartial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
 
-// accountRefused is how long a resource is left alone that the upstream does not let the facade watch.
+// accountRefused is the minimum pause after the upstream refused an account watch.
 const accountRefused = 10 * time.Minute
 
-// accountWatch hears of the versions of one resource. It keeps nothing of its objects.
+// accountWatch receives the versions of one resource. It keeps nothing of the objects.
 type accountWatch struct {
-	client   *upstream.Client
-	resource upstream.Resource
-	source   source
-	ear      *fresh.Subscription
-	opening  chan struct{}
-	last     cache.RV // of what was heard; 0 when the next watch begins at the upstream's version of now
+	client       *upstream.Client
+	resource     upstream.Resource
+	source       source
+	subscription *fresh.Subscription
+	opening      chan struct{}
+	last         cache.RV // last version received; 0 if the next watch begins at the upstream's current version
 }
 
-// run watches until the context ends. A watch whose time is over goes on where it was; after any other end it is not
-// known what was missed, nor whether it is the same history.
+// run watches until the context ends. A watch that ends at its timeout is resumed where it was. After any other end,
+// missed versions are unknown and the history may be another one.
 func (a *accountWatch) run(ctx context.Context) {
-	defer a.ear.Interrupted()
+	defer a.subscription.Interrupted()
 	pause := newBackoff(a.client.Silent)
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -47,9 +47,9 @@ func (a *accountWatch) run(ctx context.Context) {
 		if err == nil {
 			continue
 		}
-		a.ear.Interrupted()
+		a.subscription.Interrupted()
 		a.last = 0
-		pause.lived(time.Since(began))
+		pause.noteUptime(time.Since(began))
 		atLeast := retryAfter(err)
 		if errors.Is(err, fresh.ErrUnsupported) || upstream.HasCode(err, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable) {
 			atLeast = accountRefused
@@ -58,14 +58,14 @@ func (a *accountWatch) run(ctx context.Context) {
 	}
 }
 
-// watch reads one watch to its end, which is no error when its time is over.
+// watch reads one watch to its end. It returns nil if the watch ended at its timeout.
 func (a *accountWatch) watch(ctx context.Context) error {
 	select {
 	case a.opening <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	seconds := 300 + rand.IntN(300) // as long as those of lanes
+	seconds := 300 + rand.IntN(300) // as for lanes
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
 	ctx, cancel := context.WithDeadline(ctx, until.Add(lateEnd))
 	defer cancel()
@@ -84,7 +84,7 @@ func (a *accountWatch) watch(ctx context.Context) error {
 	return err
 }
 
-// open opens a watch from where the last one was, or from now.
+// open opens a watch from the last version, or from the upstream's current version.
 func (a *accountWatch) open(ctx context.Context, seconds int) (io.ReadCloser, error) {
 	if a.last == 0 {
 		now, err := a.source.ResourceVersion(ctx)
@@ -113,44 +113,44 @@ func (a *accountWatch) next(frames wire.FrameReader) error {
 	case err != nil:
 		return err
 	case rv < a.last:
-		return fmt.Errorf("read an account watch's frame: its resourceVersion went back from %d to %d", a.last, rv)
+		return fmt.Errorf("read account watch frame: resourceVersion decreased from %d to %d", a.last, rv)
 	}
 	a.last = rv
 	switch event {
 	case wire.TypeBookmark:
 	case wire.TypeAdded, wire.TypeModified, wire.TypeDeleted:
-		a.ear.Received(rv)
+		a.subscription.Received(rv)
 	default:
-		return fmt.Errorf("read an account watch's frame: unknown event type %q", event)
+		return fmt.Errorf("read account watch frame: unknown event type %q", event)
 	}
 	return nil
 }
 
-// readReceived reads the type of a frame's event, and the resourceVersion of the object in it. A frame with an error is
-// that error.
+// readReceived reads the event type of a frame and the resourceVersion of its object. It returns the error in an ERROR
+// frame.
 func readReceived(frame []byte) (event string, rv cache.RV, err error) {
 	var read metav1.WatchEvent
 	var envelope runtime.Unknown
 	var object metav1.PartialObjectMetadata
 	if err := read.Unmarshal(frame); err != nil {
-		return "", 0, fmt.Errorf("read an account watch's frame: %w", err)
+		return "", 0, fmt.Errorf("read account watch frame: %w", err)
 	}
 	enveloped, ok := bytes.CutPrefix(read.Object.Raw, []byte(protobufMagic))
 	if !ok {
-		return "", 0, errors.New("read an account watch's frame: its object is not protobuf")
+		return "", 0, errors.New("read account watch frame: object is not protobuf")
 	}
 	if err := envelope.Unmarshal(enveloped); err != nil {
-		return "", 0, fmt.Errorf("read an account watch's frame: %w", err)
+		return "", 0, fmt.Errorf("read account watch frame: %w", err)
 	}
 	if read.Type == wire.TypeError {
 		return "", 0, readFailure(envelope.Raw)
 	}
 	if err := object.Unmarshal(envelope.Raw); err != nil {
-		return "", 0, fmt.Errorf("read an account watch's frame: %w", err)
+		return "", 0, fmt.Errorf("read account watch frame: %w", err)
 	}
 	rv, err = cache.ParseRV(object.ResourceVersion)
 	if err == nil && rv == 0 {
-		err = errors.New("read an account watch's frame: its object has no resourceVersion")
+		err = errors.New("read account watch frame: object has no resourceVersion")
 	}
 	return read.Type, rv, err
 }
@@ -158,7 +158,7 @@ func readReceived(frame []byte) (event string, rv cache.RV, err error) {
 func readFailure(raw []byte) error {
 	var failure metav1.Status
 	if err := failure.Unmarshal(raw); err != nil {
-		return fmt.Errorf("read an account watch's error: %w", err)
+		return fmt.Errorf("read account watch error: %w", err)
 	}
 	return statusOf(&wire.Failure{Code: int(failure.Code), Status: []byte(failure.Message)})
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// stepsAhead is how many steps may wait between the goroutine that cuts frames and the writer.
+// stepsAhead is the maximum number of steps in the channel from the reader of the stream to the writer.
 const stepsAhead = 256
 
-// settled is how long a watch must be open for the upstream to count as heard when nothing happens; one that lies or
-// ends at once says nothing.
+// settled is how long a quiet watch must be open before the upstream counts as reachable. A shorter one shows nothing.
 const settled = time.Second
 
-// apply writes a stream's steps, and those of fences, into the lane until the stream ends. A goroutine of its own cuts
-// the stream, so that scanning the next object and publishing this one overlap; it has ended when apply returns.
+// apply writes the steps of a stream, and of progress watches, into the lane until the stream ends. Another goroutine
+// reads the stream, so that scanning and publishing overlap. It has ended when apply returns.
 func (w *writer) apply(ctx context.Context, s *stream) error {
 	ctx, cancel := context.WithCancel(ctx)
 	steps, failed, cut := make(chan step, stepsAhead), make(chan error, 1), make(chan struct{})
@@ -34,7 +33,7 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		var err error
 		select {
 		case st := <-steps:
-			silence.breaks(st.kind)
+			silence.note(st.kind)
 			err = w.write(st)
 		case st := <-w.progressWatched:
 			err = w.write(st)
@@ -44,7 +43,7 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 		case <-quiet.C:
 			w.reflector.receives()
 		case <-look.C:
-			if silence.isDeath() && len(steps) == 0 {
+			if silence.isTooLong() && len(steps) == 0 {
 				w.reflector.receivesNothing(silence.received)
 				err = errSilent
 			}
@@ -57,7 +56,7 @@ func (w *writer) apply(ctx context.Context, s *stream) error {
 	}
 }
 
-// rest writes what was read before a stream ended; it still counts.
+// rest writes the steps that were read before a stream ended, because they are still valid.
 func (w *writer) rest(steps <-chan step) error {
 	for {
 		select {
@@ -71,14 +70,14 @@ func (w *writer) rest(steps <-chan step) error {
 	}
 }
 
-// pump cuts a stream into steps until it ends.
+// pump reads a stream into steps until it ends.
 func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	for {
 		st, err := s.next()
 		if err != nil {
 			return err
 		}
-		st.frame = nil // its bytes are the stream's own
+		st.frame = nil // the stream reuses the bytes
 		select {
 		case steps <- st:
 		case <-ctx.Done():
@@ -87,8 +86,8 @@ func pump(ctx context.Context, s *stream, steps chan<- step) error {
 	}
 }
 
-// write applies one step. A change that the lane has already, because a fence and the watch both brought it, is
-// dropped, and so is everything from a fence of the last epoch.
+// write applies one step. It drops a change that the lane already has, because a progress watch and the watch may both
+// deliver it. It also drops steps of a progress watch of an earlier epoch.
 func (w *writer) write(st step) error {
 	switch {
 	case st.by != w.listWatch.Load():
@@ -99,7 +98,7 @@ func (w *writer) write(st step) error {
 	if err := w.advance(st); errors.Is(err, cache.ErrOutOfOrder) {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("apply an event: %w", err)
+		return fmt.Errorf("apply event: %w", err)
 	}
 	if st.kind == stepChange {
 		w.reflector.checker.Changed(st.rv)
@@ -110,7 +109,7 @@ func (w *writer) write(st step) error {
 	return nil
 }
 
-// advance makes a step of the lane; ErrOutOfOrder is one that the lane has made before.
+// advance applies a step to the lane. It returns ErrOutOfOrder if the lane already has the step.
 func (w *writer) advance(st step) error {
 	if st.kind == stepChange {
 		return w.reflector.Cache.Apply(st.change)
@@ -127,10 +126,10 @@ func (w *writer) advance(st step) error {
 	return nil
 }
 
-// contradict tells the writer why what the lane shows is not, or no longer, what the upstream has.
-func (w *writer) contradict(why error) {
+// contradict makes the writer list the lane again, because it does not match the upstream.
+func (w *writer) contradict(reason error) {
 	select {
-	case w.wrong <- why:
-	default: // it knows already that it has to list again
+	case w.wrong <- reason:
+	default: // a relist is already requested
 	}
 }

@@ -2,16 +2,16 @@ package reflector
 
 import "go.uber.org/zap"
 
-// learnBookmark keeps what a bookmark of this kind looks like, which a frame with one shows.
+// learnBookmark stores the fields of a bookmark of this kind, read from a frame.
 func (w *writer) learnBookmark(frame []byte) {
 	bookmark, err := w.listWatch.Load().reader.Bookmark(frame)
 	if err != nil {
-		w.log.Warn("the upstream's bookmark is not understood", zap.Error(err))
+		w.log.Warn("Failed to parse the upstream's bookmark", zap.Error(err))
 	}
 	w.reflector.bookmark.Store(&bookmark)
 }
 
-// knowBookmark makes do with the least that every bookmark has, if none was seen.
+// knowBookmark uses a bookmark with minimal fields if the upstream has sent none.
 func (w *writer) knowBookmark() {
 	if w.reflector.Bookmark() == nil {
 		bookmark := w.shape.Bookmark()

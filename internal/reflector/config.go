@@ -12,55 +12,57 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// Config is what every lane is made with.
+// Config is the configuration of all lanes.
 type Config struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // and how many bytes of them at most, per lane
-	Packing     cache.Packing // which objects are kept compressed
-	Idle        time.Duration // a lane that nobody read for so long is stopped; 0 keeps lanes for ever
-	Memory      Memory        // what lanes may take; nil is any amount
-	PageBytes   int64         // how large a page of a list may be, of which two are held; 0 is 64 MiB
-	// FieldIndexes are labels of selectable fields of built-in kinds; an equality on one reads only what matches.
+	Packing     cache.Packing // objects that are kept compressed
+	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes for ever
+	Memory      Memory        // memory for lanes; nil is unlimited
+	PageBytes   int64         // maximum size of a page of a list, of which two are in memory; 0 is 64 MiB
+	// FieldIndexes are the indexed field labels of built-in kinds. A selector with an equality on one of them reads only
+	// the matching objects.
 	FieldIndexes []string
-	// LabelIndexes are keys of labels, indexed for every resource.
+	// LabelIndexes are the label keys that are indexed for every resource.
 	LabelIndexes []string
-	// PagedFrom is how many objects a resource has at least for its lane to be filled page by page, where pages of rows
-	// tell how many there are; 0 is 50.
+	// PagedFrom is the minimum number of objects for which a lane is filled by pages, if pages of rows show how many there
+	// are. 0 is 50.
 	PagedFrom int
-	// Resources are those for which something is different.
+	// Resources are the settings of single resources.
 	Resources map[schema.GroupResource]Resource
-	// ReplayLostWindows has watches go on when the upstream has lost what followed a lane's version: they are told what
-	// its next list has in another way. Otherwise they end, as they do at a kube-apiserver.
+	// ReplayLostWindows lets watches continue after the upstream lost the events that follow a lane's version. They
+	// receive the differences between the lane and its next list. If false, they end, as at a kube-apiserver.
 	ReplayLostWindows bool
-	// AccountFor names the built-in resources whose metadata is watched while consistent reads need it: those of them that
-	// have no lane. nil watches none. Safe for concurrent use.
+	// AccountFor returns the built-in resources whose metadata is watched while consistent reads need it, except those
+	// with a lane. nil watches none. It is safe for concurrent use.
 	AccountFor func() []upstream.Resource
-	// SelfAudit is in what time each lane is compared with the upstream once, page by page; 0 compares none.
+	// SelfAudit is the time in which each lane is compared with the upstream once, page by page. 0 disables the
+	// self-audit.
 	SelfAudit time.Duration
-	// SelfAuditShare is how many times as long as a page has taken none is asked for after it; 0 is 20.
+	// SelfAuditShare is the pause after a page of the self-audit, as a multiple of the time that the page took. 0 is 20.
 	SelfAuditShare int
-	// SnapshotDir is where lanes leave snapshots for the next process, and take those of the one before; empty for
-	// nowhere.
+	// SnapshotDir is the directory to which lanes write snapshots, and from which they are restored. Empty disables
+	// snapshots.
 	SnapshotDir string
-	// SnapshotPeriod is how long it may take all lanes to leave them; 0 is as long as it takes.
+	// SnapshotPeriod is the maximum time for writing the snapshots of all lanes. 0 is unlimited.
 	SnapshotPeriod time.Duration
-	// Peers are other facades of the same cluster, from which lanes are filled when they start; there may be none.
+	// Peers are other facades of the same cluster, from which new lanes are filled. May be empty.
 	Peers []*upstream.Client
-	// PeerWait is how long a peer may take to say how far its lane is, before the upstream is asked instead; 0 is 5 s.
+	// PeerWait is how long a peer may take to return its lane's version before the upstream is used instead. 0 is 5 s.
 	PeerWait time.Duration
 }
 
-// Resource is what is different for one resource; zero is as for all.
+// Resource is the settings of one resource. Zero values are those of Config.
 type Resource struct {
-	Window      time.Duration
-	WindowBytes int64
-	// FieldIndexes and LabelIndexes come on top of those for all.
+	Window      time.Duration // how long events are kept for replay
+	WindowBytes int64         // maximum size of these events per lane, in bytes
+	// FieldIndexes and LabelIndexes are used in addition to those of Config.
 	FieldIndexes, LabelIndexes []string
-	// Memory is how many bytes each of its lanes may take; 0 is as many as there are.
+	// Memory is the maximum size of each lane of the resource, in bytes. 0 is unlimited.
 	Memory int64
 }
 
-// of returns what one resource's lanes are made with.
+// of returns the configuration of one resource's lanes.
 func (c Config) of(gr schema.GroupResource) Config {
 	own := c.Resources[gr]
 	c.Window, c.WindowBytes = cmp.Or(own.Window, c.Window), cmp.Or(own.WindowBytes, c.WindowBytes)
@@ -69,14 +71,14 @@ func (c Config) of(gr schema.GroupResource) Config {
 	return c
 }
 
-// union has every string of both once.
+// union returns the sorted strings of both slices, each once.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// options are the cache's for one resource. Of the fields to index those count that its kind is selected by.
+// options returns the cache options of one resource. They include those FieldIndexes by which its kind can be selected.
 func (c Config) options(r upstream.Resource) cache.Options {
 	c = c.of(r.GVR.GroupResource())
 	o := cache.Options{

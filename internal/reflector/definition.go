@@ -9,35 +9,35 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// definitionLimit bounds a CustomResourceDefinition in bytes; etcd holds at most 1.5 MB of it.
+// definitionLimit is the maximum size of a CustomResourceDefinition in bytes; etcd stores at most 1.5 MB.
 const definitionLimit = 8 << 20
 
-// definition is what a lane of custom resources must know from their CRD, of one version.
+// definition is the part of a CRD that a lane of custom resources needs, for one version of the resource.
 type definition struct {
 	uid        string
-	version    string            // its resourceVersion, when it was read
-	listKind   string            // as it is accepted, which is not a part of the spec
+	version    string            // resourceVersion of the CRD
+	listKind   string            // accepted list kind, which is not part of the spec
 	generation int64             // rises with every change of the CRD's spec
-	bytes      int               // of all of it, as JSON
+	bytes      int               // size of the CRD as JSON
 	selectable []string          // JSONPaths of selectable fields, without the leading dot
-	datePaths  map[string]string // of printed columns that hold a date: column name to JSONPath as it is written
+	datePaths  map[string]string // printed columns of type date: from column name to JSONPath as written
 }
 
-// definitionMeta is the part of a CRD that tells whether it has changed.
+// definitionMeta is the part of a CRD that shows whether it has changed.
 type definitionMeta struct {
 	Name, UID, ResourceVersion string
 	Generation                 int64
 }
 
-// definitionsPath is that of all CustomResourceDefinitions.
+// definitionsPath is the path of all CustomResourceDefinitions.
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// definitionOf is the path of a custom resource's definition.
+// definitionOf returns the path of a custom resource's definition.
 func definitionOf(r upstream.Resource) string {
 	return definitionsPath + "/" + r.GVR.GroupResource().String()
 }
 
-// representsAs reports whether objects look the same by both definitions.
+// representsAs reports whether objects have the same representation under both definitions.
 func (d definition) representsAs(other definition) bool {
 	return d.uid == other.uid && d.generation == other.generation && d.listKind == other.listKind
 }
@@ -60,7 +60,7 @@ func define(ctx context.Context, c *upstream.Client, r upstream.Resource) (defin
 		}
 	}
 	if err := json.Unmarshal(body, &crd); err != nil {
-		return definition{}, fmt.Errorf("read the definition of %s: %w", r.GVR.Resource, err)
+		return definition{}, fmt.Errorf("read definition of %s: %w", r.GVR.Resource, err)
 	}
 	d := definition{
 		uid: crd.Metadata.UID, version: crd.Metadata.ResourceVersion, listKind: crd.Status.AcceptedNames.ListKind,

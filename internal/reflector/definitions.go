@@ -11,35 +11,35 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// definitionSettles is how long after a change of a definition a lane is not listed: a kube-apiserver serves the old
-// form until it has received the change by a watch of its own, which takes milliseconds.
+// definitionSettles is how long a lane is not listed after its definition changed. A kube-apiserver serves the old
+// representation until its watch has received the change, which takes milliseconds.
 const definitionSettles = 2 * time.Second
 
-// definitions follows all CustomResourceDefinitions by one watch, of their metadata alone. Safe for concurrent use.
+// definitions follows all CustomResourceDefinitions by one watch of their metadata. Safe for concurrent use.
 type definitions struct {
 	client  *upstream.Client
-	changed func(definitionMeta) // is called with what the watch brings; of what is gone there is the name alone
+	changed func(definitionMeta) // called with each change; a deleted definition has only a name
 	log     *zap.Logger
 
 	mu    sync.Mutex // guards known
 	known map[string]known
 }
 
-// known is what was last heard of a definition.
+// known is the last known state of a definition.
 type known struct {
-	uid        string // empty when it is deleted
+	uid        string // empty if it is deleted
 	generation int64
-	since      time.Time // when that was new; zero for what was there when it was first heard of
+	since      time.Time // time of the last change; zero if the first known state has not changed
 }
 
-// forgettable reports whether a definition was deleted so long ago that one of the same name need not settle.
+// forgettable reports whether a definition was deleted so long ago that a new one of the same name needs no wait.
 func (k known) forgettable() bool { return k.uid == "" && time.Since(k.since) > definitionSettles }
 
 func newDefinitions(client *upstream.Client, changed func(definitionMeta), log *zap.Logger) *definitions {
 	return &definitions{client: client, changed: changed, log: log, known: map[string]known{}}
 }
 
-// note takes down how a resource is defined. What is older than what is known says nothing.
+// note records the state of a definition. It ignores a generation that is not newer.
 func (d *definitions) note(name, uid string, generation int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -52,7 +52,7 @@ func (d *definitions) note(name, uid string, generation int64) {
 	}
 }
 
-// unsettled is for how long a resource is not to be listed yet.
+// unsettled returns how long a resource must not be listed yet; 0 or less if it may be.
 func (d *definitions) unsettled(name string) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,7 +63,7 @@ func (d *definitions) unsettled(name string) time.Duration {
 	return definitionSettles - time.Since(since)
 }
 
-// run follows until the context ends.
+// run follows the definitions until the context ends.
 func (d *definitions) run(ctx context.Context) {
 	d.client.Follow(ctx, upstream.Followed{
 		Path: definitionsPath, List: upstream.MediaMetadataList, Watch: upstream.MediaMetadata,
@@ -71,48 +71,48 @@ func (d *definitions) run(ctx context.Context) {
 	})
 }
 
-// listed takes down all definitions, and those that are gone.
+// listed records a list of all definitions, and which ones are deleted.
 func (d *definitions) listed(objects []json.RawMessage) error {
-	there := map[string]bool{}
+	present := map[string]bool{}
 	for _, object := range objects {
 		if m, ok := metaOf(object); ok {
-			there[m.Name] = true
+			present[m.Name] = true
 			d.note(m.Name, m.UID, m.Generation)
 			d.changed(m)
 		}
 	}
-	for _, name := range d.without(there) {
+	for _, name := range d.without(present) {
 		d.changed(definitionMeta{Name: name})
 	}
 	return nil
 }
 
-// without takes down the definitions that are not there any more, and returns their names. It forgets those that were
-// deleted before.
-func (d *definitions) without(there map[string]bool) (gone []string) {
+// without records the definitions that are no longer present, and returns their names. It forgets those that were
+// deleted earlier.
+func (d *definitions) without(present map[string]bool) (removed []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for name, was := range d.known {
 		switch {
 		case was.forgettable():
 			delete(d.known, name)
-		case !there[name] && was.uid != "":
+		case !present[name] && was.uid != "":
 			d.known[name] = known{since: time.Now()}
-			gone = append(gone, name)
+			removed = append(removed, name)
 		}
 	}
-	return gone
+	return removed
 }
 
-// deleted takes down that a definition is gone: another of the same name has to settle, for a kube-apiserver may serve
-// the old form until it has received both changes.
+// deleted records the deletion of a definition. A new one of the same name has to settle: a kube-apiserver may serve
+// the old representation until it has received both changes.
 func (d *definitions) deleted(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.known[name] = known{since: time.Now()}
 }
 
-// hears takes down one change.
+// receives records one change.
 func (d *definitions) receives(event string, object json.RawMessage) {
 	m, ok := metaOf(object)
 	switch {
@@ -126,12 +126,12 @@ func (d *definitions) receives(event string, object json.RawMessage) {
 	}
 }
 
-// failed logs when definitions cannot be followed any more.
+// failed returns a function that logs the first failure to follow definitions.
 func (d *definitions) failed() func(error) {
 	fails := false
 	return func(err error) {
 		if err != nil && !fails {
-			d.log.Warn("CustomResourceDefinitions cannot be followed; changes of them are noticed late", zap.Error(err))
+			d.log.Warn("Failed to watch CustomResourceDefinitions; their changes are noticed late", zap.Error(err))
 		}
 		fails = err != nil
 	}

@@ -1,49 +1,53 @@
-// Package reflector fills lanes: it list-watches the upstream and is the only writer of the caches.
+// Package reflector fills lanes. It list-watches the upstream, and is the only writer of the caches.
 //
-// Lanes holds one Reflector for each resource that somebody reads. A Reflector is a cache.Lane with what fills it
-// (writer), what proves it fresh (internal/fresh), and what is known of its resource.
+// Lanes contains one Reflector for each resource that is read. A Reflector is a cache.Lane with its writer, its
+// freshness checks (internal/fresh), and the properties of its resource.
 //
-// It promises:
-//   - each lane costs the upstream one list and one watch, however many clients read from it; the list comes page by
-//     page, the objects as they cost the upstream least, two pages in memory at most
-//     (docs/adr/0017-lanes-are-filled-by-pages.md);
-//   - where there are peers, the first list of a lane of built-in resources is one of theirs, if the upstream confirms
-//     that it has been at its version, and the watch is the upstream's all the same (warm.go,
-//     docs/adr/0020-facades-read-facades.md);
-//   - where the process before has left a snapshot of the lane that the upstream confirms, the lane goes on from that,
-//     history included; at the end each lane leaves one (restore.go, docs/adr/0024-lanes-leave-snapshots.md);
-//   - a watch that ends is resumed at the last resourceVersion that the lane is complete up to, after a jittered,
-//     growing delay; nothing is skipped and what arrives twice is dropped by resourceVersion (I3);
-//   - one that broke off is not resumed in another cluster, where the upstream tells which it is (lost_window.go);
-//   - a watch on which bookmarks came and then nothing for two of their distances is cut and resumed, and its lane
-//     counts as one that was not heard since;
-//   - when the upstream no longer holds that resourceVersion (410), the lane is listed again, and its watches are told
-//     what the list has otherwise (lost_window.go, docs/adr/0021-gaps-are-bridged.md);
-//   - where that cannot be told, and when the upstream has been set back before that resourceVersion, prints other
-//     columns, or is of another version, which may write objects in another way, a new epoch begins (I11); a version
-//     that is not told is no other one, and versions that take turns are listed for at growing pauses (version.go);
-//   - a 401 or 403 leaves a lane that was filled before as it is, and is tried again at growing distances; the lane
-//     ends when the refusal has lasted half a minute, or at once when the upstream's authorizer confirms it;
-//   - when a custom resource is redefined its lane ends, so that no request is parsed with another kind than its
-//     State's, and nothing is proven of objects in a form that they have no more: one watch follows all definitions,
-//     and each proof asks for that of its lane (redefinition.go, docs/adr/0032-definitions-are-confirmed.md);
-//   - what the upstream sends is believed only if it fits together: anything else is an error, tried again at growing
-//     distances, while the lane keeps its last State;
-//   - objects are cut out of the upstream's lists and frames as bytes and are never decoded; what is printed of an
-//     object stands beside it only if it names it;
-//   - a lane that does not fit in the memory that there is gives up while it is being filled, and is not filled again
-//     before there is as much as it needs (memory_admission.go, docs/adr/0019-memory-has-a-budget.md);
-//   - while consistent reads need it, the versions of built-in resources without a lane are heard of by watches of
-//     their metadata, of which nothing else is kept (accounts.go, docs/adr/0033-versions-are-accounted-for.md);
-//   - each lane is compared with the upstream now and then, page by page at exact versions; what differs is told, and
-//     the lane listed again (selfaudit.go, docs/adr/0023-lanes-are-audited.md);
-//   - how far a list is that takes long is told: in the log, and to whoever asks (Progress).
+// The package promises:
 //
-// Goroutines: Lanes.Run stops idle lanes and has one for the self-audit, and one for account watches, which owns one
-// for each of them; whoever calls it owns it. Each Reflector owns the goroutine of its writer, those of its prover's
-// questions and fences, and waits for them when it is stopped. A writer owns the goroutine that cuts its stream into
-// steps and, while it lists, those that fetch pages and tell how far it is. Questions that lanes share belong to Lanes.
-// Nothing is started by a constructor, and a reader who leaves takes no question of others along.
+//   - Each lane costs the upstream one list and one watch, however many clients read from it. The list is read by
+//     pages, in the representation that costs the upstream least, with at most two pages in memory
+//     (docs/adr/0017-lanes-are-filled-by-pages.md).
+//   - If there are peers, the first list of a lane of built-in resources comes from a peer. The upstream has to confirm
+//     that it has been at the list's version. The watch always is the upstream's (warm.go,
+//     docs/adr/0020-facades-read-facades.md).
+//   - If an earlier process left a snapshot and the upstream confirms it, the lane is restored from it, with its
+//     history. When the facade stops, each lane writes a snapshot (restore.go, docs/adr/0024-lanes-leave-snapshots.md).
+//   - A watch that ends is resumed from the last resourceVersion up to which the lane is complete, after a jittered,
+//     growing delay. No event is skipped, and duplicates are dropped by resourceVersion (I3).
+//   - A watch that broke off is not resumed in another cluster, if the upstream identifies its cluster
+//     (lost_window.go).
+//   - A watch that received bookmarks and then nothing for two bookmark intervals is closed and resumed. The lane
+//     counts as stale since the last frame.
+//   - If the upstream has lost the events after that resourceVersion (410), the lane is listed again. Its watches
+//     receive the differences between the lane and the list (lost_window.go, docs/adr/0021-gaps-are-bridged.md).
+//   - A new epoch begins if differences cannot be replayed. It also begins if the upstream was restored to an earlier
+//     version, prints other columns, or has another version, which may represent objects differently (I11). An unknown
+//     version counts as unchanged. If versions alternate, the pauses between lists grow (version.go).
+//   - After a 401 or 403 a filled lane keeps its State, and its writer retries at growing intervals. The lane ends when
+//     the refusal has lasted half a minute, or immediately when the upstream's authorizer confirms it.
+//   - When a custom resource is redefined, its lane ends. So no request is parsed with another kind than its State's,
+//     and no check confirms objects in an outdated representation. One watch follows all definitions, and each
+//     freshness check confirms that of its lane (redefinition.go, docs/adr/0032-definitions-are-confirmed.md).
+//   - Inconsistent data from the upstream is an error. The writer retries at growing intervals, while the lane keeps
+//     its last State.
+//   - Objects are cut out of the upstream's lists and frames as bytes, and are never decoded. A printed row is stored
+//     with an object only if it names that object.
+//   - A lane that does not fit into memory stops filling, and is not filled again before enough memory is available
+//     (memory_admission.go, docs/adr/0019-memory-has-a-budget.md).
+//   - While consistent reads need it, metadata watches receive the versions of built-in resources without a lane.
+//     Nothing else is kept of them (accounts.go, docs/adr/0033-versions-are-accounted-for.md).
+//   - The self-audit regularly compares each lane with the upstream, page by page at exact versions. It logs
+//     differences and lists the lane again (selfaudit.go, docs/adr/0023-lanes-are-audited.md).
+//   - The progress of a long list is logged and available to callers (Progress).
 //
-// The package answers no client, and never asks whether somebody may read: who gets a Reflector was authorized before.
+// Goroutines: Lanes.Run runs in a goroutine of its caller and stops idle lanes. It owns one goroutine each for the
+// self-audit, for the watch of all definitions, and for account watches. The last one owns a goroutine for each account
+// watch. A Reflector owns the goroutines of its writer and its freshness checks, and waits for them when it is stopped.
+// A writer owns the goroutine that cuts its stream into steps. While it lists, it also owns those that fetch pages and
+// log the progress. Lanes owns requests that lanes share. Constructors start nothing. A reader that leaves does not
+// cancel a request that others wait for.
+//
+// The package serves no client, and never checks a client's permissions. The caller authorizes a request before it gets
+// a Reflector.
 package reflector

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// fill is how far the listing of a lane is. The writer tells it, anybody reads it.
+// fill is the progress of a lane's list. The writer stores it; reads are safe for concurrent use.
 type fill struct {
-	began   atomic.Pointer[time.Time] // when this listing was begun; nil while there is none
-	objects atomic.Int64              // that have arrived
-	// expected is how many there are, as the upstream told; 0 when it did not.
+	began   atomic.Pointer[time.Time] // time when this list began; nil if there is none
+	objects atomic.Int64              // number of objects received
+	// expected is the number of objects that the upstream announced; 0 if it announced none.
 	expected atomic.Int64
-	pages    atomic.Int64 // bytes of the buffers of its pages
-	before   filled       // what the last listing of the same took; zero if nobody knows
+	pages    atomic.Int64 // size of the page buffers in bytes
+	before   filled       // last list of the same resource; zero if there was none
 }
 
-// filled is what a listing took.
+// filled is the size and duration of a list.
 type filled struct {
 	objects int64
 	took    time.Duration
@@ -30,20 +30,20 @@ func (f *fill) begin() {
 	f.expected.Store(0)
 }
 
-// expects notes of how many objects the upstream told; the most that it did counts.
-func (f *fill) expects(objects int64) { f.expected.Store(max(objects, f.expected.Load())) }
+// noteExpected records an announced number of objects. The highest number counts.
+func (f *fill) noteExpected(objects int64) { f.expected.Store(max(objects, f.expected.Load())) }
 
 func (f *fill) end() {
 	f.began.Store(nil)
 	f.pages.Store(0)
 }
 
-// listing tells whether the lane is being listed: the upstream has answered what it looks like.
+// listing reports whether the lane is being listed: the properties of its resource are known by then.
 func (f *fill) listing() bool { return f.began.Load() != nil }
 
-// remaining estimates how long a listing that began some time ago goes on: object by object if some have arrived, of
-// as many as the upstream told or as there were in the last of the same; else as that took. Of one that nobody knows,
-// or that takes longer, half is taken to be done.
+// remaining estimates the remaining time of a list. It uses the rate of the objects received, and the announced number
+// or that of the last list. Before any object it uses the duration of the last list. Otherwise it assumes that half is
+// done.
 func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	if n, all := f.objects.Load(), cmp.Or(f.expected.Load(), f.before.objects); n > 0 && n < all {
 		return time.Duration(float64(elapsed) * float64(all-n) / float64(n))
@@ -54,16 +54,16 @@ func (f *fill) remaining(elapsed time.Duration) time.Duration {
 	return elapsed
 }
 
-// Memory is about how many bytes the lane takes, with the list that fills it.
+// Memory returns the approximate size of the lane in bytes, including the list that fills it.
 func (r *Reflector) Memory() int64 {
 	stats := r.Cache.Stats()
 	return stats.Memory() + r.fill.pages.Load()
 }
 
-// PageBytes is how many bytes the pages take of the list that fills the lane.
+// PageBytes returns the size in bytes of the page buffers of the list that fills the lane.
 func (r *Reflector) PageBytes() int64 { return r.fill.pages.Load() }
 
-// FilledIn estimates how long it takes until the lane, which has no State yet, has one; 0 when it failed and is not
+// FilledIn estimates how long it takes until a lane without a State has one. It returns 0 if the lane failed and is not
 // being listed again yet.
 func (r *Reflector) FilledIn() time.Duration {
 	switch listing := r.fill.began.Load(); {
@@ -75,11 +75,11 @@ func (r *Reflector) FilledIn() time.Duration {
 	return r.fill.remaining(time.Since(r.began))
 }
 
-// idles tells whether the lane has failed, and is not being listed again yet.
+// idles reports whether the lane has failed and is not being listed again yet.
 func (r *Reflector) idles() bool { return r.Failure() != nil && !r.fill.listing() }
 
-// fills remembers what the last listing of each lane took, also of lanes that are gone. There are as many as there are
-// resources. Safe for concurrent use.
+// fills records the last list of each lane, even after the lane has ended. It has one entry per resource and encoding.
+// Safe for concurrent use.
 type fills struct {
 	mu   sync.Mutex // guards last
 	last map[laneKey]filled

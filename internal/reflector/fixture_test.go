@@ -60,9 +60,9 @@ type rig struct {
 // audits is what the self-audit has told.
 type audits struct {
 	sync.Mutex
-	pages, kinds   []string
-	objects        int
-	passes, mended atomic.Int64
+	pages, kinds     []string
+	objects          int
+	passes, relisted atomic.Int64
 }
 
 // What the upstream is asked for instead when nothing can be proven.
@@ -105,7 +105,7 @@ func (r *rig) SelfAuditDiffered(_ schema.GroupVersionResource, _, kind string) {
 }
 
 // SelfAuditMended implements Metrics.
-func (r *rig) SelfAuditMended(schema.GroupVersionResource, string) { r.audits.mended.Add(1) }
+func (r *rig) SelfAuditMended(schema.GroupVersionResource, string) { r.audits.relisted.Add(1) }
 
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}

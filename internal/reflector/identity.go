@@ -8,14 +8,14 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionWait is how long it may take the upstream to say who it is; it takes a millisecond.
+// versionWait is the timeout of a request for the upstream's identity, which takes a millisecond.
 const versionWait = 5 * time.Second
 
-// identity asks the upstream for one word about itself, on behalf of all lanes. Safe for concurrent use.
+// identity reads one property of the upstream on behalf of all lanes. Safe for concurrent use.
 type identity struct {
-	ask   func(context.Context) string // empty when the upstream does not tell
-	seat  chan struct{}                // holds one while somebody asks, or looks at the last answer
-	asked time.Time                    // guarded by turn, as is the answer
+	ask   func(context.Context) string // returns the property; empty if the upstream does not provide it
+	seat  chan struct{}                // lock that guards asked and last, also during a request
+	asked time.Time                    // when the last request was sent
 	last  string
 }
 
@@ -23,31 +23,31 @@ func newIdentity(ask func(context.Context) string) *identity {
 	return &identity{ask: ask, seat: make(chan struct{}, 1)}
 }
 
-// newClusters asks for the UID of the upstream's cluster.
+// newClusters returns the identity that reads the UID of the upstream's cluster.
 func newClusters(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string {
-		uid, _ := client.ClusterUID(ctx) // empty with an error: who may not read it does without
+		uid, _ := client.ClusterUID(ctx) // empty if the facade may not read it
 		return uid
 	})
 }
 
-// errNotSaid is returned when the upstream does not answer what it is asked about itself.
-var errNotSaid = errors.New("the upstream does not say it")
+// errNoAnswer is returned if the upstream does not provide the property.
+var errNoAnswer = errors.New("the upstream does not provide it")
 
-// now returns the upstream's answer to a question that is asked from now on, which may be another's. It fails with the
-// context's cause when that ends before, and with errNotSaid.
+// now returns the property, read by a request that is sent after the call. Callers share requests. It returns the
+// context's cause if the context ends first, or errNoAnswer.
 func (i *identity) now(ctx context.Context) (string, error) {
 	answer := i.since(ctx, time.Now())
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case answer == "":
-		return "", errNotSaid
+		return "", errNoAnswer
 	}
 	return answer, nil
 }
 
-// since is what the upstream told when it was asked at this moment or later; empty when it did not tell.
+// since returns the property, read at the given moment or later. It is empty if the upstream does not provide it.
 func (i *identity) since(ctx context.Context, moment time.Time) string {
 	select {
 	case i.seat <- struct{}{}:
@@ -61,7 +61,7 @@ func (i *identity) since(ctx context.Context, moment time.Time) string {
 		answer := i.ask(waiting)
 		cancel()
 		if ctx.Err() != nil {
-			return "" // who asks was stopped, and the others have no answer yet
+			return "" // this caller was stopped; others send their own request
 		}
 		i.asked, i.last = asked, answer
 	}

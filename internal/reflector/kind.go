@@ -6,7 +6,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// kindOf is how objects of a resource are selected.
+// kindOf returns how objects of a resource are selected.
 func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	if r.Custom {
 		return selectors.ForCustom(r.GVK, scopeOf(r), d.selectable)
@@ -14,8 +14,8 @@ func kindOf(r upstream.Resource, d definition) *selectors.Kind {
 	return selectors.ForBuiltin(r.GVK, scopeOf(r))
 }
 
-// Offers tells whether a resource can have a lane in an encoding. Which fields a custom resource is selected by is not
-// known before its lane is.
+// Offers reports whether a resource can have a lane in an encoding. The selectable fields of a custom resource are
+// unknown before it has a lane.
 func Offers(r upstream.Resource, e wire.Encoding) bool {
 	return e.Covers(wire.Description{Resource: r.GVR, Kind: r.GVK, Custom: r.Custom}, pathsOf(kindOf(r, definition{})))
 }
@@ -27,7 +27,7 @@ func scopeOf(r upstream.Resource) selectors.Scope {
 	return selectors.Cluster
 }
 
-// pathsOf is where in an object the fields of its kind are.
+// pathsOf returns the paths of a kind's fields in an object.
 func pathsOf(kind *selectors.Kind) []wire.Path {
 	fields := kind.Fields()
 	paths := make([]wire.Path, len(fields))

@@ -19,19 +19,20 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Metrics is what the package reports about its work; implementations must be safe for concurrent use.
+// Metrics counts the work of the package. Implementations must be safe for concurrent use.
 type Metrics interface {
-	Contradicted(group, resource string) // a lane had other objects than the upstream at one resourceVersion
-	Relisted(group, resource string)     // a lane lost the upstream's window and was listed again
+	Contradicted(group, resource string) // a lane had other objects than the upstream at the same resourceVersion
+	Relisted(group, resource string)     // a lane lost the upstream's events and was listed again
 	Reconnected(group, resource string)  // a lane's watch ended and was resumed
-	Filled(source string)                // a lane was filled, by "upstream" or "peer"
-	// LostWindow counts a gap in a lane's events with what became of it: "bridged", or why its watches were ended.
+	Filled(source string)                // a lane was filled from "upstream", "peer" or "snapshot"
+	// LostWindow counts lost windows of a lane's events. The outcome is "bridged" if the differences were replayed, or why
+	// the watches ended.
 	LostWindow(group, resource, outcome string)
 	selfAuditMetrics
 	fresh.Metrics
 }
 
-// laneKey is what there is one lane of: a resource in an encoding.
+// laneKey identifies a lane: a resource in an encoding.
 type laneKey struct {
 	gvr      schema.GroupVersionResource
 	encoding wire.Encoding
@@ -39,7 +40,7 @@ type laneKey struct {
 
 func (r *Reflector) key() laneKey { return laneKey{gvr: r.Resource.GVR, encoding: r.Encoding} }
 
-// Lanes holds the reflectors of the lanes that are running. A lane starts with the first request that needs it.
+// Lanes contains the reflectors of the running lanes. The first request that needs a lane starts it.
 type Lanes struct {
 	client  *upstream.Client
 	config  Config
@@ -48,25 +49,25 @@ type Lanes struct {
 
 	mu         sync.RWMutex // guards reflectors and life; held for map operations only
 	reflectors map[laneKey]*Reflector
-	life       context.Context                // nil until Run and after it
-	foreign    func(schema.GroupVersion) bool // what other servers answer for; nil while that is not known
+	life       context.Context                // context of all lanes; nil before Run and after it
+	foreign    func(schema.GroupVersion) bool // group versions that other servers serve; nil until they are known
 
 	checkers    *fresh.Checkers
 	versions    *identity
 	clusters    *identity
 	definitions *definitions
-	met         atomic.Int64 // how often the upstream had another past than lanes were told
+	otherPasts  atomic.Int64 // how often the upstream's history contradicted a lane
 	fills       *fills
 	tries       *tries
 	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
-	packing     atomic.Bool    // objects are being packed
-	seeking     sync.Mutex     // held while it is asked whether the upstream answers again
-	background  sync.WaitGroup // questions for all lanes, the stops of lanes that were replaced, and packing
+	packing     atomic.Bool    // whether objects are being packed
+	seeking     sync.Mutex     // locked while a request checks whether an outage has ended
+	background  sync.WaitGroup // shared requests, stops of replaced lanes, and packing
 }
 
-// NewLanes makes an empty set of lanes; Run must be called before Get.
+// NewLanes returns an empty set of lanes. Run must be called before Get.
 func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.Logger) *Lanes {
 	l := &Lanes{
 		client: client, config: config, metrics: metrics, log: log, reflectors: map[laneKey]*Reflector{}, versions: newVersions(client),
@@ -74,14 +75,14 @@ func NewLanes(client *upstream.Client, config Config, metrics Metrics, log *zap.
 		fills:    &fills{last: map[laneKey]filled{}}, tries: &tries{done: map[laneKey]bool{}}, admission: newMemoryAdmission(), memory: config.Memory, peers: newPeers(config.Peers, config.PeerWait),
 	}
 	if l.memory == nil {
-		l.memory = endless{}
+		l.memory = unlimited{}
 	}
 	l.definitions = newDefinitions(client, l.redefined, log)
 	l.checkers = fresh.NewCheckers(client, source{client: client, resource: uncached}, metrics, l.startShared)
 	return l
 }
 
-// startShared runs work for all lanes in the background; it is not started when the lanes are stopping.
+// startShared runs work for all lanes in the background. It returns false if the lanes are stopping.
 func (l *Lanes) startShared(work func(context.Context)) bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -92,10 +93,10 @@ func (l *Lanes) startShared(work func(context.Context)) bool {
 	return life != nil
 }
 
-// Run stops lanes that became idle and trims the others, until the context ends; then it stops all lanes and returns
-// when their goroutines have ended. ready is called when Get may be used.
+// Run stops idle lanes and trims the others until the context ends. Then it stops all lanes and returns when their
+// goroutines have ended. ready is called when Get may be used.
 func (l *Lanes) Run(ctx context.Context, ready func()) {
-	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes are there until they have left their snapshots
+	life, end := context.WithCancel(context.WithoutCancel(ctx)) // lanes run until their snapshots are written
 	defer end()
 	l.mu.Lock()
 	l.life = life
@@ -137,29 +138,29 @@ func (l *Lanes) Run(ctx context.Context, ready func()) {
 const (
 	janitorEvery = 10 * time.Second
 	packEvery    = time.Second
-	joinEvery    = 2 * time.Second // between two comparisons of a large lane's etcd with that of the others
-	// outageEvery is how often it is looked whether an outage of the upstream is over, which may have been one
-	// question that found no answer while nobody asks another.
+	joinEvery    = 2 * time.Second // interval of Checker.Join for each lane
+	// outageEvery is the interval at which an outage of the upstream is checked. A single failed request counts as an
+	// outage until another one succeeds.
 	outageEvery = 2 * time.Second
-	outageWait  = 5 * time.Second // for the answer to a question that takes a millisecond
+	outageWait  = 5 * time.Second // timeout of a request that takes a millisecond
 )
 
-// seekEnd asks an upstream that answers nobody what one of the lanes would ask: any answer is the outage's end.
+// seekEnd sends a request of one of the lanes to an upstream that does not respond. Any response ends the outage.
 func (l *Lanes) seekEnd(ctx context.Context) {
 	all := l.All()
 	if len(all) == 0 || l.client.Silent() == 0 || !l.seeking.TryLock() {
-		return // without lanes there is nothing that could be old
+		return // without lanes nothing can be stale
 	}
 	l.background.Go(func() {
 		defer l.seeking.Unlock()
 		ctx, cancel := context.WithTimeout(ctx, outageWait)
 		defer cancel()
-		// The client's clock hears the answer. One resource may have a trouble of its own.
+		// The client records the response. A random resource is used, because a single one may fail for other reasons.
 		_, _ = l.client.ResourceVersion(ctx, all[rand.IntN(len(all))].Resource)
 	})
 }
 
-// Keep returns the resource's lane as Get does, and says that it is to be kept for as long as possible.
+// Keep returns the resource's lane as Get does, and makes it the last one to be dropped for memory.
 func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	r, err := l.Get(resource, e)
 	if err == nil {
@@ -168,8 +169,8 @@ func (l *Lanes) Keep(resource upstream.Resource, e wire.Encoding) (*Reflector, e
 	return r, err
 }
 
-// Get returns the resource's lane in an encoding and starts it when there is none. It fails with a *NoMemoryError where
-// there is no memory for another, and with ErrForeign where another server answers for the resource.
+// Get returns the resource's lane in an encoding, and starts it if there is none. It returns a *NoMemoryError if there
+// is no memory for another lane, and ErrForeign if another server serves the resource.
 func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, error) {
 	key := laneKey{gvr: resource.GVR, encoding: e}
 	if r := l.running(key, resource); r != nil {
@@ -198,7 +199,7 @@ func (l *Lanes) Get(resource upstream.Resource, e wire.Encoding) (*Reflector, er
 	return r, nil
 }
 
-// running is the lane that there is of a key, if it need not be started anew for the resource as it is now.
+// running returns the lane of a key, or nil if it does not exist or has to be started again.
 func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -206,11 +207,11 @@ func (l *Lanes) running(key laneKey, resource upstream.Resource) *Reflector {
 	if r == nil || r.overdue(resource) {
 		return nil
 	}
-	r.touch() // before the janitor may look
+	r.touch() // while the lock keeps stopIdle from removing the lane
 	return r
 }
 
-// start makes a reflector and lets it fill its lane. The caller holds l.mu.
+// start makes a reflector and starts to fill its lane. The caller holds l.mu.
 func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r := &Reflector{Resource: resource, Encoding: e, Cache: cache.NewLane(l.config.options(resource))}
 	r.init(l.life)
@@ -228,10 +229,10 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	r.writer = newWriter(l.client, r, l.metrics, l.log.With(
 		zap.String("resource", resource.GVR.GroupResource().String()), zap.String("version", resource.GVR.Version),
 		zap.String("encoding", e.Name())))
-	r.writer.versions, r.writer.clusters, r.writer.met, r.writer.replays = l.versions, l.clusters, &l.met, l.config.ReplayLostWindows
+	r.writer.versions, r.writer.clusters, r.writer.otherPasts, r.writer.replays = l.versions, l.clusters, &l.otherPasts, l.config.ReplayLostWindows
 	r.writer.definitions = l.definitions
 	r.writer.fills, r.writer.admission, r.writer.memory, r.writer.peers = l.fills, l.admission, l.memory, l.peers
-	r.writer.most = l.config.Resources[resource.GVR.GroupResource()].Memory
+	r.writer.memoryLimit = l.config.Resources[resource.GVR.GroupResource()].Memory
 	r.writer.snapshotDir, r.writer.tries = l.config.SnapshotDir, l.tries
 	r.writer.pageBytes = cmp.Or(l.config.PageBytes, heldBytes)
 	r.writer.pagedFrom = cmp.Or(l.config.PagedFrom, pagedFrom)
@@ -240,8 +241,8 @@ func (l *Lanes) start(resource upstream.Resource, e wire.Encoding) *Reflector {
 	return r
 }
 
-// redefined has the lanes of a custom resource compare their definition with the upstream's, unless they have the
-// version that was heard of.
+// redefined makes the lanes of a custom resource compare their definition with the upstream's, unless they already have
+// this version of it.
 func (l *Lanes) redefined(now definitionMeta) {
 	for _, r := range l.All() {
 		was := r.definition.Load()
@@ -252,16 +253,17 @@ func (l *Lanes) redefined(now definitionMeta) {
 			if was.uid != now.UID && sleep(ctx, lastDeletions) != nil {
 				return
 			}
-			_ = r.Confirm(ctx) // with an error proofs and the next watch ask
+			_ = r.Confirm(ctx) // after an error, freshness checks and the next watch try again
 		})
 	}
 }
 
-// lastDeletions is how long a lane goes on whose definition was deleted. kube-apiserver deletes all objects first, and
-// its watches tell of each before they end. Those events may be on their way, on another connection.
+// lastDeletions is how long a lane continues after its definition was deleted. kube-apiserver deletes all objects
+// first, and its watches send each deletion before they end. Those events may still be in transit on another
+// connection.
 const lastDeletions = 250 * time.Millisecond
 
-// All lists the running lanes in the order of their names.
+// All returns the running lanes, sorted by resource and encoding.
 func (l *Lanes) All() []*Reflector {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -275,14 +277,14 @@ func (l *Lanes) All() []*Reflector {
 	return all
 }
 
-// trim lets lanes that hear nothing drop the events of a time when they heard much.
+// trim lets quiet lanes drop old events.
 func (l *Lanes) trim() {
 	for _, r := range l.All() {
 		r.Cache.Trim()
 	}
 }
 
-// pack lets lanes compress what has lived for a while, one lane after the other, unless that is still going on.
+// pack lets lanes compress old objects, one lane after the other, unless that is already running.
 func (l *Lanes) pack() {
 	if !l.packing.CompareAndSwap(false, true) {
 		return
@@ -301,16 +303,16 @@ func (l *Lanes) stopIdle() {
 	}
 	for _, r := range l.All() {
 		if r.Cache.Stats().Watchers > 0 {
-			r.touch() // whose watch ends comes back in a moment
+			r.touch() // a client whose watch ends returns soon
 		}
 		if l.remove(r) {
-			l.log.Info("lane stopped: nobody reads it", zap.String("resource", r.Resource.GVR.GroupResource().String()))
+			l.log.Info("Lane stopped: idle", zap.String("resource", r.Resource.GVR.GroupResource().String()))
 			r.stop()
 		}
 	}
 }
 
-// Exclude ends the lanes of what other servers answer for, and starts none of it from now on.
+// Exclude ends the lanes of group versions that other servers serve, and prevents new ones.
 func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -325,7 +327,7 @@ func (l *Lanes) Exclude(foreign func(schema.GroupVersion) bool) {
 	}
 }
 
-// remove takes a lane out if it is idle, so that nobody is given it from then on.
+// remove removes a lane from the set if it is idle, so that Get no longer returns it.
 func (l *Lanes) remove(r *Reflector) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,16 +12,16 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// discovered is what an empty list and the definition tell about a resource.
+// discovered is the result of an empty list and the definition of a resource.
 type discovered struct {
-	asked      time.Time      // when
-	rv         cache.RV       // the upstream's, of that moment or later
-	style      jsonwire.Style // of its lists
+	asked      time.Time      // when the list was requested
+	rv         cache.RV       // upstream's resourceVersion at that moment or later
+	style      jsonwire.Style // style of the resource's lists
 	definition definition
 	warnings   []string
 }
 
-// discover asks what lists of the resource look like and which fields select.
+// discover reads the style of the resource's lists and the fields that can be selected.
 func (w *writer) discover(ctx context.Context) (discovered, error) {
 	asked := time.Now()
 	list, err := w.client.EmptyList(ctx, w.reflector.Resource)
@@ -34,21 +34,21 @@ func (w *writer) discover(ctx context.Context) (discovered, error) {
 	}
 	d.definition, err = define(ctx, w.client, w.reflector.Resource)
 	if upstream.HasCode(err, http.StatusNotFound) || upstream.HasCode(err, http.StatusForbidden) && w.discovered.definition.uid == "" {
-		return d, nil // who never may read CRDs does with an empty definition: reads that need more are passed through
+		return d, nil // without permission to read CRDs the definition stays empty; reads that need it are forwarded
 	}
 	return d, err
 }
 
-// sameAs tells whether what the lane was made for still holds.
+// sameAs reports whether the lane's kind and representation are unchanged.
 func (d discovered) sameAs(before discovered) bool {
 	return d.style == before.style && d.definition.representsAs(before.definition)
 }
 
-// learn prepares an epoch. What the first one learned of the kind holds as long as the lane.
+// learn prepares an epoch. The kind that the first epoch learned is valid for the lifetime of the lane.
 func (w *writer) learn(ctx context.Context) error {
 	discover := w.settle
 	if w.reflector.Kind() != nil {
-		discover = w.discover // what was settled when the lane was made, or it ends
+		discover = w.discover // the definition is that of the lane, or the lane ends
 	}
 	d, err := discover(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *writer) learn(ctx context.Context) error {
 		return errRedefined
 	}
 	if custom := w.reflector.Resource.Custom; d.style.Custom != custom {
-		return fmt.Errorf("%w: it was taken for custom: %t", errRedefined, custom)
+		return fmt.Errorf("%w: expected a custom resource: %t", errRedefined, custom)
 	}
 	w.discovered = d
 	w.reflector.warnings.Store(&d.warnings)
@@ -76,7 +76,7 @@ func (w *writer) learn(ctx context.Context) error {
 	return nil
 }
 
-// description is what the lane's encoding has to know of the resource.
+// description returns the properties of the resource that the lane's encoding needs.
 func (w *writer) description() wire.Description {
 	return wire.Description{
 		Resource: w.reflector.Resource.GVR, Kind: w.reflector.Resource.GVK, ListKind: w.discovered.style.ListKind,
@@ -84,7 +84,7 @@ func (w *writer) description() wire.Description {
 	}
 }
 
-// newListWatch asks in the best of the ways that are left.
+// newListWatch returns a listWatch with the first Accept header that the upstream has not refused.
 func (w *writer) newListWatch() *listWatch {
 	encoding, ask, kind := w.reflector.Encoding, w.asks[0], w.reflector.Kind()
 	return &listWatch{
@@ -93,9 +93,9 @@ func (w *writer) newListWatch() *listWatch {
 	}
 }
 
-// verify asks, before a watch is resumed, whether the resourceVersion that readers see still means what it meant:
-// watches end when a custom resource is redefined and when the upstream's etcd is set back, and kube-apiserver resumes
-// them all the same, at versions that it has not reached (semantics 4.1).
+// verify checks, before a watch is resumed, that the upstream has reached rv and that the definition is unchanged.
+// kube-apiserver ends watches when a custom resource is redefined or etcd is restored. It also resumes them at versions
+// that it has not reached (semantics 4.1).
 func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	d, err := w.discover(ctx)
 	switch {
@@ -104,7 +104,7 @@ func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	case !d.sameAs(w.discovered):
 		return errRedefined
 	case d.rv < rv:
-		return fmt.Errorf("%w: %d, the lane is at %d", errRestored, d.rv, rv)
+		return fmt.Errorf("%w: upstream at %d, lane at %d", errRestored, d.rv, rv)
 	}
 	w.reflector.warnings.Store(&d.warnings)
 	return nil

@@ -14,47 +14,48 @@ import (
 )
 
 const (
-	// firstPage is how many objects the first page of a listing holds, which tells how large they are.
+	// firstPage is the number of objects in the first page of a listing. That page shows how large the objects are.
 	firstPage = 100
-	// pageBytes is how large further pages are about, and maxPage how many objects they hold at most. A page of 500 pods,
-	// client-go's measure, is 8 MB. Larger ones cost the upstream no less, and it takes a page for as wide as it is large.
+	// pageBytes is the approximate size of further pages, and maxPage their maximum number of objects. A page of 500 pods,
+	// client-go's default, is 8 MB. Larger pages save the upstream nothing, and priority and fairness counts them as
+	// wider.
 	pageBytes = 8 << 20
 	maxPage   = 5000
-	// heldBytes bounds a page where the Config does not; one that is larger, because the objects in it are others than
-	// those before, is asked for in smaller pages.
+	// heldBytes limits a page where Config does not. A page that is larger, because its objects are larger than the
+	// earlier ones, is requested in smaller parts.
 	heldBytes = 64 << 20
-	// rowsPage is how many rows without their objects a page holds: of pods, 2 MB. Many pages of rows would cost the
-	// upstream more than what is in them.
+	// rowsPage is the number of rows without objects in a page; for pods that is 2 MB. Many small pages of rows would cost
+	// the upstream more than their content.
 	rowsPage = 10_000
 )
 
-// listing reads a list of one resourceVersion page by page. One goroutine fetches pages while another reads the ones
-// before, so that two pages of objects are in memory and no more.
+// listing reads a list of one resourceVersion page by page. One goroutine fetches pages while another reads the earlier
+// ones, so that at most two pages of objects are in memory.
 type listing struct {
 	client        *upstream.Client
 	resource      upstream.Resource
 	reader        wire.PageReader
-	from          cache.RV          // the list is of this version or a later one
-	held          int64             // bytes of a page at most, but for one that is a single object
-	grew          func(bytes int64) // is told how many bytes the buffers of pages have grown by
-	version       string            // of the list; empty before its first page
+	from          cache.RV          // minimum version of the list
+	held          int64             // maximum size of a page in bytes, unless it is a single object
+	grew          func(bytes int64) // called with the growth of the page buffers
+	version       string            // version of the list; empty before its first page
 	rows, objects series
 }
 
 // series is one of the two series of pages of a listing.
 type series struct {
-	ask     *wire.Ask // nil: there are none
-	limit   int       // how many the next page holds
-	token   string    // of the next page
-	covered int       // how many objects the pages so far are about
-	done    bool      // the last page has come
+	ask     *wire.Ask // how pages are requested; nil: the series is empty
+	limit   int       // number of objects in the next page
+	token   string    // continue token of the next page
+	covered int       // number of objects requested so far
+	done    bool      // whether the last page was received
 }
 
-// page is what a listing hands on at a time.
+// page is the unit in which a listing passes its content to the reader.
 type page struct {
-	rows    [][]byte // pages of rows, which come before the objects that they are beside
+	rows    [][]byte // pages of rows, which precede the objects that they describe
 	objects *bytes.Buffer
-	head    wire.ListHead // of the objects
+	head    wire.ListHead // head of the page of objects
 }
 
 func newListing(client *upstream.Client, resource upstream.Resource, pages wire.Pages, from cache.RV, held int64, grew func(int64)) *listing {
@@ -64,8 +65,8 @@ func newListing(client *upstream.Client, resource upstream.Resource, pages wire.
 	}
 }
 
-// fetch hands pages on until the last one, each in one of the spare buffers.
-func (l *listing) fetch(ctx context.Context, pages chan<- page, spare <-chan *bytes.Buffer) error {
+// fetch passes pages to the channel until the last one, each in a buffer from spareBuffers.
+func (l *listing) fetch(ctx context.Context, pages chan<- page, spareBuffers <-chan *bytes.Buffer) error {
 	for !l.objects.done {
 		var p page
 		for !l.rows.done && l.rows.covered < l.objects.covered+l.objects.limit {
@@ -76,7 +77,7 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spare <-chan *by
 			p.rows = append(p.rows, body.Bytes())
 		}
 		select {
-		case p.objects = <-spare:
+		case p.objects = <-spareBuffers:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -96,12 +97,12 @@ func (l *listing) fetch(ctx context.Context, pages chan<- page, spare <-chan *by
 	return nil
 }
 
-// limitFor is how many objects the next page holds, when the last one had so many bytes.
+// limitFor returns the number of objects in the next page, given the size of the last one in bytes.
 func (l *listing) limitFor(size int) int {
 	return min(max(int(min(pageBytes, l.held/2))*l.objects.limit/max(size, 1), 1), maxPage)
 }
 
-// next asks for the next page of a series. One that is too large is asked for in parts.
+// next requests the next page of a series. A page that is too large is requested in parts.
 func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire.ListHead, error) {
 	var oversize *upstream.OversizeError
 	err := l.get(ctx, s, into, l.held)
@@ -123,15 +124,15 @@ func (l *listing) next(ctx context.Context, s *series, into *bytes.Buffer) (wire
 		l.version = head.ResourceVersion
 	}
 	if head.ResourceVersion != l.version {
-		return head, fmt.Errorf("read a list: its pages are of the resourceVersions %q and %q", l.version, head.ResourceVersion)
+		return head, fmt.Errorf("read a list: pages have the resourceVersions %q and %q", l.version, head.ResourceVersion)
 	}
 	s.covered += s.limit
 	s.token, s.done = head.Continue, head.Continue == ""
 	return head, nil
 }
 
-// get asks for a page at the version of the list. The first page is as new as what was asked for before, which a watch
-// cache that was asked then need not wait for.
+// get requests a page at the version of the list. The first page has the minimum version that an earlier request
+// returned. The watch cache that served it need not wait for that version.
 func (l *listing) get(ctx context.Context, s *series, into *bytes.Buffer, limit int64) error {
 	query := url.Values{"limit": {strconv.Itoa(s.limit)}}
 	switch {

@@ -13,19 +13,19 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// listWatch is how the upstream is asked in one epoch, and how its answers are read. Immutable.
+// listWatch is how the upstream is read in one epoch. Immutable.
 type listWatch struct {
 	client   *upstream.Client
 	resource upstream.Resource
-	kind     *selectors.Kind  // of the resource
-	about    wire.Description // of it
-	defined  definition       // of a custom resource
+	kind     *selectors.Kind  // kind of the resource
+	about    wire.Description // description of the resource
+	defined  definition       // definition of a custom resource
 	framing  wire.Framing
 	ask      wire.Ask
 	reader   wire.Reader
 }
 
-// target is what is at a path, asked for as the encoding wants it.
+// target returns a request for a path, with the query parameters of the encoding.
 func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	for name, value := range l.ask.Query {
 		query.Set(name, value)
@@ -33,15 +33,15 @@ func (l *listWatch) target(path string, query url.Values) upstream.Target {
 	return upstream.Target{Path: path, Query: query}
 }
 
-// lateEnd is how much longer than it was asked to a watch may last: then the connection is dead and nobody said so.
+// lateEnd is how long a watch may exceed its timeout. After that the connection is dead.
 const lateEnd = 30 * time.Second
 
-// watch opens a watch that lasts so many seconds.
+// watch opens a watch with a timeout in seconds.
 func (l *listWatch) watch(ctx context.Context, query url.Values, seconds int) (*stream, error) {
 	return l.watchAt(ctx, l.resource.Path(""), query, seconds)
 }
 
-// watchAt is watch of what is at a path.
+// watchAt opens a watch on a path.
 func (l *listWatch) watchAt(ctx context.Context, path string, query url.Values, seconds int) (*stream, error) {
 	query.Set("timeoutSeconds", strconv.Itoa(seconds))
 	until := time.Now().Add(time.Duration(seconds) * time.Second)
@@ -55,14 +55,14 @@ func (l *listWatch) watchAt(ctx context.Context, path string, query url.Values, 
 	return &stream{listWatch: l, body: response.Body, frames: frames, cancel: cancel, ordered: true, until: until}, nil
 }
 
-// watchQuery asks for a plain watch from rv.
+// watchQuery returns the query of a plain watch from rv.
 func watchQuery(rv cache.RV) url.Values {
 	return url.Values{
 		"watch": {"1"}, "allowWatchBookmarks": {"true"}, "resourceVersion": {rv.String()},
 	}
 }
 
-// newObject makes an object of what was read; one that does not fit the resource is an error.
+// newObject makes an object of an item. It fails if the item does not fit the resource's scope.
 func (l *listWatch) newObject(item wire.Item, facts *wire.Facts) (*cache.Object, error) {
 	rv, err := cache.ParseRV(facts.ResourceVersion)
 	if err != nil {

@@ -11,52 +11,52 @@ import (
 	"github.com/listfacade/listfacade/cache"
 )
 
-// past is what the writer remembers of the list that the lane shows, and of what has been said against it.
+// past is the list from which the writer filled the lane, and the reasons to distrust it.
 type past struct {
-	replays    bool       // gaps are bridged, if they can be
-	distrusted bool       // the last epoch ended with more than the loss of the upstream's window
-	cluster    string     // the UID of the upstream's, when it was told last; empty when it may not be read
-	doubted    bool       // the cluster was not told when the lane was listed, or a watch broke off since it was told
-	pasts      int64      // how many other pasts of the upstream the lanes had met before the list was read
-	known      int64      // the same of the list on its way; those that this lane meets in it come to it
-	listed     *listWatch // how the list was asked for
-	columns    []byte     // of the Table that the list on its way is read from; nil when it has none, or none came yet
+	replays    bool       // whether differences may be replayed
+	distrusted bool       // whether the last epoch ended for another reason than a lost window
+	cluster    string     // UID of the upstream's cluster, as last read; empty if it is unreadable
+	doubted    bool       // whether a watch broke off since the cluster was last confirmed
+	pasts      int64      // value of Lanes.otherPasts for the current list
+	known      int64      // value of Lanes.otherPasts for the list in progress, including this lane's findings
+	listed     *listWatch // how the list was requested
+	columns    []byte     // columns of the Table of the list in progress; nil if there are none
 }
 
-// remember keeps what the next list has to agree with. It returns the UID of the cluster that the lane was listed from,
-// which is empty when the upstream does not tell it.
+// remember stores what the next list has to agree with. It returns the UID of the lane's cluster, or an empty string if
+// the upstream does not provide it.
 func (w *writer) remember(ctx context.Context) string {
 	w.listed = w.listWatch.Load()
 	w.pasts = w.known
 	uid := w.clusters.since(ctx, time.Now().Add(-versionAge))
 	if w.doubted = uid == ""; !w.doubted {
-		w.cluster = uid // what it was remains, where it is not told for once
+		w.cluster = uid // a failed read keeps the last UID
 	}
 	return uid
 }
 
-// meets tells all lanes that the upstream has another past than was told: what one of them finds, which has an object
-// that says so, is true of all.
-func (w *writer) meets() {
-	w.met.Add(1)
+// noteOtherPast records for all lanes that the upstream's history contradicts the one that was served. A single object
+// of one lane is sufficient evidence.
+func (w *writer) noteOtherPast() {
+	w.otherPasts.Add(1)
 	w.known++
 }
 
-// What is counted as the outcome of a gap.
+// Outcomes of a lost window.
 const (
 	replayed            = "bridged"
-	bridgingOff         = "off"          // by configuration
-	otherPast           = "contradicted" // the upstream has another past than was told, or may have
-	otherVersion        = "version"      // it is of another version, or does not tell
-	otherCluster        = "cluster"      // it is another cluster's
-	otherRepresentation = "form"         // it sends objects in another form, or prints them with other columns
-	setBack             = "set-back"     // it is behind what was told
-	manyChanges         = "many-changes" // more has changed than is kept for watches
+	replayOff           = "off"          // by configuration
+	otherPast           = "contradicted" // the upstream's history contradicts the lane, or may do so
+	otherVersion        = "version"      // the upstream has another version, or an unknown one
+	otherCluster        = "cluster"      // the upstream is another cluster
+	otherRepresentation = "form"         // the upstream represents objects differently, or prints other columns
+	setBack             = "set-back"     // the upstream is behind the lane
+	manyChanges         = "many-changes" // more has changed than the history can store
 )
 
-// bridge lets the lane go on with a list at rv in its epoch, whose watches are told what has changed since the last
-// State (docs/adr/0021-gaps-are-bridged.md). It returns false when a new epoch has to begin: there was none, or it
-// cannot be told.
+// replay continues the lane's epoch with a list at rv. Its watches receive the differences from the last State
+// (docs/adr/0021-gaps-are-bridged.md). It returns false if a new epoch has to begin, because there is no last State or
+// the differences cannot be replayed.
 func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) bool {
 	last, err := w.reflector.Cache.State()
 	if err != nil {
@@ -69,26 +69,26 @@ func (w *writer) replay(ctx context.Context, rv cache.RV, list []*cache.Object) 
 	outcome := w.mayReplay(ctx, last)
 	if outcome == replayed {
 		if outcome = outcomeOf(w.reflector.Cache.Replay(rv, list)); outcome == otherPast || outcome == setBack {
-			w.meets()
+			w.noteOtherPast()
 		}
 	}
 	gvr := w.reflector.Resource.GVR
 	w.metrics.LostWindow(gvr.Group, gvr.Resource, outcome)
-	w.log.Info("the upstream has lost what followed the lane's version", zap.String("outcome", outcome),
-		zap.Stringer("from", known[0]), zap.Stringers("proven", known[1:]), zap.Stringer("to", rv))
+	w.log.Info("Upstream lost the events after the lane's version", zap.String("outcome", outcome),
+		zap.Stringer("from", known[0]), zap.Stringers("confirmed", known[1:]), zap.Stringer("to", rv))
 	if outcome == replayed {
-		w.shape = last.Shape() // which stays, and has the same columns
+		w.shape = last.Shape() // the epoch keeps its shape, whose columns are the same
 	}
 	return outcome == replayed
 }
 
-// mayReplay tells why the list that has just been read cannot be compared with the last State, or "bridged". Objects
-// are compared by their bytes: those must have been written in one way.
+// mayReplay returns "bridged", or why the new list cannot be compared with the last State. Objects are compared by
+// their bytes, so both must have the same representation.
 func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 	switch now := time.Now(); {
 	case !w.replays:
-		return bridgingOff
-	case w.distrusted || w.pasts != w.met.Load():
+		return replayOff
+	case w.distrusted || w.pasts != w.otherPasts.Load():
 		return otherPast
 	case !w.mayBeVersion(ctx, now):
 		return otherVersion
@@ -101,18 +101,18 @@ func (w *writer) mayReplay(ctx context.Context, last *cache.State) string {
 	return replayed
 }
 
-// mayBeVersion reports whether the upstream may be of the version that the last list was read from, as far as both are
-// known. Where they are not, the bytes of objects tell.
+// mayBeVersion reports whether the upstream may have the version from which the last list was read. If either version
+// is unknown, the comparison of bytes decides.
 func (w *writer) mayBeVersion(ctx context.Context, moment time.Time) bool {
 	now := w.versions.since(ctx, moment)
 	return w.version == "" || now == "" || now == w.version
 }
 
-// sameCluster fails when the upstream is another cluster than the one that the lane was listed from. It asks after a
-// watch that broke off: an address may lead elsewhere since, as to a standby whose resourceVersions are higher, where
-// the lane's version means something else. An answer from before the new watch was opened does not count: the address
-// may have changed after it. Lanes that open their watches during one question share the next. Where the upstream does
-// not tell, the lane goes on, and asks again when the next watch is opened.
+// sameCluster returns an error if the upstream is another cluster than the lane's. After a watch broke off, an address
+// may lead to another cluster. An example is a standby with higher resourceVersions, where the lane's version means
+// something else. The UID has to be read after the new watch was opened, because the address may have changed until
+// then. Lanes share such requests. If the upstream does not provide the UID, the lane continues, and checks again when
+// it opens the next watch.
 func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
 	if !w.doubted {
 		return nil
@@ -122,13 +122,13 @@ func (w *writer) sameCluster(ctx context.Context, opened time.Time) error {
 	case uid == "":
 		return nil
 	case w.isOtherCluster(uid):
-		return fmt.Errorf("%w: %s, before it was %s", errElsewhere, uid, w.cluster)
+		return fmt.Errorf("%w: %s instead of %s", errElsewhere, uid, w.cluster)
 	}
 	w.cluster, w.doubted = uid, false
 	return nil
 }
 
-// isOtherCluster tells whether the upstream is another cluster's than before, or does not tell any more.
+// isOtherCluster reports whether the upstream is another cluster than before, or no longer provides its UID.
 func (w *writer) isOtherCluster(uid string) bool { return w.cluster != "" && uid != w.cluster }
 
 func outcomeOf(err error) string {

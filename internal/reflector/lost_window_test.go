@@ -97,7 +97,7 @@ func TestGapIsNotBridged(t *testing.T) {
 		meanwhile func(*rig)
 		outcome   string
 	}{
-		"off":                     {Config{}, nil, bridgingOff},
+		"off":                     {Config{}, nil, replayOff},
 		"another version":         {on, func(r *rig) { r.isVersion("v1.38.0") }, otherVersion},
 		"another cluster":         {on, func(r *rig) { r.isCluster("2") }, otherCluster},
 		"a cluster that it was":   {on, (*rig).tellsNoCluster, otherCluster},
@@ -117,7 +117,7 @@ func TestGapIsNotBridged(t *testing.T) {
 					t.Errorf("told %v, %v", said, w.Err())
 				}
 				wasSetBack := c.outcome == otherPast || c.outcome == setBack
-				if got := r.gaps.Load(); got == nil || *got != c.outcome || wasSetBack != (r.lanes.met.Load() > 0) {
+				if got := r.gaps.Load(); got == nil || *got != c.outcome || wasSetBack != (r.lanes.otherPasts.Load() > 0) {
 					t.Errorf("the outcome is %v, want %s", got, c.outcome)
 				}
 			})
@@ -164,8 +164,8 @@ func TestGapAfterTheClusterWasNotTold(t *testing.T) {
 
 // TestGapWhereAnotherLaneWasSetBack: nothing that this lane has says that a backup was restored. Another lane's does.
 func TestGapWhereAnotherLaneWasSetBack(t *testing.T) {
-	met := func(r *rig) { r.lanes.met.Add(1) }
-	inGap(t, Config{ReplayLostWindows: true}, met, func(t *testing.T, r *rig, lane *Reflector, w *cache.Watcher) {
+	otherPasts := func(r *rig) { r.lanes.otherPasts.Add(1) }
+	inGap(t, Config{ReplayLostWindows: true}, otherPasts, func(t *testing.T, r *rig, lane *Reflector, w *cache.Watcher) {
 		if said := told(w); len(said) > 0 || w.Err() == nil || *r.gaps.Load() != otherPast {
 			t.Errorf("told %v, %v; the outcome is %v", said, w.Err(), *r.gaps.Load())
 		}
@@ -234,7 +234,7 @@ func TestGapWhereAReaderAsksMeanwhile(t *testing.T) {
 		if r.Asked(testkit.AskRoll) == rolls || r.Asked(testkit.AskList) == lists {
 			t.Fatalf("got %d roll calls and %d lists, want both", r.Asked(testkit.AskRoll)-rolls, r.Asked(testkit.AskList)-lists)
 		}
-		if n := r.lanes.met.Load(); n != 0 || watcher.Err() != nil {
+		if n := r.lanes.otherPasts.Load(); n != 0 || watcher.Err() != nil {
 			t.Errorf("got %d other pasts, the outcome %q and %v, want none", n, *r.gaps.Load(), watcher.Err())
 		}
 	})

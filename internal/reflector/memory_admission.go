@@ -11,30 +11,31 @@ import (
 	"go.uber.org/zap"
 )
 
-// Memory is the memory that lanes may take; implementations must be safe for concurrent use.
+// Memory is the memory for lanes. Implementations must be safe for concurrent use.
 type Memory interface {
-	// Fits tells whether lanes may take so many bytes more; what is not needed may have been let go for it.
+	// Fits reports whether lanes may allocate that many more bytes. It may drop lanes that are not needed.
 	Fits(bytes int64) bool
-	// Spares tells whether so many bytes more are there without letting go of anything.
+	// Spares reports whether that many more bytes are available without dropping anything.
 	Spares(bytes int64) bool
 }
 
-// endless is any amount of memory.
-type endless struct{}
+// unlimited is a Memory without a limit.
+type unlimited struct{}
 
 // Fits implements Memory.
-func (endless) Fits(int64) bool { return true }
+func (unlimited) Fits(int64) bool { return true }
 
 // Spares implements Memory.
-func (endless) Spares(int64) bool { return true }
+func (unlimited) Spares(int64) bool { return true }
 
-// ErrNoMemory says that a lane does not fit into the memory that there is.
+// ErrNoMemory is returned if a lane does not fit into memory.
 var ErrNoMemory = errors.New("there is no memory for this resource")
 
-// ErrTooLarge says that a lane needs more memory than its resource may take.
-var ErrTooLarge = errors.New("the resource takes more memory than it may")
+// ErrTooLarge is returned if a lane exceeds the memory limit of its resource.
+var ErrTooLarge = errors.New("the resource exceeds its memory limit")
 
-// NoMemoryError says of a lane that it is not filled because there is no memory for it, and when it is tried again.
+// NoMemoryError is returned for a lane that is not filled because there is no memory for it. After is the time until
+// the next attempt.
 type NoMemoryError struct {
 	Resource string
 	After    time.Duration
@@ -45,30 +46,30 @@ func (e *NoMemoryError) Error() string { return fmt.Sprintf("%s: %v", e.Resource
 // Unwrap returns ErrNoMemory.
 func (e *NoMemoryError) Unwrap() error { return ErrNoMemory }
 
-// How long it takes at least until a lane is filled again for which there was no memory, at first and after many times.
+// Minimum pause before a lane that did not fit into memory is filled again: the first one, and the longest.
 const (
 	noMemoryPauseAtFirst = 5 * time.Second
 	noMemoryPauseAtMost  = 5 * time.Minute
 )
 
-// rooms remembers the lanes for which there was no memory, so that none is filled only to be dropped: it is filled
-// again when a pause is over, which grows, and there is as much as it needed. Safe for concurrent use.
+// memoryAdmission records the lanes that did not fit into memory. Such a lane is filled again after a growing pause,
+// and only if there is as much memory as it needed. Safe for concurrent use.
 type memoryAdmission struct {
-	mu sync.Mutex // guards of; there are as many as there are resources
+	mu sync.Mutex // guards of, which has at most one entry per resource and encoding
 	of map[laneKey]lack
 }
 
-// lack is what one lane lacked.
+// lack is the memory that a lane needs and the pause before its next attempt.
 type lack struct {
-	bytes int64 // it needs, as far as it was filled
+	bytes int64 // estimated need
 	pause time.Duration
 	until time.Time
 }
 
 func newMemoryAdmission() *memoryAdmission { return &memoryAdmission{of: map[laneKey]lack{}} }
 
-// note says that there was no room for a lane that needs so many bytes. Who had been there for longer than any pause
-// begins anew with the shortest.
+// note records that a lane did not fit, and how many bytes it needs. The pause doubles each time. It is the shortest
+// again if the last one ended longer ago than the longest pause.
 func (r *memoryAdmission) note(key laneKey, bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,16 +80,16 @@ func (r *memoryAdmission) note(key laneKey, bytes int64) {
 	r.of[key] = lack{bytes: bytes, pause: pause, until: time.Now().Add(pause)}
 }
 
-// find fails with a *NoMemoryError while a lane is not to be filled. Which never lacked room is: it may be small.
-// memory must not be asked with a lock of Lanes held.
+// find returns a *NoMemoryError while a lane must not be filled. A lane without a record may be small, and is always
+// admitted. The caller must not hold a lock of Lanes, because memory may drop lanes.
 func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 	lacked, left := r.left(key)
 	if left <= 0 && (lacked.bytes < lookEvery || memory.Fits(lacked.bytes)) {
 		return nil
 	}
 	if left <= 0 {
-		// It is not looked again for each who asks: room may have been made in vain. What it needs was an estimate, of
-		// objects that were not compressed yet: in the end it is tried.
+		// Not every caller checks the memory again, because freeing it may be useless. The need was an estimate for objects
+		// that were not compressed yet. So it is halved, and in the end the lane is tried.
 		left = min(2*max(lacked.pause, noMemoryPauseAtFirst), noMemoryPauseAtMost)
 		r.mu.Lock()
 		r.of[key] = lack{bytes: lacked.bytes / 2, pause: left, until: time.Now().Add(left)}
@@ -97,7 +98,7 @@ func (r *memoryAdmission) find(key laneKey, memory Memory) error {
 	return &NoMemoryError{Resource: key.gvr.GroupResource().String(), After: left}
 }
 
-// left is what a lane lacked, and how much of its pause.
+// left returns a lane's record, and the rest of its pause.
 func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -105,24 +106,24 @@ func (r *memoryAdmission) left(key laneKey) (lack, time.Duration) {
 	return lacked, time.Until(lacked.until)
 }
 
-// lookEvery is how many bytes a lane takes between two looks at how many there are.
+// lookEvery is the number of bytes that a lane allocates between two checks of the memory.
 const lookEvery = 1 << 20
 
-// room fails with ErrTooLarge or ErrNoMemory when so many bytes are more than the lane may take, or than there are.
+// admit returns ErrTooLarge if that many bytes exceed the lane's limit, or ErrNoMemory if memory is exhausted.
 func (w *writer) admit(bytes int64) error {
 	switch {
-	case w.most > 0 && bytes > w.most:
-		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.most>>20)
+	case w.memoryLimit > 0 && bytes > w.memoryLimit:
+		return fmt.Errorf("%w: %d MiB", ErrTooLarge, w.memoryLimit>>20)
 	case !w.memory.Fits(0):
 		return ErrNoMemory
 	}
 	return nil
 }
 
-// fits fails as room does when the list that fills the lane, of which so many bytes are there, is not to go on, and
-// notes what it needs.
+// fits returns an error as admit does if the list that fills the lane must stop. bytes is the size of the list so far.
+// fits records the estimated need of the lane.
 func (w *writer) fits(bytes int64) error {
-	if bytes < w.looked { // another list
+	if bytes < w.looked { // a new list
 		w.looked = 0
 	}
 	if bytes-w.looked < lookEvery {
@@ -139,56 +140,56 @@ func (w *writer) fits(bytes int64) error {
 		needs *= float64(all) / float64(objects)
 	}
 	w.admission.note(w.reflector.key(), int64(needs))
-	return fmt.Errorf("%w: %d MiB were filled of about %d; --memory-budget bounds what all lanes take", ErrNoMemory, bytes>>20, int64(needs)>>20)
+	return fmt.Errorf("%w: filled %d MiB of about %d; --memory-budget limits the memory of all lanes", ErrNoMemory, bytes>>20, int64(needs)>>20)
 }
 
-// endLarge ends lanes that have grown beyond what their resource may take: it is passed through from then on.
+// endLarge ends lanes that have exceeded the memory limit of their resource. Its requests are forwarded from then on.
 func (l *Lanes) endLarge() {
 	for _, r := range l.All() {
-		if most := r.writer.most; most > 0 && r.Memory() > most {
+		if limit := r.writer.memoryLimit; limit > 0 && r.Memory() > limit {
 			select {
-			case r.writer.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, most>>20):
-			default: // it ends already, or is listed again
+			case r.writer.wrong <- fmt.Errorf("%w: %d MiB", ErrTooLarge, limit>>20):
+			default: // the lane already ends or is listed again
 			}
 		}
 	}
 }
 
-// unread is for how long nobody has read a lane that is let go for another.
+// unread is how long a lane must be unread to be dropped by DropUnread.
 const unread = time.Minute
 
-// DropUnread stops lanes that nobody has read for a minute, and that are not to be kept, until they had so many bytes,
-// and returns how many they had. Those that were not read for longest go first.
+// DropUnread stops unwatched lanes that were not read for a minute, except kept ones, until it has freed that many
+// bytes. It returns how many bytes the stopped lanes used. The least recently read lanes are stopped first.
 func (l *Lanes) DropUnread(bytes int64) int64 {
 	return l.drop(bytes, func(r *Reflector) bool {
 		return !r.kept.Load() && r.Cache.Stats().Watchers == 0 && r.idleFor() > unread
 	})
 }
 
-// DropColdest stops the lane that was read least recently, and the next, until they had so many bytes, and returns how
-// many they had. Lanes that are not filled yet go before all others; those that are watched come after them, and those
-// to be kept last.
+// DropColdest stops lanes until it has freed that many bytes, and returns how many bytes they used. Lanes that are not
+// filled yet are stopped first, and kept ones last. Among the others, unwatched lanes come first, then the least
+// recently read.
 func (l *Lanes) DropColdest(bytes int64) int64 {
 	return l.drop(bytes, func(*Reflector) bool { return true })
 }
 
-// tiny is how many lanes it would take at least to have what is wanted for one of them to be spared: many clients would
-// list again for nothing.
+// tiny is the divisor of the wanted bytes below which a lane is not dropped. Dropping it would free little, and make
+// many clients list again.
 const tiny = 64
 
-func (l *Lanes) drop(bytes int64, may func(*Reflector) bool) (freed int64) {
+func (l *Lanes) drop(bytes int64, matches func(*Reflector) bool) (freed int64) {
 	for _, r := range byWarmth(l.All()) {
 		if freed >= bytes {
 			break
 		}
-		if memory := r.Memory(); memory > bytes/tiny && may(r) && l.removeForMemory(r, memory) {
+		if memory := r.Memory(); memory > bytes/tiny && matches(r) && l.removeForMemory(r, memory) {
 			freed += memory
 		}
 	}
 	return freed
 }
 
-// byWarmth puts those first that are missed least.
+// byWarmth sorts lanes: the ones to drop first come first.
 func byWarmth(lanes []*Reflector) []*Reflector {
 	type warmth struct {
 		lane     *Reflector
@@ -200,7 +201,7 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	for _, r := range lanes {
 		w := warmth{lane: r, class: 1, watchers: r.Cache.Stats().Watchers, idle: r.idleFor()}
 		if _, err := r.Cache.State(); err != nil {
-			w.class = 0 // nobody has anything of it yet
+			w.class = 0 // no client has read it yet
 		} else if r.kept.Load() {
 			w.class = 2
 		}
@@ -216,7 +217,8 @@ func byWarmth(lanes []*Reflector) []*Reflector {
 	return lanes
 }
 
-// removeForMemory takes a lane out, if it still is one, and lets it end: its watches end as when a lane is idle.
+// removeForMemory removes a lane from the set and stops it. It returns false if the lane is no longer in the set. Its
+// watches end as for an idle lane.
 func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -226,13 +228,13 @@ func (l *Lanes) removeForMemory(r *Reflector, memory int64) bool {
 	delete(l.reflectors, r.key())
 	l.admission.note(r.key(), memory)
 	l.background.Go(r.stop)
-	l.log.Warn("lane stopped: the memory is needed", zap.String("resource", r.Resource.GVR.GroupResource().String()),
+	l.log.Warn("Lane stopped: the memory is needed", zap.String("resource", r.Resource.GVR.GroupResource().String()),
 		zap.String("encoding", r.Encoding.Name()), zap.Int64("bytes", memory))
 	return true
 }
 
-// Shorten cuts the history of lanes to what kube-apiserver itself would keep, until so many bytes are free, and returns
-// how many are. The longest goes first.
+// Shorten reduces the history of lanes to that of a kube-apiserver, until that many bytes are free. It returns how many
+// it freed. Lanes with the longest history come first.
 func (l *Lanes) Shorten(bytes int64) (freed int64) {
 	lanes, sizes := l.All(), map[*Reflector]int64{}
 	for _, r := range lanes {

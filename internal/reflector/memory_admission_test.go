@@ -114,11 +114,11 @@ func TestPausesWithoutRoomGrow(t *testing.T) {
 		for range 12 {
 			rooms.note(key, 1)
 			var full *NoMemoryError
-			if err := rooms.find(key, endless{}); !errors.As(err, &full) || full.After != want {
+			if err := rooms.find(key, unlimited{}); !errors.As(err, &full) || full.After != want {
 				t.Fatalf("%v after %v, want %s", err, full, want)
 			}
 			<-time.After(want)
-			if err := rooms.find(key, endless{}); err != nil {
+			if err := rooms.find(key, unlimited{}); err != nil {
 				t.Fatal(err)
 			}
 			want = min(2*want, noMemoryPauseAtMost)
@@ -126,7 +126,7 @@ func TestPausesWithoutRoomGrow(t *testing.T) {
 		<-time.After(noMemoryPauseAtMost)
 		rooms.note(key, 1)
 		var full *NoMemoryError
-		if err := rooms.find(key, endless{}); !errors.As(err, &full) || full.After != noMemoryPauseAtFirst {
+		if err := rooms.find(key, unlimited{}); !errors.As(err, &full) || full.After != noMemoryPauseAtFirst {
 			t.Errorf("after a long time: %v", err)
 		}
 	})

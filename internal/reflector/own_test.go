@@ -41,7 +41,7 @@ func TestOwnMemory(t *testing.T) {
 		elapse(tooLargeFor)
 		again := r.lane(t)
 		again.AwaitSync(t.Context(), time.Hour)
-		if failure := again.Failure(); again == lane || failure == nil || !failure.TooLarge() || !r.logged("more memory than it may: 2 MiB") {
+		if failure := again.Failure(); again == lane || failure == nil || !failure.TooLarge() || !r.logged("exceeds its memory limit: 2 MiB") {
 			t.Errorf("it is filled again: %+v", failure)
 		}
 	})

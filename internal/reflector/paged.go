@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// pagedFrom is how many objects pages pay for: fewer are filled by a streaming list, which is one question, where
-	// pages and the watch behind them are five.
+	// pagedFrom is the minimum number of objects for which pages are used. Fewer are read by a streaming list, which is
+	// one request, while pages and their watch are five.
 	pagedFrom = 50
-	// listings is how often a listing is begun whose pages the upstream forgets meanwhile, before it is asked for a
-	// streaming list.
+	// listings is how often a listing is started whose version the upstream forgets before the last page. After that a
+	// streaming list is used.
 	listings = 3
 )
 
-// errFew says that a listing is not worth its pages.
-var errFew = errors.New("there are few objects")
+// errFew is the error if a resource has too few objects for pages.
+var errFew = errors.New("too few objects for pages")
 
-// paged fills the lane with pages of whole objects and, beside them, of rows that hold none. Rows with whole objects,
-// as in its watches, cost kube-apiserver three times as much (docs/adr/0017-lanes-are-filled-by-pages.md). filled is
-// false when a streaming list has to fill the lane.
+// paged fills the lane by pages of complete objects and separate pages of rows without objects. Rows with complete
+// objects, as in watches, cost kube-apiserver three times as much (docs/adr/0017-lanes-are-filled-by-pages.md). filled
+// is false if a streaming list has to fill the lane.
 func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 	for range listings {
 		err = w.list(ctx)
 		if !isLost(err) {
 			break
 		}
-		w.log.Info("the upstream has forgotten the list's version before its last page; listing anew", zap.Error(err))
+		w.log.Info("List version expired before the last page; listing again", zap.Error(err))
 	}
 	switch {
 	case errors.Is(err, errFew):
@@ -47,11 +47,11 @@ func (w *writer) paged(ctx context.Context) (filled bool, err error) {
 	case !isLost(err):
 		return err == nil, err
 	}
-	w.log.Info("the lane is not filled page by page", zap.Error(err))
+	w.log.Info("Not filling the lane by pages", zap.Error(err))
 	return false, nil
 }
 
-// list reads one listing and publishes it. It counts as asked for when the version was that it begins at.
+// list reads one listing and publishes it. The time of its request is that of its minimum version.
 func (w *writer) list(ctx context.Context) error {
 	r := w.reflector
 	l := w.listing(w.client, w.discovered.rv)
@@ -76,10 +76,10 @@ func (w *writer) list(ctx context.Context) error {
 	return nil
 }
 
-// firstRows reads the first rows, which tell how many objects there are.
+// firstRows reads the first page of rows, which shows how many objects there are.
 func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	if l.rows.done {
-		return nil // there are none
+		return nil // no rows
 	}
 	var body bytes.Buffer
 	head, err := l.next(ctx, &l.rows, &body)
@@ -96,7 +96,7 @@ func (w *writer) firstRows(ctx context.Context, l *listing) error {
 	return nil
 }
 
-// listing is a list that fills the lane, of a version or a later one, and counts what its pages take.
+// listing returns a list that fills the lane, of at least the given version, and counts the size of its pages.
 func (w *writer) listing(from *upstream.Client, at cache.RV) *listing {
 	r := w.reflector
 	r.fill.pages.Store(0)
@@ -113,19 +113,19 @@ func (w *writer) takeRows(l *listing, body []byte) error {
 	return nil
 }
 
-// read reads the pages of a listing while a goroutine fetches the next; it has ended when read returns.
+// read reads the pages of a listing while a goroutine fetches the next ones. The goroutine has ended when read returns.
 func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	pages, failed, spare := make(chan page), make(chan error, 1), make(chan *bytes.Buffer, 2)
-	spare <- new(bytes.Buffer)
-	spare <- new(bytes.Buffer)
+	pages, failed, spareBuffers := make(chan page), make(chan error, 1), make(chan *bytes.Buffer, 2)
+	spareBuffers <- new(bytes.Buffer)
+	spareBuffers <- new(bytes.Buffer)
 	go func() {
 		defer close(pages)
-		failed <- l.fetch(ctx, pages, spare)
+		failed <- l.fetch(ctx, pages, spareBuffers)
 	}()
 	defer func() {
 		cancel()
-		for range pages { // none is taken any more
+		for range pages { // discard the rest
 		}
 	}()
 	objects := map[string]*cache.Object{}
@@ -136,14 +136,14 @@ func (w *writer) read(ctx context.Context, l *listing) (map[string]*cache.Object
 			return nil, fmt.Errorf("read a list: %w", err)
 		}
 		if p.head.Continue != "" && len(objects) == before {
-			return nil, errors.New("read a list: a page without objects is not the last")
+			return nil, errors.New("read a list: a page without objects is not the last one")
 		}
-		w.reflector.fill.expects(int64(len(objects)) + p.head.Remaining)
-		spare <- p.objects
+		w.reflector.fill.noteExpected(int64(len(objects)) + p.head.Remaining)
+		spareBuffers <- p.objects
 	}
 	err := <-failed
 	if err == nil && l.reader.Rest() > 0 {
-		err = fmt.Errorf("%w: %d rows are left over", wire.ErrUnaligned, l.reader.Rest())
+		err = fmt.Errorf("%w: %d rows without an object", wire.ErrUnaligned, l.reader.Rest())
 	}
 	return objects, err
 }
@@ -157,12 +157,12 @@ func (w *writer) readPage(l *listing, p page, add func(wire.Item, wire.Facts) er
 	}
 	head, err := l.reader.Objects(p.objects.Bytes(), add)
 	if err == nil && (head.Continue != p.head.Continue || head.ResourceVersion != p.head.ResourceVersion) {
-		err = errors.New("a page says two things of itself")
+		err = errors.New("the head of a page changed between two reads")
 	}
 	return err
 }
 
-// adder makes objects of what is read in lists.
+// adder returns a function that makes objects of the items in lists.
 func (w *writer) adder(
 	l *listWatch, objects map[string]*cache.Object, filling *cache.Filling,
 ) func(wire.Item, wire.Facts) error {
@@ -172,7 +172,7 @@ func (w *writer) adder(
 			return err
 		}
 		if objects[o.Key()] != nil {
-			return fmt.Errorf("%s is there twice", o.Key())
+			return fmt.Errorf("%s appears twice", o.Key())
 		}
 		filling.Add(o)
 		objects[o.Key()] = o
@@ -181,7 +181,8 @@ func (w *writer) adder(
 	}
 }
 
-// learnMarks learns from a streaming list of nothing what bookmarks look like, and that the upstream sends them.
+// learnMarks opens a streaming list that matches no object. Its bookmark shows the bookmark's fields, and that the
+// upstream sends bookmarks.
 func (w *writer) learnMarks(ctx context.Context) error {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersion": {"0"}, "resourceVersionMatch": {"NotOlderThan"},
@@ -196,17 +197,17 @@ func (w *writer) learnMarks(ctx context.Context) error {
 		err = w.firstMark(s)
 		s.close()
 	}
-	if isRefusal(err) {
+	if isUnsupported(err) {
 		w.streaming = false
 	} else if !errors.Is(err, errEndless) {
 		return err
 	}
-	w.log.Info("the upstream shows no bookmark; the least that every bookmark has is sent", zap.Error(err))
+	w.log.Info("Upstream sent no bookmark; sending bookmarks with minimal fields", zap.Error(err))
 	w.knowBookmark()
 	return nil
 }
 
-// firstMark reads up to the end of initial events, of which there are none.
+// firstMark reads the bookmark that ends the initial events, of which there are none.
 func (w *writer) firstMark(s *stream) error {
 	patience := time.AfterFunc(initialWait, s.close)
 	st, err := s.next()

@@ -253,7 +253,7 @@ func TestProgress(t *testing.T) {
 			t.Errorf("got %+v, want %+v; filled in %s", p, want, lane.FilledIn())
 		}
 		elapse(time.Second)
-		told := r.logs.FilterMessage("the lane is being filled").All()
+		told := r.logs.FilterMessage("Filling lane").All()
 		if len(told) != 1 || told[0].ContextMap()["of"] != int64(many) {
 			t.Errorf("logged %v", told)
 		}
@@ -261,7 +261,7 @@ func TestProgress(t *testing.T) {
 		if _, listing := lane.Progress(); listing {
 			t.Error("still listing")
 		}
-		if n := r.logs.FilterMessage("the lane is being filled").Len(); n != 1 {
+		if n := r.logs.FilterMessage("Filling lane").Len(); n != 1 {
 			t.Errorf("logged %d times", n)
 		}
 	})

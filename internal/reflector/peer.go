@@ -16,27 +16,26 @@ import (
 )
 
 const (
-	// peerWait is the default of Config.PeerWait: it takes a peer a moment, unless it has to fill its lane first, which
-	// takes it no less than it would take this facade.
+	// peerWait is the default of Config.PeerWait. A peer responds within milliseconds, unless it has to fill its lane
+	// first. That takes as long as filling this lane from the upstream.
 	peerWait = 5 * time.Second
-	// warmWait is how long a lane may take to be filled from a peer; then it is filled from the upstream.
+	// warmWait is the maximum time to fill a lane from a peer. After that the upstream is used.
 	warmWait = time.Minute
-	// peerPause is how long a peer is left alone that did not do: what is started at the same time does not wait for it
-	// lane by lane.
+	// peerPause is how long a failed peer is not used. So lanes that start together do not wait for it one by one.
 	peerPause = 30 * time.Second
 )
 
-// peer is another facade of the same cluster, from which lanes are filled when they start.
+// peer is another facade of the same cluster, from which new lanes are filled.
 type peer struct {
 	client   *upstream.Client
 	versions *identity
-	wait     time.Duration // how long it may take to say how far its lane is
+	wait     time.Duration // how long it may take to return its lane's version
 
 	mu    sync.Mutex // guards until
-	until time.Time  // until when it is left alone
+	until time.Time  // time until which it is not used
 }
 
-// peers are tried one after the other. Safe for concurrent use.
+// peers are the peers in the order in which they are tried. Safe for concurrent use.
 type peers struct {
 	all []*peer
 }
@@ -49,7 +48,7 @@ func newPeers(clients []*upstream.Client, wait time.Duration) *peers {
 	return p
 }
 
-// usable are those that are not left alone.
+// usable returns the peers that have not failed recently.
 func (p *peers) usable() []*peer {
 	var usable []*peer
 	for _, one := range p.all {
@@ -62,7 +61,7 @@ func (p *peers) usable() []*peer {
 	return usable
 }
 
-// fails leaves a peer alone for a while. It says so once in that while.
+// fails stops the use of a peer for peerPause, and logs that once per pause.
 func (p *peer) fails(log *zap.Logger, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,20 +69,20 @@ func (p *peer) fails(log *zap.Logger, err error) {
 		return
 	}
 	p.until = time.Now().Add(peerPause)
-	log.Warn("lanes are not filled from this peer for now, but from the upstream", zap.String("peer", p.client.Host()),
+	log.Warn("Peer failed; filling lanes from the upstream for now", zap.String("peer", p.client.Host()),
 		zap.Duration("for", peerPause), zap.Error(err))
 }
 
-// What is wrong with a peer.
+// Errors of a peer.
 var (
 	errOtherCluster  = errors.New("the peer reads another cluster")
-	errNoPeerVersion = errors.New("the peer does not say of which version its kube-apiserver is")
-	errOtherVersion  = errors.New("the peer's kube-apiserver is of another version")
-	errOtherLists    = errors.New("the peer's lists are of another kind")
+	errNoPeerVersion = errors.New("the version of the peer's kube-apiserver is unknown")
+	errOtherVersion  = errors.New("the peer's kube-apiserver has another version")
+	errOtherLists    = errors.New("the peer's lists have another style")
 )
 
-// agrees tells why the peer's lane of a resource is not what the upstream would fill a lane with, as far as it can be
-// told before it is read, or the version that the lane is at. version and style are the upstream's.
+// agrees returns the version of the peer's lane. It returns an error if the peer has another cluster, version or list
+// style than the upstream, whose version and style are given.
 func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version string, style jsonwire.Style) (cache.RV, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
@@ -92,7 +91,7 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	case err != nil:
 		return 0, err
 	case own != uid:
-		return 0, fmt.Errorf("%w: %s, not %s", errOtherCluster, own, uid)
+		return 0, fmt.Errorf("%w: %s instead of %s", errOtherCluster, own, uid)
 	}
 	if err := p.isOfVersion(ctx, version); err != nil {
 		return 0, err
@@ -107,18 +106,18 @@ func (p *peer) agrees(ctx context.Context, r upstream.Resource, uid, version str
 	return cache.ParseRV(list.ResourceVersion)
 }
 
-// isOfVersion tells why the peer's kube-apiserver is not known to be of the upstream's version.
-func (p *peer) isOfVersion(ctx context.Context, upstreams string) error {
-	told := p.versions.since(ctx, time.Now().Add(-versionAge))
+// isOfVersion returns an error unless the peer's kube-apiserver has the upstream's version.
+func (p *peer) isOfVersion(ctx context.Context, want string) error {
+	got := p.versions.since(ctx, time.Now().Add(-versionAge))
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("ask the peer for its version: %w", context.Cause(ctx))
-	case told == "":
+		return fmt.Errorf("read the peer's version: %w", context.Cause(ctx))
+	case got == "":
 		return errNoPeerVersion
-	case upstreams == "":
+	case want == "":
 		return errNoVersion
-	case told != upstreams:
-		return fmt.Errorf("%w: %q, not %q", errOtherVersion, told, upstreams)
+	case got != want:
+		return fmt.Errorf("%w: %q instead of %q", errOtherVersion, got, want)
 	}
 	return nil
 }

@@ -8,16 +8,16 @@ import (
 	"go.uber.org/zap"
 )
 
-// Progress is how far the listing of a lane is.
+// Progress is the progress of a lane's list.
 type Progress struct {
-	// Objects have arrived, of Expected: as many as the upstream told, or as there were the last time; 0 when nobody
-	// knows. There may be more.
+	// Objects is the number of objects received. Expected is the number that the upstream announced, or that of the last
+	// list; 0 if both are unknown. Objects may exceed Expected.
 	Objects, Expected int64
-	// Left is how long the listing still takes, by an estimate.
+	// Left is the estimated remaining time of the list.
 	Left time.Duration
 }
 
-// Progress tells how far the listing of the lane is; false when it is not being listed.
+// Progress returns the progress of the lane's list; listing is false if it is not being listed.
 func (r *Reflector) Progress() (p Progress, listing bool) {
 	began := r.fill.began.Load()
 	if began == nil {
@@ -29,11 +29,11 @@ func (r *Reflector) Progress() (p Progress, listing bool) {
 	}, true
 }
 
-// progressEvery is how often a listing that takes long says how far it is.
+// progressEvery is the interval at which the progress of a list is logged.
 const progressEvery = 5 * time.Second
 
-// tell logs how far the listing is, from a goroutine of its own, until what it returns is called.
-func (w *writer) tell(ctx context.Context) (stop func()) {
+// logProgress logs the progress of the list in a goroutine. The returned function ends the goroutine.
+func (w *writer) logProgress(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -43,7 +43,7 @@ func (w *writer) tell(ctx context.Context) (stop func()) {
 		for began := time.Now(); ; {
 			select {
 			case <-tick.C:
-				w.tellOnce(time.Since(began))
+				w.logProgressOnce(time.Since(began))
 			case <-ctx.Done():
 				return
 			}
@@ -52,14 +52,14 @@ func (w *writer) tell(ctx context.Context) (stop func()) {
 	return func() { cancel(); <-ended }
 }
 
-func (w *writer) tellOnce(took time.Duration) {
+func (w *writer) logProgressOnce(took time.Duration) {
 	p, listing := w.reflector.Progress()
 	if !listing {
 		return
 	}
-	said := []zap.Field{zap.Int64("objects", p.Objects), zap.Int64("perSecond", int64(float64(p.Objects)/took.Seconds()))}
+	fields := []zap.Field{zap.Int64("objects", p.Objects), zap.Int64("perSecond", int64(float64(p.Objects)/took.Seconds()))}
 	if p.Expected > 0 {
-		said = append(said, zap.Int64("of", p.Expected), zap.Duration("left", p.Left.Round(time.Second)))
+		fields = append(fields, zap.Int64("of", p.Expected), zap.Duration("left", p.Left.Round(time.Second)))
 	}
-	w.log.Info("the lane is being filled", said...)
+	w.log.Info("Filling lane", fields...)
 }

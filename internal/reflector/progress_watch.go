@@ -2,17 +2,17 @@ package reflector
 
 import "context"
 
-// progressWatchSeconds is the shortest watch that kube-apiserver sends a bookmark on: it is due 2 s before the end
-// (semantics 10.3).
+// progressWatchSeconds is the shortest timeout with which kube-apiserver sends a bookmark on a watch: 2 s before the
+// end (semantics 10.3).
 const progressWatchSeconds = 3
 
-// fence reads a short watch from where the lane is until a bookmark and hands its steps to the writer. It replays what
-// the lane misses, and the bookmark proves that everything before it was sent (semantics 10.1). It returns when the
-// writer has taken the steps, or when the context ends. An error only means that nothing was proven.
+// progressWatch reads a short watch from the lane's version to the first bookmark, and passes its steps to the writer.
+// The watch delivers the events that the lane misses, and the bookmark shows that they are complete (semantics 10.1).
+// It returns when the writer has received the steps or the context ends. After an error the lane is not confirmed.
 func (w *writer) progressWatch(ctx context.Context) {
 	listWatch := w.synced.Load()
 	rv, err := w.reflector.Cache.Position()
-	// Both must be of one epoch: what comes after a version of the last one says nothing about the next.
+	// Both must be of one epoch: events after a version of the last epoch do not belong to the next one.
 	if err != nil || listWatch == nil || w.synced.Load() != listWatch {
 		return
 	}
@@ -26,14 +26,14 @@ func (w *writer) progressWatch(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		proven := st.kind != stepChange
+		complete := st.kind != stepChange
 		st.frame = nil
 		select {
 		case w.progressWatched <- st:
 		case <-ctx.Done():
 			return
 		}
-		if proven {
+		if complete {
 			return
 		}
 	}

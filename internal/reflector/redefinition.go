@@ -21,8 +21,8 @@ func (r *Reflector) Bytes() int {
 	return 0
 }
 
-// Confirm implements fresh.Definition. It reads the definition's metadata, and the rest when something has changed:
-// what is accepted of the names is not a part of the spec. A lane whose resource is defined in another way ends.
+// Confirm implements fresh.Definition. It reads the definition's metadata, and the complete definition if its version
+// has changed: the accepted names are not part of the spec. If the definition has changed, the lane ends.
 func (r *Reflector) Confirm(ctx context.Context) error {
 	was := r.definition.Load()
 	if was == nil {
@@ -41,9 +41,9 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 		is, err = define(ctx, r.writer.client, r.Resource)
 	}
 	switch {
-	case upstream.HasCode(err, http.StatusNotFound): // it is gone
+	case upstream.HasCode(err, http.StatusNotFound): // deleted
 	case err != nil:
-		return fmt.Errorf("ask whether the resource is defined as before: %w", err)
+		return fmt.Errorf("read the definition of the resource: %w", err)
 	case is.representsAs(*was):
 		r.definition.CompareAndSwap(was, &is)
 		return nil
@@ -54,14 +54,14 @@ func (r *Reflector) Confirm(ctx context.Context) error {
 	return errRedefined
 }
 
-// errUndefined says that the lane has no definition to compare with.
-var errUndefined = errors.New("the definition of the resource is not known")
+// errUndefined is the error if the lane has no definition to compare with.
+var errUndefined = errors.New("the definition of the resource is unknown")
 
-// Settling reports whether the lane waits until the upstream is sure to serve the resource as it is defined now.
-// Reads of the most recent state need not wait with it.
+// Settling reports whether the lane waits because its definition has just changed and the upstream may still serve the
+// old one. Reads of the most recent state need not wait for it.
 func (r *Reflector) Settling() bool { return r.settling.Load() }
 
-// settle discovers what a lane is made for when that has not changed for a while.
+// settle discovers the properties of a lane's resource after its definition has not changed for definitionSettles.
 func (w *writer) settle(ctx context.Context) (discovered, error) {
 	defer w.reflector.settling.Store(false)
 	for {

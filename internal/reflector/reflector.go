@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// Reflector fills one lane, and is what a request reads it through. The zero value is not usable: Lanes makes it.
+// Reflector fills one lane and serves its reads. Only Lanes makes usable Reflectors.
 type Reflector struct {
 	// Cache is the lane.
 	Cache    *cache.Lane
@@ -26,15 +26,16 @@ type Reflector struct {
 	fill    fill
 	writer  *writer
 	checker *fresh.Checker
-	kept    atomic.Bool  // to be dropped after all others
-	used    atomic.Int64 // when the last request came, in nanoseconds after the lane was made
+	kept    atomic.Bool  // whether it is dropped after all others
+	used    atomic.Int64 // time of the last request, in nanoseconds after the lane was made
 }
 
-// StaleFor is how long the lane has not heard the upstream; 0 while its watch is open and the upstream answers.
+// StaleFor returns how long the lane has received nothing from the upstream; 0 while its watch is open and the upstream
+// responds.
 func (r *Reflector) StaleFor() time.Duration { return r.staleFor(r.writer.client.Silent()) }
 
-// AwaitSync waits until the lane is synced, has failed, or the wait is over; what came first is for the caller to look
-// at. A lane that failed is waited for once it is being listed again.
+// AwaitSync waits until the lane is synced, has failed, or the wait has ended. The caller has to check which. If the
+// lane has failed, AwaitSync waits only while it is being listed again.
 func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool {
 		_, err := r.Cache.State()
@@ -42,21 +43,21 @@ func (r *Reflector) AwaitSync(ctx context.Context, wait time.Duration) {
 	})
 }
 
-// AwaitKind waits, as AwaitSync does, until the upstream was asked about the kind.
+// AwaitKind waits, as AwaitSync does, until the kind is known.
 func (r *Reflector) AwaitKind(ctx context.Context, wait time.Duration) {
 	r.await(ctx, wait, func() bool { return r.Kind() != nil })
 }
 
-// await waits until something that is announced has come about.
-func (r *Reflector) await(ctx context.Context, wait time.Duration, came func() bool) {
-	if came() {
-		return // almost always, and without a lock
+// await waits until happened returns true, and checks that after each announcement.
+func (r *Reflector) await(ctx context.Context, wait time.Duration, happened func() bool) {
+	if happened() {
+		return // the usual case, without a lock
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		changed := r.change()
-		if came() || r.idles() {
+		if happened() || r.idles() {
 			return
 		}
 		select {
@@ -71,26 +72,26 @@ func (r *Reflector) await(ctx context.Context, wait time.Duration, came func() b
 	}
 }
 
-// Recent is a State that holds every write that was finished before the request arrived, as the upstream was asked to
-// prove, and how it was. fresh.ErrUnproven means that this could not be shown, or not for less than it takes the
-// upstream to give the answer itself. ctx is the request's.
+// Recent returns a State that includes every write finished before the request arrived, and the freshness check that
+// showed this. It returns fresh.ErrUnproven if no check could show it at a lower cost than the upstream's own answer.
+// ctx is the request's context.
 func (r *Reflector) Recent(ctx context.Context, arrived time.Time, answer fresh.Answer) (*cache.State, fresh.Check, error) {
 	return r.checker.Recent(ctx, arrived, answer)
 }
 
-// Now is the upstream's resourceVersion at some moment after the call began; the lane need not have reached it.
+// Now returns the upstream's resourceVersion at some moment after the call began. The lane may not have reached it.
 func (r *Reflector) Now(ctx context.Context) (cache.RV, error) { return r.checker.Now(ctx) }
 
-// Reach brings the lane up to a resourceVersion that it may not have heard of because its resource is quiet. It returns
-// when the lane is there; fresh.ErrAhead when the upstream is not, fresh.ErrUnproven when it could not be shown, or not
-// for less than it takes the upstream to give the answer itself.
+// Reach brings the lane up to a resourceVersion that it may not have received because its resource is quiet. It returns
+// nil when the lane is there, and fresh.ErrAhead if the upstream is not. It returns fresh.ErrUnproven if no check could
+// show it at a lower cost than the upstream's own answer.
 func (r *Reflector) Reach(ctx context.Context, rv cache.RV, answer fresh.Answer) error {
 	return r.checker.Reach(ctx, rv, answer)
 }
 
-// Advance lets the lane be brought to what the upstream has now, which takes up to two seconds if it is quiet, and
-// returns that version. It waits for a probe, and no longer; fresh.ErrUnproven means that the lane cannot be brought
-// there. ctx is the watch's whose bookmark is to say so.
+// Advance starts to bring the lane to the upstream's current version, and returns that version. It waits only for a
+// probe; a quiet lane needs up to two seconds. It returns fresh.ErrUnproven if the lane cannot be brought there. ctx is
+// the context of the watch whose bookmark reports the version.
 func (r *Reflector) Advance(ctx context.Context) (cache.RV, error) { return r.checker.Advance(ctx) }
 
 // ProgressWatch implements fresh.Filler.
@@ -104,19 +105,19 @@ func (r *Reflector) Contradicted() { r.writer.contradict(errContradicted) }
 
 func (r *Reflector) touch() { r.used.Store(int64(time.Since(r.began))) }
 
-// idleFor is how long ago the last request came.
+// idleFor returns how long ago the last request arrived.
 func (r *Reflector) idleFor() time.Duration {
 	return time.Since(r.began) - time.Duration(r.used.Load())
 }
 
-// refusedFor is how long a refusal is believed; then the next request makes the facade ask again.
+// refusedFor is how long a refusal is used. After that, the next request starts the lane again.
 const refusedFor = 5 * time.Second
 
-// tooLargeFor is how long a resource is taken to be larger than it may be: to find out costs a list.
+// tooLargeFor is how long a resource counts as too large after its lane ended. Each new attempt costs a list.
 const tooLargeFor = 30 * time.Minute
 
-// overdue tells whether the lane ended, and whether it is time to try again: at once if the resource is known to have
-// changed. When there may be memory for a lane its room knows.
+// overdue reports whether the lane ended and may be started again. If the resource has changed, that is immediately.
+// For a lane without memory, memoryAdmission decides.
 func (r *Reflector) overdue(now upstream.Resource) bool {
 	f := r.Failure()
 	if f == nil || !f.Refused {

@@ -10,17 +10,17 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// refusalLasts is how long the upstream must have refused a lane that it filled before, and said nothing else, for the
-// lane to end: a kube-apiserver that starts refuses everybody until it has read its rules, and a token is read from its
-// file again within a minute.
+// refusalLasts is how long the upstream must have refused a filled lane, without another response, for the lane to end.
+// A starting kube-apiserver refuses all requests until it has read its rules, and a token file is read again within a
+// minute.
 const refusalLasts = 30 * time.Second
 
-// refusal is how long the upstream has answered 401 or 403 to the facade, and nothing else.
+// refusal is how long the upstream has sent only 401 or 403 to the facade.
 type refusal struct {
-	since time.Time // zero while it does not refuse
+	since time.Time // zero while the upstream does not refuse
 }
 
-// begins notes how the upstream answered, and tells whether a refusal begins with it.
+// begins records a response of the upstream, and reports whether a refusal begins with it.
 func (r *refusal) begins(err error) bool {
 	if !isForbidden(err) {
 		r.since = time.Time{}
@@ -35,23 +35,24 @@ func (r *refusal) begins(err error) bool {
 
 func (r *refusal) lasts() bool { return !r.since.IsZero() && time.Since(r.since) >= refusalLasts }
 
-// judge makes an errOver of an error that ends the lane. Where a refusal begins, pauses do too: an upstream that starts
-// lets everybody in soon.
+// judge wraps an error that ends the lane in errEnded. When a refusal begins, it resets the pauses, because a starting
+// upstream accepts requests soon.
 func (w *writer) judge(ctx context.Context, err error, pause *backoff) error {
-	if errors.Is(err, errOver) {
+	if errors.Is(err, errEnded) {
 		return err
 	}
 	if w.refusal.begins(err) {
 		pause.reset()
 	}
 	if isUnreadable(err) || errors.Is(err, errRedefined) || errors.Is(err, ErrNoMemory) || errors.Is(err, ErrTooLarge) || isForbidden(err) && w.denied(ctx, err) {
-		return fmt.Errorf("%w: %w", errOver, err)
+		return fmt.Errorf("%w: %w", errEnded, err)
 	}
 	return err
 }
 
-// denied tells whether a 401 or 403 is the last word: to a lane that has nothing to show, so that its readers need not
-// wait; when it has lasted; when the upstream's authorizer, asked for it, says no. Who is not authenticated cannot ask.
+// denied reports whether a 401 or 403 is final. It is if the lane has no State, so that its readers need not wait. It
+// also is if the refusal has lasted, or if the upstream's authorizer confirms a 403. After a 401 the authorizer cannot
+// be asked.
 func (w *writer) denied(ctx context.Context, err error) bool {
 	if _, unsynced := w.reflector.Cache.State(); unsynced != nil || w.refusal.lasts() {
 		return true

@@ -14,26 +14,27 @@ import (
 	"github.com/listfacade/listfacade/internal/snapshot"
 )
 
-// errUnchecked says that a snapshot is not what the upstream has, or cannot be shown to be.
-var errUnchecked = errors.New("the snapshot is not proven")
+// errUnchecked is the error if a snapshot does not match the upstream, or cannot be compared with it.
+var errUnchecked = errors.New("the snapshot does not match the upstream")
 
-// errStuck says that nothing of a snapshot was read or proven for restoreWait.
-var errStuck = errors.New("to read and prove the snapshot does not get on")
+// errStuck is the error if reading and checking a snapshot made no progress for restoreWait.
+var errStuck = errors.New("no progress while reading and checking the snapshot")
 
-// errNoVersion says that the upstream does not say now of which version it is.
-var errNoVersion = errors.New("the version of the upstream is not known")
+// errNoVersion is the error if the upstream does not provide its version.
+var errNoVersion = errors.New("the upstream's version is unknown")
 
 const (
-	// watchGrace is how long a watch from a version that the upstream has forgotten may take to say so.
+	// watchGrace is how long the upstream may take to reject a watch from a version that it has forgotten.
 	watchGrace = 100 * time.Millisecond
-	// restoreWait is how long reading and proving a snapshot may stand still; then the lane is filled in another way. All
-	// of it may take longer, as where many large lanes go on at once: to fill those would take them longer still.
+	// restoreWait is how long reading and checking a snapshot may make no progress. Then the lane is filled in another
+	// way. The total may take longer, for example if many large lanes are restored at the same time: filling them would
+	// take even longer.
 	restoreWait = 2 * time.Minute
 )
 
-// restore fills a lane that has never shown anything from the snapshot that the process before has left, and opens its
-// watch (docs/adr/0024-lanes-leave-snapshots.md). nil: there was none, or it is not proven, and the lane has to be
-// filled in another way; it is then as if there had been none.
+// restore fills a lane without a State from the snapshot of an earlier process, and opens its watch
+// (docs/adr/0024-lanes-leave-snapshots.md). It returns nil if there is no snapshot or the check failed. The lane is
+// then unchanged and has to be filled in another way.
 func (w *writer) restore(ctx context.Context) (*stream, error) {
 	r := w.reflector
 	if _, err := r.Cache.State(); err == nil || w.snapshotDir == "" || r.Resource.ReadFromEtcd() || isSecret(r.Resource) {
@@ -46,18 +47,18 @@ func (w *writer) restore(ctx context.Context) (*stream, error) {
 	open, err := w.restoreFrom(ctx, path)
 	switch {
 	case err == nil:
-		w.log.Info("the lane goes on from a snapshot", zap.String("file", path))
+		w.log.Info("Lane restored from snapshot", zap.String("file", path))
 		return open, nil
 	case errors.Is(err, fs.ErrNotExist):
 	case ctx.Err() != nil:
 		return nil, err
 	default:
-		w.log.Warn("a snapshot is left aside", zap.String("file", path), zap.Error(err))
+		w.log.Warn("Snapshot not used", zap.String("file", path), zap.Error(err))
 	}
 	return nil, nil
 }
 
-// restoreFrom takes a file, or leaves it when that does not get on.
+// restoreFrom restores the lane from a file, or stops if that makes no progress.
 func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	limit := time.AfterFunc(restoreWait, func() { cancel(errStuck) })
@@ -77,7 +78,7 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 	}
 	if open != nil {
 		open.close()
-		<-open.ahead // nobody reads it any more
+		<-open.ahead // the goroutine of look has ended
 	}
 	if content != nil {
 		content.filling.Drop()
@@ -86,8 +87,8 @@ func (w *writer) restoreFrom(ctx context.Context, path string) (*stream, error) 
 	return nil, err
 }
 
-// proven reads a file, and compares it with what the upstream says; it calls moved each time that it has got on. It
-// returns what there is of the two also when it fails.
+// checked reads a file and compares it with the upstream. It calls moved after each progress. After an error it still
+// returns the stream and the content that it opened, for the caller to close.
 func (w *writer) checked(ctx context.Context, path string, moved func()) (open *stream, content *recorded, err error) {
 	err = w.look(ctx, path)
 	if err == nil || isVerdict(err) {
@@ -107,12 +108,12 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 		return nil, nil, err
 	}
 	content = newRecorded(w.listWatch.Load(), w.shape, w.reflector.Cache)
-	room := func(bytes int64) error {
+	admit := func(bytes int64) error {
 		moved()
 		return w.admit(bytes)
 	}
-	if err := content.read(ctx, s, room); err != nil {
-		return nil, content, fmt.Errorf("read it: %w", err)
+	if err := content.read(ctx, s, admit); err != nil {
+		return nil, content, fmt.Errorf("read snapshot: %w", err)
 	}
 	moved()
 	if err := w.verify(ctx, content.rv); err != nil {
@@ -124,16 +125,16 @@ func (w *writer) checked(ctx context.Context, path string, moved func()) (open *
 	}
 	open.look()
 	if err = w.checkFreshness(ctx, content, moved); err == nil {
-		err = open.lasts(watchGrace)
+		err = open.awaitFailure(watchGrace)
 	}
 	return open, content, err
 }
 
-// agrees tells why a snapshot is not one of this lane.
+// agrees returns an error unless a snapshot's header matches the lane.
 func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 	uid, err := w.clusters.now(ctx)
 	if err != nil {
-		return fmt.Errorf("ask which cluster the upstream is: %w", err)
+		return fmt.Errorf("read the cluster's UID: %w", err)
 	}
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	if version == "" {
@@ -143,12 +144,12 @@ func (w *writer) agrees(ctx context.Context, h snapshot.Header) error {
 	want.Base, want.RV, want.Objects, want.Events, want.Taken = h.Base, h.RV, h.Objects, h.Events, h.Taken
 	want.Marked = h.Marked
 	if h != want {
-		return fmt.Errorf("%w: it is of %+v, the lane of %+v", errUnchecked, h, want)
+		return fmt.Errorf("%w: snapshot of %+v, lane of %+v", errUnchecked, h, want)
 	}
 	return nil
 }
 
-// adopt makes what was proven the lane's: what readers see of it they see at once. It fails when the lane is over.
+// adopt shows the checked content as the lane's State. It fails if the lane has been closed.
 func (w *writer) adopt(c *recorded) error {
 	w.shape, w.columns = c.shape, c.columns
 	w.reflector.bookmark.Store(&c.bookmark)

@@ -15,15 +15,15 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// checkedObjects is how many objects a page of metadata has, of some kilobyte each in protobuf.
+// checkedObjects is the number of objects in a page of metadata, of about one kilobyte each in protobuf.
 const checkedObjects = 2000
 
-// prove compares names and versions with the upstream's at the snapshot's exact version: a list of metadata. It calls
-// moved with each page.
+// checkFreshness compares names and versions with the upstream's at the snapshot's exact version, by a list of
+// metadata. It calls moved after each page.
 func (w *writer) checkFreshness(ctx context.Context, c *recorded, moved func()) error {
 	p := &roll{client: w.client, resource: w.reflector.Resource, rv: c.rv.String(), moved: moved}
 	keys := slices.Sorted(maps.Keys(c.versions))
-	ours := func(yield func(divergence.Object) bool) {
+	laneObjects := func(yield func(divergence.Object) bool) {
 		for _, key := range keys {
 			if !yield(divergence.Object{Key: key, Version: c.versions[key]}) {
 				return
@@ -31,18 +31,18 @@ func (w *writer) checkFreshness(ctx context.Context, c *recorded, moved func()) 
 		}
 	}
 	var first divergence.Difference
-	found, err := divergence.Compare(nil, ours, p.all(ctx), func() bool { return p.err == nil }, func(d divergence.Difference) {
+	found, err := divergence.Compare(nil, laneObjects, p.all(ctx), func() bool { return p.err == nil }, func(d divergence.Difference) {
 		if first.Key == "" {
 			first = d
 		}
 	})
 	switch {
 	case p.err != nil:
-		return fmt.Errorf("ask for what the upstream has at its version: %w", p.err)
+		return fmt.Errorf("list the upstream's objects at the snapshot's version: %w", p.err)
 	case err != nil:
 		return err
 	case found.Different > 0:
-		return fmt.Errorf("%w: %d objects are others than at the upstream, the first: %s", errUnchecked, found.Different, first)
+		return fmt.Errorf("%w: %d objects differ, the first one: %s", errUnchecked, found.Different, first)
 	}
 	return nil
 }
@@ -52,11 +52,11 @@ type roll struct {
 	client   *upstream.Client
 	resource upstream.Resource
 	rv       string
-	moved    func() // is called when a page has come
-	err      error  // why it ended before its end
+	moved    func() // called after each page
+	err      error  // why it ended early
 }
 
-// all yields the objects, without bytes.
+// all yields the objects, without their bytes.
 func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 	return func(yield func(divergence.Object) bool) {
 		query := url.Values{"limit": {strconv.Itoa(checkedObjects)}, "resourceVersion": {p.rv}, "resourceVersionMatch": {"Exact"}}
@@ -69,7 +69,7 @@ func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 			p.moved()
 			list, err := decodeRoll(body)
 			if err == nil && list.ResourceVersion != p.rv {
-				err = fmt.Errorf("it is of %q instead of %s", list.ResourceVersion, p.rv)
+				err = fmt.Errorf("list has resourceVersion %q instead of %s", list.ResourceVersion, p.rv)
 			}
 			if err != nil {
 				p.err = err
@@ -92,30 +92,30 @@ func (p *roll) all(ctx context.Context) iter.Seq[divergence.Object] {
 	}
 }
 
-// ahead is a step that was read before anybody asked for it.
+// readAhead is a step that was read before the call of next.
 type readAhead struct {
 	step step
 	err  error
 }
 
-// look begins to read the first step. next has it then; only one goroutine may call that.
+// look starts to read the first step in a goroutine. next returns that step. Only one goroutine may call next.
 func (s *stream) look() {
 	s.ahead = make(chan readAhead, 1)
 	go func() {
 		st, err := s.read()
-		st.frame = nil // its bytes are the stream's own
+		st.frame = nil // the stream reuses the bytes
 		s.ahead <- readAhead{st, err}
 	}()
 }
 
-// lasts tells, a moment after look, why the stream has ended already.
-func (s *stream) lasts(grace time.Duration) error {
+// awaitFailure waits a moment after look, and returns the error if the stream has failed by then.
+func (s *stream) awaitFailure(grace time.Duration) error {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
 	case first := <-s.ahead:
 		s.ahead <- first
-		if first.err == io.EOF { //nolint:errorlint // a clean end is no refusal: it is resumed
+		if first.err == io.EOF { //nolint:errorlint // a clean end is not an error: the watch is resumed
 			return nil
 		}
 		return first.err

@@ -31,7 +31,7 @@ func damage(t *testing.T, config Config) {
 
 // leftAside are why snapshots were left aside.
 func (r *rig) leftAside() (all []string) {
-	for _, entry := range r.logs.FilterMessage("a snapshot is left aside").All() {
+	for _, entry := range r.logs.FilterMessage("Snapshot not used").All() {
 		all = append(all, fmt.Sprint(entry.ContextMap()["error"]))
 	}
 	return all
@@ -90,7 +90,7 @@ func TestSnapshotWaitsForTheUpstream(t *testing.T) {
 		elapse(time.Minute)
 		r.isCluster("1")
 		r.filled(t)
-		if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); n != 1 {
+		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
 			t.Errorf("got %d lanes that go on from a snapshot, want 1: %q", n, r.leftAside())
 		}
 	})

@@ -14,20 +14,19 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// recorded is what a snapshot holds. Nothing of it is the lane's before it is proven and adopted, and nothing stays of
-// it when its filling is dropped instead.
+// recorded is the content of a snapshot. It becomes the lane's only by adopt. Dropping its filling releases it.
 type recorded struct {
 	by       *listWatch
 	filling  *cache.Filling
-	shape    wire.Shape // with the columns
+	shape    wire.Shape // including the columns
 	columns  []byte
 	bookmark wire.Bookmark
-	marked   bool                     // the upstream was seen to send one
-	objects  map[string]*cache.Object // of the base, until its end
-	past     *cache.Restoration       // from there on
+	marked   bool                     // whether the upstream had sent a bookmark
+	objects  map[string]*cache.Object // objects of the base; nil after its end
+	past     *cache.Restoration       // history after the base; nil before its end
 	rv       cache.RV
 	events   int
-	versions map[string]string // of the objects in the end, by key
+	versions map[string]string // versions of the final objects, by key
 }
 
 func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
@@ -36,8 +35,9 @@ func newRecorded(by *listWatch, shape wire.Shape, lane *cache.Lane) *recorded {
 	}
 }
 
-// read reads a snapshot, as it would be read from the upstream. room tells whether so many bytes of it are too many.
-func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, room func(bytes int64) error) error {
+// read reads a snapshot in the same way as a stream of the upstream. admit returns an error if the given number of
+// bytes does not fit into memory.
+func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, admit func(bytes int64) error) error {
 	s := &stream{listWatch: c.by, body: io.NopCloser(from), frames: c.by.framing.Reader(from, wire.FrameLimit), cancel: func() {}}
 	c.marked = from.Marked
 	looked := int64(0)
@@ -46,7 +46,7 @@ func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, room func(
 		switch {
 		case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 			if c.past == nil || uint64(c.rv) != from.RV || c.events != from.Events {
-				return fmt.Errorf("%w: it holds something else than it says", snapshot.ErrBroken)
+				return fmt.Errorf("%w: content does not match the header", snapshot.ErrBroken)
 			}
 			return nil
 		case err != nil:
@@ -58,7 +58,7 @@ func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, room func(
 		s.ordered = c.past != nil
 		if bytes := c.filling.Memory(); bytes-looked >= lookEvery {
 			looked = bytes
-			if err := room(bytes); err != nil {
+			if err := admit(bytes); err != nil {
 				return err
 			}
 		}
@@ -66,7 +66,7 @@ func (c *recorded) read(ctx context.Context, from *snapshot.Snapshot, room func(
 	return context.Cause(ctx)
 }
 
-// take takes a frame.
+// take reads one frame.
 func (c *recorded) take(st *step, from *snapshot.Snapshot) error {
 	if len(st.columns) > 0 {
 		shape, err := c.shape.WithColumns(st.columns)
@@ -79,7 +79,7 @@ func (c *recorded) take(st *step, from *snapshot.Snapshot) error {
 	case st.kind == stepInitialEnd && c.past == nil:
 		return c.endBase(st, from)
 	case st.kind != stepChange && c.past == nil:
-		return fmt.Errorf("%w: a bookmark before the end of its content", snapshot.ErrBroken)
+		return fmt.Errorf("%w: bookmark before the end of the objects", snapshot.ErrBroken)
 	case st.kind != stepChange:
 		c.rv = st.rv
 		return nil
@@ -91,27 +91,27 @@ func (c *recorded) take(st *step, from *snapshot.Snapshot) error {
 	return c.takeEvent(st.change, from)
 }
 
-// takeObject takes an object of the base.
+// takeObject adds an object of the base.
 func (c *recorded) takeObject(change cache.Change, from *snapshot.Snapshot) error {
 	o := change.Object
 	switch {
 	case c.objects[o.Key()] != nil || change.Kind == cache.Delete:
-		return fmt.Errorf("%w: %s is there twice", snapshot.ErrBroken, o.Key())
+		return fmt.Errorf("%w: %s appears twice", snapshot.ErrBroken, o.Key())
 	case len(c.objects) == from.Objects:
-		return fmt.Errorf("%w: it holds more objects than it says", snapshot.ErrBroken)
+		return fmt.Errorf("%w: more objects than the header says", snapshot.ErrBroken)
 	}
 	c.objects[o.Key()], c.versions[o.Key()] = o, o.RV.String()
 	return nil
 }
 
-// endBase begins with the events.
+// endBase ends the base and begins the history.
 func (c *recorded) endBase(st *step, from *snapshot.Snapshot) (err error) {
 	if len(c.objects) != from.Objects || uint64(st.rv) != from.Base {
-		return fmt.Errorf("%w: it holds something else than it says", snapshot.ErrBroken)
+		return fmt.Errorf("%w: content does not match the header", snapshot.ErrBroken)
 	}
 	for key, o := range c.objects {
 		if o.RV > st.rv {
-			return fmt.Errorf("%w: %s is at resourceVersion %d in a list of %d", snapshot.ErrBroken, key, o.RV, st.rv)
+			return fmt.Errorf("%w: %s has resourceVersion %d in a list of %d", snapshot.ErrBroken, key, o.RV, st.rv)
 		}
 	}
 	if c.bookmark, err = c.by.reader.Bookmark(st.frame); err != nil {
@@ -123,14 +123,14 @@ func (c *recorded) endBase(st *step, from *snapshot.Snapshot) (err error) {
 	return nil
 }
 
-// takeEvent takes an event behind the base.
+// takeEvent adds an event of the history.
 func (c *recorded) takeEvent(change cache.Change, from *snapshot.Snapshot) error {
 	o := change.Object
 	switch {
 	case o.RV <= c.rv:
-		return fmt.Errorf("%w: an event at %d behind %d", snapshot.ErrBroken, o.RV, c.rv)
+		return fmt.Errorf("%w: event at %d follows %d", snapshot.ErrBroken, o.RV, c.rv)
 	case c.events == from.Events:
-		return fmt.Errorf("%w: it holds more events than it says", snapshot.ErrBroken)
+		return fmt.Errorf("%w: more events than the header says", snapshot.ErrBroken)
 	}
 	if change.Kind == cache.Delete {
 		delete(c.versions, o.Key())

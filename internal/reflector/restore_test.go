@@ -69,7 +69,7 @@ func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
 		lane = r.lane(t)
 		close(started)
 		r.synced(t)
-		if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); n != 1 {
+		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
 			t.Fatalf("%d lanes go on from a snapshot: %v", n, r.logs.All())
 		}
 		if rv := stateOf(t, lane).RV(); rv != 6 {
@@ -112,7 +112,7 @@ func TestSnapshotThatIsSlowToProve(t *testing.T) {
 		r.start(t, config)
 		began := time.Now()
 		r.synced(t)
-		if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); n != 1 || time.Since(began) < restoreWait {
+		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 || time.Since(began) < restoreWait {
 			t.Errorf("%d lanes go on from a snapshot after %v: %v", n, time.Since(began), r.logs.All())
 		}
 	})
@@ -156,7 +156,7 @@ func TestRefusedSnapshotLeavesNothing(t *testing.T) {
 					if took := time.Since(began); took > restoreWait+time.Minute {
 						t.Errorf("the lane is filled after %v", took)
 					}
-					if n := r.logs.FilterMessage("a snapshot is left aside").Len(); (n > 0) != (dir != "") {
+					if n := r.logs.FilterMessage("Snapshot not used").Len(); (n > 0) != (dir != "") {
 						t.Errorf("%d snapshots are left aside: %v", n, r.logs.All())
 					}
 					r.stop()

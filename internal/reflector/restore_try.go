@@ -11,8 +11,8 @@ import (
 	"github.com/listfacade/listfacade/internal/snapshot"
 )
 
-// tries are the lanes whose snapshots were read, or refused, in this process. What was refused once is refused again: a
-// snapshot only gets older. Safe for concurrent use.
+// tries records the lanes whose snapshots were read or refused in this process. A refused snapshot would be refused
+// again, because it only gets older. Safe for concurrent use.
 type tries struct {
 	mu   sync.Mutex // guards done
 	done map[laneKey]bool
@@ -30,14 +30,14 @@ func (t *tries) has(key laneKey) bool {
 	return t.done[key]
 }
 
-// isVerdict tells an error that says something of a snapshot, and not of an upstream that does not answer now.
+// isVerdict reports whether an error is about the snapshot, rather than an upstream that does not respond.
 func isVerdict(err error) bool {
 	return errors.Is(err, errUnchecked) || errors.Is(err, snapshot.ErrBroken) || errors.Is(err, snapshot.ErrOpen) ||
 		errors.Is(err, fs.ErrNotExist) || endsEpoch(err)
 }
 
-// look asks of a snapshot what is cheap to ask, before its content is read: whether it is of this lane, whether the
-// upstream has been at its version, and whether it still has the events that follow. It returns why not.
+// look makes the cheap checks of a snapshot before its content is read: whether it is of this lane, and whether the
+// upstream has reached its version and still has the following events.
 func (w *writer) look(ctx context.Context, path string) error {
 	h, err := snapshot.Look(path)
 	if err != nil {
@@ -49,17 +49,17 @@ func (w *writer) look(ctx context.Context, path string) error {
 	if err := w.verify(ctx, cache.RV(h.RV)); err != nil {
 		return err
 	}
-	// Another watch is opened when the content was read: this one would wait for its reader all the time.
+	// The lane's watch is opened after the content was read. This one would wait for its reader until then.
 	open, err := w.listWatch.Load().watch(ctx, watchQuery(cache.RV(h.RV)), lookSeconds)
 	if err != nil {
-		return fmt.Errorf("ask for what follows it: %w", err)
+		return fmt.Errorf("open a watch from the snapshot's version: %w", err)
 	}
 	open.look()
-	err = open.lasts(watchGrace)
+	err = open.awaitFailure(watchGrace)
 	open.close()
-	<-open.ahead // nobody reads it
+	<-open.ahead // the goroutine has ended
 	return err
 }
 
-// lookSeconds bounds the watch of look, should its end be lost.
+// lookSeconds limits the watch of look, in case its end gets lost.
 const lookSeconds = 10

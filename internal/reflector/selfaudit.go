@@ -12,66 +12,66 @@ import (
 )
 
 const (
-	// auditEvery is how often it is looked at least whether a page is due.
+	// auditEvery is the maximum interval between two checks for a due page.
 	auditEvery = time.Second
-	// auditShare bounds the price, whatever the interval: a page that took so long is followed by a pause of at least
-	// so many times as much, over all lanes.
+	// auditShare limits the cost: after each page the auditor pauses for that many times as long as the page took.
 	auditShare = 20
-	// auditSlow is how long a page may take, which takes some 100 ms, from an upstream that has time for it.
+	// auditSlow is the maximum duration of a page from an upstream that is not overloaded. A page normally takes about 100
+	// ms.
 	auditSlow = 5 * time.Second
-	// auditPause is how long an upstream is left alone at first that has none; it doubles up to auditLongest.
+	// auditPause is the first pause for an overloaded upstream. It doubles up to auditLongest.
 	auditPause   = time.Minute
 	auditLongest = time.Hour
-	// auditConfirm is after how long it is looked again at what differs.
+	// auditConfirm is the time after which a page with differences is read again.
 	auditConfirm = 5 * time.Second
-	// auditLooks is how often a page may differ in other objects each time before that counts as well.
+	// auditLooks is how often a page may differ in other objects each time before the differences count.
 	auditLooks = 3
 )
 
-// What becomes of a page of the self-audit.
+// Results of a page of the self-audit.
 const (
 	pageSame      = "same"
-	pageDifferent = "different" // twice
-	pageDoubtful  = "doubtful"  // once: it is looked at again
-	pageUnsure    = "unsure"    // the upstream did not have the version, or was replaced, or the lane was listed again
+	pageDifferent = "different" // confirmed by a second read
+	pageDoubtful  = "doubtful"  // differs once; read again
+	pageUnsure    = "unsure"    // version not available, upstream replaced, or lane listed again
 	pageFailed    = "failed"
 )
 
-// selfAuditMetrics is what the self-audit reports of a lane.
+// selfAuditMetrics counts the results of the self-audit.
 type selfAuditMetrics interface {
-	// SelfAudited counts a page with so many objects that was looked at.
+	// SelfAudited counts a page and the number of objects compared in it.
 	SelfAudited(gvr schema.GroupVersionResource, encoding, result string, objects int)
-	// SelfAuditPassed counts that all pages were.
+	// SelfAuditPassed counts a complete pass over a lane.
 	SelfAuditPassed(gvr schema.GroupVersionResource, encoding string)
-	// SelfAuditDiffered counts an object that is not as the upstream has it.
+	// SelfAuditDiffered counts an object that differs from the upstream's.
 	SelfAuditDiffered(gvr schema.GroupVersionResource, encoding, kind string)
-	// SelfAuditMended counts that the lane is listed again for that.
+	// SelfAuditMended counts a lane that is listed again because of a difference.
 	SelfAuditMended(gvr schema.GroupVersionResource, encoding string)
 }
 
-// auditor compares the lanes with the upstream, page by page, over and over again, so that each lane is through once in
-// an interval (docs/adr/0023-lanes-are-audited.md). Used by one goroutine.
+// auditor compares the lanes with the upstream, page by page, so that each lane is compared once per interval
+// (docs/adr/0023-lanes-are-audited.md). Only one goroutine may use it.
 type auditor struct {
 	lanes    *Lanes
 	interval time.Duration
-	share    int // see auditShare
+	share    int // multiple of a page's duration; see auditShare
 	courses  map[*Reflector]*course
-	until    time.Time // until when the upstream is left alone
+	until    time.Time // time until which the upstream is not read
 	pause    time.Duration
 }
 
-// course is where the audit of one lane is.
+// course is the progress of the audit of one lane.
 type course struct {
-	behind   string // the key that the next page begins behind; empty at the beginning
+	after    string // last key of the previous page; empty at the beginning
 	due      time.Time
-	limit    int             // objects of a page at most; less than auditObjects when pages were too large
-	rowless  bool            // the upstream's rows are not in the order of its objects
-	doubtful map[string]bool // keys that differed when the page was looked at before
-	looks    int             // how often it differed so
-	prints   int             // how often the upstream had other columns than the lane then
+	limit    int             // maximum number of objects of a page; below auditObjects if pages were too large
+	rowless  bool            // whether rows are skipped, because the upstream sorts them differently from objects
+	doubtful map[string]bool // keys that differed in the last read of the page
+	looks    int             // how often the page differed
+	prints   int             // how often the columns of the page differed
 
 	objects, columns brake
-	reprinted        *listWatch // the lane's, if the upstream has other columns, for which it is not listed again now
+	reprinted        *listWatch // the lane's listWatch while differing columns are ignored; else nil
 }
 
 // run audits until the context ends.
@@ -91,15 +91,15 @@ func (a *auditor) run(ctx context.Context) {
 	}
 }
 
-// next is a lane of which a page is due; nil when there is none, or the upstream is not to be asked now.
+// next returns the lane whose page is due first. It returns nil if none is due or the upstream must not be read now.
 func (a *auditor) next(now time.Time) (next *Reflector) {
 	running, listing := map[*Reflector]*course{}, false
 	for _, r := range a.lanes.All() {
 		c := a.courses[r]
 		if c == nil {
-			// Lanes that started together do not go on together.
-			c = &course{limit: auditObjects, objects: brake{pause: auditMend}, columns: brake{pause: auditMend}}
-			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.lostWindow(r, c))))
+			// Lanes that started at the same time are spread over the interval.
+			c = &course{limit: auditObjects, objects: brake{pause: relistPause}, columns: brake{pause: relistPause}}
+			c.due = now.Add(time.Duration((0.1 + 0.9*rand.Float64()) * float64(a.pageInterval(r, c))))
 		}
 		running[r] = c
 		listing = listing || r.fill.listing()
@@ -107,14 +107,14 @@ func (a *auditor) next(now time.Time) (next *Reflector) {
 			next = r
 		}
 	}
-	a.courses = running // those of lanes that are gone go along
+	a.courses = running // drops the courses of stopped lanes
 	if listing || now.Before(a.until) || a.lanes.client.Silent() > 0 {
 		return nil
 	}
 	return next
 }
 
-// wait is how long nothing is due.
+// wait returns the time until the next page may be due, at most auditEvery.
 func (a *auditor) wait(now time.Time) time.Duration {
 	wait := auditEvery
 	for _, c := range a.courses {
@@ -125,13 +125,13 @@ func (a *auditor) wait(now time.Time) time.Duration {
 	return wait
 }
 
-// gap is the time between two pages of a lane.
-func (a *auditor) lostWindow(r *Reflector, c *course) time.Duration {
+// pageInterval returns the time between two pages of a lane.
+func (a *auditor) pageInterval(r *Reflector, c *course) time.Duration {
 	pages := 1 + r.Cache.Stats().Objects/c.size(r)
 	return a.interval / time.Duration(pages)
 }
 
-// size is how many objects the next page has.
+// size returns the maximum number of objects of the next page.
 func (c *course) size(r *Reflector) int {
 	stats := r.Cache.Stats()
 	if stats.ObjectBytes == 0 {
@@ -140,26 +140,26 @@ func (c *course) size(r *Reflector) int {
 	return max(1, min(c.limit, int(auditBytes*int64(stats.Objects)/stats.ObjectBytes)))
 }
 
-// readsNoRows tells whether the next page is one of objects alone. Where the upstream's columns are others than the
-// lane's, rows are read again when the lane may be listed again for them, or was.
+// readsNoRows reports whether the next page is read without rows. After the upstream's columns differed from the
+// lane's, rows are skipped until the lane may be listed again, or was.
 func (c *course) readsNoRows(by *listWatch) bool {
-	if c.reprinted != by || c.columns.mayMend() {
+	if c.reprinted != by || c.columns.mayRelist() {
 		c.reprinted = nil
 	}
 	c.columns.differed = c.columns.differed || c.reprinted != nil
 	return c.rowless || c.reprinted != nil
 }
 
-// look looks at the next page of a lane, and says when it is the next one's turn.
+// look reads the next page of a lane and sets the time of the following one.
 func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	by, began := r.writer.synced.Load(), time.Now()
-	c.due = began.Add(max(a.lostWindow(r, c), time.Millisecond))
+	c.due = began.Add(max(a.pageInterval(r, c), time.Millisecond))
 	state, err := r.Cache.State()
 	if by == nil || err != nil || r.StaleFor() > 0 || !a.lanes.memory.Spares(auditMemory) {
-		c.due = began.Add(min(a.lostWindow(r, c), time.Minute))
+		c.due = began.Add(min(a.pageInterval(r, c), time.Minute))
 		return
 	}
-	p := &auditPage{reflector: r, by: by, state: state, behind: c.behind, limit: c.size(r), rowless: c.readsNoRows(by)}
+	p := &auditPage{reflector: r, by: by, state: state, after: c.after, limit: c.size(r), rowless: c.readsNoRows(by)}
 	err = p.read(ctx, a.lanes.client)
 	if ctx.Err() != nil {
 		return
@@ -178,7 +178,7 @@ func (a *auditor) look(ctx context.Context, r *Reflector, c *course) {
 	a.judge(ctx, r, c, p)
 }
 
-// leave leaves the upstream alone for a while, at least as long as it has asked to be.
+// leave pauses the audit for an overloaded upstream, at least for atLeast.
 func (a *auditor) leave(atLeast time.Duration) {
 	a.pause = min(max(2*a.pause, auditPause), auditLongest)
 	if until := time.Now().Add(max(a.pause, atLeast)); until.After(a.until) {
@@ -186,11 +186,11 @@ func (a *auditor) leave(atLeast time.Duration) {
 	}
 }
 
-func (a *auditor) tell(r *Reflector, result string, objects int) {
+func (a *auditor) count(r *Reflector, result string, objects int) {
 	a.lanes.metrics.SelfAudited(r.Resource.GVR, r.Encoding.Name(), result, objects)
 }
 
-// newAuditor is an auditor that has not begun; nil when there is to be none.
+// newAuditor returns an auditor, or nil if the self-audit is disabled.
 func newAuditor(l *Lanes) *auditor {
 	if l.config.SelfAudit <= 0 {
 		return nil
@@ -198,7 +198,7 @@ func newAuditor(l *Lanes) *auditor {
 	return &auditor{lanes: l, interval: l.config.SelfAudit, share: cmp.Or(l.config.SelfAuditShare, auditShare)}
 }
 
-// styleOf is how the upstream writes its continue tokens.
+// styleOf returns the format of the upstream's continue tokens.
 func styleOf(r upstream.Resource) upstream.ContinueStyle {
 	if r.ReadFromEtcd() {
 		return upstream.EtcdStyle

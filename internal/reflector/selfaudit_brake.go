@@ -3,35 +3,35 @@ package reflector
 import "time"
 
 const (
-	// auditMend is how long after a lane was listed again for a difference it is not for another, at first; the pause
-	// doubles up to auditMendLongest. A lane that differs each time would be listed for ever.
-	auditMend        = 10 * time.Minute
-	auditMendLongest = 24 * time.Hour
+	// relistPause is the first pause between two relists of a lane because of differences. It doubles up to
+	// maxRelistPause. Otherwise a lane that always differs would be listed for ever.
+	relistPause    = 10 * time.Minute
+	maxRelistPause = 24 * time.Hour
 )
 
-// brake is when a lane may be listed again for what differs. Objects and columns have one each: a lane that has been
-// listed for columns in vain may still be mended by a list where objects are wrong.
+// brake limits how often a lane is listed again because of differences. Objects and columns have separate ones: a
+// relist may fix objects even if it did not fix columns.
 type brake struct {
-	differed bool      // something did in this pass
-	mended   time.Time // when the lane was last listed again; zero after a pass in which nothing differed
+	differed bool      // whether this pass found a difference
+	relisted time.Time // time of the last relist; zero after a pass without differences
 	pause    time.Duration
 }
 
-// mayMend tells whether the lane may be listed again.
-func (b *brake) mayMend() bool { return time.Since(b.mended) > b.pause }
+// mayRelist reports whether the lane may be listed again.
+func (b *brake) mayRelist() bool { return time.Since(b.relisted) > b.pause }
 
-// mends notes that the lane is listed again.
-func (b *brake) mends() {
-	if !b.mended.IsZero() { // and no pass since then found all the same
-		b.pause = min(2*b.pause, auditMendLongest)
+// relists records that the lane is listed again.
+func (b *brake) relists() {
+	if !b.relisted.IsZero() { // every pass since then found a difference
+		b.pause = min(2*b.pause, maxRelistPause)
 	}
-	b.mended = time.Now()
+	b.relisted = time.Now()
 }
 
-// ends notes that a pass is over.
+// ends records the end of a pass.
 func (b *brake) ends() {
 	if !b.differed {
-		b.mended, b.pause = time.Time{}, auditMend
+		b.relisted, b.pause = time.Time{}, relistPause
 	}
 	b.differed = false
 }

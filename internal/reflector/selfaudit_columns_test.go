@@ -25,7 +25,7 @@ func TestAuditMendsColumnsOnce(t *testing.T) {
 		}
 		elapse(time.Minute)
 		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 || !stateOf(t, r.lane(t)).Shape().Reprinted([]byte(testkit.DefaultColumns)) {
-			t.Errorf("mended: %v, listed again %d times", got, r.relisted.Load())
+			t.Errorf("relisted: %v, listed again %d times", got, r.relisted.Load())
 		}
 		// From now on pages are printed in another way than what fills the lane, as by two servers that take turns.
 		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
@@ -40,16 +40,16 @@ func TestAuditMendsColumnsOnce(t *testing.T) {
 		})
 		compared, passes := r.compared(), r.audits.passes.Load()
 		elapse(24 * time.Hour)
-		if n := r.audits.mended.Load(); n < 3 || n > 9 || r.relisted.Load() != n {
+		if n := r.audits.relisted.Load(); n < 3 || n > 9 || r.relisted.Load() != n {
 			t.Errorf("listed again %d times in a day, %d for the self-audit", r.relisted.Load(), n)
 		}
 		if n := int(r.audits.passes.Load() - passes); n < 20 || r.compared()-compared < 20*n {
 			t.Errorf("%d passes over %d objects in a day", n, r.compared()-compared)
 		}
 		r.Script(testkit.AskList, nil)
-		before := r.audits.mended.Load()
+		before := r.audits.relisted.Load()
 		elapse(time.Duration(settings.Amount(8, 24)) * time.Hour)
-		if n := r.audits.mended.Load(); n != before || r.results()[pageFailed] != 0 {
+		if n := r.audits.relisted.Load(); n != before || r.results()[pageFailed] != 0 {
 			t.Errorf("listed again %d times when all print the same, %v", n-before, r.results())
 		}
 	})
@@ -62,17 +62,17 @@ func TestAuditMendsObjectsBesideColumns(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages(`"name":"Name"`, heading)
 		elapse(12 * time.Hour)
-		mended := r.audits.mended.Load()
-		if mended < 2 || len(r.kinds()) != 0 {
-			t.Fatalf("listed again %d times for columns, %v", mended, r.kinds())
+		relisted := r.audits.relisted.Load()
+		if relisted < 2 || len(r.kinds()) != 0 {
+			t.Fatalf("listed again %d times for columns, %v", relisted, r.kinds())
 		}
 		// Pages have both from now on; no list for columns is due soon.
-		until(t, time.Second, "the lane is listed again for columns", func() bool { return r.audits.mended.Load() > mended })
+		until(t, time.Second, "the lane is listed again for columns", func() bool { return r.audits.relisted.Load() > relisted })
 		elapse(time.Minute)
-		mended = r.audits.mended.Load()
+		relisted = r.audits.relisted.Load()
 		r.lyingPages("value", "valve")
 		until(t, time.Second, "objects differ", func() bool { return len(r.kinds()) > 0 })
-		if n := r.audits.mended.Load() - mended; n != 1 || !r.lane(t).Found().Mended {
+		if n := r.audits.relisted.Load() - relisted; n != 1 || !r.lane(t).Found().Mended {
 			t.Errorf("listed again %d times for objects, %+v", n, r.lane(t).Found())
 		}
 	})
@@ -90,8 +90,8 @@ func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		r.untilResult(t, pageDifferent, 1)
-		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 1 || r.audits.mended.Load() != 1 {
-			t.Errorf("%v, listed again %d times", got, r.audits.mended.Load())
+		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 1 || r.audits.relisted.Load() != 1 {
+			t.Errorf("%v, listed again %d times", got, r.audits.relisted.Load())
 		}
 	})
 }
@@ -101,7 +101,7 @@ func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
 func TestAuditOfColumnsIsOfOneList(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		lane, over := r.lane(t), &listWatch{}
-		a, c := &auditor{lanes: r.lanes, interval: time.Hour}, &course{columns: brake{mended: time.Now(), pause: time.Hour}}
+		a, c := &auditor{lanes: r.lanes, interval: time.Hour}, &course{columns: brake{relisted: time.Now(), pause: time.Hour}}
 		for range 3 {
 			a.reprints(t.Context(), lane, c, &auditPage{by: over})
 		}

@@ -18,41 +18,41 @@ import (
 )
 
 const (
-	// auditObjects is how many objects a page of the self-audit has at most, and auditBytes how many bytes about.
+	// auditObjects is the maximum number of objects in a page of the self-audit, and auditBytes its approximate size.
 	auditObjects = 500
 	auditBytes   = 4 << 20
-	// auditLimit bounds a page in bytes; what is larger is asked for in smaller pages.
+	// auditLimit is the maximum size of a page in bytes. A larger one is requested in smaller parts.
 	auditLimit = 8 << 20
-	// auditMemory is what a page takes for a moment: its bytes, rows and single objects.
+	// auditMemory is the memory that a page needs for a moment: its bytes, rows and single objects.
 	auditMemory = 2 * auditLimit
 )
 
-// The forms in which objects are compared.
+// Representations in which objects are compared.
 const (
 	asObject = "object"
 	asRow    = "row"
 )
 
-// auditPage is a page of objects as the upstream has them at the version of a State, and what differs in it.
+// auditPage is a page of the upstream's objects at the version of a State, with the differences found.
 type auditPage struct {
 	reflector *Reflector
-	by        *listWatch // of the epoch
+	by        *listWatch // listWatch of the epoch
 	state     *cache.State
-	behind    string // the key that it begins behind; empty at the beginning
+	after     string // last key of the previous page; empty at the beginning
 	limit     int
-	rowless   bool // rows are not compared
+	rowless   bool // whether rows are not compared
 
 	compared    divergence.Compared
 	differences []divergence.Difference
-	next        string // the key that the next page begins behind; empty when this was the last one
+	next        string // last key of this page; empty if there is no further page
 }
 
-// read asks for the page, at exactly the State's version, and compares it.
+// read requests the page at exactly the State's version, and compares it.
 func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
-	ask, precompressed := p.by.ask, []string{asObject, asRow}
+	ask, representations := p.by.ask, []string{asObject, asRow}
 	if p.rowless || !p.state.Shape().Prints() {
 		asks := p.reflector.Encoding.Asks()
-		ask, precompressed = asks[len(asks)-1], precompressed[:1]
+		ask, representations = asks[len(asks)-1], representations[:1]
 	}
 	pages := p.reflector.Encoding.Pages(p.by.about, ask, pathsOf(p.by.kind))
 	if pages.Rows != nil {
@@ -64,10 +64,10 @@ func (p *auditPage) read(ctx context.Context, client *upstream.Client) error {
 	if err := client.GetInto(ctx, p.target(&pages.Objects), pages.Objects.Accept, auditLimit, &body); err != nil {
 		return err
 	}
-	return p.compare(pages.Reader, body.Bytes(), precompressed)
+	return p.compare(pages.Reader, body.Bytes(), representations)
 }
 
-// rows reads what is printed of the page's objects.
+// rows reads the rows of the page's objects.
 func (p *auditPage) rows(ctx context.Context, client *upstream.Client, pages wire.Pages) error {
 	var body bytes.Buffer
 	if err := client.GetInto(ctx, p.target(pages.Rows), pages.Rows.Accept, auditLimit, &body); err != nil {
@@ -80,16 +80,16 @@ func (p *auditPage) rows(ctx context.Context, client *upstream.Client, pages wir
 	return err
 }
 
-// target is the page. A continue token says where in a version a list goes on, and anybody who knows key and version
-// can write one: no token of an earlier page would be good for so long.
+// target returns the request for the page. It builds the continue token from the key and the version, because a token
+// of an earlier page would have expired.
 func (p *auditPage) target(ask *wire.Ask) upstream.Target {
 	query := url.Values{"limit": {strconv.Itoa(p.limit)}}
 	rv := p.state.RV()
-	if p.behind == "" {
+	if p.after == "" {
 		query.Set("resourceVersion", rv.String())
 		query.Set("resourceVersionMatch", "Exact")
 	} else {
-		query.Set("continue", upstream.ContinueBehind(int64(rv), p.behind, styleOf(p.reflector.Resource)))
+		query.Set("continue", upstream.ContinueBehind(int64(rv), p.after, styleOf(p.reflector.Resource)))
 	}
 	for name, value := range ask.Query {
 		query.Set(name, value)
@@ -97,11 +97,11 @@ func (p *auditPage) target(ask *wire.Ask) upstream.Target {
 	return upstream.Target{Path: p.reflector.Resource.Path(""), Query: query}
 }
 
-// errLooked ends the reading of a page that is of no more use.
-var errLooked = errors.New("looked at")
+// errLooked ends the reading of a page that is no longer needed.
+var errLooked = errors.New("page no longer needed")
 
 // compare compares the page with the State.
-func (p *auditPage) compare(reader wire.PageReader, body []byte, precompressed []string) (err error) {
+func (p *auditPage) compare(reader wire.PageReader, body []byte, representations []string) (err error) {
 	shape, now := p.state.Shape(), time.Now()
 	in := func(it *wire.Item) func([]byte, string) []byte {
 		return func(dst []byte, representation string) []byte {
@@ -111,7 +111,7 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, precompressed [
 			return shape.AppendObject(dst, wire.Representation{Kind: wire.Whole}, it, now)
 		}
 	}
-	ours := func(yield func(divergence.Object) bool) {
+	laneObjects := func(yield func(divergence.Object) bool) {
 		for o := range p.state.Objects(p.span()) {
 			if !yield(divergence.Object{Key: o.Key(), Version: o.RV.String(), Append: in(o.Item())}) {
 				return
@@ -120,7 +120,7 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, precompressed [
 	}
 	var head wire.ListHead
 	var readErr error
-	theirs := iter.Seq[divergence.Object](func(yield func(divergence.Object) bool) {
+	upstreamObjects := iter.Seq[divergence.Object](func(yield func(divergence.Object) bool) {
 		head, readErr = reader.Objects(body, func(it wire.Item, facts wire.Facts) error {
 			if !yield(divergence.Object{Key: keyOf(&facts), Version: facts.ResourceVersion, Append: in(&it)}) {
 				return errLooked
@@ -128,36 +128,36 @@ func (p *auditPage) compare(reader wire.PageReader, body []byte, precompressed [
 			return nil
 		})
 	})
-	whole := func() bool {
+	complete := func() bool {
 		return readErr == nil && head.Continue == "" && head.ResourceVersion == p.state.RV().String()
 	}
-	p.compared, err = divergence.Compare(precompressed, ours, theirs, whole, p.note)
+	p.compared, err = divergence.Compare(representations, laneObjects, upstreamObjects, complete, p.note)
 	switch {
 	case err != nil:
-		return fmt.Errorf("compare a page: %w", err)
+		return fmt.Errorf("compare page: %w", err)
 	case readErr != nil:
-		return fmt.Errorf("read a page: %w", readErr)
+		return fmt.Errorf("read page: %w", readErr)
 	case head.ResourceVersion != p.state.RV().String():
-		return fmt.Errorf("read a page: it is of the resourceVersion %q instead of %s", head.ResourceVersion, p.state.RV())
+		return fmt.Errorf("read page: resourceVersion %q instead of %s", head.ResourceVersion, p.state.RV())
 	case reader.Rest() > 0:
-		return fmt.Errorf("read a page: %w", wire.ErrUnaligned)
+		return fmt.Errorf("read page: %w", wire.ErrUnaligned)
 	case head.Continue != "" && p.compared.Last == "":
-		return errors.New("read a page: one without objects is not the last")
+		return errors.New("read page: a page without objects is not the last one")
 	case head.Continue != "":
 		p.next = p.compared.Last
 	}
 	return nil
 }
 
-// span is where the page's objects are in the State, and those behind them.
+// span returns the span of the State that begins with the page.
 func (p *auditPage) span() cache.Span {
-	if p.behind == "" {
+	if p.after == "" {
 		return cache.Span{}
 	}
-	return cache.Span{From: p.behind + "\x00"}
+	return cache.Span{From: p.after + "\x00"}
 }
 
-// note keeps a difference. What is in secrets is nobody's to read, should an operator have them cached.
+// note stores a difference. It hides the content of secrets, in case an operator caches them.
 func (p *auditPage) note(d divergence.Difference) {
 	if isSecret(p.reflector.Resource) {
 		d.Hide()
@@ -169,7 +169,7 @@ func isSecret(r upstream.Resource) bool {
 	return r.GVR == schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 }
 
-// keyOf is an object's key in a lane.
+// keyOf returns the key of an object in a lane.
 func keyOf(f *wire.Facts) string {
 	if f.Namespace == "" {
 		return f.Name

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// audited is what the self-audit has found out of a lane. The auditor tells, anybody reads.
+// audited is the result of the self-audit for a lane. The auditor stores it; reads are safe for concurrent use.
 type audited struct {
-	passed atomic.Pointer[time.Time] // when all objects had last been compared; nil: never
+	passed atomic.Pointer[time.Time] // time of the last complete pass; nil: never
 	found  atomic.Pointer[Finding]
 }
 
-// Finding is what of a page of objects was not as the upstream has it.
+// Finding is the number of objects in a page that differed from the upstream's.
 type Finding struct {
 	At      time.Time
 	Objects int
-	Mended  bool // the lane was listed again for it
+	Mended  bool // whether the lane was listed again because of it
 }
 
-// Unaudited is how long ago all of the lane's objects had been compared with the upstream; as long as the lane is there
-// if they never were.
+// Unaudited returns how long ago the self-audit last completed a pass over the lane. If it never has, it returns the
+// age of the lane.
 func (r *Reflector) Unaudited() time.Duration {
 	if passed := r.passed.Load(); passed != nil {
 		return time.Since(*passed)
@@ -27,8 +27,8 @@ func (r *Reflector) Unaudited() time.Duration {
 	return time.Since(r.began)
 }
 
-// Differing is how many objects the self-audit last found to differ that are still so: the lane was not listed again
-// for them, and no pass has found them to be the same.
+// Differing returns how many objects still differ, by the last finding: the lane was not listed again, and no later
+// pass was without differences.
 func (r *Reflector) Differing() int {
 	if found := r.Found(); found != nil && !found.Mended {
 		return found.Objects
@@ -36,6 +36,6 @@ func (r *Reflector) Differing() int {
 	return 0
 }
 
-// Found is what the self-audit last found to differ; nil when it has found nothing since the lane was made, and when a
-// pass has found nothing any more of what the lane was not listed again for.
+// Found returns the last finding of the self-audit. It is nil if there was none since the lane was made. It also is nil
+// if the lane was not listed again for it and a later pass found no difference.
 func (r *Reflector) Found() *Finding { return r.found.Load() }

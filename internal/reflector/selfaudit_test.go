@@ -43,7 +43,7 @@ func (r *rig) lying(text, instead string) {
 // untilMended lets virtual time pass until the lane is listed again for the self-audit.
 func (r *rig) untilMended(t *testing.T) {
 	t.Helper()
-	for end := time.Now().Add(3 * time.Hour); r.audits.mended.Load() == 0; elapse(time.Second) {
+	for end := time.Now().Add(3 * time.Hour); r.audits.relisted.Load() == 0; elapse(time.Second) {
 		if time.Now().After(end) {
 			t.Fatalf("the lane is not listed again: %v", r.results())
 		}
@@ -127,7 +127,7 @@ func TestAuditMendsOnce(t *testing.T) {
 		r.Script(testkit.AskList, nil)
 		elapse(time.Minute)
 		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 {
-			t.Errorf("mended: %v, listed again %d times", got, r.relisted.Load())
+			t.Errorf("relisted: %v, listed again %d times", got, r.relisted.Load())
 		}
 		// From now on it differs each time: the list says otherwise than the watch.
 		turn := 0
@@ -144,14 +144,14 @@ func TestAuditMendsOnce(t *testing.T) {
 		if n, age := uint64(r.audits.passes.Load()-passes), r.lane(t).Unaudited(); n < 16*days || age > 2*time.Hour {
 			t.Errorf("%d passes in %d days, the last %s ago, though all is compared each time", n, days, age)
 		}
-		if n := r.audits.mended.Load(); n < 3 || n > 12 {
+		if n := r.audits.relisted.Load(); n < 3 || n > 12 {
 			t.Errorf("listed again %d times in %d days", n, days)
 		}
 		if found := r.lane(t).Found(); found.Objects != 20 || time.Since(found.At) > 2*time.Hour {
 			t.Errorf("%+v", found)
 		}
 		warnings := slices.DeleteFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
-			return !strings.Contains(e.Message, "is not as the upstream has it")
+			return !strings.Contains(e.Message, "Self-audit found an object")
 		})
 		if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings[0].ContextMap()["difference"]), `its object differs from byte`) {
 			t.Errorf("%d warnings", len(warnings))

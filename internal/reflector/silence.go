@@ -3,21 +3,20 @@ package reflector
 import "time"
 
 const (
-	// bookmarkEvery is how far kube-apiserver's bookmarks are apart (semantics 4.3). Once one came on a watch, they come
-	// whatever happens.
+	// bookmarkEvery is the interval between kube-apiserver's bookmarks (semantics 4.3). After the first one on a watch,
+	// they always continue.
 	bookmarkEvery = time.Minute
-	// bookmarkLate is how much later than expected a bookmark of a busy upstream may come.
+	// bookmarkLate is how late a bookmark of a busy upstream may be.
 	bookmarkLate = 30 * time.Second
-	// silenceEvery is how often it is looked whether a stream is silent.
+	// silenceEvery is the interval at which a stream is checked for silence.
 	silenceEvery = 10 * time.Second
 )
 
-// silence tells whether a stream that gets bookmarks has become silent: the connection is dead and nobody said so, or
-// who is at its other end hangs.
+// silence detects that a stream with bookmarks has become silent: the connection is dead, or the server hangs.
 type silence struct {
-	every    time.Duration // the longest distance between bookmarks so far; 0 until there was one
-	marked   time.Time     // when the last bookmark came, or the stream was opened
-	received time.Time     // when anything came
+	every    time.Duration // longest interval between bookmarks so far; 0 before the first one
+	marked   time.Time     // when the last bookmark arrived, or the stream was opened
+	received time.Time     // when the last frame arrived
 }
 
 func newSilence() *silence {
@@ -25,8 +24,8 @@ func newSilence() *silence {
 	return &silence{marked: now, received: now}
 }
 
-// breaks notes what came.
-func (s *silence) breaks(kind stepKind) {
+// note records a received step.
+func (s *silence) note(kind stepKind) {
 	s.received = time.Now()
 	if kind == stepBookmark {
 		s.every = max(s.every, s.received.Sub(s.marked), bookmarkEvery)
@@ -34,7 +33,7 @@ func (s *silence) breaks(kind stepKind) {
 	}
 }
 
-// isDeath tells whether nothing came for two of the distances between bookmarks.
-func (s *silence) isDeath() bool {
+// isTooLong reports whether nothing arrived for two bookmark intervals.
+func (s *silence) isTooLong() bool {
 	return s.every > 0 && time.Since(s.received) > 2*s.every+bookmarkLate
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// snapshotAge is after what time what was left of a lane that there is no more is removed.
+// snapshotAge is the age after which a snapshot without a running lane is removed.
 const snapshotAge = 24 * time.Hour
 
-// errNoTime says that a lane's snapshot was not written in Config.SnapshotPeriod.
-var errNoTime = errors.New("the time for snapshots is over")
+// errNoTime is the error if a lane's snapshot was not written within Config.SnapshotPeriod.
+var errNoTime = errors.New("the period for snapshots has ended")
 
-// snapshots leaves a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md), as many as it
-// can in Config.SnapshotPeriod. It is called when nothing is read from them any more.
+// snapshots writes a snapshot of each lane for the next process (docs/adr/0024-lanes-leave-snapshots.md), as many as
+// possible within Config.SnapshotPeriod. It is called after the last read from the lanes.
 func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 	if l.config.SnapshotDir == "" {
 		return
@@ -38,11 +38,11 @@ func (l *Lanes) snapshots(all map[laneKey]*Reflector) {
 	l.leave(ctx, all)
 }
 
-// leave leaves snapshots until a context ends, and logs how many there are then, and of which lanes there is none.
+// leave writes snapshots until a context ends. It logs how many were written, and which lanes have none.
 func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 	began := time.Now()
 	if err := snapshot.CleanUnfinished(l.config.SnapshotDir); err != nil {
-		l.log.Warn("what a process was writing that was killed is left over", zap.Error(err))
+		l.log.Warn("Failed to remove partial snapshots of an earlier process", zap.Error(err))
 	}
 	written, without := 0, []string{}
 	for _, r := range bySize(all) {
@@ -54,22 +54,22 @@ func (l *Lanes) leave(ctx context.Context, all map[laneKey]*Reflector) {
 			written++
 		}
 	}
-	tell := l.log.Info
+	log := l.log.Info
 	if len(without) > 0 {
-		tell = l.log.Warn
+		log = l.log.Warn
 	}
-	tell("lanes have left snapshots", zap.Int("written", written), zap.Int("notWritten", len(without)), zap.Strings("without", without),
+	log("Snapshots written", zap.Int("written", written), zap.Int("notWritten", len(without)), zap.Strings("without", without),
 		zap.Duration("took", time.Since(began)))
-	names := map[string]bool{} // if they are not of now, what is there of before may be proven
+	names := map[string]bool{} // files of running lanes are kept: an older snapshot may still match
 	for _, r := range all {
 		names[r.snapshotName()] = true
 	}
 	if err := snapshot.Clean(l.config.SnapshotDir, time.Now().Add(-snapshotAge), func(name string) bool { return names[name] }); err != nil {
-		l.log.Warn("snapshots of before are left over", zap.Error(err))
+		l.log.Warn("Failed to remove old snapshots", zap.Error(err))
 	}
 }
 
-// bySize puts small lanes first, so that one that is too large for the time costs no other its snapshot.
+// bySize sorts small lanes first, so that a lane that is too large for the period prevents no other snapshot.
 func bySize(all map[laneKey]*Reflector) []*Reflector {
 	type sized struct {
 		*Reflector
@@ -87,35 +87,35 @@ func bySize(all map[laneKey]*Reflector) []*Reflector {
 	return sorted
 }
 
-// errNoSnapshot says that a lane is none to leave a snapshot of.
-var errNoSnapshot = errors.New("the lane is not filled, or not of a kind that can be resumed")
+// errNoSnapshot is the error for a lane of which no snapshot is written.
+var errNoSnapshot = errors.New("the lane is not filled or cannot be restored")
 
-// snapshotName is the file of a lane.
+// snapshotName returns the file name of a lane's snapshot.
 func (r *Reflector) snapshotName() string {
 	gvr := r.Resource.GVR
 	return strings.Join([]string{gvr.Resource, gvr.Group, gvr.Version, r.Encoding.Name()}, ".") + snapshot.Suffix
 }
 
-// leaveLogged leaves the lane's snapshot, and logs how that went.
+// leaveLogged writes the lane's snapshot and logs the result.
 func (w *writer) leaveLogged(ctx context.Context, dir string) error {
 	began := time.Now()
 	size, err := w.leave(ctx, dir)
 	switch {
 	case errors.Is(err, errNoSnapshot):
 	case err != nil:
-		w.log.Warn("the lane leaves no snapshot", zap.Error(err))
+		w.log.Warn("Failed to write lane snapshot", zap.Error(err))
 	default:
-		w.log.Info("the lane leaves a snapshot", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
+		w.log.Info("Lane snapshot written", zap.Int("objects", size), zap.Duration("took", time.Since(began)))
 	}
 	return err
 }
 
-// leave writes the lane's snapshot, and returns of how many objects. Of a resource that is read from etcd nothing tells
-// how far its content is complete; of a custom one whose definition may not be read, whether that is the same later;
-// secrets are not written to a disk, should they be cached.
+// leave writes the lane's snapshot, and returns its number of objects. It returns errNoSnapshot in three cases. A
+// resource that is read from etcd does not show up to which version its objects are complete. A custom resource with an
+// unreadable definition may change unnoticed. Secrets must not be written to a disk, even if they are cached.
 func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	r, origin := w.reflector, w.origin.Load()
-	by := w.synced.Load() // which is later than its origin
+	by := w.synced.Load() // loaded after origin, so it is not of an earlier epoch
 	if by == nil || r.Resource.ReadFromEtcd() || isSecret(r.Resource) || r.Undefined() {
 		return 0, errNoSnapshot
 	}
@@ -126,7 +126,7 @@ func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	case origin.version == "":
 		return 0, errNoSnapshot
 	case origin.cluster == "":
-		return 0, fmt.Errorf("ask which cluster the upstream is: %w", errNotSaid)
+		return 0, fmt.Errorf("read the cluster's UID: %w", errNoAnswer)
 	}
 	past, err := r.Cache.Past()
 	if err != nil {
@@ -138,7 +138,7 @@ func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	return h.Objects, snapshot.Write(ctx, dir, r.snapshotName(), h, func(out io.Writer) error { return by.record(out, past, r.Bookmark()) })
 }
 
-// header is what a snapshot of a lane has to say, beside what it holds.
+// header returns the part of a snapshot's header that describes the lane.
 func (l *listWatch) header(cluster, version string, e wire.Encoding) snapshot.Header {
 	return snapshot.Header{
 		Cluster: cluster, Resource: l.resource.GVR.String(), Encoding: e.Name(), Accept: l.ask.Accept, Upstream: version,
@@ -146,7 +146,8 @@ func (l *listWatch) header(cluster, version string, e wire.Encoding) snapshot.He
 	}
 }
 
-// record writes a lane's past as the upstream would stream it: a streaming list of the base, and the events behind it.
+// record writes a lane's past in the way the upstream would stream it: a streaming list of the base, then the events
+// after it.
 func (l *listWatch) record(out io.Writer, past cache.Past, bookmark *wire.Bookmark) error {
 	shape, representation := past.Base.Shape(), wire.Representation{Kind: wire.Whole}
 	if strings.Contains(l.ask.Accept, "as=Table") {

@@ -69,7 +69,7 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("what a process was writing that was killed is there: %v", err)
 			}
-			said := r.logs.FilterMessage("lanes have left snapshots").All()
+			said := r.logs.FilterMessage("Snapshots written").All()
 			if len(said) != 1 {
 				t.Fatalf("the log says %v", r.logs.All())
 			}
@@ -142,7 +142,7 @@ func TestSnapshotIsOfItsLanesCluster(t *testing.T) {
 				r.stop()
 				r.start(t, config)
 				r.synced(t)
-				if n := r.logs.FilterMessage("the lane goes on from a snapshot").Len(); (n > 0) != c.goesOn {
+				if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); (n > 0) != c.goesOn {
 					t.Errorf("got %d lanes that go on from a snapshot, want any: %t; %q", n, c.goesOn, r.leftAside())
 				}
 			})
@@ -160,8 +160,8 @@ func TestSnapshotOfAnUnknownCluster(t *testing.T) {
 		r.synced(t)
 		elapse(time.Minute)
 		r.stop()
-		if !r.logged(errNotSaid.Error()) {
-			t.Errorf("got the log %v, want %v", r.logs.All(), errNotSaid)
+		if !r.logged(errNoAnswer.Error()) {
+			t.Errorf("got the log %v, want %v", r.logs.All(), errNoAnswer)
 		}
 	})
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// step is what one frame of the upstream means to a lane.
+// step is the effect of one frame of the upstream on a lane.
 type step struct {
 	by      *listWatch
 	kind    stepKind
 	change  cache.Change
 	rv      cache.RV
-	frame   []byte // of a bookmark; valid until the next step is read
-	columns []byte // the Table's columns, on the first frame of a stream only; own memory
+	frame   []byte // frame of a bookmark; valid until the next step is read
+	columns []byte // columns of the Table, a copy; only in the first frame of a stream
 }
 
 type stepKind int
@@ -31,28 +31,28 @@ const (
 	stepInitialEnd
 )
 
-// stream is one open watch of the upstream, read frame by frame by one goroutine.
+// stream is an open watch of the upstream. Only one goroutine reads it.
 type stream struct {
 	*listWatch
 	body   io.ReadCloser
 	frames wire.FrameReader
 	cancel context.CancelFunc
-	// ordered: what comes rises in resourceVersion. Initial events do not: they come in the order of their keys.
+	// ordered is set if resourceVersions rise. Those of initial events do not: they arrive in the order of their keys.
 	ordered bool
 	last    cache.RV
-	resumed bool           // it goes on from where another ended, of a resource that the upstream reads from etcd
-	until   time.Time      // when its time is over
-	ahead   chan readAhead // has the first step, where that is read ahead; nil when it was not, or was taken
+	resumed bool           // whether it continues another watch of a resource that the upstream reads from etcd
+	until   time.Time      // end of its timeout
+	ahead   chan readAhead // channel with the first step after look; nil otherwise
 }
 
-// earlyEnd is how much earlier than it was asked to a watch may end because its time is over.
+// earlyEnd is how long before the end of its timeout a watch may end and still count as timed out.
 const earlyEnd = time.Second
 
-// isOverdue tells whether the stream's time is over.
+// isOverdue reports whether the stream's timeout has ended.
 func (s *stream) isOverdue() bool { return time.Until(s.until) < earlyEnd }
 
-// judge tells why the stream ended. The event at which etcd was compacted it still sends, but not what was there
-// before: kube-apiserver's watch fails at that, at once, whoever asks and however often (semantics 4.4).
+// judge returns why the stream ended. After etcd was compacted, kube-apiserver's watch fails immediately each time,
+// because the object before the compacted event is lost (semantics 4.4). judge turns this error into errForgotten.
 func (s *stream) judge(err error) error {
 	if s.resumed && s.last == 0 && upstream.HasCode(err, http.StatusInternalServerError) {
 		return fmt.Errorf("%w: %w", errForgotten, err)
@@ -60,13 +60,13 @@ func (s *stream) judge(err error) error {
 	return err
 }
 
-// close ends the stream; a next under way fails.
+// close ends the stream. A concurrent call of next fails.
 func (s *stream) close() {
 	s.cancel()
 	s.body.Close()
 }
 
-// next reads one step. io.EOF is a clean end; an ERROR frame is a *StatusError.
+// next reads one step. It returns io.EOF at a clean end, and a *StatusError for an ERROR frame.
 func (s *stream) next() (step, error) {
 	if s.ahead != nil {
 		first := <-s.ahead
@@ -93,7 +93,7 @@ func (s *stream) read() (step, error) {
 		return step{}, fmt.Errorf("read a watch frame: %w", err)
 	}
 	if s.ordered && st.rv < s.last {
-		return step{}, fmt.Errorf("read a watch frame: its resourceVersion went back from %d to %d", s.last, st.rv)
+		return step{}, fmt.Errorf("read a watch frame: resourceVersion decreased from %d to %d", s.last, st.rv)
 	}
 	s.last = st.rv
 	switch frame.Type {
@@ -114,7 +114,7 @@ func (s *stream) read() (step, error) {
 	return st, err
 }
 
-// statusOf makes an error of the Status in an ERROR frame.
+// statusOf returns the Status of an ERROR frame as an error.
 func statusOf(f *wire.Failure) error {
 	code := f.Code
 	if code == 0 {

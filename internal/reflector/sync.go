@@ -21,19 +21,19 @@ import (
 )
 
 const (
-	// pageObjects is how many objects one page of a paginated list holds: 500 pods are 8 MB.
+	// pageObjects is the number of objects in a page of a paginated list: 500 pods are 8 MB.
 	pageObjects = 500
-	// pageLimit bounds a page in bytes.
+	// pageLimit is the maximum size of a page in bytes.
 	pageLimit = 1 << 30
 )
 
-// initialWait is how long a streaming list may be without a further initial event or the bookmark that ends them: the
-// upstream has its state at hand, and client-go's reflectors begin to complain then.
+// initialWait is the maximum time of a streaming list without a further initial event or the final bookmark. The
+// upstream has its state in memory. After the same time, client-go's reflectors log a warning.
 const initialWait = 10 * time.Second
 
-// sync fills the lane with the upstream's state of now, or a peer's, and publishes it as a new epoch. It returns the
-// watch that goes on from there, or nil when none is open yet. An epoch goes on if its events are all that is missing
-// (bridge).
+// sync fills the lane from a snapshot, a peer or the upstream, and publishes the result. It returns the watch that
+// continues from there, or nil if none is open yet. The epoch continues if the differences can be replayed (replay).
+// Otherwise a new one begins.
 func (w *writer) sync(ctx context.Context) (*stream, error) {
 	if open, err := w.restore(ctx); open != nil || err != nil {
 		if err == nil {
@@ -53,7 +53,7 @@ func (w *writer) sync(ctx context.Context) (*stream, error) {
 			w.metrics.Filled("upstream")
 		}
 		if upstream.HasCode(err, http.StatusNotAcceptable) && len(w.asks) > 1 {
-			w.log.Info("the upstream does not send this resource as it was asked to; it is asked in another way",
+			w.log.Info("Upstream refused the media type; trying the next one",
 				zap.String("refused", w.asks[0].Accept), zap.String("next", w.asks[1].Accept))
 			w.asks = w.asks[1:]
 			w.listWatch.Store(w.newListWatch())
@@ -71,24 +71,24 @@ func (w *writer) syncOnce(ctx context.Context) (*stream, error) {
 	}
 	if w.streaming {
 		open, err := w.stream(ctx)
-		refused := isRefusal(err)
-		// An upstream may also be slow for once: only a refusal is for ever.
+		refused := isUnsupported(err)
+		// A slow response may be an exception. Only a refusal is permanent.
 		if !refused && !errors.Is(err, errEndless) {
 			return open, err
 		}
 		w.streaming = !refused
-		w.log.Info("the upstream gives no streaming list; listing page by page", zap.Error(err))
+		w.log.Info("Upstream sent no streaming list; listing page by page", zap.Error(err))
 	}
 	return nil, w.pages(ctx)
 }
 
-// isRefusal tells whether the upstream does not know, or does not want, streaming lists.
-func isRefusal(err error) bool {
+// isUnsupported reports whether the upstream refuses streaming lists.
+func isUnsupported(err error) bool {
 	return upstream.HasCode(err, http.StatusBadRequest, http.StatusUnprocessableEntity)
 }
 
-// stream reads a streaming list (KEP-3157): each object arrives in a frame of its own and the annotated bookmark ends
-// the initial state; the same stream then goes on as the watch.
+// stream reads a streaming list (KEP-3157). Each object arrives in a separate frame, and an annotated bookmark ends the
+// initial state. The same stream then continues as the watch.
 func (w *writer) stream(ctx context.Context) (*stream, error) {
 	query := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
@@ -115,7 +115,7 @@ func (w *writer) stream(ctx context.Context) (*stream, error) {
 	return nil, err
 }
 
-// initial reads a streaming list up to its end and publishes it.
+// initial reads a streaming list to the end of its initial state, and publishes it.
 func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) error {
 	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
 	highest := ""
@@ -127,7 +127,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 		w.setColumns(st.columns)
 		switch o := st.change.Object; {
 		case st.kind == stepInitialEnd:
-			patience.Stop() // that it is all there, to compare it with what there was may take longer
+			patience.Stop() // the list is complete; the comparison in publish may take longer
 			w.reflector.marked.Store(true)
 			w.learnBookmark(st.frame)
 			return w.publish(ctx, st.rv, objects)
@@ -140,7 +140,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 			}
 			objects[o.Key()] = o
 			w.reflector.fill.objects.Store(int64(len(objects)))
-			if o.Key() > highest { // initial events come in the order of their keys; later ones buy no time
+			if o.Key() > highest { // initial events arrive in the order of their keys; other events do not extend the wait
 				highest = o.Key()
 				patience.Reset(initialWait)
 			}
@@ -148,7 +148,7 @@ func (w *writer) initial(ctx context.Context, s *stream, patience *time.Timer) e
 	}
 }
 
-// pages reads a paginated list, for an upstream without streaming lists. All pages are of one resourceVersion.
+// pages reads a paginated list from an upstream without streaming lists. All pages have one resourceVersion.
 func (w *writer) pages(ctx context.Context) error {
 	objects, filling := map[string]*cache.Object{}, w.reflector.Cache.Fill()
 	version, token := "", ""
@@ -162,7 +162,7 @@ func (w *writer) pages(ctx context.Context) error {
 			w.setColumns(list.Columns)
 		}
 		if list.ResourceVersion != version {
-			return fmt.Errorf("read a list: its pages are of the resourceVersions %q and %q", version, list.ResourceVersion)
+			return fmt.Errorf("read a list: pages have the resourceVersions %q and %q", version, list.ResourceVersion)
 		}
 		if token = list.Continue; token == "" {
 			break
@@ -176,7 +176,7 @@ func (w *writer) pages(ctx context.Context) error {
 	return w.publish(ctx, rv, objects)
 }
 
-// page adds the objects of one page; a page has some, unless it is the last.
+// page adds the objects of one page. A page without objects is an error unless it is the last one.
 func (w *writer) page(ctx context.Context, token string, objects map[string]*cache.Object, filling *cache.Filling) (wire.ListHead, error) {
 	query := url.Values{"limit": {strconv.Itoa(pageObjects)}}
 	if token != "" {
@@ -189,7 +189,7 @@ func (w *writer) page(ctx context.Context, token string, objects map[string]*cac
 	}
 	list, err := d.reader.List(body, w.adder(d, objects, filling))
 	if err == nil && list.Continue != "" && len(objects) == before {
-		err = errors.New("a page without objects is not the last")
+		err = errors.New("a page without objects is not the last one")
 	}
 	if err != nil {
 		return wire.ListHead{}, fmt.Errorf("read a list: %w", err)
@@ -204,23 +204,23 @@ func (w *writer) setColumns(raw []byte) {
 	w.columns = bytes.Clone(raw)
 	printed, err := w.shape.WithColumns(raw)
 	if err != nil {
-		w.log.Warn("the upstream's Table columns are not understood", zap.Error(err))
+		w.log.Warn("Failed to parse the upstream's Table columns", zap.Error(err))
 		return
 	}
 	w.shape = printed
 }
 
-// publish begins an epoch, or goes on with the last one. A State is complete at its resourceVersion (I10), so an object
-// from after it cannot be in it.
+// publish begins an epoch, or continues the last one. A State is complete at its resourceVersion (I10), so a list with
+// an object of a later version is an error.
 func (w *writer) publish(ctx context.Context, rv cache.RV, objects map[string]*cache.Object) error {
 	for key, o := range objects {
 		if o.RV > rv {
-			return fmt.Errorf("%s is at resourceVersion %d in a list of %d", key, o.RV, rv)
+			return fmt.Errorf("%s has resourceVersion %d in a list of %d", key, o.RV, rv)
 		}
 	}
 	if list := slices.Collect(maps.Values(objects)); !w.replay(ctx, rv, list) {
 		if ctx.Err() != nil {
-			return ctx.Err() // the lane ends, and its watches need not be told of another epoch
+			return ctx.Err() // the lane ends, so its watches need no new epoch
 		}
 		w.reflector.Cache.Replace(rv, w.shape, list)
 	}

@@ -14,18 +14,18 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// versionAge is how old an answer about the upstream's version may be for a watch that went on in peace; lanes whose
-// watches end at about the same time share one question.
+// versionAge is the maximum age of a known upstream version for a watch that ended at its timeout. Lanes whose watches
+// end at about the same time share one request.
 const versionAge = 10 * time.Second
 
-// newVersions asks for the upstream's version.
+// newVersions returns the identity that reads the upstream's version.
 func newVersions(client *upstream.Client) *identity {
 	return newIdentity(func(ctx context.Context) string { return versionOf(ctx, client) })
 }
 
 func versionOf(ctx context.Context, client *upstream.Client) string {
 	text, err := client.ServerVersion(ctx)
-	// A newer kube-apiserver may be told to act as an older one, in what it writes, too (KEP-4330).
+	// A kube-apiserver can emulate an older version, including its representation of objects (KEP-4330).
 	var version struct{ GitVersion, EmulationMajor, EmulationMinor string }
 	if err != nil || json.Unmarshal(text, &version) != nil || version.GitVersion == "" {
 		return ""
@@ -33,13 +33,13 @@ func versionOf(ctx context.Context, client *upstream.Client) string {
 	return fmt.Sprintf("%s as %s.%s", version.GitVersion, version.EmulationMajor, version.EmulationMinor)
 }
 
-// snapshotsSince is the version from which on kube-apiserver answers pages of a list, and lists at an exact version,
-// from memory; before, each is read from etcd and decoded.
+// snapshotsSince is the first version of kube-apiserver that serves pages of a list, and lists at an exact version,
+// from memory. Earlier ones read each of them from etcd and decode it.
 var snapshotsSince = utilversion.MustParseGeneric("1.34")
 
-// hasSnapshots tells whether the upstream is of such a version, as far as it tells.
-func hasSnapshots(told string) bool {
-	git, emulated, _ := strings.Cut(told, " as ")
+// hasSnapshots reports whether the upstream's version is known and serves pages from memory.
+func hasSnapshots(version string) bool {
+	git, emulated, _ := strings.Cut(version, " as ")
 	for _, text := range []string{emulated, git} {
 		if v, err := utilversion.ParseGeneric(text); err == nil {
 			return v.AtLeast(snapshotsSince)
@@ -48,16 +48,16 @@ func hasSnapshots(told string) bool {
 	return false
 }
 
-// compare is asked when a watch was resumed, and may be so with another kube-apiserver: one of another version
-// writes objects in another way (fields that it knows, defaults, the cells of its Tables), and those that do not
-// change would stay in the lane as the last one wrote them. fresh is the moment from which on an answer counts.
+// compare checks the upstream's version after a watch was resumed, possibly by another kube-apiserver. One of another
+// version represents objects differently: it has other fields, defaults and cells of Tables. Objects that do not change
+// would keep their old representation in the lane. fresh is the earliest time at which a known version is up to date.
 //
-// A version that is not known is no other one. Where that of the lane's list is not, a new list is compared with
-// what the lane has, and the watches go on if that is the same (lost_window.go).
+// An unknown version counts as unchanged. If the version of the lane's list is unknown, a new list is compared with the
+// lane. Its watches continue if the differences can be replayed (lost_window.go).
 //
-// Behind a load balancer, the answer may come from another server than the watch. While servers of two versions take
-// turns, a lane may so keep objects of the older for one watch more, or be listed once too often. If they go on
-// taking turns, the pauses between two such lists grow.
+// Behind a load balancer, the version may be that of another server than the watch's. While servers of two versions
+// alternate, a lane may keep old objects for one more watch, or be listed once more than necessary. If they continue to
+// alternate, the pauses between such lists grow.
 func (w *writer) compare(ctx context.Context, fresh time.Time) error {
 	now := w.versions.since(ctx, fresh)
 	switch {
@@ -67,67 +67,67 @@ func (w *writer) compare(ctx context.Context, fresh time.Time) error {
 		w.replaced.agrees()
 		return nil
 	case !w.replaced.lists():
-		w.log.Info("Keeping the lane of another version of the upstream; it was listed for that not long ago",
+		w.log.Info("Keeping a lane of another upstream version; it was relisted for that recently",
 			zap.String("version", now), zap.String("listed", w.version))
 		return nil
 	case w.version == "":
-		return fmt.Errorf("%w: now it is %q", errUncertain, now)
+		return fmt.Errorf("%w; the current one is %q", errUncertain, now)
 	}
-	return fmt.Errorf("%w: %q, before it was %q", errReplaced, now, w.version)
+	return fmt.Errorf("%w: %q instead of %q", errReplaced, now, w.version)
 }
 
-// agreed is the version of the upstream during a list, by what it said before it and after it; empty when it said
-// two, or nothing.
+// agreed returns the upstream's version during a list, given the versions before and after it. It is empty if they
+// differ or both are unknown.
 func agreed(before, after string) string {
 	if before != "" && after != "" && before != after {
-		return "" // it was replaced meanwhile, or there are several
+		return "" // the upstream was replaced during the list, or there are several
 	}
 	return cmp.Or(before, after)
 }
 
-// replacement bounds how often a lane is listed because the upstream is of another version, as the self-audit is
+// replacement limits how often a lane is listed because the upstream has another version, as for the self-audit
 // (selfaudit_brake.go).
 type replacement struct {
 	brake
-	differs time.Time // when it last was
+	differs time.Time // when the version last differed
 }
 
-func newReplacement() replacement { return replacement{brake: brake{pause: auditMend}} }
+func newReplacement() replacement { return replacement{brake: brake{pause: relistPause}} }
 
-// lists notes that the upstream is of another version, and reports whether the lane is listed for that.
+// lists records that the upstream has another version, and reports whether the lane is listed for that.
 func (r *replacement) lists() bool {
 	r.differs = time.Now()
-	if !r.mayMend() {
+	if !r.mayRelist() {
 		return false
 	}
-	r.mends()
+	r.relists()
 	return true
 }
 
-// agrees notes that the upstream is of the lane's version. When it has been for as long as the pause, pauses are
-// short again.
+// agrees records that the upstream has the lane's version. If that has lasted as long as the pause, pauses are short
+// again.
 func (r *replacement) agrees() {
 	if time.Since(r.differs) > r.pause {
 		r.ends()
 	}
 }
 
-// origin is the upstream that an epoch was listed from. It is known two questions after the State is shown.
+// origin is the upstream from which an epoch was listed. It becomes known two requests after the State is visible.
 type origin struct {
-	known   chan struct{} // closed when it is
-	version string        // empty when that is not certain
-	cluster string        // the cluster's UID; empty when the upstream did not tell it
+	known   chan struct{} // closed when the rest is set
+	version string        // empty if it is uncertain
+	cluster string        // UID of the cluster; empty if it is unknown
 }
 
 func newOrigin() *origin { return &origin{known: make(chan struct{})} }
 
-// is makes it known; only the writer calls it, once.
+// is sets the version and the cluster. Only the writer calls it, once.
 func (o *origin) is(version, cluster string) {
 	o.version, o.cluster = version, cluster
 	close(o.known)
 }
 
-// now returns the version, and whether it is known.
+// now returns the version, and whether it is known yet.
 func (o *origin) now() (version string, known bool) {
 	select {
 	case <-o.known:
@@ -137,7 +137,7 @@ func (o *origin) now() (version string, known bool) {
 	}
 }
 
-// await waits until it is known. It fails with the context's cause when that ends before.
+// await waits until the origin is known. It returns the context's cause if the context ends first.
 func (o *origin) await(ctx context.Context) error {
 	if _, known := o.now(); known {
 		return nil

@@ -209,7 +209,7 @@ func TestReplacementsAreBraked(t *testing.T) {
 			if !r.lists() {
 				t.Error("not listed for another version after a long time of one")
 			}
-			<-time.After(auditMend + time.Minute)
+			<-time.After(relistPause + time.Minute)
 		}
 	})
 }

@@ -15,16 +15,17 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// warm fills a lane that has never shown anything from a peer, and opens its watch at the upstream
-// (docs/adr/0020-facades-read-facades.md). nil: no peer did, and the upstream has to be asked for a list. Events are
-// always the upstream's: those that one of its transactions deletes have one version, and nobody tells whether the peer
-// was told of all of them. It fails when the upstream need not be asked for a list either.
+// warm fills a lane without a State from a peer, and opens its watch at the upstream
+// (docs/adr/0020-facades-read-facades.md). It returns nil if no peer could fill it. The lane then has to be listed from
+// the upstream. Events are always listed from the upstream. etcd deletes several of them at one version, and it is
+// unknown whether the peer has received all of those deletions. warm returns an error if a list from the upstream would
+// fail, too.
 func (w *writer) warm(ctx context.Context) (*stream, error) {
 	if w.reflector.Resource.Custom {
-		return nil, nil // the peer's list does not tell which definition its objects were written by
+		return nil, nil // the definition behind the peer's objects is unknown
 	}
 	if _, err := w.reflector.Cache.State(); err == nil || w.reflector.Resource.ReadFromEtcd() {
-		return nil, nil // what was shown and is not trusted any more may have come to the peer in the same way
+		return nil, nil // the peer may have the same wrong objects
 	}
 	for _, p := range w.peers.usable() {
 		open, err := w.warmFrom(ctx, p)
@@ -35,26 +36,26 @@ func (w *writer) warm(ctx context.Context) (*stream, error) {
 		case ctx.Err() != nil || errors.Is(err, ErrNoMemory), errors.Is(err, ErrTooLarge):
 			return nil, err
 		case errors.Is(err, wire.ErrUnaligned):
-			w.unpaged = true // the upstream's rows would not do either
+			w.unpaged = true // the upstream's rows would not match either
 			return nil, nil
 		case errors.As(err, &fault):
 			p.fails(w.log, err)
 		default:
-			w.log.Info("the lane is filled from the upstream instead of a peer", zap.String("peer", p.client.Host()), zap.Error(err))
+			w.log.Info("Failed to fill the lane from a peer; filling it from the upstream", zap.String("peer", p.client.Host()), zap.Error(err))
 		}
 	}
 	return nil, nil
 }
 
-// peerError is what a peer does wrong for every lane, and not for one resource only. What the upstream does wrong when
-// it is compared is none.
+// peerError is an error of a peer that affects every lane. Errors about a single resource, or of the upstream, are not
+// peerErrors.
 type peerError struct{ err error }
 
 func (e *peerError) Error() string { return e.err.Error() }
 
 func (e *peerError) Unwrap() error { return e.err }
 
-// ofPeer makes an error of a peer's answer about a resource a *peerError, unless it is about that resource.
+// ofPeer wraps an error of a peer in a *peerError, unless it is about a single resource.
 func ofPeer(err error) error {
 	for _, code := range []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusGone} {
 		if upstream.HasCode(err, code) {
@@ -67,8 +68,8 @@ func ofPeer(err error) error {
 	return &peerError{err: err}
 }
 
-// warmFrom reads the peer's lane as a list of one version, and publishes it once the upstream has confirmed what it
-// would of a lane whose watch is resumed: that it has been at that version, and that the resource is what it was.
+// warmFrom reads the peer's lane as a list of one version. It publishes the list after the upstream has confirmed the
+// same as for a resumed watch: it has reached that version, and the resource is unchanged.
 func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 	reading, cancel := context.WithTimeout(ctx, warmWait)
 	defer cancel()
@@ -80,7 +81,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 		return nil, err
 	}
 	err = w.verify(reading, rv)
-	if errors.Is(err, errRestored) { // the upstream is behind the peer, which reads another history then
+	if errors.Is(err, errRestored) { // the upstream is behind the peer, so their histories differ
 		return nil, &peerError{err: err}
 	}
 	if err != nil {
@@ -90,7 +91,7 @@ func (w *writer) warmFrom(ctx context.Context, p *peer) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Nothing says that the list holds all that was written before now: what readers are shown is proven as ever.
+	// The list may lack recent writes. Readers still get only States that a freshness check confirms.
 	if err := w.publish(ctx, rv, objects); err != nil {
 		open.close()
 		return nil, err
@@ -103,7 +104,7 @@ func (w *writer) readPeer(ctx context.Context, p *peer) (cache.RV, map[string]*c
 	r := w.reflector
 	uid, err := w.clusters.now(ctx)
 	if err != nil {
-		return 0, nil, fmt.Errorf("ask which cluster the upstream is: %w", err)
+		return 0, nil, fmt.Errorf("read the cluster's UID: %w", err)
 	}
 	from, err := p.agrees(ctx, r.Resource, uid, w.versions.since(ctx, time.Now().Add(-versionAge)), w.discovered.style)
 	if err != nil {

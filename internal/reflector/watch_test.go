@@ -195,8 +195,8 @@ func TestWatchLies(t *testing.T) {
 		"no object":                 {[]string{`{"type":"MODIFIED"}` + "\n"}, []string{"ns/a@2"}, "read a watch frame: "},
 		"unknown type":              {[]string{object("REPLACED", "ns/a", 3, "2")}, []string{"ns/a@2"}, `unknown event type "REPLACED"`},
 		"wrong scope":               {[]string{good, object("ADDED", "cluster-wide", 4, "1")}, []string{"ns/a@3"}, "does not fit its resource's scope"},
-		"resourceVersion back":      {[]string{object("ADDED", "ns/b", 9, "1"), object("ADDED", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "went back from 9 to 4"},
-		"bookmark back":             {[]string{object("ADDED", "ns/b", 9, "1"), object("BOOKMARK", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "went back from 9 to 4"},
+		"resourceVersion back":      {[]string{object("ADDED", "ns/b", 9, "1"), object("ADDED", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "decreased from 9 to 4"},
+		"bookmark back":             {[]string{object("ADDED", "ns/b", 9, "1"), object("BOOKMARK", "ns/c", 4, "1")}, []string{"ns/a@2", "ns/b@9"}, "decreased from 9 to 4"},
 		"resourceVersion absent":    {[]string{`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"}}}` + "\n"}, []string{"ns/a@2"}, "resourceVersion"},
 		"resourceVersion no number": {[]string{strings.ReplaceAll(good, `"3"`, `"three"`)}, []string{"ns/a@2"}, "invalid syntax"},
 		"ERROR without a Status":    {[]string{`{"type":"ERROR","object":{}}` + "\n"}, []string{"ns/a@2"}, "answered 500"},
@@ -397,13 +397,13 @@ func TestBackoff(t *testing.T) {
 			}
 		}
 		elapse(time.Hour) // an attempt may hang
-		b.lived(settled)
+		b.noteUptime(settled)
 		began := time.Now()
 		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took < 25*time.Second {
 			t.Errorf("slept %s after a stream that broke off at once", took)
 		}
-		b.lived(10 * time.Second)
+		b.noteUptime(10 * time.Second)
 		began = time.Now()
 		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took > 200*time.Millisecond {

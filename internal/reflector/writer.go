@@ -15,8 +15,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// writer fills one lane: it syncs, watches, resumes, and lists again when the upstream says 410. It is the lane's only
-// writer.
+// writer fills one lane: it lists, watches, resumes the watch, and lists again after a 410. It is the only writer of
+// the lane.
 type writer struct {
 	client      *upstream.Client
 	reflector   *Reflector
@@ -25,35 +25,35 @@ type writer struct {
 	versions    *identity
 	clusters    *identity
 	definitions *definitions
-	met         *atomic.Int64 // by all lanes: how often the upstream had another past than was told
+	otherPasts  *atomic.Int64 // Lanes.otherPasts
 	fills       *fills
 	admission   *memoryAdmission
 	memory      Memory
 	peers       *peers
-	snapshotDir string // of the snapshots of lanes; empty when there are none
+	snapshotDir string // directory of snapshots; empty if there is none
 	tries       *tries
-	pageBytes   int64 // of a list, at most
-	most        int64 // bytes that the lane may take; 0 is any number
-	looked      int64 // how many bytes of a list there were when it was last looked whether it fits
-	streaming   bool  // the upstream knows streaming lists; learned from its refusal
-	snapshots   bool  // the upstream answers pages of a list from memory
-	pagedFrom   int   // how many objects are filled page by page, at least
-	unpaged     bool  // the lane is filled by a streaming list all the same, because pages did not do
+	pageBytes   int64 // maximum size of a page of a list, in bytes
+	memoryLimit int64 // maximum size of the lane in bytes; 0 is unlimited
+	looked      int64 // size of the list at the last memory check, in bytes
+	streaming   bool  // whether the upstream supports streaming lists; false after a refusal
+	snapshots   bool  // whether the upstream serves pages of a list from memory
+	pagedFrom   int   // minimum number of objects to list by pages
+	unpaged     bool  // whether the lane is filled by a streaming list because pages failed
 
-	past              // what the lane shows, and when it is believed
-	version    string // of the upstream that this epoch was listed from; empty when that is not certain
+	past              // the list that the lane shows, and doubts about it
+	version    string // version of the upstream during this epoch's list; empty if it is uncertain
 	replaced   replacement
 	discovered discovered
-	shape      wire.Shape                // of this epoch, as far as it is known
-	asks       []wire.Ask                // the ways to ask that were not refused in this epoch
-	listWatch  atomic.Pointer[listWatch] // of this epoch; fences read it
+	shape      wire.Shape                // shape of this epoch
+	asks       []wire.Ask                // requests that the upstream has not refused in this epoch
+	listWatch  atomic.Pointer[listWatch] // listWatch of this epoch; progress watches read it
 
-	synced  atomic.Pointer[listWatch] // that of the State that readers see; nil while it is listed anew
-	origin  atomic.Pointer[origin]    // version, for who does not write
+	synced  atomic.Pointer[listWatch] // listWatch of the State that readers see; nil while the lane is being listed
+	origin  atomic.Pointer[origin]    // upstream of this epoch, for other goroutines
 	refusal refusal
 
-	progressWatched chan step  // steps of a fence, written by its goroutine, applied by the writer
-	wrong           chan error // holds one when a proof found that the lane has to be listed again
+	progressWatched chan step  // steps of progress watches, to be applied by the writer
+	wrong           chan error // capacity 1: reason reason the lane has to be listed again
 }
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
@@ -65,8 +65,8 @@ func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.
 	return w
 }
 
-// run fills the lane until the context ends, the upstream refuses the resource for good, or it is redefined. Then the
-// lane is closed: its watchers end, and requests are the upstream's to answer.
+// run fills the lane until the context ends, the upstream refuses the resource permanently, or the resource is
+// redefined. Then it closes the lane: watchers end, and requests go to the upstream.
 func (w *writer) run(ctx context.Context) {
 	defer w.reflector.Cache.Close()
 	defer w.reflector.checker.Interrupted()
@@ -77,8 +77,8 @@ func (w *writer) run(ctx context.Context) {
 			return
 		}
 		w.reflector.receivesNothing(time.Now())
-		if errors.Is(err, errOver) {
-			w.log.Warn(whatFollows(err), zap.Error(err))
+		if errors.Is(err, errEnded) {
+			w.log.Warn(endMessage(err), zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now(), Refused: true})
 			return
 		}
@@ -89,36 +89,36 @@ func (w *writer) run(ctx context.Context) {
 		if endsEpoch(err) {
 			w.distrusted = w.distrusted || !isLost(err) && !errors.Is(err, errUncertain)
 			if errors.Is(err, errRestored) {
-				w.meets()
+				w.noteOtherPast()
 			}
 			w.metrics.Relisted(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
-			w.log.Info("the lane is listed again", zap.Error(err))
+			w.log.Info("Relisting", zap.Error(err))
 		} else {
-			w.log.Warn("the lane is not being filled", zap.Error(err))
+			w.log.Warn("Failed to fill the lane; will retry", zap.Error(err))
 			w.reflector.fail(&Failure{Err: err, When: time.Now()})
 		}
 		pause.sleep(ctx, retryAfter(err))
 	}
 }
 
-// whatFollows says what becomes of requests for a lane that ended with an error.
-func whatFollows(err error) string {
+// endMessage returns the log message for a lane that ended with an error.
+func endMessage(err error) string {
 	if errors.Is(err, ErrNoMemory) {
-		return "cheap requests are passed through and others refused until there is memory for the lane"
+		return "Lane ended for lack of memory; forwarding cheap requests and refusing others"
 	}
-	return "requests are passed through until the lane is asked for again"
+	return "Lane ended; forwarding requests until it is started again"
 }
 
-// epoch syncs the lane and keeps it up to date until the upstream's window is lost or the sync fails. It tells the
-// pause before the next one how long that went well.
+// epoch fills the lane and keeps it up to date until the events of the upstream are lost or filling fails. It reports
+// to pause how long the epoch lasted.
 func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	select {
-	case why := <-w.wrong:
+	case reason := <-w.wrong:
 		w.distrusted = true
-		if errors.Is(why, errRestored) {
-			w.meets()
+		if errors.Is(reason, errRestored) {
+			w.noteOtherPast()
 		}
-		w.log.Debug("a new list is what this asks for", zap.Error(why))
+		w.log.Debug("Relist requested", zap.Error(reason))
 	default:
 	}
 	w.synced.Store(nil)
@@ -126,21 +126,21 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.origin.Store(listed)
 	version := w.versions.since(ctx, time.Now().Add(-versionAge))
 	w.snapshots = hasSnapshots(version)
-	// The list may be of the version that is learned. A later one that is vouched for meanwhile would look as if the
-	// upstream had been set back, to this lane and so to all.
-	over := w.reflector.Cache.Expect()
+	// The list may have the version that learn reads. If a freshness check vouched for a later version meanwhile, the list
+	// would look like a restored upstream, for this lane and all others.
+	endExpect := w.reflector.Cache.Expect()
 	if err := w.learn(ctx); err != nil {
-		over()
-		return fmt.Errorf("learn what the resource looks like: %w", err)
+		endExpect()
+		return fmt.Errorf("discover the resource: %w", err)
 	}
-	w.known = w.met.Load()
+	w.known = w.otherPasts.Load()
 	began := time.Now()
 	w.reflector.fill.begin()
-	told := w.tell(ctx)
+	stopLog := w.logProgress(ctx)
 	open, err := w.sync(ctx)
-	told()
+	stopLog()
 	w.reflector.fill.end()
-	over()
+	endExpect()
 	if err != nil {
 		return fmt.Errorf("sync: %w", err)
 	}
@@ -149,7 +149,7 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 		return err
 	}
 	w.fills.note(w.reflector.key(), filled{objects: int64(state.Len()), took: time.Since(began)})
-	w.log.Info("lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
+	w.log.Info("Lane synced", zap.Int("objects", state.Len()), zap.Stringer("resourceVersion", state.RV()),
 		zap.Duration("took", time.Since(began)))
 	w.synced.Store(w.listWatch.Load())
 	w.refusal = refusal{}
@@ -158,24 +158,24 @@ func (w *writer) epoch(ctx context.Context, pause *backoff) error {
 	w.version = agreed(version, w.versions.since(ctx, time.Now()))
 	listed.is(w.version, w.remember(ctx))
 	synced := time.Now()
-	defer func() { pause.lived(time.Since(synced)) }()
+	defer func() { pause.noteUptime(time.Since(synced)) }()
 	err = w.follow(ctx, open)
 	if at, _ := w.reflector.Cache.Position(); open == nil && isLost(err) && at == state.RV() {
-		w.unpaged = true // by the time of the last page the upstream had forgotten what followed the first
+		w.unpaged = true // the upstream had lost the following events before the last page
 	}
 	return err
 }
 
-// follow applies the stream's steps, and when it ends resumes where the lane is, until the epoch ends.
+// follow applies the steps of the stream, and resumes the watch when it ends, until the epoch ends.
 func (w *writer) follow(ctx context.Context, open *stream) error {
 	pause := newBackoff(w.client.Silent)
-	regular := false // the last watch ended because its time was over
+	regular := false // whether the last watch ended at its timeout
 	for {
 		began := time.Now()
 		if open != nil {
 			err := open.judge(w.apply(ctx, open))
 			regular = errors.Is(err, io.EOF) && open.isOverdue()
-			pause.lived(time.Since(began))
+			pause.noteUptime(time.Since(began))
 			if ctx.Err() != nil || endsEpoch(err) {
 				return err
 			}
@@ -185,8 +185,8 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			}
 			w.reflector.receivesNothing(time.Now())
 			w.metrics.Reconnected(w.reflector.Resource.GVR.Group, w.reflector.Resource.GVR.Resource)
-			w.log.Debug("the upstream's watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
-			// A watch that lived ends when its time is over; one that did not tells of an upstream that is not well.
+			w.log.Debug("Upstream watch ended", zap.Error(err), zap.Duration("lived", time.Since(began)))
+			// A watch that ended early shows that the upstream is not well, so the next attempt is delayed.
 			if time.Since(began) < settled || !errors.Is(err, io.EOF) {
 				w.note(err)
 				pause.sleep(ctx, retryAfter(err))
@@ -198,7 +198,7 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 			continue
 		}
 		regular, w.doubted = false, true
-		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errOver) {
+		if err = w.judge(ctx, err, pause); ctx.Err() != nil || endsEpoch(err) || errors.Is(err, errEnded) {
 			return err
 		}
 		w.reflector.checker.Interrupted()
@@ -207,20 +207,20 @@ func (w *writer) follow(ctx context.Context, open *stream) error {
 	}
 }
 
-// note logs what keeps a watch from going on, other than its end.
+// note logs why a watch cannot continue, unless it just ended.
 func (w *writer) note(err error) {
 	if errors.Is(err, io.EOF) {
 		return
 	}
-	w.log.Info("the upstream's watch cannot go on yet", zap.Error(err))
+	w.log.Info("Upstream watch failed; will resume", zap.Error(err))
 }
 
-// resume opens a watch from where the lane is. Unless the one before ended in its time, the upstream is asked anew what
-// it is, and of which cluster.
+// resume opens a watch from the lane's version. Unless the last watch ended at its timeout, it reads the upstream's
+// version and cluster again.
 //
-// Where the lane is there may be more deletions: when a lease ends etcd deletes up to 1,000 events in one
-// transaction, at one version, and a stream may have broken off among them (semantics 4.4). Then the watch begins
-// below. What comes twice is dropped.
+// The lane may lack deletions at its own version. When a lease ends, etcd deletes up to 1,000 events at one version,
+// and a stream may break off between them (semantics 4.4). In that case the watch begins at a lower version. The lane
+// drops duplicates.
 func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	latest, err := w.reflector.Cache.Latest()
 	if err != nil {
@@ -233,7 +233,7 @@ func (w *writer) resume(ctx context.Context, regular bool) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Five to ten minutes, as client-go's reflectors ask for.
+	// Five to ten minutes, as in client-go's reflectors.
 	open, err := w.listWatch.Load().watch(ctx, watchQuery(max(from, 1)), 300+rand.IntN(300))
 	if err != nil {
 		return nil, err

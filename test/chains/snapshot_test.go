@@ -172,9 +172,9 @@ func TestSnapshotsLeftAside(t *testing.T) {
 	}{
 		{name: "a byte less", content: whole[name][:len(whole[name])-1], want: "incomplete or damaged"},
 		{name: "a byte changed", content: changedAt(whole[name], len(whole[name])-60), want: "incomplete or damaged"},
-		{name: "of another resource", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "not proven"},
+		{name: "of another resource", content: bytes.Replace(whole[name], []byte("configmaps"), []byte("configmapz"), 1), want: "does not match the upstream"},
 		{name: "nothing", content: []byte{}, want: "incomplete or damaged"},
-		{name: "of another lane", content: whole["configmaps..v1.protobuf.snapshot"], want: "not proven"},
+		{name: "of another lane", content: whole["configmaps..v1.protobuf.snapshot"], want: "does not match the upstream"},
 		{name: "others may write it", content: whole[name], mode: 0o666, want: "users other than its owner"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestSnapshotsLeftAside(t *testing.T) {
 			if got := fills(t, f, "snapshot"); got != "0" {
 				t.Errorf("%s lanes go on from a snapshot", got)
 			}
-			said := f.Logs.FilterMessage("a snapshot is left aside").All()
+			said := f.Logs.FilterMessage("Snapshot not used").All()
 			if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), test.want) {
 				t.Errorf("the log says %v, not %s", said, test.want)
 			}

@@ -101,8 +101,8 @@ func TestSnapshotUnproven(t *testing.T) {
 	if n := sum(scraped(t, oracle.Facade), "listfacade_lane_fills_total", `source="snapshot"`); n != 0 || way.lost.Load() == 0 {
 		t.Errorf("%v lanes go on from a snapshot", n)
 	}
-	said := next.Logs.FilterMessage("a snapshot is left aside").All()
-	if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), `than at the upstream, the first: "`+s.Namespace+`/added" is missing`) {
+	said := next.Logs.FilterMessage("Snapshot not used").All()
+	if len(said) != 1 || !strings.Contains(fmt.Sprint(said[0].ContextMap()["error"]), `objects differ, the first one: "`+s.Namespace+`/added" is missing`) {
 		t.Errorf("the log says %v", said)
 	}
 	oracle.Compare(t, testkit.Question{Path: suite.Collection(suite.ConfigMaps, s.Namespace)})

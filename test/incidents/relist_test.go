@@ -28,22 +28,22 @@ func TestRelistLoop(t *testing.T) {
 	way.answer(forgetful)
 	way.cut()
 	testkit.Eventually(t, "it is listed again, again", func() error {
-		if n := run.Lines.FilterMessage("the lane is listed again").Len(); n < 2 {
+		if n := run.Lines.FilterMessage("Relisting").Len(); n < 2 {
 			return fmt.Errorf("%d times", n)
 		}
 		return nil
 	})
 	m.passes(t, 12)
 	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled", "ListfacadeLaneStale"}, `ListfacadeRelistLoop{pod="a",resource="configmaps"}`)
-	o.said(t, "the lane is listed again", "error", "too old resource version")
+	o.said(t, "Relisting", "error", "too old resource version")
 	o.pageSays(t, "configmaps")
 	if line := o.topLine(t, "objects"); !strings.Contains(line, "list configmaps v1 namespace") {
 		t.Errorf("top --by objects: %s", line)
 	}
 	way.answer(nil)
-	synced := run.Lines.FilterMessage("lane synced").Len()
+	synced := run.Lines.FilterMessage("Lane synced").Len()
 	testkit.Eventually(t, "the lane is listed for the last time", func() error {
-		if lane := run.Lanes()[0]; run.Lines.FilterMessage("lane synced").Len() == synced || lane.StaleSeconds > 0 {
+		if lane := run.Lanes()[0]; run.Lines.FilterMessage("Lane synced").Len() == synced || lane.StaleSeconds > 0 {
 			return fmt.Errorf("%+v", lane)
 		}
 		return nil

@@ -33,7 +33,7 @@ func TestWrongRight(t *testing.T) {
 	allow(t, s.Namespace, "reader", "configmaps")
 	r := startReader(t, caller, path, "controller/v1", readingSlowly)
 	r.gets(t, http.StatusOK)
-	o.said(t, "requests are passed through until the lane is asked for again", "error", "is forbidden")
+	o.said(t, "Lane ended; forwarding requests until it is started again", "error", "is forbidden")
 	m.passes(t, 24)
 	m.firesBeside([]string{"ListfacadeForwardsReads", "ListfacadeLaneNotFilled"}, `ListfacadeMayNotRead{resource="configmaps"}`)
 	who := "system:serviceaccount:" + s.Namespace + ":reader"

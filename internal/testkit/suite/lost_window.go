@@ -13,7 +13,7 @@ import (
 // what else became of gaps than that they were bridged.
 func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[string][]testkit.LostWindow, others []string) {
 	bridged = map[string][]testkit.LostWindow{}
-	for _, entry := range f.Lines.FilterMessage("the upstream has lost what followed the lane's version").All() {
+	for _, entry := range f.Lines.FilterMessage("Upstream lost the events after the lane's version").All() {
 		said := entry.ContextMap()
 		text := func(key string) string { value, _ := said[key].(string); return value }
 		if text("resource") != gvr.GroupResource().String() {
@@ -24,7 +24,7 @@ func (f *Facade) LostWindows(gvr schema.GroupVersionResource) (bridged map[strin
 			continue
 		}
 		// At what was proven in between the lane's content was known to be the upstream's, but not what led there.
-		proven, _ := said["proven"].([]any)
+		proven, _ := said["confirmed"].([]any)
 		from, err := strconv.ParseUint(text("from"), 10, 64)
 		if err != nil {
 			panic(err)
