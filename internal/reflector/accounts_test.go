@@ -22,7 +22,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// aPage is small, and takes the upstream more than ten probes.
+// aPage is a small answer that costs the upstream more than ten probes.
 var aPage = fresh.Answer{Objects: 500, Bytes: 2 << 20, Page: 500}
 
 const (
@@ -31,14 +31,15 @@ const (
 	rolesPath  = testkit.Ask("/apis/rbac.authorization.k8s.io/v1/clusterroles")
 )
 
-// accountRig is a rig beside whose lane there are leases, which may be watched, and cluster roles, which may not.
+// accountRig is a rig with one lane. Its upstream also has leases, which may be watched, and cluster roles, which may
+// not.
 type accountRig struct {
 	*rig
-	frames chan []byte // of the watch of leases; nil ends it
-	left   atomic.Bool // leases are not to be watched any more
+	frames chan []byte // frames of the watch of leases; nil ends it
+	left   atomic.Bool // whether leases may no longer be watched
 }
 
-// accountFrame is an event of a lease with an object's metadata, as protobuf.
+// accountFrame returns an event with an object's metadata, as protobuf.
 func accountFrame(t *testing.T, event string, object interface{ Marshal() ([]byte, error) }) []byte {
 	t.Helper()
 	raw, err := object.Marshal()
@@ -103,7 +104,7 @@ func (a *accountRig) watchLeases(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// change moves the upstream on by a change of a lease.
+// change raises the upstream's version by a change of a lease.
 func (a *accountRig) change(t *testing.T) cache.RV {
 	t.Helper()
 	rv := a.Elsewhere()
@@ -111,7 +112,7 @@ func (a *accountRig) change(t *testing.T) cache.RV {
 	return cache.RV(rv)
 }
 
-// read reads what takes the upstream more than ten probes; 0 when nothing could be proven.
+// read makes a read that costs the upstream more than ten probes. It returns 0 if no check succeeded.
 func (a *accountRig) read(t *testing.T, lane *Reflector) cache.RV {
 	t.Helper()
 	state, _, err := lane.Recent(t.Context(), time.Now(), aPage)
@@ -124,12 +125,12 @@ func (a *accountRig) read(t *testing.T, lane *Reflector) cache.RV {
 	return state.RV()
 }
 
-// settle reads, while leases change, until it is known that they are in the etcd of the lane.
+// settle reads, while leases change, until leases share the lane's store.
 func (a *accountRig) settle(t *testing.T, lane *Reflector) {
 	t.Helper()
 	for range 10 {
 		if a.Asked(leasesPath) == 0 {
-			a.Elsewhere() // nobody is there to hear of it
+			a.Elsewhere() // without an account watch
 		} else {
 			a.change(t)
 		}
@@ -137,7 +138,7 @@ func (a *accountRig) settle(t *testing.T, lane *Reflector) {
 		elapse(3 * time.Second)
 	}
 	if a.Asked(leasesPath) != 1 {
-		t.Fatalf("%d account watches of leases", a.Asked(leasesPath))
+		t.Fatalf("got %d account watches of leases, want 1", a.Asked(leasesPath))
 	}
 }
 
@@ -150,46 +151,46 @@ func inAccountBubble(t *testing.T, test func(*testing.T, *accountRig, *Reflector
 	})
 }
 
-// While others write, a lane is proven by a probe alone: what they write is heard of. Nothing is watched before that is
-// needed, nor for long after; what has a lane is not, and what may not be is left alone.
-func TestAccountWatches(t *testing.T) {
+// While other resources change, a probe confirms the lane, because account watches receive those changes. They open
+// only when needed, end some time later, and exclude resources with a lane or without permission.
+func TestAccountWatchesOpenOnDemand(t *testing.T) {
 	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
 		elapse(time.Minute)
 		if n := a.Asked(leasesPath) + a.Asked(rolesPath) + a.Asked(leaseProbe); n != 0 {
-			t.Errorf("%d questions before anybody needs them", n)
+			t.Errorf("got %d requests before any read needs them, want none", n)
 		}
 		a.settle(t, lane)
-		fences := a.Asked(testkit.AskProgressWatch)
+		progressWatches := a.Asked(testkit.AskProgressWatch)
 		for range 50 {
 			if rv := a.change(t); a.read(t, lane) != rv {
-				t.Fatal("not proven")
+				t.Fatal("got no fresh State, want one by a probe")
 			}
 			elapse(20 * time.Millisecond)
 		}
-		if n := a.Asked(testkit.AskProgressWatch) - fences; n != 0 {
-			t.Errorf("%d fences", n)
+		if n := a.Asked(testkit.AskProgressWatch) - progressWatches; n != 0 {
+			t.Errorf("got %d progress watches", n)
 		}
 		if watch := a.Requests(leasesPath)[0]; !strings.HasPrefix(watch.Header.Get("Accept"), mediaPartial) || watch.URL.Query().Get("resourceVersion") == "" {
-			t.Errorf("asked by %v as %v", watch.URL, watch.Header)
+			t.Errorf("got the request %v with header %v", watch.URL, watch.Header)
 		}
 		if n := a.Asked(testkit.AskWatch); n > 2 {
-			t.Errorf("%d watches of what has a lane", n)
+			t.Errorf("got %d watches of a resource with a lane", n)
 		}
 		elapse(accountsFor - time.Minute)
 		if n := a.Asked(rolesPath) + a.Asked("/apis/rbac.authorization.k8s.io/v1/clusterroles"); n > 4 {
-			t.Errorf("asked %d times for what may not be watched", n)
+			t.Errorf("got %d requests for a forbidden resource", n)
 		}
 		watches := a.Asked(leasesPath)
 		elapse(2 * accountsFor)
 		a.Elsewhere()
 		if n := a.Asked(leasesPath) - watches; n > 1 {
-			t.Errorf("%d account watches after nobody needed them", n)
+			t.Errorf("got %d account watches long after the last read, want 1 at most", n)
 		}
 	})
 }
 
-// A resource that is not to be watched any more, because another server answers for it by now, is not.
-func TestAccountWatchOfWhatLeft(t *testing.T) {
+// The account watch of a resource ends when another server begins to serve it.
+func TestAccountWatchOfForeignResourceEnds(t *testing.T) {
 	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
 		a.settle(t, lane)
 		a.left.Store(true)
@@ -198,47 +199,47 @@ func TestAccountWatchOfWhatLeft(t *testing.T) {
 		a.frames <- leaseFrame(t, wire.TypeModified, rv)
 		elapse(time.Second)
 		if n := len(a.frames); n != 1 {
-			t.Error("somebody hears of it")
+			t.Error("got a reader of the watch, want none")
 		}
 	})
 }
 
-// A lane that has ended hears of nothing, so that its resource is watched.
-func TestLaneThatEndedHearsNothing(t *testing.T) {
+// A lane that has ended receives no changes, so its resource gets an account watch.
+func TestResourceOfEndedLaneIsNotReceived(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		if !r.lanes.received()["configmaps"] {
-			t.Error("a lane does not count as one that hears")
+			t.Error("got a synced lane that does not count as receiving")
 		}
 		lane.writer.wrong <- fmt.Errorf("%w: 1 MiB", ErrTooLarge)
 		elapse(time.Minute)
 		if f := lane.Failure(); f == nil || !f.TooLarge() || r.lanes.received()["configmaps"] {
-			t.Errorf("it ended, and counts as one that hears: %+v", f)
+			t.Errorf("got an ended lane that counts as receiving: %+v", f)
 		}
 	})
 }
 
-// What was heard before a watch broke off does not count after that: it may be another history that goes on.
-func TestAccountWatchBreaksOff(t *testing.T) {
+// Changes received before an account watch broke off no longer count, because the history may be another one.
+func TestBrokenAccountWatchResetsAccount(t *testing.T) {
 	inAccountBubble(t, func(t *testing.T, a *accountRig, lane *Reflector) {
 		a.settle(t, lane)
 		rv := a.change(t)
 		synctest.Wait()
-		a.frames <- nil // long before its time
+		a.frames <- nil // long before the timeout
 		elapse(time.Millisecond)
 		if at := a.read(t, lane); at != 0 {
-			t.Errorf("proven at %d by what was heard before the watch broke off at %d", at, rv)
+			t.Errorf("got fresh at %d by changes before the watch broke off at %d", at, rv)
 		}
 		elapse(5 * time.Second)
 		if n := a.Asked(leasesPath); n != 2 {
-			t.Errorf("%d watches, want another", n)
+			t.Errorf("got %d watches, want 2", n)
 		}
 	})
 }
 
-// A watch that cannot be read is as one that broke off.
-func TestAccountFramesThatAreNone(t *testing.T) {
+// An invalid frame ends an account watch, and another one is opened.
+func TestInvalidFrameEndsAccountWatch(t *testing.T) {
 	authorization := &metav1.PartialObjectMetadata{}
 	for name, frame := range map[string][]byte{
 		"no event":              {0, 0, 0, 2, 0xff, 0xff},
@@ -253,7 +254,7 @@ func TestAccountFramesThatAreNone(t *testing.T) {
 				a.frames <- frame
 				elapse(5 * time.Second)
 				if n := a.Asked(leasesPath); n != 2 {
-					t.Errorf("%d watches, want another", n)
+					t.Errorf("got %d watches, want 2", n)
 				}
 			})
 		})

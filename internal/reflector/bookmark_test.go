@@ -26,7 +26,7 @@ func TestBookmarkThatCannotBeLearned(t *testing.T) {
 		w.listWatch.Store(&listWatch{reader: e.Reader(kind, e.Asks()[0], nil)})
 		w.learnBookmark([]byte(`{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"real","resourceVersion":"5"}}}`))
 		if got := bookmarkText(e.Shape(kind), w.reflector); got != want {
-			t.Errorf("bookmark %s, want %s", got, want)
+			t.Errorf("got bookmark %s, want %s", got, want)
 		}
 	}
 }
@@ -37,11 +37,11 @@ func bookmarkText(shape wire.Shape, r *Reflector) string {
 	return strings.TrimSuffix(string(shape.AppendObject(nil, wire.Representation{}, &bookmark, time.Now())), "\n")
 }
 
-// A lane that was once read as a streaming list keeps its bookmark when it is listed page by page, because the upstream
-// was slow for once or is another one now.
+// A lane keeps the bookmark of a streaming list when a later list is read by pages: the upstream may have been slow, or
+// replaced.
 func TestBookmarkOutlivesStreamingLists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
-		r.SetWays(testkit.Ways{NullTimes: true}) // so that it says more than the least
+		r.SetWays(testkit.Ways{NullTimes: true}) // so that it has more than the minimal fields
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		r.Script(testkit.AskStreaming, testkit.Refuse(http.StatusBadRequest, "BadRequest"))
@@ -49,11 +49,11 @@ func TestBookmarkOutlivesStreamingLists(t *testing.T) {
 		r.DropWatches()
 		elapse(time.Second)
 		if r.Asked(testkit.AskList) == 0 {
-			t.Fatal("the lane was not listed page by page")
+			t.Fatal("got a streaming list, want pages")
 		}
 		const want = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"7","creationTimestamp":null}}`
 		if got := bookmarkText(stateOf(t, lane).Shape(), lane); got != want {
-			t.Errorf("bookmark %s, want %s", got, want)
+			t.Errorf("got bookmark %s, want %s", got, want)
 		}
 	})
 }

@@ -14,19 +14,19 @@ import (
 
 const kubeSystem = testkit.Ask("/api/v1/namespaces/kube-system")
 
-// An address may lead to another cluster from one connection to the next, as to a standby that was restored from a
-// backup and has higher versions: there a watch from the lane's version brings what happened elsewhere.
+// An address may lead to another cluster, for example to a standby that was restored from a backup and has higher
+// versions. A watch from the lane's version would receive that cluster's events.
 func TestWatchIsNotResumedInAnotherCluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after func(*rig)
-		listed        int64 // again
+		listed        int64 // number of relists
 		later         func(*rig)
 	}{
-		"another cluster":             {func(r *rig) { r.isCluster("1") }, func(r *rig) { r.isCluster("2") }, 1, nil},
-		"the same":                    {func(r *rig) { r.isCluster("1") }, func(r *rig) { r.isCluster("1") }, 0, nil},
-		"it was never told":           {(*rig).tellsNoCluster, (*rig).tellsNoCluster, 0, nil},
-		"it is not told any more":     {func(r *rig) { r.isCluster("1") }, (*rig).tellsNoCluster, 0, nil},
-		"it is told when asked again": {func(r *rig) { r.isCluster("1") }, (*rig).tellsNoCluster, 1, func(r *rig) { r.isCluster("2") }},
+		"another cluster":      {func(r *rig) { r.isCluster("1") }, func(r *rig) { r.isCluster("2") }, 1, nil},
+		"the same":             {func(r *rig) { r.isCluster("1") }, func(r *rig) { r.isCluster("1") }, 0, nil},
+		"never provided":       {(*rig).tellsNoCluster, (*rig).tellsNoCluster, 0, nil},
+		"no longer provided":   {func(r *rig) { r.isCluster("1") }, (*rig).tellsNoCluster, 0, nil},
+		"provided again later": {func(r *rig) { r.isCluster("1") }, (*rig).tellsNoCluster, 1, func(r *rig) { r.isCluster("2") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, bridges := range []bool{true, false} {
@@ -44,21 +44,21 @@ func TestWatchIsNotResumedInAnotherCluster(t *testing.T) {
 					elapse(time.Minute)
 					if c.later != nil {
 						c.later(r)
-						elapse(15 * time.Minute) // until the watch has ended in its time
+						elapse(15 * time.Minute) // until the watch has ended at its timeout
 					}
 					if n := r.relisted.Load(); n != c.listed || lane.StaleFor() > outageEvery {
-						t.Errorf("listed again %d times, want %d; %s old", n, c.listed, lane.StaleFor())
+						t.Errorf("got %d relists, want %d; stale for %s", n, c.listed, lane.StaleFor())
 					}
-					if got, anew := shown(t, lane, "ns/a"), c.listed > 0; strings.Contains(got, "elsewhere") != anew {
-						t.Errorf("the lane shows %s", got)
+					if got, relisted := shown(t, lane, "ns/a"), c.listed > 0; strings.Contains(got, "elsewhere") != relisted {
+						t.Errorf("got object %s", got)
 					}
 					if watcher.Next(); (watcher.Err() != nil) != (c.listed > 0) {
-						t.Errorf("the watcher ended with %v", watcher.Err())
+						t.Errorf("got watcher error %v", watcher.Err())
 					}
 					r.DropWatches()
 					elapse(time.Minute)
 					if n := r.relisted.Load(); n != c.listed {
-						t.Errorf("listed again %d times after another end of the watch", n)
+						t.Errorf("got %d relists after another end of the watch", n)
 					}
 				})
 			}
@@ -66,7 +66,7 @@ func TestWatchIsNotResumedInAnotherCluster(t *testing.T) {
 	}
 }
 
-// namedEncoding is JSON by another name.
+// namedEncoding is JSON with another name.
 type namedEncoding struct {
 	jsonwire.Encoding
 	name string
@@ -74,8 +74,8 @@ type namedEncoding struct {
 
 func (e namedEncoding) Name() string { return e.name }
 
-// Lanes whose watches break off together share the question, and watches that end in their time cost none.
-func TestClusterQuestionsAreShared(t *testing.T) {
+// Lanes whose watches break off at the same time share a request, and watches that end at their timeout send none.
+func TestClusterRequestsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{})
 		r.isVersion("v1.37.0")
@@ -95,19 +95,19 @@ func TestClusterQuestionsAreShared(t *testing.T) {
 		before := answers.Load()
 		elapse(time.Hour)
 		if n := answers.Load() - before; n != 0 {
-			t.Errorf("asked %d times in peace", n)
+			t.Errorf("got %d requests without a broken watch", n)
 		}
 		r.DropWatches()
 		elapse(time.Minute)
-		// The watches are opened within 100 ms. A question takes 10 ms, and lanes that open theirs meanwhile share the next.
+		// The watches are opened within 100 ms. A request takes 10 ms, and lanes share the next one meanwhile.
 		if n := answers.Load() - before; n < 1 || n > 12 {
-			t.Errorf("got %d questions for 21 watches that broke off, want 1 to 12", n)
+			t.Errorf("got %d requests for 21 broken watches, want 1 to 12", n)
 		}
 	})
 }
 
-// The address may lead elsewhere a moment after another lane has received its answer.
-func TestClusterIsAskedForWhenTheWatchIsOpen(t *testing.T) {
+// The address may lead to another cluster a moment after another lane has received its response.
+func TestClusterIsReadAfterTheWatchIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{})
 		r.isVersion("v1.37.0")
@@ -131,8 +131,8 @@ func TestClusterIsAskedForWhenTheWatchIsOpen(t *testing.T) {
 	})
 }
 
-// A lane that was listed while the upstream did not tell its cluster asks when its next watches are opened.
-func TestClusterThatWasNotToldIsAskedForAgain(t *testing.T) {
+// A lane that was listed without a known cluster reads it when it opens its next watches.
+func TestUnknownClusterIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{ReplayLostWindows: true})
 		r.isVersion("v1.37.0")
@@ -140,7 +140,7 @@ func TestClusterThatWasNotToldIsAskedForAgain(t *testing.T) {
 		r.Put("ns/a", "here")
 		lane := r.synced(t)
 		r.isCluster("1")
-		elapse(20 * time.Minute) // two watches end in their time
+		elapse(20 * time.Minute) // two watches end at their timeout
 		r.isCluster("2")
 		r.Rewrite(func(text string) string { return strings.Replace(text, "here", "elsewhere", 1) })
 		r.DropWatches()

@@ -33,8 +33,8 @@ func TestRemaining(t *testing.T) {
 	}
 }
 
-// What a lane's listing took is remembered for the next lane of the resource, and objects that have arrived count,
-// whether they come in a streaming list or in pages.
+// The duration of a lane's list is remembered for the next lane of the resource. Objects received count, both of a
+// streaming list and of pages.
 func TestFilledIn(t *testing.T) {
 	for _, paged := range []bool{false, true} {
 		inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -56,21 +56,21 @@ func TestFilledIn(t *testing.T) {
 			lane := r.lane(t)
 			<-time.After(6 * time.Second)
 			if left := lane.FilledIn(); left != 6*time.Second {
-				t.Errorf("paged %t: %s are left of a listing that nobody knows", paged, left)
+				t.Errorf("paged %t: got %s for a list without a predecessor", paged, left)
 			}
 			<-time.After(3 * time.Second)
 			r.lanes.mu.Lock()
-			delete(r.lanes.reflectors, lane.key()) // as an idle one
+			delete(r.lanes.reflectors, lane.key()) // as for an idle lane
 			r.lanes.mu.Unlock()
 			lane.stop()
 			next := r.lane(t)
 			<-time.After(5 * time.Second)
 			want := 3 * time.Second // of eight
 			if paged {
-				want = 5 * time.Second // half of the objects have arrived
+				want = 5 * time.Second // half of the objects were received
 			}
 			if left := next.FilledIn(); left != want {
-				t.Errorf("paged %t: %s are left, want %s", paged, left, want)
+				t.Errorf("paged %t: got %s, want %s", paged, left, want)
 			}
 			<-time.After(4 * time.Second)
 			synctest.Wait()

@@ -36,28 +36,28 @@ var (
 	}
 )
 
-// What internal/fresh allows itself; docs/adr/0008-proofs-are-chosen-by-price.md says why.
+// Durations of internal/fresh; docs/adr/0008-proofs-are-chosen-by-price.md explains them.
 const (
-	grace           = 20 * time.Millisecond // for events that are on their way
-	rollCallObjects = 5000
-	rollCallPause   = 30 * time.Second // after a roll call that failed
-	fenceEvery      = time.Second
-	fencesFor       = 10 * time.Second // after one was wanted
+	grace              = 20 * time.Millisecond // for events in transit
+	rollCallObjects    = 5000
+	rollCallPause      = 30 * time.Second // after a failed roll call
+	progressWatchEvery = time.Second
+	progressWatchesFor = 10 * time.Second // after the last wanted one
 )
 
-// rig is the package in front of a scripted upstream, in a bubble of virtual time.
+// rig is the package with a scripted upstream, in a bubble of virtual time.
 type rig struct {
 	*testkit.FakeUpstream
 	client                              *upstream.Client
 	lanes                               *Lanes
 	logs                                *observer.ObservedLogs
 	relisted, reconnected, contradicted atomic.Int64
-	gaps                                atomic.Pointer[string] // the last one's outcome
+	outcome                             atomic.Pointer[string] // outcome of the last lost window
 	audits                              audits
-	stop                                func() // stops the lanes; also at the end of the test
+	stop                                func() // stops the lanes; also called at the end of the test
 }
 
-// audits is what the self-audit has told.
+// audits are the results of the self-audit.
 type audits struct {
 	sync.Mutex
 	pages, kinds     []string
@@ -65,7 +65,7 @@ type audits struct {
 	passes, relisted atomic.Int64
 }
 
-// What the upstream is asked for instead when nothing can be proven.
+// Answers that the upstream gives itself if no check succeeds.
 var (
 	oneObject   = fresh.Answer{Objects: 1}
 	smallAnswer = fresh.Answer{Objects: 500}
@@ -84,7 +84,7 @@ func (r *rig) Reconnected(string, string) { r.reconnected.Add(1) }
 func (r *rig) Filled(string) {}
 
 // LostWindow implements Metrics.
-func (r *rig) LostWindow(_, _, outcome string) { r.gaps.Store(&outcome) }
+func (r *rig) LostWindow(_, _, outcome string) { r.outcome.Store(&outcome) }
 
 // SelfAudited implements Metrics.
 func (r *rig) SelfAudited(_ schema.GroupVersionResource, _, result string, objects int) {
@@ -133,7 +133,7 @@ func newRig(t *testing.T, kind testkit.FakeKind, config Config) *rig {
 	return r
 }
 
-// start begins with no lanes, as another process would, after stop.
+// start starts with no lanes, as another process would, after stop.
 func (r *rig) start(t *testing.T, config Config) {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
@@ -154,7 +154,7 @@ func (r *rig) resource() upstream.Resource {
 	return upstream.Resource{GVR: r.GVR, GVK: r.GVR.GroupVersion().WithKind(r.Kind), Namespaced: r.Namespaced, Custom: r.Custom, Cacheable: true}
 }
 
-// lane gets the rig's lane, which starts it.
+// lane returns the rig's lane, and starts it if there is none.
 func (r *rig) lane(t *testing.T) *Reflector {
 	t.Helper()
 	lane, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})
@@ -164,7 +164,7 @@ func (r *rig) lane(t *testing.T) *Reflector {
 	return lane
 }
 
-// synced gets the lane when it is filled.
+// synced returns the lane after it is filled.
 func (r *rig) synced(t *testing.T) *Reflector {
 	t.Helper()
 	lane := r.lane(t)
@@ -176,14 +176,14 @@ func (r *rig) synced(t *testing.T) *Reflector {
 	return lane
 }
 
-// logged tells whether something was logged with these words in its error.
+// logged reports whether an error with this text was logged.
 func (r *rig) logged(words string) bool {
 	return slices.ContainsFunc(r.logs.All(), func(e observer.LoggedEntry) bool {
 		return strings.Contains(fmt.Sprint(e.ContextMap()["error"]), words)
 	})
 }
 
-// contents is what the lane holds, as "key@rv" in the order of keys.
+// contents returns the objects of a lane as "key@rv", sorted by key.
 func contents(t *testing.T, lane *Reflector) []string {
 	t.Helper()
 	state := stateOf(t, lane)
@@ -203,23 +203,23 @@ func stateOf(t *testing.T, lane *Reflector) *cache.State {
 	return state
 }
 
-// elapse lets virtual time pass.
+// elapse waits in virtual time.
 func elapse(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// until lets virtual time pass, step by step, until something holds; a day is too long for it.
+// until waits in virtual time, step by step, until a condition is true. It fails after a day.
 func until(t *testing.T, step time.Duration, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(24 * time.Hour); !holds(); elapse(step) {
 		if time.Now().After(end) {
-			t.Fatalf("in a day it does not come about that %s", what)
+			t.Fatalf("timeout after a day, want %s", what)
 		}
 	}
 }
 
-// text answers 200 with a body.
+// text returns a handler that responds with 200 and a body.
 func text(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }
 }

@@ -29,7 +29,7 @@ func TestRecentSharesProbes(t *testing.T) {
 		for range 1000 {
 			wait.Go(func() {
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 2 {
-					t.Errorf("recent: %v", err)
+					t.Errorf("Recent: got %v", err)
 				}
 			})
 		}
@@ -40,8 +40,8 @@ func TestRecentSharesProbes(t *testing.T) {
 	})
 }
 
-// A probe that was sent before a call proves nothing for it: what was written in between is not in its answer.
-func TestRecentUsesNoProbeFromBefore(t *testing.T) {
+// A probe that was sent before a call cannot confirm a State for it: its response may lack writes made in between.
+func TestRecentUsesNoEarlierProbe(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		r.Put("ns/a", "1")
@@ -49,7 +49,7 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 		var answered atomic.Int64
 		release := make(chan struct{})
 		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-			if answered.Add(1) == 1 { // the first answer is old when it arrives
+			if answered.Add(1) == 1 { // the first response is old when it arrives
 				rv := r.RV()
 				<-release
 				_, _ = w.Write([]byte(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"` + cache.RV(rv).String() + `"},"items":[]}`))
@@ -68,7 +68,7 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 			answers <- state.RV()
 		}
 		go ask(first)
-		synctest.Wait() // its probe is on its way
+		synctest.Wait() // its probe is in flight
 		written := r.Put("ns/b", "1")
 		synctest.Wait()
 		for range 10 {
@@ -93,47 +93,49 @@ func TestRecentUsesNoProbeFromBefore(t *testing.T) {
 	})
 }
 
-// A quiet lane does not hear that others write; a fence brings it forward, one for all who wait.
-func TestFence(t *testing.T) {
+// A quiet lane does not receive other resources' versions. One progress watch brings it up to date for all waiting
+// readers.
+func TestProgressWatchUpdatesQuietLane(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		now := cache.RV(r.Elsewhere())
 		if _, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
-			t.Errorf("in brief: %v", err)
+			t.Errorf("short wait: got %v", err)
 		}
 		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
-			t.Errorf("in brief, and yet %d fences", n)
+			t.Errorf("short wait: got %d progress watches, want none", n)
 		}
 		var wait sync.WaitGroup
 		for range 100 {
 			wait.Go(func() {
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
-					t.Errorf("in full: %v", err)
+					t.Errorf("long wait: got %v", err)
 				}
 			})
 			wait.Go(func() {
 				if err := lane.Reach(t.Context(), now, fresh.Endless()); err != nil {
-					t.Errorf("reach: %v", err)
+					t.Errorf("Reach: got %v", err)
 				}
 			})
 		}
 		wait.Wait()
 		if stateOf(t, lane).RV() < now {
-			t.Errorf("the lane is at %d", stateOf(t, lane).RV())
+			t.Errorf("got version %d", stateOf(t, lane).RV())
 		}
 		if n := r.Asked(testkit.AskProgressWatch); n != 1 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
 		if err := lane.Reach(t.Context(), now+1, fresh.Endless()); !errors.Is(err, fresh.ErrAhead) {
-			t.Errorf("reach what nobody has reached: %v", err)
+			t.Errorf("Reach above the upstream's version: got %v, want ErrAhead", err)
 		}
 	})
 }
 
-// A fence brings the events too that the main watch has not delivered, and the watch's own copies are dropped.
-func TestFenceOvertakesTheWatch(t *testing.T) {
+// A progress watch also delivers events that the main watch has not delivered yet. The main watch's duplicates are
+// dropped.
+func TestProgressWatchOvertakesTheWatch(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		r.Put("ns/a", "1")
@@ -152,19 +154,19 @@ func TestFenceOvertakesTheWatch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := contents(t, lane); len(got) != 1 || got[0] != "ns/b@3" {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 		close(held)
 		r.Put("ns/c", "1")
 		synctest.Wait()
 		if got := contents(t, lane); len(got) != 2 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 	})
 }
 
-// What cannot be proven is not claimed, and not waited for without end.
-func TestUnproven(t *testing.T) {
+// If no check can succeed, Recent returns ErrUnproven within a bounded time.
+func TestRecentIsUnprovenWithoutBookmark(t *testing.T) {
 	noAnswer := func(w http.ResponseWriter, request *http.Request) {
 		_ = http.NewResponseController(w).Flush()
 		<-request.Context().Done()
@@ -184,7 +186,7 @@ func TestUnproven(t *testing.T) {
 				r.noRollCalls()
 				r.Put("ns/a", "1")
 				lane := r.synced(t)
-				if answer == nil { // of an apiserver that is behind
+				if answer == nil { // from a kube-apiserver that is behind
 					answer = text(r.FrameText("BOOKMARK", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"3"}}`, 3, "null"))
 				}
 				r.Script(testkit.AskProgressWatch, answer)
@@ -193,20 +195,20 @@ func TestUnproven(t *testing.T) {
 				r.Elsewhere()
 				began := time.Now()
 				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
-					t.Errorf("proven: %v", err)
+					t.Errorf("got %v, want ErrUnproven", err)
 				}
 				if took := time.Since(began); took > 10*time.Second {
-					t.Errorf("it took %s", took)
+					t.Errorf("took %s", took)
 				}
 				if lane.StaleFor() != 0 || lane.Failure() != nil {
-					t.Error("the lane suffered from its fence")
+					t.Error("the progress watch damaged the lane")
 				}
 			})
 		})
 	}
 }
 
-// A probe that fails is told to those who wait for it, and not to those who come later.
+// A failed probe fails the calls that wait for it, and no later ones.
 func TestProbeFails(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
@@ -221,7 +223,7 @@ func TestProbeFails(t *testing.T) {
 			for range 10 {
 				wait.Go(func() {
 					if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
-						t.Errorf("%s: proven", name)
+						t.Errorf("%s: got a fresh State, want an error", name)
 					}
 				})
 			}
@@ -234,8 +236,8 @@ func TestProbeFails(t *testing.T) {
 	})
 }
 
-// A caller who leaves does not take the probe of the others along.
-func TestRecentOfACallerWhoLeaves(t *testing.T) {
+// A caller that leaves does not cancel the probe of the others.
+func TestLeavingCallerDoesNotCancelProbe(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		lane := r.synced(t)
@@ -251,33 +253,33 @@ func TestRecentOfACallerWhoLeaves(t *testing.T) {
 		synctest.Wait()
 		leave()
 		if err := <-left; !errors.Is(err, context.Canceled) {
-			t.Errorf("who left got %v", err)
+			t.Errorf("caller that left: got %v", err)
 		}
 		close(release)
 		if err := <-stayed; err != nil {
-			t.Errorf("who stayed got %v", err)
+			t.Errorf("caller that stayed: got %v", err)
 		}
 	})
 }
 
-// Nothing can be proven about a resource without bookmarks, so nothing is tried.
-func TestEventsAreNotFenced(t *testing.T) {
+// A resource without bookmarks gets no progress watch, because it would show nothing.
+func TestEventsGetNoProgressWatch(t *testing.T) {
 	inBubble(t, events, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		lane := r.synced(t)
 		r.Elsewhere()
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
-			t.Errorf("proven: %v", err)
+			t.Errorf("got %v, want ErrUnproven", err)
 		}
 		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
 	})
 }
 
-// The list that fills a lane is itself asked for after whoever made it start, who needs no other proof. Who comes later
-// does.
-func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
+// The list that fills a lane is requested after the read that started the lane. So that read needs no other check, but
+// later reads do.
+func TestReadThatStartedLaneNeedsNoProbe(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		rv := r.Put("ns/a", "1")
@@ -287,7 +289,7 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 		before := r.Asked(testkit.AskProbe)
 		for range 2 {
 			if state, _, err := lane.Recent(t.Context(), arrived, fresh.Endless()); err != nil || uint64(state.RV()) != rv {
-				t.Errorf("recent: %v", err)
+				t.Errorf("Recent: got %v", err)
 			}
 		}
 		if n := r.Asked(testkit.AskProbe) - before; n != 0 {
@@ -298,15 +300,15 @@ func TestRecentOfTheOneWhoStartedTheLane(t *testing.T) {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskProbe) - before; n != 1 {
-			t.Errorf("%d probes for one who came later", n)
+			t.Errorf("got %d probes for a later read, want 1", n)
 		}
 	})
 }
 
-// When a lease ends several events go at one version (semantics 4.4): a lane that was told of the first is at the
-// version of a probe, and still has what is gone. Who lists it then, and watches from the list's version, is told of
-// all.
-func TestEventsOfALeaseGoTogether(t *testing.T) {
+// When a lease ends, several events are deleted at one version (semantics 4.4). A lane that received the first deletion
+// has the probe's version, but still contains the other events. A client that then lists it and watches from the list's
+// version receives all deletions.
+func TestDeletionsAtOneVersionAreAllSent(t *testing.T) {
 	for _, how := range []string{"probe", "roll call"} {
 		t.Run(how, func(t *testing.T) {
 			inBubble(t, events, func(t *testing.T, r *rig) {
@@ -328,17 +330,17 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 					<-request.Context().Done()
 				})
 				r.DropWatches()
-				r.Restore(gone) // the fake's own way to have nothing at a version
+				r.Restore(gone) // how the fake deletes all objects of a version
 				until(t, time.Millisecond, "the lane is at the deletions", func() bool {
 					at, _ := lane.Cache.Position()
 					return uint64(at) >= gone
 				})
 				listed := stateOf(t, lane)
 				if listed.Len() != 2 || uint64(listed.RV()) != gone-1 {
-					t.Errorf("readers see %d objects at %d, of which one is gone at %d", listed.Len(), listed.RV(), gone)
+					t.Errorf("got %d objects at %d, want one fewer after the deletion at %d", listed.Len(), listed.RV(), gone)
 				}
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
-					t.Errorf("proven with %d objects: %v", state.Len(), err)
+					t.Errorf("got fresh with %d objects: %v", state.Len(), err)
 				}
 				close(second)
 				elapse(time.Millisecond)
@@ -349,21 +351,21 @@ func TestEventsOfALeaseGoTogether(t *testing.T) {
 				defer watcher.Close()
 				for _, key := range []string{"ns/a", "ns/b"} {
 					if e, ok := watcher.Next(); !ok || e.Type != cache.Deleted || e.Object.Key() != key {
-						t.Errorf("who watches from the list sees %v instead of the deletion of %s", e, key)
+						t.Errorf("watch from the list: got %v, want the deletion of %s", e, key)
 					}
 				}
 				state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 				if how == "roll call" && (err != nil || state.Len() != 0 || uint64(state.RV()) != gone) {
-					t.Errorf("not proven when all are gone: %v", err)
+					t.Errorf("after all deletions: got %v, want a fresh State", err)
 				}
 			})
 		})
 	}
 }
 
-// Fences go on for a while after one was needed, so that the next reader finds one that is about to end; then they
-// stop.
-func TestFencesGoOn(t *testing.T) {
+// Progress watches continue for a while after one was wanted, so that the next reader finds one that ends soon. Then
+// they stop.
+func TestProgressWatchesContinueForAWhile(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		lane := r.synced(t)
@@ -371,21 +373,21 @@ func TestFencesGoOn(t *testing.T) {
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
 			t.Fatal(err)
 		}
-		elapse(fencesFor + 5*time.Second)
+		elapse(progressWatchesFor + 5*time.Second)
 		opened := r.Asked(testkit.AskProgressWatch)
-		if rounds := int(fencesFor / fenceEvery); opened < rounds || opened > rounds+1 {
-			t.Errorf("%d fences", opened)
+		if rounds := int(progressWatchesFor / progressWatchEvery); opened < rounds || opened > rounds+1 {
+			t.Errorf("got %d progress watches", opened)
 		}
 		elapse(time.Hour)
 		if n := r.Asked(testkit.AskProgressWatch); n != opened {
-			t.Errorf("%d more fences, which nobody wants", n-opened)
+			t.Errorf("got %d more progress watches, want none", n-opened)
 		}
 	})
 }
 
-// While the lane is listed again, what readers see and how the upstream is asked are of two epochs: a fence would write
-// what comes after the one into the other.
-func TestNoFenceBetweenEpochs(t *testing.T) {
+// While the lane is listed again, its State and its listWatch are of two epochs. A progress watch would write events of
+// one epoch into the other.
+func TestNoProgressWatchBetweenEpochs(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.noRollCalls()
 		r.Put("ns/a", "1")
@@ -409,7 +411,7 @@ func TestNoFenceBetweenEpochs(t *testing.T) {
 		}()
 		elapse(time.Second)
 		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
 		r.Script(testkit.AskWatch, nil)
 		close(release)

@@ -33,15 +33,15 @@ func TestReflectorsStartOnce(t *testing.T) {
 		first := <-lanes
 		for range cap(lanes) - 1 {
 			if lane := <-lanes; lane != first {
-				t.Fatal("two lanes of one resource")
+				t.Fatal("got two lanes of one resource, want one")
 			}
 		}
 		synctest.Wait()
 		if n := r.Asked(testkit.AskStreaming); n != 1 {
-			t.Errorf("listed %d times", n)
+			t.Errorf("got %d lists, want 1", n)
 		}
 		if all := r.lanes.All(); len(all) != 1 || all[0] != first {
-			t.Errorf("%d lanes run", len(all))
+			t.Errorf("got %d lanes, want 1", len(all))
 		}
 	})
 }
@@ -55,25 +55,25 @@ func TestLanesStop(t *testing.T) {
 		}
 		r.stop()
 		if _, err := r.lanes.Get(r.resource(), jsonwire.Encoding{}); !errors.Is(err, ErrStopped) {
-			t.Errorf("Get after the end: %v", err)
+			t.Errorf("Get after the stop: got %v", err)
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("State after the end: %v", err)
+			t.Errorf("State after the stop: got %v", err)
 		}
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
-			t.Error("a stopped lane was proven fresh")
+			t.Error("got a fresh State of a stopped lane")
 		}
 		if watcher.Next(); watcher.Err() == nil {
 			t.Error("a watcher did not end")
 		}
 		lane.AwaitSync(t.Context(), time.Hour) // returns
 		if len(r.lanes.All()) != 0 {
-			t.Error("lanes are left")
+			t.Error("got lanes after the stop, want none")
 		}
 	})
 }
 
-// Whatever a lane is busy with, it stops: what is left of it would keep the bubble from ending.
+// A lane stops in the middle of any request. Otherwise a goroutine would keep the bubble from ending.
 func TestReflectorsStopInTheMiddle(t *testing.T) {
 	hang := func(w http.ResponseWriter, request *http.Request) {
 		_ = http.NewResponseController(w).Flush()
@@ -106,12 +106,12 @@ func TestReflectorsStopInTheMiddle(t *testing.T) {
 				r.lane(t)
 				elapse(time.Second)
 				if r.Asked(ask) == 0 {
-					t.Fatal("the lane is busy with something else")
+					t.Fatal("the lane sent another request")
 				}
 				began := time.Now()
 				r.stop()
 				if took := time.Since(began); took > time.Second {
-					t.Errorf("stopping took %s", took)
+					t.Errorf("got a stop after %s", took)
 				}
 			})
 		})
@@ -122,7 +122,7 @@ func TestIdleLanesStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Idle: 5 * time.Minute})
 		lane := r.synced(t)
-		for range 10 { // somebody asks
+		for range 10 { // a request arrives
 			elapse(4 * time.Minute)
 			if r.lane(t) != lane {
 				t.Fatal("a lane in use was stopped")
@@ -134,25 +134,25 @@ func TestIdleLanesStop(t *testing.T) {
 		}
 		elapse(time.Hour)
 		watcher.Close()
-		elapse(4 * time.Minute) // a client whose watch ended comes back
+		elapse(4 * time.Minute) // a client whose watch ended returns
 		if r.lane(t) != lane {
-			t.Fatal("a lane was stopped right after its last watcher left")
+			t.Fatal("a lane was stopped soon after its last watcher left")
 		}
 		elapse(6 * time.Minute)
 		if len(r.lanes.All()) != 0 {
-			t.Error("a lane that nobody reads runs on")
+			t.Error("an unread lane was not stopped")
 		}
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("the idle lane is not closed: %v", err)
+			t.Errorf("got %v from an idle lane, want a closed one", err)
 		}
 		if again := r.synced(t); again == lane {
-			t.Error("the stopped lane was given out")
+			t.Error("Get returned the stopped lane")
 		}
 	})
 }
 
-// A request and the janitor meet at the moment a lane becomes idle: nobody is given a lane that is being stopped.
-func TestGetMeetsTheJanitor(t *testing.T) {
+// A request and the janitor arrive when a lane becomes idle. Get never returns a lane that is being stopped.
+func TestGetNeverReturnsStoppingLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Idle: 10 * time.Second})
 		for range 50 {
@@ -167,7 +167,7 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 					return
 				}
 				if _, err := got.Cache.State(); errors.Is(err, cache.ErrClosed) {
-					t.Error("a closed lane was given out")
+					t.Error("Get returned a closed lane")
 				}
 			})
 			wait.Wait()
@@ -175,9 +175,9 @@ func TestGetMeetsTheJanitor(t *testing.T) {
 	})
 }
 
-// What the upstream refuses a lane that has nothing to show is its own to answer, and so is what it does not serve. It
-// is asked for again only when somebody wants it, some seconds later.
-func TestRefused(t *testing.T) {
+// Requests for a resource go to the upstream if it refuses a lane without a State or does not serve the resource. The
+// lane is tried again only after a request some seconds later.
+func TestRefusedLaneEnds(t *testing.T) {
 	for _, code := range []int{401, 403, 404, 405} {
 		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskWatch} {
 			if ask == testkit.AskWatch && (code == 401 || code == 403) {
@@ -197,17 +197,17 @@ func TestRefused(t *testing.T) {
 					elapse(time.Second)
 					failure := lane.Failure()
 					if failure == nil || !failure.Refused || failure.Gone() != (code == 404) {
-						t.Fatalf("the failure is %+v", failure)
+						t.Fatalf("got failure %+v", failure)
 					}
 					if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
-						t.Errorf("a refused lane gives %v", err)
+						t.Errorf("got %v from a refused lane", err)
 					}
 					elapse(time.Hour)
 					if n := r.Asked(ask); n != 1 {
-						t.Errorf("asked %d times although nobody wants it", n)
+						t.Errorf("got %d requests without a read", n)
 					}
 					if again := r.lane(t); again == lane {
-						t.Fatal("the refusal is believed for ever")
+						t.Fatal("the refused lane was not started again")
 					}
 					elapse(time.Second)
 					for range 100 {
@@ -215,7 +215,7 @@ func TestRefused(t *testing.T) {
 					}
 					synctest.Wait()
 					if n := r.Asked(ask); ask != testkit.AskWatch && n != 2 {
-						t.Errorf("asked %d times, want once more", n)
+						t.Errorf("got %d requests, want once more", n)
 					}
 					r.Script(ask, nil)
 					elapse(refusedFor + time.Second)
@@ -226,7 +226,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A refused lane that is replaced leaves nothing behind, however often.
+// A refused lane that is replaced leaves no goroutine.
 func TestRefusedLanesAreStopped(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskProbe, testkit.Refuse(http.StatusForbidden, "Forbidden"))
@@ -235,7 +235,7 @@ func TestRefusedLanesAreStopped(t *testing.T) {
 			lane := r.lane(t)
 			synctest.Wait()
 			if last != nil && last.life.Err() == nil {
-				t.Fatal("the life of a replaced lane goes on")
+				t.Fatal("the context of a replaced lane did not end")
 			}
 			last = lane
 			elapse(refusedFor + time.Second)
@@ -243,7 +243,7 @@ func TestRefusedLanesAreStopped(t *testing.T) {
 	})
 }
 
-// otherEncoding is another encoding than JSON in name only.
+// otherEncoding is JSON with another name.
 type otherEncoding struct{ jsonwire.Encoding }
 
 func (otherEncoding) Name() string { return "other" }
@@ -259,21 +259,21 @@ func TestLanesOfEncodings(t *testing.T) {
 				t.Fatal(err)
 			}
 			if lane.Encoding != e {
-				t.Errorf("asked for %s, got a lane in %s", e.Name(), lane.Encoding.Name())
+				t.Errorf("got a lane in %[2]s, want %[1]s", e.Name(), lane.Encoding.Name())
 			}
 			lane.AwaitSync(t.Context(), time.Minute)
 			if got := contents(t, lane); len(got) != 1 {
-				t.Errorf("the lane in %s holds %v", e.Name(), got)
+				t.Errorf("got objects %[2]v in the lane of %[1]s", e.Name(), got)
 			}
 			lanes[lane] = true
 		}
 		if all := r.lanes.All(); len(lanes) != 2 || len(all) != 2 || all[0].Encoding.Name() > all[1].Encoding.Name() {
-			t.Errorf("got %d lanes, of which %d run", len(lanes), len(all))
+			t.Errorf("got %d lanes, %d of them running", len(lanes), len(all))
 		}
 	})
 }
 
-// A resource that became quiet, of which no bookmarks come either, does not keep the memory of its busy time.
+// A lane that became quiet, without bookmarks, drops the events of its busy time.
 func TestQuietLanesAreTrimmed(t *testing.T) {
 	inBubble(t, events, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -284,12 +284,12 @@ func TestQuietLanesAreTrimmed(t *testing.T) {
 		busy := lane.Cache.Stats()
 		elapse(20 * time.Minute)
 		if quiet := lane.Cache.Stats(); quiet.Oldest == busy.Oldest || quiet.HistoryBytes >= busy.HistoryBytes {
-			t.Errorf("history keeps %d bytes since %d, as it did when all was new", quiet.HistoryBytes, quiet.Oldest)
+			t.Errorf("got a history of %d bytes since %d, want less than before", quiet.HistoryBytes, quiet.Oldest)
 		}
 	})
 }
 
-// What another server answers for has no lane, from the moment on when that is known.
+// A lane ends when another server begins to serve its group version, and none starts afterwards.
 func TestExcludedLanesEnd(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -305,9 +305,9 @@ func TestExcludedLanesEnd(t *testing.T) {
 		}
 		r.lanes.Exclude(func(schema.GroupVersion) bool { return false })
 		if again := r.synced(t); again == lane {
-			t.Error("the lane that ended was given out")
+			t.Error("Get returned the ended lane")
 		}
 		r.stop()
-		r.lanes.Exclude(foreign) // whose goroutines would outlive the lanes
+		r.lanes.Exclude(foreign) // its goroutines would outlive the lanes
 	})
 }

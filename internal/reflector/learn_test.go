@@ -21,15 +21,15 @@ func crd(uid string, generation int, field string) http.HandlerFunc {
 		`{"name":"v1","selectableFields":[{"jsonPath":%q}]}]}}`, uid, generation, field))
 }
 
-// kube-apiserver ends the watches of a custom resource when its definition changes. The lane is not filled on with what
-// was read under the old definition.
-func TestRedefined(t *testing.T) {
+// kube-apiserver ends the watches of a custom resource when its definition changes. The lane must not continue with
+// properties of the old definition.
+func TestRedefinedLaneEnds(t *testing.T) {
 	for name, change := range map[string]http.HandlerFunc{
-		"selectable field":        crd("u1", 2, ".spec.size"),
-		"deleted and made anew":   crd("u2", 1, ".spec.v"),
-		"no longer to be read":    testkit.Refuse(http.StatusForbidden, "Forbidden"),
-		"read, but not as JSON":   nil,
-		"the same as it was ever": crd("u1", 1, ".spec.v"),
+		"selectable field":          crd("u1", 2, ".spec.size"),
+		"deleted and created again": crd("u2", 1, ".spec.v"),
+		"no longer readable":        testkit.Refuse(http.StatusForbidden, "Forbidden"),
+		"read, but not as JSON":     nil,
+		"unchanged":                 crd("u1", 1, ".spec.v"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, widgets, func(t *testing.T, r *rig) {
@@ -37,7 +37,7 @@ func TestRedefined(t *testing.T) {
 				r.Script(crdPath, crd("u1", 1, ".spec.v"))
 				lane := r.synced(t)
 				if got := fieldLabels(lane); !cmp.Equal(got, []string{"spec.v"}) {
-					t.Fatalf("selected by %v", got)
+					t.Fatalf("got selectable fields %v", got)
 				}
 				if change == nil {
 					change = text("<html>")
@@ -45,28 +45,28 @@ func TestRedefined(t *testing.T) {
 				r.Script(crdPath, change)
 				r.Put("ns/a", "2")
 				r.DropWatches()
-				elapse(2 * time.Minute) // a refusal counts after half a minute, at an attempt that is up to a minute after the last
+				elapse(2 * time.Minute) // a refusal ends the lane after half a minute, at the next attempt
 				failure, again := lane.Failure(), r.lane(t)
 				switch name {
-				case "the same as it was ever":
+				case "unchanged":
 					if failure != nil || again != lane {
-						t.Errorf("the lane ended: %+v", failure)
+						t.Errorf("got failure %+v, want none", failure)
 					}
 				case "read, but not as JSON":
 					if again != lane || lane.StaleFor() < 50*time.Second {
-						t.Error("the lane goes on without knowing what it reads")
+						t.Error("the lane continues without a definition")
 					}
 				default:
-					gone := name != "no longer to be read" // then it is the right to read it that is
+					gone := name != "no longer readable" // in that case only the permission is gone
 					if failure == nil || !failure.Refused || failure.Gone() != gone || again == lane {
-						t.Fatalf("the lane goes on: %+v", failure)
+						t.Fatalf("got failure %+v, want the end of the lane", failure)
 					}
 					again = r.synced(t)
 					want := []string{}
 					switch name {
 					case "selectable field":
 						want = []string{"spec.size"}
-					case "deleted and made anew":
+					case "deleted and created again":
 						want = []string{"spec.v"}
 					}
 					if diff := cmp.Diff(want, fieldLabels(again)); diff != "" {
@@ -86,7 +86,7 @@ func fieldLabels(lane *Reflector) []string {
 	return all
 }
 
-// A resource that is another one now is not kept waiting for the refusal of the old one to grow old.
+// A resource that changed is served without a wait for the end of the old resource's refusal.
 func TestResourceOfAnotherScope(t *testing.T) {
 	inBubble(t, widgets, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -96,13 +96,13 @@ func TestResourceOfAnotherScope(t *testing.T) {
 		other := r.resource()
 		other.Namespaced = false
 		if again, err := r.lanes.Get(other, jsonwire.Encoding{}); err != nil || again == lane || again.Resource != other {
-			t.Errorf("the lane of the old resource was given out: %v", err)
+			t.Errorf("Get returned the lane of the old resource: %v", err)
 		}
 	})
 }
 
-// A lane of what was taken for built-in, or for custom, and is not, ends, and the catalog is told to look again.
-func TestTakenForAnotherKind(t *testing.T) {
+// A lane ends if discovery took a custom resource for a built-in one, or the reverse. The catalog is then read again.
+func TestLaneOfWrongKindEnds(t *testing.T) {
 	for _, kind := range []testkit.FakeKind{configMaps, widgets} {
 		t.Run(kind.Kind, func(t *testing.T) {
 			inBubble(t, kind, func(t *testing.T, r *rig) {
@@ -114,21 +114,21 @@ func TestTakenForAnotherKind(t *testing.T) {
 				}
 				elapse(time.Second)
 				if failure := wrong.Failure(); failure == nil || !failure.Gone() {
-					t.Fatalf("the failure is %+v", failure)
+					t.Fatalf("got failure %+v", failure)
 				}
 				if wrong.Kind() != nil {
-					t.Error("requests are parsed by the wrong kind")
+					t.Error("got a kind, want none: it is the wrong one")
 				}
 				if right := r.synced(t); right == wrong {
-					t.Error("the lane of another kind was given out")
+					t.Error("Get returned the lane of another kind")
 				}
 			})
 		})
 	}
 }
 
-// The columns come with a stream's first frame. When they differ, the cells that the lane has are of another Table.
-func TestReprinted(t *testing.T) {
+// Columns arrive in the first frame of a stream. If they differ, the lane's cells belong to another Table.
+func TestChangedColumnsRelist(t *testing.T) {
 	const columns = `[{"name":"Name","type":"string","format":"name","description":"Name","priority":0},` +
 		`{"name":"Size","type":"integer","format":"","description":"","priority":0}]`
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -142,20 +142,19 @@ func TestReprinted(t *testing.T) {
 		elapse(time.Minute)
 		state := stateOf(t, lane)
 		if !state.Shape().Prints() || state.Shape().Reprinted([]byte(columns)) {
-			t.Error("the columns are not those of now")
+			t.Error("got the old columns, want the new ones")
 		}
 		if got := contents(t, lane); len(got) != 2 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 		if r.relisted.Load() != 1 {
-			t.Errorf("relisted %d times", r.relisted.Load())
+			t.Errorf("got %d relists", r.relisted.Load())
 		}
 	})
 }
 
-// An etcd that comes back from a backup is behind the lane. kube-apiserver would resume the watch all the same, in
-// silence.
-func TestRestored(t *testing.T) {
+// An etcd that was restored from a backup is behind the lane. kube-apiserver would resume the watch without an error.
+func TestRestoredUpstreamRelists(t *testing.T) {
 	for _, how := range []string{"resume", "probe", "roll call"} {
 		t.Run(how, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -171,14 +170,14 @@ func TestRestored(t *testing.T) {
 				if how == "resume" {
 					r.DropWatches()
 				} else if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err == nil {
-					t.Error("what the upstream lost was proven fresh")
+					t.Error("got a fresh State with objects that the upstream lost")
 				}
 				elapse(time.Minute)
 				if diff := cmp.Diff([]string{"ns/old@6"}, contents(t, lane)); diff != "" {
 					t.Error(diff)
 				}
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != 6 {
-					t.Errorf("the lane is not fresh again: %v", err)
+					t.Errorf("after the relist: got %v, want a fresh State", err)
 				}
 			})
 		})

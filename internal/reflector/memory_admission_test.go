@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/selectors"
 )
 
-// someMemory is memory for so many bytes more.
+// someMemory is a Memory of that many bytes.
 type someMemory struct{ left, asked atomic.Int64 }
 
 // Fits implements Memory.
@@ -29,7 +29,7 @@ func (m *someMemory) Fits(bytes int64) bool {
 // Spares implements Memory.
 func (m *someMemory) Spares(bytes int64) bool { return bytes <= m.left.Load() }
 
-// inMemory runs a test with lanes that have some memory, of objects that are 3 MiB together.
+// inMemory runs a test with lanes that have limited memory, and objects of 3 MiB in total.
 func inMemory(t *testing.T, memory *someMemory, test func(*testing.T, *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -41,41 +41,41 @@ func inMemory(t *testing.T, memory *someMemory, test func(*testing.T, *rig)) {
 	})
 }
 
-// failsFor wants a lane not to be given out, and says for how long that is.
+// failsFor checks that Get fails for lack of memory, and returns the time until the next attempt.
 func (r *rig) failsFor(t *testing.T) time.Duration {
 	t.Helper()
 	_, err := r.lanes.Get(r.resource(), jsonwire.Encoding{})
 	var full *NoMemoryError
 	if !errors.As(err, &full) || !errors.Is(err, ErrNoMemory) || !strings.Contains(err.Error(), "configmaps") {
-		t.Fatalf("the lane is given out: %v", err)
+		t.Fatalf("Get: got %v, want ErrNoMemory", err)
 	}
 	return full.After
 }
 
-// A lane that does not fit gives up, is not filled again before there is as much memory as it needs, and is then.
-func TestLaneThatDoesNotFit(t *testing.T) {
+// A lane that does not fit stops filling. It is filled again when there is as much memory as it needs.
+func TestLaneThatDoesNotFitStopsFilling(t *testing.T) {
 	memory := &someMemory{}
 	memory.left.Store(-1)
 	inMemory(t, memory, func(t *testing.T, r *rig) {
 		lane := r.lane(t)
 		lane.AwaitSync(t.Context(), time.Hour)
 		if failure := lane.Failure(); failure == nil || !failure.Refused || !failure.NoMemory() {
-			t.Fatalf("the lane is filled: %+v", failure)
+			t.Fatalf("got failure %+v, want one for lack of memory", failure)
 		}
 		if stats := lane.Cache.Stats(); stats.Memory() != 0 {
-			t.Errorf("it takes memory: %+v", stats)
+			t.Errorf("got memory in use: %+v", stats)
 		}
 		if !r.logged("there is no memory for this resource") {
-			t.Error("it is not logged")
+			t.Error("got no log message about the memory")
 		}
 		if after := r.failsFor(t); after != noMemoryPauseAtFirst {
-			t.Errorf("it is to be asked for again after %s", after)
+			t.Errorf("got the next attempt after %s", after)
 		}
 		elapse(noMemoryPauseAtFirst)
 		memory.left.Store(0)
 		r.failsFor(t)
 		if asked := memory.asked.Load(); asked < 1<<20 || r.Asked(testkit.AskStreaming) != 1 {
-			t.Errorf("it needs %d, and was listed %d times", asked, r.Asked(testkit.AskStreaming))
+			t.Errorf("got a need of %d and %d lists", asked, r.Asked(testkit.AskStreaming))
 		}
 		memory.left.Store(1 << 30)
 		elapse(2 * noMemoryPauseAtFirst)
@@ -83,8 +83,8 @@ func TestLaneThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// What a lane needs was an estimate: it is tried in the end although there never is as much memory, and a small one is
-// tried at once.
+// The memory that a lane needs is an estimate. In the end the lane is tried even if there never is as much. A small
+// lane is tried immediately.
 func TestEstimatesDoNotLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rooms, key, memory := newMemoryAdmission(), laneKey{gvr: configMaps.GVR}, &someMemory{}
@@ -95,19 +95,19 @@ func TestEstimatesDoNotLast(t *testing.T) {
 			<-time.After(time.Second)
 		}
 		if took := time.Since(began); took < 4*noMemoryPauseAtFirst || took > 10*time.Minute {
-			t.Errorf("it is tried after %s", took)
+			t.Errorf("got an attempt after %s", took)
 		}
 		memory.left.Store(-1)
 		rooms.note(key, lookEvery-1)
 		<-time.After(noMemoryPauseAtMost)
 		if err := rooms.find(key, memory); err != nil {
-			t.Errorf("a small one: %v", err)
+			t.Errorf("small lane: got %v", err)
 		}
 	})
 }
 
-// Pauses grow while a lane does not fit, whatever was estimated of it, and are short again after a long time.
-func TestPausesWithoutRoomGrow(t *testing.T) {
+// Pauses grow while a lane does not fit, whatever the estimate. They are short again after a long time.
+func TestPausesWithoutMemoryGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rooms, key := newMemoryAdmission(), laneKey{gvr: configMaps.GVR}
 		want := noMemoryPauseAtFirst
@@ -115,7 +115,7 @@ func TestPausesWithoutRoomGrow(t *testing.T) {
 			rooms.note(key, 1)
 			var full *NoMemoryError
 			if err := rooms.find(key, unlimited{}); !errors.As(err, &full) || full.After != want {
-				t.Fatalf("%v after %v, want %s", err, full, want)
+				t.Fatalf("got %v after %v, want %s", err, full, want)
 			}
 			<-time.After(want)
 			if err := rooms.find(key, unlimited{}); err != nil {
@@ -127,13 +127,13 @@ func TestPausesWithoutRoomGrow(t *testing.T) {
 		rooms.note(key, 1)
 		var full *NoMemoryError
 		if err := rooms.find(key, unlimited{}); !errors.As(err, &full) || full.After != noMemoryPauseAtFirst {
-			t.Errorf("after a long time: %v", err)
+			t.Errorf("after a long time: got %v", err)
 		}
 	})
 }
 
-// A lane that is listed again does not fit beside itself: it ends, its watches with it, and is filled from nothing.
-func TestRelistThatDoesNotFit(t *testing.T) {
+// A relisted lane may not fit next to its old content. Then it ends with its watches, and is filled again from nothing.
+func TestRelistThatDoesNotFitEndsLane(t *testing.T) {
 	memory := &someMemory{}
 	inMemory(t, memory, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -145,17 +145,16 @@ func TestRelistThatDoesNotFit(t *testing.T) {
 		lane.Contradicted()
 		elapse(time.Minute)
 		if watcher.Next(); watcher.Err() == nil {
-			t.Error("the watch goes on")
+			t.Error("the watch did not end")
 		}
 		memory.left.Store(1 << 30)
 		if r.synced(t) == lane {
-			t.Error("the lane is the same")
+			t.Error("got the same lane, want another one")
 		}
 	})
 }
 
-// Which lane goes first: not one that is watched, nor one to be kept, while there is another, however lately that was
-// read; and of the others the one that was read least lately.
+// Watched and kept lanes are dropped last. Among the others, the least recently read lane is dropped first.
 func TestColdestLaneGoesFirst(t *testing.T) {
 	kind := selectors.ForBuiltin(configMaps.GVR.GroupVersion().WithKind(configMaps.Kind), selectors.Namespaced)
 	shape := jsonwire.Encoding{}.Shape(wire.Description{Resource: configMaps.GVR, ListKind: "ConfigMapList"})
@@ -190,47 +189,47 @@ func TestColdestLaneGoesFirst(t *testing.T) {
 	}
 	want := []string{"not filled yet", "read an hour ago", "read a minute ago", "just read", "watched by one", "watched by two", "kept"}
 	if !slices.Equal(got, want) {
-		t.Errorf("%q", got)
+		t.Errorf("got the order %q", got)
 	}
 }
 
-// A lane that is dropped ends, its watches too, and is filled again when there is memory for it. One that is read is
-// not dropped for another.
-func TestDroppedLane(t *testing.T) {
+// A dropped lane ends with its watches, and is filled again when there is memory for it. A lane that is read is not
+// dropped for another.
+func TestDroppedLaneEnds(t *testing.T) {
 	memory := &someMemory{}
 	memory.left.Store(1 << 30)
 	inMemory(t, memory, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
 		stats := lane.Cache.Stats()
 		if freed := r.lanes.DropUnread(1); freed != 0 {
-			t.Errorf("%d bytes of a lane that was just read", freed)
+			t.Errorf("got %d bytes freed from a lane that was just read, want 0", freed)
 		}
 		elapse(unread + time.Second)
 		_, _ = r.lanes.Keep(r.resource(), jsonwire.Encoding{})
 		elapse(unread + time.Second)
 		if freed := r.lanes.DropUnread(1); freed != 0 {
-			t.Errorf("%d bytes of a lane to be kept", freed)
+			t.Errorf("got %d bytes freed from a kept lane, want 0", freed)
 		}
 		lane.kept.Store(false)
 		if freed := r.lanes.DropUnread(1); freed != stats.Memory() || freed < 3_000_000 || len(r.lanes.All()) != 0 {
-			t.Errorf("%d bytes of %d, %d lanes are left", freed, stats.Memory(), len(r.lanes.All()))
+			t.Errorf("got %d bytes freed of %d, and %d lanes", freed, stats.Memory(), len(r.lanes.All()))
 		}
 		synctest.Wait()
 		if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
-			t.Errorf("the lane goes on: %v", err)
+			t.Errorf("got %v, want a stopped lane", err)
 		}
 		if r.failsFor(t) != noMemoryPauseAtFirst {
-			t.Error("it is filled again at once")
+			t.Error("got a lane that is filled again immediately, want a pause")
 		}
 		elapse(noMemoryPauseAtFirst)
 		again := r.synced(t)
 		if freed := r.lanes.DropColdest(1); freed < 3_000_000 || again.Resource != lane.Resource {
-			t.Errorf("%d bytes of the coldest lane", freed)
+			t.Errorf("got %d bytes freed from the coldest lane", freed)
 		}
 	})
 }
 
-// History is cut to its floor where that is asked for, and no further.
+// Shorten reduces the history to its minimum, and no further.
 func TestHistoryIsShortened(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -241,10 +240,10 @@ func TestHistoryIsShortened(t *testing.T) {
 		before := lane.Cache.Stats().HistoryBytes
 		freed := r.lanes.Shorten(1)
 		if left := lane.Cache.Stats().HistoryBytes; freed <= 0 || left <= 0 || left != before-freed {
-			t.Errorf("%d of %d bytes are left, %d were let go", left, before, freed)
+			t.Errorf("got %d of %d bytes of history, and %d freed", left, before, freed)
 		}
 		if again := r.lanes.Shorten(1); again != 0 {
-			t.Errorf("%d bytes below the floor", again)
+			t.Errorf("got %d bytes freed below the minimum, want 0", again)
 		}
 	})
 }

@@ -11,8 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A lane that may take less than it needs is not filled; one that grows beyond it is dropped, and others are not.
-func TestOwnMemory(t *testing.T) {
+// A lane that needs more than the memory limit of its resource is not filled. One that exceeds it later is dropped, and
+// no other.
+func TestMemoryLimitOfResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{Resources: map[schema.GroupResource]Resource{configMaps.GVR.GroupResource(): {Memory: 2 << 20}}})
 		put := func(from, to int) {
@@ -25,30 +26,30 @@ func TestOwnMemory(t *testing.T) {
 		put(10, 30)
 		elapse(time.Second)
 		if memory := lane.Memory(); memory < 2<<20 {
-			t.Fatalf("the lane takes %d bytes", memory)
+			t.Fatalf("got a lane of %d bytes", memory)
 		}
 		elapse(janitorEvery)
 		if failure := lane.Failure(); failure == nil || !failure.Refused || !failure.TooLarge() || failure.NoMemory() {
-			t.Fatalf("a lane that has grown goes on: %+v", failure)
+			t.Fatalf("got failure %+v, want the end of a lane that has grown", failure)
 		}
 		if memory := lane.Memory(); memory != 0 {
-			t.Errorf("it keeps %d bytes", memory)
+			t.Errorf("got %d bytes in use after the end", memory)
 		}
 		elapse(tooLargeFor / 2)
 		if again := r.lane(t); again != lane {
-			t.Error("it is filled again before its time")
+			t.Error("got a lane that is filled again before tooLargeFor")
 		}
 		elapse(tooLargeFor)
 		again := r.lane(t)
 		again.AwaitSync(t.Context(), time.Hour)
 		if failure := again.Failure(); again == lane || failure == nil || !failure.TooLarge() || !r.logged("exceeds its memory limit: 2 MiB") {
-			t.Errorf("it is filled again: %+v", failure)
+			t.Errorf("got failure %+v, want one about the memory limit", failure)
 		}
 	})
 }
 
-// What is different for one resource is so for that one only.
-func TestOwnSettings(t *testing.T) {
+// The settings of one resource apply to that resource only.
+func TestSettingsOfOneResource(t *testing.T) {
 	pods := schema.GroupResource{Resource: "pods"}
 	c := Config{
 		Window: time.Minute, WindowBytes: 7, FieldIndexes: []string{"spec.nodeName"}, LabelIndexes: []string{"app"},

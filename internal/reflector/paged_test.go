@@ -40,28 +40,28 @@ func key(kind testkit.FakeKind, i int) string {
 	return fmt.Sprintf("%04d", i)
 }
 
-// asksRows tells a question for rows from one for objects.
+// asksRows reports whether a request is for rows.
 func asksRows(r *http.Request) bool { return r.URL.Query().Get("includeObject") == "None" }
 
-// filledWhole fails unless the lane has all objects with their cells, and hears of another.
+// filledWhole fails unless the lane has all objects with their cells, and receives another one.
 func filledWhole(t *testing.T, r *rig, lane *Reflector) {
 	t.Helper()
 	if n := stateOf(t, lane).Len(); n != many {
-		t.Fatalf("the lane has %d objects", n)
+		t.Fatalf("got %d objects", n)
 	}
 	first := shown(t, lane, key(r.FakeKind, 0))
 	if want := r.ObjectText(key(r.FakeKind, 0), 2, "1") + "\n"; first != want {
-		t.Errorf("the first object is %s, want %s", first, want)
+		t.Errorf("got first object %s, want %s", first, want)
 	}
 	object, _ := stateOf(t, lane).Get(key(r.FakeKind, 7))
 	row := string(stateOf(t, lane).Shape().AppendObject(nil, wire.Representation{Kind: wire.Row, Meta: wire.MetaV1}, object.Item(), time.Now()))
 	if !strings.Contains(row, `"rows":[{"cells":["0007"],`) || !stateOf(t, lane).Shape().Prints() {
-		t.Errorf("its row is %s", row)
+		t.Errorf("got row %s", row)
 	}
 	r.Put(key(r.FakeKind, many), "1")
 	synctest.Wait()
 	if n := stateOf(t, lane).Len(); n != many+1 {
-		t.Error("the watch does not go on from the list")
+		t.Error("the watch does not continue from the list")
 	}
 }
 
@@ -71,14 +71,14 @@ func TestPagedList(t *testing.T) {
 			pagedRig(t, kind, func(t *testing.T, r *rig) {
 				lane := r.synced(t)
 				if !lane.Marked() || lane.Bookmark() == nil {
-					t.Error("nothing was learned of bookmarks")
+					t.Error("got no bookmark")
 				}
 				filledWhole(t, r, lane)
 				asked := []string{}
 				for _, question := range r.Requests(testkit.AskList) {
 					query := question.URL.Query()
 					if accepts := question.Header.Get("Accept") == tables; accepts != asksRows(question) {
-						t.Errorf("asked for %s as %s", question.URL.RawQuery, question.Header.Get("Accept"))
+						t.Errorf("got the request %s with Accept %s", question.URL.RawQuery, question.Header.Get("Accept"))
 					}
 					asked = append(asked, fmt.Sprintf("%t %s %s %s", asksRows(question), query.Get("continue"), query.Get("resourceVersion"), query.Get("resourceVersionMatch")))
 				}
@@ -88,19 +88,19 @@ func TestPagedList(t *testing.T) {
 					t.Error(diff)
 				}
 				if n := r.Asked(testkit.AskStreaming); n != 0 {
-					t.Errorf("asked for %d streaming lists", n)
+					t.Errorf("got %d streaming lists", n)
 				}
 				watches := r.Requests(testkit.AskWatch)
 				if len(watches) != 1 || watches[0].Header.Get("Accept") != tables || watches[0].URL.Query().Get("includeObject") != "Object" {
-					t.Errorf("watched %d times, or not as Tables with whole objects", len(watches))
+					t.Errorf("got %d watches, want one for Tables with complete objects", len(watches))
 				}
 			})
 		})
 	}
 }
 
-// Few objects, and any of an upstream that reads pages from etcd, are filled by a streaming list.
-func TestPagesDoNotPay(t *testing.T) {
+// Few objects are filled by a streaming list, as are any objects of an upstream that reads pages from etcd.
+func TestFewObjectsAreStreamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		objects int
 		version string
@@ -115,16 +115,16 @@ func TestPagesDoNotPay(t *testing.T) {
 				}
 				lane := r.synced(t)
 				if n := stateOf(t, lane).Len(); n != c.objects || r.Asked(testkit.AskStreaming) != 1 || r.Asked(testkit.AskMarks) != 0 {
-					t.Errorf("%d objects by %d streaming lists", n, r.Asked(testkit.AskStreaming))
+					t.Errorf("got %d objects by %d streaming lists", n, r.Asked(testkit.AskStreaming))
 				}
 			})
 		})
 	}
 }
 
-// The upstream forgets the version of a list whose pages come too slowly: the list is begun anew, and in the end asked
-// for in one piece.
-func TestPagesExpire(t *testing.T) {
+// The upstream forgets the version of a list whose pages arrive too slowly. The list is started again, and finally
+// requested as a streaming list.
+func TestExpiredPagesAreListedAgain(t *testing.T) {
 	for _, times := range []int{1, listings - 1, listings} {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			pagedRig(t, configMaps, func(t *testing.T, r *rig) {
@@ -140,17 +140,17 @@ func TestPagesExpire(t *testing.T) {
 				lane := r.synced(t)
 				filledWhole(t, r, lane)
 				if streamed := r.Asked(testkit.AskStreaming); (streamed == 1) != (times == listings) {
-					t.Errorf("%d streaming lists", streamed)
+					t.Errorf("got %d streaming lists", streamed)
 				}
 				if r.relisted.Load() != 0 || lane.Failure() != nil {
-					t.Error("an epoch was lost")
+					t.Error("got a new epoch, want the same one")
 				}
 			})
 		})
 	}
 }
 
-// A listing that takes longer than the upstream holds events for the watch behind it is not tried again.
+// If a listing takes longer than the upstream keeps events for the watch after it, pages are not tried again.
 func TestPagesOutliveTheWindow(t *testing.T) {
 	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskWatch, func(w http.ResponseWriter, _ *http.Request) {
@@ -161,15 +161,15 @@ func TestPagesOutliveTheWindow(t *testing.T) {
 		elapse(time.Minute)
 		filledWhole(t, r, lane)
 		if streamed := r.Asked(testkit.AskStreaming); streamed != 1 || r.relisted.Load() != 1 {
-			t.Errorf("listed again %d times, by %d streaming lists", r.relisted.Load(), streamed)
+			t.Errorf("got %d relists, by %d streaming lists", r.relisted.Load(), streamed)
 		}
 	})
 }
 
 var cellsOf = regexp.MustCompile(`\{"cells":\["\d+"\],"object":null\}`)
 
-// Rows in an order of their own are not put beside objects, nor are too few or too many.
-func TestRowsDoNotAlign(t *testing.T) {
+// Rows are not assigned to objects if their order or number differs.
+func TestUnalignedRowsAreStreamed(t *testing.T) {
 	for name, spoil := range map[string]func(rows []string) []string{
 		"sorted in another way": func(rows []string) []string { slices.Reverse(rows); return rows },
 		"the last is missing":   func(rows []string) []string { return rows[1:] },
@@ -191,36 +191,37 @@ func TestRowsDoNotAlign(t *testing.T) {
 				})
 				lane := r.synced(t)
 				if n := stateOf(t, lane).Len(); n != many || r.Asked(testkit.AskStreaming) != 1 {
-					t.Errorf("%d objects, %d streaming lists", n, r.Asked(testkit.AskStreaming))
+					t.Errorf("got %d objects by %d streaming lists", n, r.Asked(testkit.AskStreaming))
 				}
 				asked := r.Asked(testkit.AskList)
 				r.lanes.All()[0].writer.contradict(errContradicted)
 				elapse(time.Minute)
 				if r.Asked(testkit.AskList) != asked || r.Asked(testkit.AskStreaming) != 2 {
-					t.Error("pages were tried once more")
+					t.Error("got another attempt with pages, want none")
 				}
 			})
 		})
 	}
 }
 
-// What the upstream does not print is listed page by page as it is; what shows no bookmarks has the least of them.
-func TestPagesOfOtherUpstreams(t *testing.T) {
+// A resource without printed columns is listed by pages of objects alone. Without a bookmark of the upstream, the
+// minimal one is used.
+func TestPagesWithoutColumnsOrBookmarks(t *testing.T) {
 	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
 		noTable(r, testkit.AskList)
 		lane := r.synced(t)
 		if n := stateOf(t, lane).Len(); n != many || stateOf(t, lane).Shape().Prints() {
-			t.Errorf("%d objects", n)
+			t.Errorf("got %d objects", n)
 		}
 		if n := r.Asked(testkit.AskList); n != 3 {
-			t.Errorf("%d pages and questions for rows", n)
+			t.Errorf("got %d pages and requests for rows", n)
 		}
 	})
 	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskMarks, testkit.Refuse(http.StatusUnprocessableEntity, "Invalid"))
 		lane := r.synced(t)
 		if lane.Marked() || lane.Bookmark() == nil {
-			t.Error("bookmarks out of nowhere, or no form for them")
+			t.Error("got Marked, or no minimal bookmark")
 		}
 		filledWhole(t, r, lane)
 	})
@@ -229,7 +230,7 @@ func TestPagesOfOtherUpstreams(t *testing.T) {
 		lane := r.lane(t)
 		elapse(10 * time.Minute)
 		if _, err := lane.Cache.State(); err == nil {
-			t.Error("filled by an upstream that hangs")
+			t.Error("got a lane filled by an upstream that hangs")
 		}
 		r.Script(testkit.AskMarks, nil)
 		elapse(10 * time.Minute)
@@ -237,7 +238,7 @@ func TestPagesOfOtherUpstreams(t *testing.T) {
 	})
 }
 
-// Whoever waits is told how far the listing is, from the upstream's own count.
+// Callers and the log get the progress of the list, by the upstream's count.
 func TestProgress(t *testing.T) {
 	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {
@@ -253,16 +254,16 @@ func TestProgress(t *testing.T) {
 			t.Errorf("got %+v, want %+v; filled in %s", p, want, lane.FilledIn())
 		}
 		elapse(time.Second)
-		told := r.logs.FilterMessage("Filling lane").All()
-		if len(told) != 1 || told[0].ContextMap()["of"] != int64(many) {
-			t.Errorf("logged %v", told)
+		lines := r.logs.FilterMessage("Filling lane").All()
+		if len(lines) != 1 || lines[0].ContextMap()["expected"] != int64(many) {
+			t.Errorf("got the log %v", lines)
 		}
 		elapse(time.Minute)
 		if _, listing := lane.Progress(); listing {
-			t.Error("still listing")
+			t.Error("got a list in progress, want none")
 		}
 		if n := r.logs.FilterMessage("Filling lane").Len(); n != 1 {
-			t.Errorf("logged %d times", n)
+			t.Errorf("got %d log lines, want 1", n)
 		}
 	})
 }
@@ -272,13 +273,13 @@ func TestPagesGrowAndShrink(t *testing.T) {
 		{100, 1_500_000, 559}, {100, 100_000, maxPage}, {100, 64 << 20, 12}, {1, 64 << 20, 1}, {100, 0, maxPage},
 	} {
 		if got := (&listing{held: heldBytes, objects: series{limit: c.objects}}).limitFor(c.size); got != c.want {
-			t.Errorf("after %d objects in %d bytes: %d, want %d", c.objects, c.size, got, c.want)
+			t.Errorf("after %d objects in %d bytes: got %d, want %d", c.objects, c.size, got, c.want)
 		}
 	}
 }
 
-// A page beyond what may be held is asked for in parts.
-func TestPagesTooLarge(t *testing.T) {
+// A page that exceeds the limit is requested in parts.
+func TestLargePagesAreSplit(t *testing.T) {
 	pagedRig(t, configMaps, func(t *testing.T, r *rig) {
 		var limits []string
 		r.Script(testkit.AskList, func(w http.ResponseWriter, request *http.Request) {

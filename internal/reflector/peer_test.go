@@ -14,8 +14,8 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/jsonwire"
 )
 
-// A caller that waits for another's question waits no longer than its context.
-func TestClusterThatAnotherCallerAsksFor(t *testing.T) {
+// A caller that waits for another caller's request waits no longer than its own context.
+func TestWaitForClusterEndsWithContext(t *testing.T) {
 	clusters := newClusters(nil)
 	clusters.seat <- struct{}{}
 	over, cancel := context.WithCancelCause(t.Context())
@@ -25,7 +25,7 @@ func TestClusterThatAnotherCallerAsksFor(t *testing.T) {
 	}
 }
 
-// newPeer makes another facade that reads cluster 1, as a second fake upstream.
+// newPeer returns another facade that reads cluster 1, as a second fake upstream.
 func newPeer(t *testing.T, kind testkit.FakeKind) (*rig, *upstream.Client) {
 	t.Helper()
 	peer := &rig{FakeUpstream: testkit.NewFakeUpstream(t, kind)}
@@ -39,8 +39,8 @@ func newPeer(t *testing.T, kind testkit.FakeKind) (*rig, *upstream.Client) {
 	return peer, client
 }
 
-// A peer may still read the cluster that the facade read before its address led elsewhere.
-func TestPeerInTheClusterBeforeFillsNoLane(t *testing.T) {
+// A peer may still read the cluster that this facade read before its address led to another one.
+func TestPeerInEarlierClusterFillsNoLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		peer, client := newPeer(t, configMaps)
 		peer.Put("ns/a", "old")
@@ -85,8 +85,8 @@ func TestCustomResourcesAreNotFilledFromAPeer(t *testing.T) {
 	})
 }
 
-// TestPeerOfUnknownVersion: a peer that does not answer, one that does not say its version and one of another version
-// have different errors: an operator looks for each in another place.
+// A peer that does not respond, one without a version and one with another version cause different errors, because
+// their remedies differ.
 func TestPeerOfUnknownVersion(t *testing.T) {
 	const version = "v1.37.1 as ."
 	for name, c := range map[string]struct {
@@ -94,10 +94,10 @@ func TestPeerOfUnknownVersion(t *testing.T) {
 		upstream string
 		want     error
 	}{
-		"it takes too long":   {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, version, context.DeadlineExceeded},
-		"it does not say":     {testkit.Refuse(http.StatusInternalServerError, "InternalError"), version, errNoPeerVersion},
-		"another one":         {text(`{"gitVersion":"v1.36.0"}`), version, errOtherVersion},
-		"not of the upstream": {text(`{"gitVersion":"v1.37.1"}`), "", errNoVersion},
+		"no response":                {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, version, context.DeadlineExceeded},
+		"no version":                 {testkit.Refuse(http.StatusInternalServerError, "InternalError"), version, errNoPeerVersion},
+		"another version":            {text(`{"gitVersion":"v1.36.0"}`), version, errOtherVersion},
+		"upstream without a version": {text(`{"gitVersion":"v1.37.1"}`), "", errNoVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {

@@ -59,7 +59,7 @@ func (w *writer) logProgressOnce(took time.Duration) {
 	}
 	fields := []zap.Field{zap.Int64("objects", p.Objects), zap.Int64("perSecond", int64(float64(p.Objects)/took.Seconds()))}
 	if p.Expected > 0 {
-		fields = append(fields, zap.Int64("of", p.Expected), zap.Duration("left", p.Left.Round(time.Second)))
+		fields = append(fields, zap.Int64("expected", p.Expected), zap.Duration("remaining", p.Left.Round(time.Second)))
 	}
 	w.log.Info("Filling lane", fields...)
 }

@@ -74,7 +74,7 @@ func (d *definitionsOf) tells(event, uid string, generation int) {
 	d.watches[len(d.watches)-1] <- fmt.Sprintf(`{"type":%q,"object":{%s}}`, event, meta(uid, generation))
 }
 
-// definedAs is the definition of widgets, of a version of its own.
+// definedAs returns the definition of widgets with a version.
 func definedAs(uid string, generation int, version, listKind string) http.HandlerFunc {
 	return text(fmt.Sprintf(`{"metadata":{"name":"widgets.ex.io","uid":%q,"generation":%d,"resourceVersion":%q},`+
 		`"status":{"acceptedNames":{"listKind":%q}},"spec":{"versions":[{"name":"v1"}]}}`, uid, generation, version, listKind))
@@ -87,8 +87,8 @@ func (r *rig) recent(t *testing.T, lane *Reflector) error {
 	return err
 }
 
-// No watch has told of the new definition yet, and no watch of the lane has ended.
-func TestNoProofOutlivesTheDefinition(t *testing.T) {
+// No check succeeds after a definition changed, even if no watch has reported the change and the lane's watch is open.
+func TestChangedDefinitionPreventsChecks(t *testing.T) {
 	for name, c := range map[string]struct {
 		now  http.HandlerFunc
 		ends bool // the lane
@@ -96,14 +96,14 @@ func TestNoProofOutlivesTheDefinition(t *testing.T) {
 	}{
 		"the same":                       {definedAs("u1", 1, "7", "WidgetList"), false, false},
 		"another spec":                   {definedAs("u1", 2, "8", "WidgetList"), true, true},
-		"made anew":                      {definedAs("u2", 1, "8", "WidgetList"), true, true},
-		"accepted by another name":       {definedAs("u1", 1, "8", "ListOfWidgets"), true, true},
+		"created again":                  {definedAs("u2", 1, "8", "WidgetList"), true, true},
+		"another accepted name":          {definedAs("u1", 1, "8", "ListOfWidgets"), true, true},
 		"another status":                 {definedAs("u1", 1, "8", "WidgetList"), false, false},
 		"gone":                           {testkit.Refuse(http.StatusNotFound, "NotFound"), true, true},
-		"not to be read for now":         {testkit.Refuse(http.StatusInternalServerError, "InternalError"), false, true},
-		"no longer to be read":           {testkit.Refuse(http.StatusForbidden, "Forbidden"), false, true},
-		"told by what is no definition":  {text("<html>"), false, true},
-		"told by what has no version":    {text(`{"metadata":{"name":"widgets.ex.io"}}`), true, true},
+		"not readable for now":           {testkit.Refuse(http.StatusInternalServerError, "InternalError"), false, true},
+		"no longer readable":             {testkit.Refuse(http.StatusForbidden, "Forbidden"), false, true},
+		"not a definition":               {text("<html>"), false, true},
+		"without a version":              {text(`{"metadata":{"name":"widgets.ex.io"}}`), true, true},
 		"the same again, after a change": {definedAs("u1", 1, "7", "WidgetList"), false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,16 +123,15 @@ func TestNoProofOutlivesTheDefinition(t *testing.T) {
 				}
 				synctest.Wait()
 				if failure := lane.Failure(); (failure != nil && failure.Gone()) != c.ends {
-					t.Errorf("the failure is %+v, want the lane's end: %t", failure, c.ends)
+					t.Errorf("got failure %+v, want the end of the lane: %t", failure, c.ends)
 				}
 			})
 		})
 	}
 }
 
-// What is not known to be defined as it was is the upstream's to answer, also for readers who have waited for the
-// lane.
-func TestNothingIsProvenWithoutDefinition(t *testing.T) {
+// Requests go to the upstream if the definition cannot be confirmed, also those of readers that waited for the lane.
+func TestUnreadableDefinitionPreventsChecks(t *testing.T) {
 	inBubble(t, widgets, func(t *testing.T, r *rig) {
 		r.Script(crdPath, testkit.Refuse(http.StatusForbidden, "Forbidden"))
 		r.Put("ns/a", "1")
@@ -146,13 +145,13 @@ func TestNothingIsProvenWithoutDefinition(t *testing.T) {
 			}
 		}
 		if n := r.Asked(crdPath) - asked; n != 0 {
-			t.Errorf("the definition was asked for %d times", n)
+			t.Errorf("got %d requests for the definition", n)
 		}
 	})
 }
 
-// Readers who wait at the same time share the question.
-func TestDefinitionQuestionsAreShared(t *testing.T) {
+// Readers that wait at the same time share a request for the definition.
+func TestDefinitionRequestsAreShared(t *testing.T) {
 	inBubble(t, widgets, func(t *testing.T, r *rig) {
 		r.Script(crdPath, definedAs("u1", 1, "7", "WidgetList"))
 		r.Put("ns/a", "1")
@@ -172,13 +171,13 @@ func TestDefinitionQuestionsAreShared(t *testing.T) {
 		}
 		readers.Wait()
 		if n := r.Asked(crdPath) - asked; n < 1 || n > 3 {
-			t.Errorf("1000 readers cost %d questions", n)
+			t.Errorf("got %d requests for 1000 readers", n)
 		}
 	})
 }
 
-// The watch on definitions ends a lane that nobody reads, and whose own watch goes on; the next is not listed before
-// the upstream is sure to know the new form.
+// The watch of definitions ends an unread lane whose own watch is open. The next lane is not listed before the upstream
+// is sure to serve the new representation.
 func TestLaneEndsWhenItsDefinitionChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
@@ -191,27 +190,27 @@ func TestLaneEndsWhenItsDefinitionChanges(t *testing.T) {
 		definitions.tells("MODIFIED", "u1", 1)
 		synctest.Wait()
 		if failure := lane.Failure(); failure != nil {
-			t.Fatalf("it ends because of a change that is none: %v", failure.Err)
+			t.Fatalf("got failure %v after an irrelevant change, want none", failure.Err)
 		}
 		r.Script(crdPath, definedAs("u1", 2, "102", "WidgetList"))
 		definitions.tells("MODIFIED", "u1", 2)
 		synctest.Wait()
 		if failure := lane.Failure(); failure == nil || !failure.Gone() {
-			t.Fatalf("the failure is %+v", failure)
+			t.Fatalf("got failure %+v", failure)
 		}
 		if watcher.Next(); watcher.Err() == nil {
-			t.Error("the watch goes on")
+			t.Error("the watch did not end")
 		}
 		again := r.lane(t)
 		synctest.Wait()
 		if again == lane || !again.Settling() {
-			t.Fatal("the next lane does not wait")
+			t.Fatal("got a next lane that does not wait, want Settling")
 		}
 		elapse(definitionSettles / 2)
 		r.Rewrite(func(text string) string { return strings.Replace(text, "before", "after", 1) })
 		again = r.synced(t)
 		if again.Settling() || !strings.Contains(shown(t, again, "ns/a"), "after") {
-			t.Errorf("settling: %t; the lane shows %s", again.Settling(), shown(t, again, "ns/a"))
+			t.Errorf("got settling %t and object %s", again.Settling(), shown(t, again, "ns/a"))
 		}
 		if err := r.recent(t, again); err != nil {
 			t.Error(err)
@@ -220,20 +219,20 @@ func TestLaneEndsWhenItsDefinitionChanges(t *testing.T) {
 		watcher = watchAll(t, again)
 		definitions.tells("DELETED", "u1", 2)
 		synctest.Wait()
-		r.Delete("ns/a") // its event was on its way
+		r.Delete("ns/a") // its event is in transit
 		synctest.Wait()
 		if event, ok := watcher.Next(); !ok || event.Type != cache.Deleted {
 			t.Errorf("got the event %v, %t; want the last deletion", event, ok)
 		}
 		elapse(lastDeletions)
 		if failure := again.Failure(); failure == nil || !failure.Gone() {
-			t.Errorf("the definition is deleted: the failure is %+v", failure)
+			t.Errorf("after the deletion of the definition: got failure %+v", failure)
 		}
 	})
 }
 
-// A list that is read when a watch has ended tells of what has changed meanwhile, and what was never there before
-// need not settle.
+// The list after a watch has ended shows changes made meanwhile. A definition that is seen for the first time need not
+// settle.
 func TestDefinitionsAreListedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
@@ -246,7 +245,7 @@ func TestDefinitionsAreListedAgain(t *testing.T) {
 		r.Script(crdPath, definedAs("u1", 2, "102", "WidgetList"))
 		elapse(followSilent)
 		if failure := lane.Failure(); failure == nil || !failure.Gone() {
-			t.Fatalf("the failure is %+v", failure)
+			t.Fatalf("got failure %+v", failure)
 		}
 		if now := definitions.opened(); now <= before {
 			t.Errorf("got %d watches, and %d before the change; want more", now, before)
@@ -257,7 +256,7 @@ func TestDefinitionsAreListedAgain(t *testing.T) {
 // followSilent is after how long a watch that brings nothing has been replaced.
 const followSilent = 4 * time.Minute
 
-// A definition that is deleted and made again settles as one that changes, whether the watch tells or a list.
+// A definition that is deleted and created again settles like one that changes, whether the watch or a list shows it.
 func TestDefinitionMadeAgainSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, widgets, Config{})
@@ -275,12 +274,12 @@ func TestDefinitionMadeAgainSettles(t *testing.T) {
 		lane := r.lane(t)
 		synctest.Wait()
 		if !lane.Settling() {
-			t.Error("got a lane that is listed at once, want one that waits")
+			t.Error("got a lane that is listed immediately, want one that waits")
 		}
 		elapse(definitionSettles / 2)
 		r.Rewrite(func(text string) string { return strings.Replace(text, "old", "new", 1) })
 		if got := shown(t, r.synced(t), "ns/a"); !strings.Contains(got, "new") {
-			t.Errorf("got %s, want the new form", got)
+			t.Errorf("got %s, want the new representation", got)
 		}
 	})
 }
@@ -288,27 +287,27 @@ func TestDefinitionMadeAgainSettles(t *testing.T) {
 // Names of deleted definitions are forgotten with the next list.
 func TestDeletedDefinitionsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var gone []string
+		var deleted []string
 		d := newDefinitions(nil, func(now definitionMeta) {
 			if now.UID == "" {
-				gone = append(gone, now.Name)
+				deleted = append(deleted, now.Name)
 			}
 		}, zap.NewNop())
-		there := []json.RawMessage{json.RawMessage("{" + meta("u1", 1) + "}")}
-		_ = d.listed(there)
+		objects := []json.RawMessage{json.RawMessage("{" + meta("u1", 1) + "}")}
+		_ = d.listed(objects)
 		if left := d.unsettled("widgets.ex.io"); left > 0 {
-			t.Errorf("got %s for a definition that was there at first, want none", left)
+			t.Errorf("got %s for a definition of the first list, want none", left)
 		}
 		_ = d.listed(nil)
 		d.note("widgets.ex.io", "u2", 1)
 		if left := d.unsettled("widgets.ex.io"); left != definitionSettles {
-			t.Errorf("got %s for a definition that was made again between two lists, want %s", left, definitionSettles)
+			t.Errorf("got %s for a definition created again between two lists, want %s", left, definitionSettles)
 		}
-		d.receives("DELETED", there[0])
+		d.receives("DELETED", objects[0])
 		elapse(definitionSettles + time.Millisecond)
 		_ = d.listed(nil)
-		if len(d.known) > 0 || len(gone) != 2 {
-			t.Errorf("got %v and the deletions %q, want nothing and two", d.known, gone)
+		if len(d.known) > 0 || len(deleted) != 2 {
+			t.Errorf("got %v and the deletions %q, want nothing and two", d.known, deleted)
 		}
 	})
 }

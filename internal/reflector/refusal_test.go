@@ -26,18 +26,18 @@ func review(status string) http.HandlerFunc {
 	}
 }
 
-// A kube-apiserver that starts refuses everybody, and so does one whose token was rotated a moment ago. The lane waits,
-// serves what it has, and goes on without a gap.
-func TestRefusalOfASyncedLane(t *testing.T) {
+// A starting kube-apiserver refuses all requests, as does one after a token was rotated. The lane waits, serves its
+// State, and then continues without a relist.
+func TestSyncedLaneSurvivesRefusal(t *testing.T) {
 	for name, c := range map[string]struct {
 		code   int
 		review http.HandlerFunc
 	}{
 		"401":                           {401, testkit.Refuse(401, "Unauthorized")},
-		"401, whatever a review says":   {401, review(`{"allowed":false}`)},
+		"401, and a review that denies": {401, review(`{"allowed":false}`)},
 		"403, no review either":         {403, testkit.Refuse(403, "Forbidden")},
 		"403, allowed":                  {403, review(`{"allowed":true}`)},
-		"403, not all rules were heard": {403, review(`{"allowed":false,"evaluationError":"a role is missing"}`)},
+		"403, and an incomplete review": {403, review(`{"allowed":false,"evaluationError":"a role is missing"}`)},
 		"403, no reviews":               {403, nil},
 	} {
 		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskWatch} {
@@ -54,24 +54,24 @@ func TestRefusalOfASyncedLane(t *testing.T) {
 					r.Put("ns/b", "1")
 					elapse(refusalLasts - 5*time.Second)
 					if failure := lane.Failure(); failure != nil || r.lane(t) != lane {
-						t.Fatalf("the lane ended: %+v", failure)
+						t.Fatalf("got failure %+v, want none", failure)
 					}
 					if diff := cmp.Diff([]string{"ns/a@2"}, contents(t, lane)); diff != "" {
 						t.Error(diff)
 					}
 					if stale := lane.StaleFor(); stale < refusalLasts-10*time.Second {
-						t.Errorf("it calls itself %s old", stale)
+						t.Errorf("got StaleFor %s", stale)
 					}
 					if n := r.Asked(ask) - before; n < 3 || n > 10 {
-						t.Errorf("asked %d times", n)
+						t.Errorf("got %d requests", n)
 					}
 					r.Script(ask, nil)
 					elapse(refusalLasts)
 					if event, ok := watcher.Next(); !ok || event.Object.Key() != "ns/b" || watcher.Err() != nil {
-						t.Errorf("the watcher has %v, %v", event, watcher.Err())
+						t.Errorf("got event %v, watcher error %v", event, watcher.Err())
 					}
 					if r.relisted.Load() != 0 || lane.StaleFor() != 0 {
-						t.Errorf("listed again %d times, %s old", r.relisted.Load(), lane.StaleFor())
+						t.Errorf("got %d relists, stale for %s", r.relisted.Load(), lane.StaleFor())
 					}
 				})
 			})
@@ -79,8 +79,8 @@ func TestRefusalOfASyncedLane(t *testing.T) {
 	}
 }
 
-// A refusal that lasts ends the lane: somebody took the right away, or the credentials.
-func TestRefusalLasts(t *testing.T) {
+// A lasting refusal ends the lane: the permission or the credentials were removed.
+func TestLastingRefusalEndsLane(t *testing.T) {
 	for _, code := range []int{401, 403} {
 		inBubble(t, configMaps, func(t *testing.T, r *rig) {
 			lane := r.synced(t)
@@ -88,17 +88,17 @@ func TestRefusalLasts(t *testing.T) {
 			r.DropWatches()
 			elapse(3 * refusalLasts)
 			if failure := lane.Failure(); failure == nil || !failure.Refused || failure.Gone() {
-				t.Errorf("%d: the failure is %+v", code, failure)
+				t.Errorf("%d: got failure %+v, want a refusal", code, failure)
 			}
 			if _, err := lane.Cache.State(); !errors.Is(err, cache.ErrClosed) {
-				t.Errorf("%d: the lane gives %v", code, err)
+				t.Errorf("%d: got %v from the lane", code, err)
 			}
 		})
 	}
 }
 
-// Refusals between which the upstream does something else do not add up.
-func TestRefusalsInterrupted(t *testing.T) {
+// Refusals with other responses in between do not add up.
+func TestInterruptedRefusalsDoNotAddUp(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
 		var asked atomic.Int64
@@ -112,13 +112,13 @@ func TestRefusalsInterrupted(t *testing.T) {
 		r.DropWatches()
 		elapse(10 * refusalLasts)
 		if failure := lane.Failure(); failure != nil {
-			t.Errorf("the lane ended: %+v", failure)
+			t.Errorf("got failure %+v, want none", failure)
 		}
 	})
 }
 
-// What the upstream's authorizer confirms needs no waiting, whichever of the two rights is missing.
-func TestRefusalConfirmed(t *testing.T) {
+// A refusal that the upstream's authorizer confirms ends the lane immediately, for either of the two permissions.
+func TestConfirmedRefusalEndsLane(t *testing.T) {
 	for _, verb := range []string{"list", "watch"} {
 		inBubble(t, configMaps, func(t *testing.T, r *rig) {
 			lane := r.synced(t)
@@ -131,14 +131,14 @@ func TestRefusalConfirmed(t *testing.T) {
 			r.DropWatches()
 			elapse(time.Second)
 			if failure := lane.Failure(); failure == nil || !failure.Refused {
-				t.Errorf("%s: the failure is %+v", verb, failure)
+				t.Errorf("%s: got failure %+v, want a refusal", verb, failure)
 			}
 		})
 	}
 }
 
-// A lane that has to be listed again while the upstream refuses everybody keeps its last State, and its watchers.
-func TestRefusalOfARelist(t *testing.T) {
+// A lane that is refused while it is listed again keeps its last State and its watchers.
+func TestRefusedRelistKeepsState(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
@@ -148,18 +148,18 @@ func TestRefusalOfARelist(t *testing.T) {
 		r.DropWatches()
 		elapse(refusalLasts / 2)
 		if got := contents(t, lane); len(got) != 1 || watcher.Err() != nil {
-			t.Errorf("the lane holds %v, the watcher ended with %v", got, watcher.Err())
+			t.Errorf("got objects %v, got watcher error %v", got, watcher.Err())
 		}
 		r.Script(testkit.AskStreaming, nil)
 		r.Put("ns/b", "1")
 		elapse(refusalLasts)
 		if got := contents(t, lane); len(got) != 2 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 	})
 }
 
-// watchAll watches what happens to a lane from now on.
+// watchAll returns a watcher of a lane from now on.
 func watchAll(t *testing.T, lane *Reflector) *cache.Watcher {
 	t.Helper()
 	watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.FromNow()})

@@ -22,18 +22,18 @@ import (
 	"github.com/listfacade/listfacade/internal/wire/protowire"
 )
 
-// recordingOf is how config maps are read in an encoding, and their shape.
+// recordingOf returns how config maps are read in an encoding, and their shape.
 func recordingOf(e wire.Encoding) (*listWatch, wire.Shape) {
 	r := upstream.Resource{GVR: configMaps.GVR, GVK: configMaps.GVR.GroupVersion().WithKind(configMaps.Kind), Namespaced: true}
 	kind, asks := kindOf(r, definition{}), e.Asks()
 	about := wire.Description{Resource: r.GVR, Kind: r.GVK, ListKind: "ConfigMapList"}
-	ask := asks[len(asks)-1] // without cells
+	ask := asks[len(asks)-1] // the request without cells
 	return &listWatch{
 		resource: r, kind: kind, about: about, framing: e.Framing(), ask: ask, reader: e.Reader(about, ask, pathsOf(kind)),
 	}, e.Shape(about)
 }
 
-// recordedFrame is a frame of a config map, or of a bookmark where it has no name.
+// recordedFrame returns a frame of a config map, or of a bookmark if the name is empty.
 func recordedFrame(f testing.TB, e wire.Encoding, event, name string, rv int, ends bool) []byte {
 	f.Helper()
 	about := metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}
@@ -70,7 +70,7 @@ func recordedFrame(f testing.TB, e wire.Encoding, event, name string, rv int, en
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...) //nolint:gosec // some hundred bytes
 }
 
-// recording is a snapshot's content: two objects at 4, and two events up to 6.
+// recording returns a snapshot's content: two objects at 4, and two events up to 6.
 func recording(f testing.TB, e wire.Encoding) []byte {
 	f.Helper()
 	return bytes.Join([][]byte{
@@ -81,8 +81,8 @@ func recording(f testing.TB, e wire.Encoding) []byte {
 
 var encodings = map[bool]wire.Encoding{false: jsonwire.Encoding{}, true: protowire.Encoding{}}
 
-// FuzzRecorded: whatever frames a snapshot has, they are read, and say then what it says of itself, or they are refused
-// and leave nothing in the lane.
+// FuzzRecorded checks that any frames of a snapshot are read and match its header, or are refused and leave nothing in
+// the lane.
 func FuzzRecorded(f *testing.F) {
 	for binary, e := range encodings {
 		whole := recording(f, e)
@@ -106,12 +106,12 @@ func FuzzRecorded(f *testing.F) {
 		from := &snapshot.Snapshot{Header: snapshot.Header{Base: base, RV: rv, Objects: objects, Events: events}, Reader: bytes.NewReader(frames)}
 		err := c.read(t.Context(), from, func(int64) error { return ErrNoMemory })
 		if state, unread := lane.State(); unread == nil {
-			t.Fatalf("readers see %d before it is proven", state.RV())
+			t.Fatalf("got a State at %d before the check, want none", state.RV())
 		}
 		if err != nil {
 			c.filling.Drop()
 			if stats := lane.Stats(); stats.Memory() != 0 {
-				t.Errorf("%d bytes stay of what was refused: %v", stats.Memory(), err)
+				t.Errorf("got %d bytes in use after the refusal: %v", stats.Memory(), err)
 			}
 			return
 		}
@@ -120,17 +120,17 @@ func FuzzRecorded(f *testing.F) {
 		}
 		state, err := lane.State()
 		if err != nil || uint64(state.RV()) != rv || state.Len() != len(c.versions) || c.events != events {
-			t.Fatalf("%+v, %v of %+v", state, err, from.Header)
+			t.Fatalf("got %+v, %v for the header %+v", state, err, from.Header)
 		}
 		for o := range state.Objects(cache.Span{}) {
 			if c.versions[o.Key()] != o.RV.String() {
-				t.Errorf("%s is at %d, and is proven at %s", o.Key(), o.RV, c.versions[o.Key()])
+				t.Errorf("got %s at %d, want %s as checked", o.Key(), o.RV, c.versions[o.Key()])
 			}
 		}
 	})
 }
 
-// TestRecordedIsRead: what the seeds of FuzzRecorded begin with is read, and with any byte less refused.
+// TestRecordedIsRead checks that the seeds of FuzzRecorded are read, and refused if they are cut short.
 func TestRecordedIsRead(t *testing.T) {
 	for _, e := range encodings {
 		by, shape := recordingOf(e)
@@ -143,28 +143,28 @@ func TestRecordedIsRead(t *testing.T) {
 		if err := read(whole); err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
 		}
-		for i := range len(whole) - 1 { // without its last newline JSON is whole
+		for i := range len(whole) - 1 { // JSON is complete without its last newline
 			if err := read(whole[:i]); err == nil {
-				t.Errorf("%s: %d bytes of %d are enough", e.Name(), i, len(whole))
+				t.Errorf("%s: got no error for %d of %d bytes", e.Name(), i, len(whole))
 			}
 		}
 	}
 }
 
-// TestRecordedLengthsThatLie: a length takes no memory, what comes does, up to the largest frame or what the lane may
-// take.
-func TestRecordedLengthsThatLie(t *testing.T) {
+// TestWrongLengthsAllocateNothing checks that a wrong length allocates no memory. Received bytes do, up to the largest
+// frame or the lane's limit.
+func TestWrongLengthsAllocateNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		binary  bool
 		objects int
 		frames  io.Reader
 		want    error
 	}{
-		"a frame of 64 MiB":         {binary: true, frames: strings.NewReader("\x03\xff\xff\xffabc")},
-		"a frame of 4 GiB":          {binary: true, frames: strings.NewReader("\xff\xff\xff\xffabc")},
-		"an item of 2 GiB":          {binary: true, frames: strings.NewReader("\x00\x00\x00\x06\x0a\xff\xff\xff\xff\x07")},
-		"more objects than it says": {objects: 1, frames: bytes.NewReader(recording(t, jsonwire.Encoding{})), want: snapshot.ErrBroken},
-		"a thousand million":        {objects: 1e9, frames: strings.NewReader(""), want: snapshot.ErrBroken},
+		"a frame of 64 MiB":                 {binary: true, frames: strings.NewReader("\x03\xff\xff\xffabc")},
+		"a frame of 4 GiB":                  {binary: true, frames: strings.NewReader("\xff\xff\xff\xffabc")},
+		"an item of 2 GiB":                  {binary: true, frames: strings.NewReader("\x00\x00\x00\x06\x0a\xff\xff\xff\xff\x07")},
+		"more objects than the header says": {objects: 1, frames: bytes.NewReader(recording(t, jsonwire.Encoding{})), want: snapshot.ErrBroken},
+		"a thousand million":                {objects: 1e9, frames: strings.NewReader(""), want: snapshot.ErrBroken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			by, shape := recordingOf(encodings[test.binary])
@@ -177,7 +177,7 @@ func TestRecordedLengthsThatLie(t *testing.T) {
 				t.Errorf("%v, want %v", err, test.want)
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-				t.Errorf("%d bytes were taken", took)
+				t.Errorf("got %d bytes allocated", took)
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// damage changes a byte in the middle of the only snapshot, which only a look at all of it finds.
+// damage changes a byte in the middle of the only snapshot, which only Open detects.
 func damage(t *testing.T, config Config) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(config.SnapshotDir, "*"))
@@ -29,8 +29,8 @@ func damage(t *testing.T, config Config) {
 	}
 }
 
-// leftAside are why snapshots were left aside.
-func (r *rig) leftAside() (all []string) {
+// notUsed returns why snapshots were not used.
+func (r *rig) notUsed() (all []string) {
 	for _, entry := range r.logs.FilterMessage("Snapshot not used").All() {
 		all = append(all, fmt.Sprint(entry.ContextMap()["error"]))
 	}
@@ -62,8 +62,8 @@ func isFilled(lane *Reflector) bool {
 	return err == nil
 }
 
-// TestSnapshotIsReadOnce: a snapshot that was refused is not read again, when the lane's list fails after it, and when
-// the lane is stopped and starts again.
+// TestSnapshotIsReadOnce checks that a refused snapshot is not read again, neither after a failed list nor after the
+// lane was stopped and started again.
 func TestSnapshotIsReadOnce(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		damage(t, config)
@@ -72,13 +72,13 @@ func TestSnapshotIsReadOnce(t *testing.T) {
 		r.listsLate(t, time.Minute)
 		until(t, time.Second, "the lane is stopped", func() bool { return len(r.lanes.All()) == 0 })
 		r.synced(t)
-		if said := r.leftAside(); len(said) != 1 {
-			t.Errorf("got %d refusals of the snapshot, want 1: %q", len(said), said)
+		if reasons := r.notUsed(); len(reasons) != 1 {
+			t.Errorf("got %d refusals of the snapshot, want 1: %q", len(reasons), reasons)
 		}
 	})
 }
 
-// TestSnapshotWaitsForTheUpstream: an upstream that does not answer says nothing of a snapshot, which is tried again.
+// TestSnapshotWaitsForTheUpstream checks that a snapshot is tried again after the upstream did not respond.
 func TestSnapshotWaitsForTheUpstream(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		r.Script("/api/v1/namespaces/kube-system", testkit.Refuse(http.StatusInternalServerError, "InternalError"))
@@ -91,13 +91,13 @@ func TestSnapshotWaitsForTheUpstream(t *testing.T) {
 		r.isCluster("1")
 		r.filled(t)
 		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
-			t.Errorf("got %d lanes that go on from a snapshot, want 1: %q", n, r.leftAside())
+			t.Errorf("got %d lanes restored from a snapshot, want 1: %q", n, r.notUsed())
 		}
 	})
 }
 
-// TestSnapshotIsAskedAboutFirst: what is cheap to ask is asked before the content is read.
-func TestSnapshotIsAskedAboutFirst(t *testing.T) {
+// TestCheapSnapshotChecksComeFirst checks that the cheap checks are made before the content is read.
+func TestCheapSnapshotChecksComeFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		refuse func(*rig)
 		want   string
@@ -114,9 +114,9 @@ func TestSnapshotIsAskedAboutFirst(t *testing.T) {
 				c.refuse(r)
 				r.start(t, config)
 				r.listsLate(t, time.Minute)
-				said := r.leftAside()
-				if len(said) != 1 || !strings.Contains(said[0], c.want) {
-					t.Errorf("got the refusals %q, want one of %q", said, c.want)
+				reasons := r.notUsed()
+				if len(reasons) != 1 || !strings.Contains(reasons[0], c.want) {
+					t.Errorf("got the refusals %q, want one of %q", reasons, c.want)
 				}
 			})
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// inSecondProcess runs a test with lanes that are to go on from what others have left in a directory.
+// inSecondProcess runs a test with lanes that can be restored from snapshots of an earlier process.
 func inSecondProcess(t *testing.T, test func(t *testing.T, r *rig, config Config)) {
 	t.Helper()
 	config := Config{SnapshotDir: filepath.Join(t.TempDir(), "snapshots"), Packing: cache.Packing{From: 1}}
@@ -52,9 +52,9 @@ func (r *Reflector) prints() prints {
 	}
 }
 
-// TestSnapshotIsShownProvenAndAtOnce: before the upstream has confirmed it nobody sees anything of it; then readers see
-// how it ended, at once, and watches resume within it.
-func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
+// TestSnapshotIsVisibleOnlyAfterCheck checks that readers see nothing of a snapshot before the upstream has confirmed
+// it. Then they immediately see its last State, and watches resume within its history.
+func TestSnapshotIsVisibleOnlyAfterCheck(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		r.start(t, config)
 		var lane *Reflector
@@ -62,7 +62,7 @@ func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
 		r.Script(testkit.AskRoll, func(w http.ResponseWriter, request *http.Request) {
 			<-started
 			if _, err := lane.Cache.State(); err == nil || lane.Bookmark() != nil || lane.Marked() {
-				t.Errorf("the lane shows something unproven: %+v", lane.prints())
+				t.Errorf("got %+v before the check, want nothing", lane.prints())
 			}
 			r.Truth(w, request)
 		})
@@ -70,16 +70,16 @@ func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
 		close(started)
 		r.synced(t)
 		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 {
-			t.Fatalf("%d lanes go on from a snapshot: %v", n, r.logs.All())
+			t.Fatalf("got %d lanes restored from a snapshot: %v", n, r.logs.All())
 		}
 		if rv := stateOf(t, lane).RV(); rv != 6 {
-			t.Errorf("the lane is at resourceVersion %d, want 6", rv)
+			t.Errorf("got resourceVersion %d, want 6", rv)
 		}
 		if diff := cmp.Diff([]string{"ns/a@6", "ns/c@4"}, contents(t, lane)); diff != "" {
 			t.Error(diff)
 		}
 		if lane.Bookmark() == nil || !lane.Marked() {
-			t.Error("the lane knows no bookmark")
+			t.Error("got no bookmark")
 		}
 		watcher, err := lane.Cache.Watch(cache.WatchOptions{Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.AfterRV(4)})
 		if err != nil {
@@ -90,14 +90,14 @@ func TestSnapshotIsShownProvenAndAtOnce(t *testing.T) {
 		synctest.Wait()
 		for _, want := range []cache.RV{5, 6, 7} {
 			if event, ok := watcher.Next(); !ok || event.RV != want {
-				t.Errorf("event %+v, want one at %d", event, want)
+				t.Errorf("got event %+v, want one at %d", event, want)
 			}
 		}
 	})
 }
 
-// TestSnapshotThatIsSlowToProve: as long as it gets on it may take longer than it may stand still.
-func TestSnapshotThatIsSlowToProve(t *testing.T) {
+// TestSlowRestoreContinuesWithProgress checks that a restore may take longer than restoreWait while it makes progress.
+func TestSlowRestoreContinuesWithProgress(t *testing.T) {
 	inSecondProcess(t, func(t *testing.T, r *rig, config Config) {
 		const page = `{"kind":"PartialObjectMetadataList","metadata":{"resourceVersion":"6","continue":%q},"items":[` +
 			`{"metadata":{"namespace":"ns","name":%q,"resourceVersion":%q}}]}`
@@ -113,13 +113,13 @@ func TestSnapshotThatIsSlowToProve(t *testing.T) {
 		began := time.Now()
 		r.synced(t)
 		if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); n != 1 || time.Since(began) < restoreWait {
-			t.Errorf("%d lanes go on from a snapshot after %v: %v", n, time.Since(began), r.logs.All())
+			t.Errorf("got %d lanes restored from a snapshot after %v: %v", n, time.Since(began), r.logs.All())
 		}
 	})
 }
 
-// TestRefusedSnapshotLeavesNothing: wherever it is refused, the lane that is listed then is as one without a snapshot,
-// and is filled.
+// TestRefusedSnapshotLeavesNothing checks that a refused snapshot has no effect on the lane, which is then listed and
+// filled.
 func TestRefusedSnapshotLeavesNothing(t *testing.T) {
 	hang := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	for name, refuse := range map[string]func(t *testing.T, r *rig, file string){
@@ -154,15 +154,15 @@ func TestRefusedSnapshotLeavesNothing(t *testing.T) {
 					began := time.Now()
 					listed = append(listed, r.firstListed(t))
 					if took := time.Since(began); took > restoreWait+time.Minute {
-						t.Errorf("the lane is filled after %v", took)
+						t.Errorf("got a filled lane after %v", took)
 					}
 					if n := r.logs.FilterMessage("Snapshot not used").Len(); (n > 0) != (dir != "") {
-						t.Errorf("%d snapshots are left aside: %v", n, r.logs.All())
+						t.Errorf("got %d snapshots not used: %v", n, r.logs.All())
 					}
 					r.stop()
 				}
 				if diff := cmp.Diff(listed[0], listed[1]); diff != "" {
-					t.Errorf("without and with a snapshot (-want +got):\n%s", diff)
+					t.Errorf("lane without (-) and with (+) a refused snapshot:\n%s", diff)
 				}
 			})
 		})

@@ -16,9 +16,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// A lane of few objects need not wait for a bookmark, however quiet it is: the upstream tells at once that nothing
-// changed.
-func TestRollCall(t *testing.T) {
+// A roll call confirms a quiet lane of few objects immediately, without a bookmark.
+func TestRollCallConfirmsQuietLane(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		r.Put("ns/b", "1")
@@ -33,31 +32,31 @@ func TestRollCall(t *testing.T) {
 		for range 100 {
 			wait.Go(func() {
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
-					t.Errorf("recent: %v", err)
+					t.Errorf("Recent: got %v", err)
 				}
 			})
 		}
 		wait.Wait()
 		if took := time.Since(began); took > grace {
-			t.Errorf("it took %s", took)
+			t.Errorf("took %s", took)
 		}
 		if n := r.Asked(testkit.AskRoll); n > 3 {
-			t.Errorf("%d roll calls", n)
+			t.Errorf("got %d roll calls", n)
 		}
 		if n := r.Asked(testkit.AskProgressWatch) + r.Asked(testkit.AskProbe) - before; n != 0 {
-			t.Errorf("%d other questions", n)
+			t.Errorf("got %d other requests", n)
 		}
 		if err := lane.Reach(t.Context(), now, smallAnswer); err != nil {
-			t.Errorf("what was shown cannot be reached: %v", err)
+			t.Errorf("Reach of the returned version: got %v", err)
 		}
 		if at, _ := lane.Cache.Position(); at >= now {
-			t.Errorf("the lane counts as written up to %d", at)
+			t.Errorf("got position %d", at)
 		}
 	})
 }
 
-// The lane lacks what the upstream has: its watch brings it in a moment, or nothing is claimed.
-func TestRollCallOfOtherObjects(t *testing.T) {
+// If the lane lacks an object of the upstream, its watch delivers it within a moment, or Recent returns ErrUnproven.
+func TestRollCallThatDiffersIsUnproven(t *testing.T) {
 	for name, change := range map[string]func(r *rig){
 		"another object":         func(r *rig) { r.Put("ns/b", "1") },
 		"a newer one":            func(r *rig) { r.Put("ns/a", "2") },
@@ -79,12 +78,12 @@ func TestRollCallOfOtherObjects(t *testing.T) {
 				synctest.Wait()
 				change(r)
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); !errors.Is(err, fresh.ErrUnproven) {
-					t.Errorf("proven: %v, %v", state, err)
+					t.Errorf("got %v, %v, want ErrUnproven", state, err)
 				}
 				close(release)
-				elapse(time.Minute) // the watch is opened again after a pause
+				elapse(time.Minute) // the watch is resumed after a pause
 				if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
-					t.Errorf("not proven when all is there: %v", err)
+					t.Errorf("after all events: got %v, want a fresh State", err)
 				}
 			})
 		})
@@ -102,7 +101,7 @@ func TestRollCallWaitsForEvents(t *testing.T) {
 		})
 		state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 		if err != nil || state.RV() != 4 || state.Len() != 2 {
-			t.Errorf("recent: %v", err)
+			t.Errorf("Recent: got %v", err)
 		}
 		if diff := cmp.Diff([]string{"ns/a@2", "ns/b@3"}, contents(t, lane)); diff != "" {
 			t.Error(diff)
@@ -110,16 +109,16 @@ func TestRollCallWaitsForEvents(t *testing.T) {
 	})
 }
 
-// A lane of many objects is not called over, and neither is one alone who can have the answer itself.
-func TestNoRollCall(t *testing.T) {
+// No roll call is made for a lane of many objects, nor for a single reader whose answer is cheaper.
+func TestRollCallIsOnlyForSmallLanes(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		if _, _, err := lane.Recent(t.Context(), time.Now(), oneObject); !errors.Is(err, fresh.ErrUnproven) {
-			t.Errorf("alone, with none to share with: %v", err)
+			t.Errorf("single reader: got %v, want ErrUnproven", err)
 		}
 		if n := r.Asked(testkit.AskRoll); n != 0 {
-			t.Errorf("%d roll calls", n)
+			t.Errorf("got %d roll calls", n)
 		}
 	})
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -132,13 +131,13 @@ func TestNoRollCall(t *testing.T) {
 			t.Error(err)
 		}
 		if n := r.Asked(testkit.AskRoll); n != 0 {
-			t.Errorf("%d roll calls", n)
+			t.Errorf("got %d roll calls", n)
 		}
 	})
 }
 
-// An upstream that is set back below what was shown, though not below what was written, has lost a version that clients
-// know: who watches from there would miss what the versions in between mean now.
+// An upstream that was restored below a vouched version, but not below the lane's own, has lost a version that clients
+// have. A client that watches from there would miss events, so the lane is listed again.
 func TestSetBackBelowARollCall(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -148,7 +147,7 @@ func TestSetBackBelowARollCall(t *testing.T) {
 		}
 		shown, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless())
 		if err != nil || uint64(shown.RV()) != r.RV() {
-			t.Fatalf("shown is %v, %v", shown, err)
+			t.Fatalf("got %v, %v from Recent", shown, err)
 		}
 		watcher, err := lane.Cache.Watch(cache.WatchOptions{
 			Predicate: lane.Kind().Predicate("", nil, nil), Start: cache.AfterRV(shown.RV()),
@@ -160,19 +159,19 @@ func TestSetBackBelowARollCall(t *testing.T) {
 		r.Restore(uint64(shown.RV()) - 5)
 		r.DropWatches()
 		elapse(time.Minute)
-		r.Put("ns/b", "1") // at a version that was shown
+		r.Put("ns/b", "1") // at a version that readers have seen
 		elapse(time.Minute)
 		if event, ok := watcher.Next(); ok || watcher.Err() == nil {
-			t.Errorf("who watches from the lost version is told %v, %t, and no end", event, ok)
+			t.Errorf("watch from the lost version: got %v, %t, want its end", event, ok)
 		}
 		if r.relisted.Load() != 1 {
-			t.Errorf("the lane was listed again %d times", r.relisted.Load())
+			t.Errorf("the lane was got %d relists", r.relisted.Load())
 		}
 	})
 }
 
-// A list that was asked for before the roll was called is older than what the roll call proves: who was shown that
-// would be taken back.
+// A list that was requested before a roll call is older than the version that the roll call confirms. It must not take
+// readers back.
 func TestRollCallDuringARelist(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -200,18 +199,18 @@ func TestRollCallDuringARelist(t *testing.T) {
 		close(release)
 		elapse(time.Second)
 		if r.relisted.Load() == 0 {
-			t.Fatal("the lane was not listed again")
+			t.Fatal("got no relist")
 		}
 		if now := stateOf(t, lane).RV(); now < shown {
-			t.Errorf("readers are shown %d, and then %d", shown, now)
+			t.Errorf("got version %d, and then %d", shown, now)
 		}
 		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || uint64(state.RV()) != r.RV() {
-			t.Errorf("not proven when all is over: %v", err)
+			t.Errorf("after the relist: got %v, want a fresh State", err)
 		}
 	})
 }
 
-// Objects whose metadata alone is enormous are not called over a second time.
+// No second roll call is made of objects with very large metadata.
 func TestRollCallOfEnormousMetadata(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -226,12 +225,12 @@ func TestRollCallOfEnormousMetadata(t *testing.T) {
 			}
 		}
 		if n := r.Asked(testkit.AskRoll); n != 1 {
-			t.Errorf("%d roll calls", n)
+			t.Errorf("got %d roll calls", n)
 		}
 	})
 }
 
-// A lane that changed all the time until now, and then no more, is not brought up to date by a fence either.
+// A roll call confirms a lane whose changes stopped a moment ago. No progress watch is opened.
 func TestRollCallBehindABurst(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		lane := r.synced(t)
@@ -241,16 +240,16 @@ func TestRollCallBehindABurst(t *testing.T) {
 		}
 		now := cache.RV(r.Elsewhere())
 		if state, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || state.RV() != now {
-			t.Errorf("recent: %v", err)
+			t.Errorf("Recent: got %v", err)
 		}
 		if n := r.Asked(testkit.AskProgressWatch); n != 0 {
-			t.Errorf("%d fences", n)
+			t.Errorf("got %d progress watches", n)
 		}
 	})
 }
 
-// A roll call that fails, whichever way, is not what every reader waits for from then on; nor is it given up for ever.
-func TestRollCallFails(t *testing.T) {
+// After a failed roll call, readers do not wait for another one for a while. Later it is tried again.
+func TestFailedRollCallPauses(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"silence": func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() },
 		"busy":    testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"),
@@ -268,23 +267,23 @@ func TestRollCallFails(t *testing.T) {
 					}
 				}
 				if n := r.Asked(testkit.AskRoll); n != 1 {
-					t.Errorf("%d roll calls", n)
+					t.Errorf("got %d roll calls", n)
 				}
 				r.Script(testkit.AskRoll, nil)
 				elapse(rollCallPause)
 				r.Elsewhere()
 				before := r.Asked(testkit.AskProgressWatch)
 				if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil || r.Asked(testkit.AskProgressWatch) != before {
-					t.Errorf("not called over again: %v", err)
+					t.Errorf("after the pause: got %v, want a roll call", err)
 				}
 			})
 		})
 	}
 }
 
-// Other objects at the very version that the lane is at, as after a backup was restored and written to: one of them is
-// wrong, and nothing but a new list tells which.
-func TestRollCallContradicts(t *testing.T) {
+// Other objects at the lane's own version, for example after a restored backup was written to, make the lane list
+// again.
+func TestContradictingRollCallRelists(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
@@ -292,15 +291,15 @@ func TestRollCallContradicts(t *testing.T) {
 		r.Script(testkit.AskRoll, text(fmt.Sprintf(
 			`{"metadata":{"resourceVersion":"%d"},"items":[{"metadata":{"namespace":"ns","name":"b","resourceVersion":"%d"}}]}`, at, at)))
 		if state, _, err := lane.Recent(t.Context(), time.Now(), smallAnswer); !errors.Is(err, fresh.ErrUnproven) {
-			t.Errorf("proven: %v", state)
+			t.Errorf("got %v, want ErrUnproven", state)
 		}
 		r.Script(testkit.AskRoll, nil)
 		elapse(time.Minute)
 		if r.contradicted.Load() != 1 || r.relisted.Load() != 1 {
-			t.Errorf("counted %d times, listed again %d times", r.contradicted.Load(), r.relisted.Load())
+			t.Errorf("got %d contradictions, got %d relists", r.contradicted.Load(), r.relisted.Load())
 		}
 		if _, _, err := lane.Recent(t.Context(), time.Now(), fresh.Endless()); err != nil {
-			t.Errorf("after the new list: %v", err)
+			t.Errorf("after the relist: got %v, want a fresh State", err)
 		}
 	})
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// TestAuditMendsColumnsOnce: other columns than the lane has are mended as other objects are: when they were seen
-// twice, and not again and again where that does not help. Objects are compared all the same.
-func TestAuditMendsColumnsOnce(t *testing.T) {
+// TestAuditRelistsForColumnsOnce checks that different columns cause a relist after a second read, but no further ones
+// if that does not help. Objects are compared anyway.
+func TestAuditRelistsForColumnsOnce(t *testing.T) {
 	const heading = `"name":"Heading"`
 	title := strings.ReplaceAll(testkit.DefaultColumns, `"name":"Name"`, `"name":"Title"`)
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.SetColumns(title)
-		r.untilMended(t)
+		r.untilRelisted(t)
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || len(r.kinds()) != 0 {
-			t.Errorf("%v: %v", got, r.kinds())
+			t.Errorf("got results %v, differences %v", got, r.kinds())
 		}
 		elapse(time.Minute)
 		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 || !stateOf(t, r.lane(t)).Shape().Reprinted([]byte(testkit.DefaultColumns)) {
-			t.Errorf("relisted: %v, listed again %d times", got, r.relisted.Load())
+			t.Errorf("relisted: %v, got %d relists", got, r.relisted.Load())
 		}
-		// From now on pages are printed in another way than what fills the lane, as by two servers that take turns.
+		// From now on pages have other columns than the lane's list, as with two servers that alternate.
 		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
 			truth := httptest.NewRecorder()
 			r.Truth(truth, q)
@@ -41,46 +41,45 @@ func TestAuditMendsColumnsOnce(t *testing.T) {
 		compared, passes := r.compared(), r.audits.passes.Load()
 		elapse(24 * time.Hour)
 		if n := r.audits.relisted.Load(); n < 3 || n > 9 || r.relisted.Load() != n {
-			t.Errorf("listed again %d times in a day, %d for the self-audit", r.relisted.Load(), n)
+			t.Errorf("got %d relists in a day, %d for the self-audit", r.relisted.Load(), n)
 		}
 		if n := int(r.audits.passes.Load() - passes); n < 20 || r.compared()-compared < 20*n {
-			t.Errorf("%d passes over %d objects in a day", n, r.compared()-compared)
+			t.Errorf("got %d passes over %d objects in a day", n, r.compared()-compared)
 		}
 		r.Script(testkit.AskList, nil)
 		before := r.audits.relisted.Load()
 		elapse(time.Duration(settings.Amount(8, 24)) * time.Hour)
 		if n := r.audits.relisted.Load(); n != before || r.results()[pageFailed] != 0 {
-			t.Errorf("listed again %d times when all print the same, %v", n-before, r.results())
+			t.Errorf("got %d relists when all print the same, %v", n-before, r.results())
 		}
 	})
 }
 
-// TestAuditMendsObjectsBesideColumns: columns that the lane was listed again for do not keep it from being listed for
-// objects.
-func TestAuditMendsObjectsBesideColumns(t *testing.T) {
+// TestAuditRelistsForObjectsDespiteColumns checks that a relist for columns does not prevent one for objects.
+func TestAuditRelistsForObjectsDespiteColumns(t *testing.T) {
 	const heading = `"name":"Heading"`
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages(`"name":"Name"`, heading)
 		elapse(12 * time.Hour)
 		relisted := r.audits.relisted.Load()
 		if relisted < 2 || len(r.kinds()) != 0 {
-			t.Fatalf("listed again %d times for columns, %v", relisted, r.kinds())
+			t.Fatalf("got %d relists for columns, %v", relisted, r.kinds())
 		}
-		// Pages have both from now on; no list for columns is due soon.
+		// From now on pages have both differences. A relist for columns is not due soon.
 		until(t, time.Second, "the lane is listed again for columns", func() bool { return r.audits.relisted.Load() > relisted })
 		elapse(time.Minute)
 		relisted = r.audits.relisted.Load()
 		r.lyingPages("value", "valve")
 		until(t, time.Second, "objects differ", func() bool { return len(r.kinds()) > 0 })
 		if n := r.audits.relisted.Load() - relisted; n != 1 || !r.lane(t).Found().Mended {
-			t.Errorf("listed again %d times for objects, %+v", n, r.lane(t).Found())
+			t.Errorf("got %d relists for objects, %+v", n, r.lane(t).Found())
 		}
 	})
 }
 
-// TestAuditDoubtsColumnsOnTheirOwn: columns count when they were seen twice, also where objects of the page differed
-// before.
-func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
+// TestAuditDoubtsColumnsSeparately checks that columns need a second read of their own, even if objects of the page
+// differed before.
+func TestAuditDoubtsColumnsSeparately(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages("value", "valve")
 		r.untilResult(t, pageDoubtful, 1)
@@ -91,13 +90,12 @@ func TestAuditDoubtsColumnsOnTheirOwn(t *testing.T) {
 		}
 		r.untilResult(t, pageDifferent, 1)
 		if got := r.results(); got[pageDoubtful] != 2 || got[pageDifferent] != 1 || r.audits.relisted.Load() != 1 {
-			t.Errorf("%v, listed again %d times", got, r.audits.relisted.Load())
+			t.Errorf("%v, got %d relists", got, r.audits.relisted.Load())
 		}
 	})
 }
 
-// TestAuditOfColumnsIsOfOneList: what was seen of a list that is over says nothing of the lane's columns, neither that
-// they differ nor that rows are not to be read.
+// TestAuditOfColumnsIsOfOneList checks that findings about an earlier list's columns do not apply to the current list.
 func TestAuditOfColumnsIsOfOneList(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		lane, over := r.lane(t), &listWatch{}
@@ -106,11 +104,11 @@ func TestAuditOfColumnsIsOfOneList(t *testing.T) {
 			a.reprints(t.Context(), lane, c, &auditPage{by: over})
 		}
 		if got := r.results(); got[pageUnsure] != 3 || len(got) != 1 || c.prints != 0 {
-			t.Errorf("%v, seen %d times", got, c.prints)
+			t.Errorf("got results %v, columns seen %d times", got, c.prints)
 		}
 		c.reprinted = over
 		if !c.readsNoRows(over) || c.readsNoRows(lane.writer.synced.Load()) {
-			t.Error("rows are read of the list that has other columns, or not of the next")
+			t.Error("got rows of the list with other columns, or none of the next one")
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// auditing runs a test with a lane of some objects that is compared with the upstream once in an hour.
+// auditing runs a test with a lane of some objects that is compared with the upstream once per hour.
 func auditing(t *testing.T, objects int, memory Memory, test func(*testing.T, *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func auditing(t *testing.T, objects int, memory Memory, test func(*testing.T, *r
 	})
 }
 
-// lying has the upstream answer lists with a text in the place of another.
+// lying makes the upstream replace a text in its lists by another.
 func (r *rig) lying(text, instead string) {
 	r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
 		truth := httptest.NewRecorder()
@@ -40,8 +40,8 @@ func (r *rig) lying(text, instead string) {
 	})
 }
 
-// untilMended lets virtual time pass until the lane is listed again for the self-audit.
-func (r *rig) untilMended(t *testing.T) {
+// untilRelisted waits in virtual time until the self-audit lists the lane again.
+func (r *rig) untilRelisted(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Hour); r.audits.relisted.Load() == 0; elapse(time.Second) {
 		if time.Now().After(end) {
@@ -50,28 +50,28 @@ func (r *rig) untilMended(t *testing.T) {
 	}
 }
 
-// untilResult lets virtual time pass until so many pages had a result. A page whose turn comes in the second after a
-// watch was opened, when the lane has not heard the upstream yet, has it a minute later.
+// untilResult waits in virtual time until that many pages had a result. A page that is due in the first second of a
+// watch is read a minute later, because the lane has not received anything yet.
 func (r *rig) untilResult(t *testing.T, result string, pages int) {
 	t.Helper()
 	until(t, time.Second, fmt.Sprint(pages, " pages are ", result), func() bool { return r.results()[result] >= pages })
 }
 
-// compared is how many objects were looked at.
+// compared returns the number of objects compared.
 func (r *rig) compared() int {
 	r.audits.Lock()
 	defer r.audits.Unlock()
 	return r.audits.objects
 }
 
-// kinds are those of the differences.
+// kinds returns the kinds of the differences.
 func (r *rig) kinds() []string {
 	r.audits.Lock()
 	defer r.audits.Unlock()
 	return slices.Clone(r.audits.kinds)
 }
 
-// results counts what became of pages.
+// results counts the pages by result.
 func (r *rig) results() map[string]int {
 	r.audits.Lock()
 	defer r.audits.Unlock()
@@ -82,44 +82,44 @@ func (r *rig) results() map[string]int {
 	return all
 }
 
-// TestAuditIsSpread: a lane is compared once in the interval, page by page, each at an exact version.
+// TestAuditIsSpread checks that a lane is compared once per interval, page by page, each at an exact version.
 func TestAuditIsSpread(t *testing.T) {
 	auditing(t, 1200, nil, func(t *testing.T, r *rig) {
 		filled := r.Asked(testkit.AskList)
 		elapse(50 * time.Minute)
 		if age := r.lane(t).Unaudited(); age < 50*time.Minute && r.audits.passes.Load() == 0 {
-			t.Errorf("compared %s ago, and never", age)
+			t.Errorf("got a last pass %s ago, want none", age)
 		}
 		if got := r.results(); got[pageSame] < 2 || got[pageSame] > 3 || r.compared() > 1200 {
-			t.Errorf("%v, %d objects in the first hour", got, r.compared())
+			t.Errorf("got results %v and %d objects in the first hour", got, r.compared())
 		}
 		hours := settings.Amount(8, 24)
 		elapse(time.Duration(hours) * time.Hour)
 		if passes := int(r.audits.passes.Load()); passes < hours-1 || passes > hours+2 || r.compared() < 1200*passes {
-			t.Errorf("%d passes over %d objects in %d hours", passes, r.compared(), hours)
+			t.Errorf("got %d passes over %d objects in %d hours", passes, r.compared(), hours)
 		}
 		if age := r.lane(t).Unaudited(); age > 90*time.Minute {
-			t.Errorf("compared %s ago", age)
+			t.Errorf("got a last pass %s ago", age)
 		}
 		if got := r.results(); len(got) != 1 || r.relisted.Load() != 0 {
-			t.Errorf("%v, listed again %d times", got, r.relisted.Load())
+			t.Errorf("%v, got %d relists", got, r.relisted.Load())
 		}
 		for _, q := range r.Requests(testkit.AskList)[filled:] {
 			query := q.URL.Query()
 			if query.Get("limit") != "500" || (query.Get("resourceVersionMatch") != "Exact") == (query.Get("continue") == "") {
-				t.Fatalf("asked for %s", q.URL)
+				t.Fatalf("got a request for %s", q.URL)
 			}
 		}
 	})
 }
 
-// TestAuditMendsOnce: what differs twice is mended, and not again and again where that does not help.
-func TestAuditMendsOnce(t *testing.T) {
+// TestAuditRelistsOnce checks that a confirmed difference causes a relist, but no further ones if that does not help.
+func TestAuditRelistsOnce(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lying("value", "valve")
-		r.untilMended(t)
+		r.untilRelisted(t)
 		if got := r.results(); got[pageDoubtful] != 1 || got[pageDifferent] != 1 || r.kinds()[0] != "content" || len(r.kinds()) != 20 {
-			t.Errorf("%v: %v", got, r.kinds())
+			t.Errorf("got results %v, differences %v", got, r.kinds())
 		}
 		if found := r.lane(t).Found(); found == nil || found.Objects != 20 || !found.Mended || time.Since(found.At) > time.Second {
 			t.Errorf("%+v", found)
@@ -127,9 +127,9 @@ func TestAuditMendsOnce(t *testing.T) {
 		r.Script(testkit.AskList, nil)
 		elapse(time.Minute)
 		if got := r.results(); got[pageSame] != 1 || r.relisted.Load() != 1 {
-			t.Errorf("relisted: %v, listed again %d times", got, r.relisted.Load())
+			t.Errorf("relisted: %v, got %d relists", got, r.relisted.Load())
 		}
-		// From now on it differs each time: the list says otherwise than the watch.
+		// From now on every list differs from the watch.
 		turn := 0
 		r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
 			turn++
@@ -142,10 +142,10 @@ func TestAuditMendsOnce(t *testing.T) {
 		days := uint64(settings.Amount(1, 3))
 		elapse(time.Duration(days) * 24 * time.Hour)
 		if n, age := uint64(r.audits.passes.Load()-passes), r.lane(t).Unaudited(); n < 16*days || age > 2*time.Hour {
-			t.Errorf("%d passes in %d days, the last %s ago, though all is compared each time", n, days, age)
+			t.Errorf("got %d passes in %d days, the last one %s ago", n, days, age)
 		}
 		if n := r.audits.relisted.Load(); n < 3 || n > 12 {
-			t.Errorf("listed again %d times in %d days", n, days)
+			t.Errorf("got %d relists in %d days", n, days)
 		}
 		if found := r.lane(t).Found(); found.Objects != 20 || time.Since(found.At) > 2*time.Hour {
 			t.Errorf("%+v", found)
@@ -154,13 +154,13 @@ func TestAuditMendsOnce(t *testing.T) {
 			return !strings.Contains(e.Message, "Self-audit found an object")
 		})
 		if len(warnings) == 0 || !strings.Contains(fmt.Sprint(warnings[0].ContextMap()["difference"]), `its object differs from byte`) {
-			t.Errorf("%d warnings", len(warnings))
+			t.Errorf("got %d warnings", len(warnings))
 		}
 	})
 }
 
-// TestAuditForgetsWhatPasses: what differs once and is the same a moment later is not told as a difference.
-func TestAuditForgetsWhatPasses(t *testing.T) {
+// TestAuditIgnoresUnconfirmedDifference checks that a difference that a second read does not confirm is not reported.
+func TestAuditIgnoresUnconfirmedDifference(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lying("value", "valve")
 		r.untilResult(t, pageDoubtful, 1)
@@ -172,30 +172,30 @@ func TestAuditForgetsWhatPasses(t *testing.T) {
 	})
 }
 
-// TestAuditLeavesTheUpstreamAlone: one that has no time is asked ever less often; and not at all while memory is short
-// or nobody answers.
-func TestAuditLeavesTheUpstreamAlone(t *testing.T) {
+// TestAuditPausesForOverloadedUpstream checks that an overloaded upstream is read less and less often. It is not read
+// while memory is short or the upstream does not respond.
+func TestAuditPausesForOverloadedUpstream(t *testing.T) {
 	auditing(t, 5_000, nil, func(t *testing.T, r *rig) {
 		r.Script(testkit.AskList, testkit.Refuse(http.StatusTooManyRequests, "TooManyRequests"))
 		before := r.Asked(testkit.AskList)
 		elapse(3 * time.Hour)
 		if asked := r.Asked(testkit.AskList) - before; asked < 3 || asked > 9 {
-			t.Errorf("asked %d times in three hours", asked)
+			t.Errorf("got %d requests in three hours", asked)
 		}
 		if age := r.lane(t).Unaudited(); age < 3*time.Hour {
-			t.Errorf("compared %s ago, and never", age)
+			t.Errorf("got a last pass %s ago, want none", age)
 		}
 		r.Script(testkit.AskList, nil)
 		elapse(2 * time.Hour)
 		if got := r.results(); got[pageSame] < 5 {
-			t.Errorf("%v after that", got)
+			t.Errorf("got results %v after that", got)
 		}
 		r.SetOffline(true)
 		elapse(time.Minute)
 		before = r.Asked(testkit.AskList)
 		elapse(time.Hour)
 		if asked := r.Asked(testkit.AskList) - before; asked != 0 {
-			t.Errorf("asked %d times while it is away", asked)
+			t.Errorf("got %d requests while it is away", asked)
 		}
 		r.SetOffline(false)
 	})
@@ -205,12 +205,12 @@ func TestAuditLeavesTheUpstreamAlone(t *testing.T) {
 		memory.left.Store(1 << 20)
 		elapse(5 * time.Hour)
 		if got := r.results(); len(got) != 0 {
-			t.Errorf("%v without memory", got)
+			t.Errorf("got results %v without memory", got)
 		}
 	})
 }
 
-// lyingPages has the upstream answer the self-audit's first pages with a text in the place of another, and nobody else.
+// lyingPages makes the upstream replace a text in the self-audit's first pages, and in no other response.
 func (r *rig) lyingPages(text, instead string) {
 	r.Script(testkit.AskList, func(w http.ResponseWriter, q *http.Request) {
 		truth := httptest.NewRecorder()
@@ -224,8 +224,8 @@ func (r *rig) lyingPages(text, instead string) {
 	})
 }
 
-// TestAuditTellsUntilNothingDiffers: what the lane is not listed again for is told until a pass finds nothing.
-func TestAuditTellsUntilNothingDiffers(t *testing.T) {
+// TestAuditReportsUntilNothingDiffers checks that differences without a relist are reported until a pass finds none.
+func TestAuditReportsUntilNothingDiffers(t *testing.T) {
 	auditing(t, 20, nil, func(t *testing.T, r *rig) {
 		r.lyingPages("value", "valve")
 		until(t, time.Second, "the lane is not listed again for what differs", func() bool {
@@ -233,7 +233,7 @@ func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 			return found != nil && !found.Mended
 		})
 		if n := r.lane(t).Differing(); n != 20 {
-			t.Errorf("%d objects differ", n)
+			t.Errorf("got %d differing objects", n)
 		}
 		r.Script(testkit.AskList, nil)
 		if elapse(3 * time.Hour); r.lane(t).Found() != nil || r.lane(t).Differing() != 0 {
@@ -242,8 +242,8 @@ func TestAuditTellsUntilNothingDiffers(t *testing.T) {
 	})
 }
 
-// TestAuditPassesIdleEvents: nothing tells a lane of events of later versions while none comes, and the upstream
-// forgets the lane's own. The lane is compared at a later version all the same.
+// TestAuditPassesIdleEvents checks that an idle lane of events is compared at a later version. It receives no versions
+// by bookmarks, and the upstream forgets its own.
 func TestAuditPassesIdleEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, events, Config{SelfAudit: time.Hour})
@@ -262,7 +262,7 @@ func TestAuditPassesIdleEvents(t *testing.T) {
 			t.Errorf("got %d passes in three intervals, want at least 2: %v", n, r.results())
 		}
 		if lane.Unaudited() > time.Hour+time.Minute || r.results()[pageDifferent] > 0 {
-			t.Errorf("got a lane that was compared %s ago, of whose pages are %v", lane.Unaudited(), r.results())
+			t.Errorf("got a last pass %s ago and results %v", lane.Unaudited(), r.results())
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// looks is a context that ends when it was looked at so many times.
+// looks is a context that ends when it was checked that many times.
 type looks struct {
 	context.Context
 	left int
@@ -33,10 +33,10 @@ func (l *looks) Err() error {
 // Value implements context.Context: the context's own cause is its end.
 func (l *looks) Value(any) any { return nil }
 
-// TestSnapshotsThatTakeTooLong: what is not written in time is left out as a whole, and the log tells of which lanes
-// there is none.
-func TestSnapshotsThatTakeTooLong(t *testing.T) {
-	// Two objects, the end of them, a bookmark, and before and after the disk.
+// TestLateSnapshotIsNotWritten checks that a snapshot that is not complete in time is not written, and that the log
+// names its lane.
+func TestLateSnapshotIsNotWritten(t *testing.T) {
+	// Two objects, their end, a bookmark, and before and after the sync.
 	for most, want := range []int64{0, 0, 0, 0, 0, 0, 1} {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
@@ -46,15 +46,15 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			r.Put("ns/a", "1")
 			r.Put("ns/b", "1")
 			lane := r.synced(t)
-			synctest.Wait() // the cluster has been asked for
+			synctest.Wait() // the cluster's UID was read
 			name, w := lane.snapshotName(), lane.writer
 			ctx := &looks{t.Context(), most}
 			if _, err := w.leave(ctx, dir); (err == nil) != (want == 1) {
-				t.Errorf("after %d looks: %v", most, err)
+				t.Errorf("after %d checks: got %v", most, err)
 			}
 			files, err := os.ReadDir(dir)
 			if err != nil || int64(len(files)) != want {
-				t.Errorf("after %d looks there are %v, %v", most, files, err)
+				t.Errorf("after %d checks: got files %v, %v", most, files, err)
 			}
 			if want == 1 {
 				return
@@ -67,54 +67,54 @@ func TestSnapshotsThatTakeTooLong(t *testing.T) {
 			cancel(errNoTime)
 			r.lanes.leave(over, map[laneKey]*Reflector{lane.key(): lane})
 			if _, err := os.Stat(killed); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("what a process was writing that was killed is there: %v", err)
+				t.Errorf("got a partial snapshot of an earlier process: %v", err)
 			}
-			said := r.logs.FilterMessage("Snapshots written").All()
-			if len(said) != 1 {
-				t.Fatalf("the log says %v", r.logs.All())
+			lines := r.logs.FilterMessage("Snapshots written").All()
+			if len(lines) != 1 {
+				t.Fatalf("got the log %v", r.logs.All())
 			}
-			fields := said[0].ContextMap()
+			fields := lines[0].ContextMap()
 			delete(fields, "took")
 			if diff := cmp.Diff(map[string]any{"written": int64(0), "notWritten": int64(1), "without": []any{name}}, fields); diff != "" {
 				t.Error(diff)
 			}
 			if !r.logged(errNoTime.Error()) {
-				t.Error("the log does not say why")
+				t.Error("got no reason in the log")
 			}
 		})
 	}
 }
 
-// TestSnapshotOfALaneJustFilled: a process that ends before its lane knows which version it was listed from waits for
-// the answer, and leaves a snapshot all the same.
+// TestSnapshotOfALaneJustFilled checks that a process that stops before the version of its lane's list is known waits
+// for it, and then writes the snapshot.
 func TestSnapshotOfALaneJustFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		r := newRig(t, configMaps, Config{SnapshotDir: dir})
 		r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
-			if r.Asked(versionPath) > 1 { // since the list
+			if r.Asked(versionPath) > 1 { // after the list
 				<-time.After(time.Second)
 			}
 			text(`{"gitVersion":"v1.37.1"}`)(w, request)
 		})
 		r.isCluster("1")
 		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-			<-time.After(time.Millisecond) // between the two questions for the version
+			<-time.After(time.Millisecond) // between the two requests for the version
 			r.Truth(w, request)
 		})
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
 		if version, known := lane.writer.origin.Load().now(); known {
-			t.Fatalf("the lane knows already that it was listed from %q", version)
+			t.Fatalf("got version %q already, want it unknown", version)
 		}
 		if n, err := lane.writer.leave(t.Context(), dir); n != 1 || err != nil {
-			t.Errorf("%d objects, %v", n, err)
+			t.Errorf("got %d objects, %v", n, err)
 		}
 	})
 }
 
-// A snapshot is of the cluster that its lane was listed from, not of the one that the process met first, nor of the
-// one that answers when the process ends.
+// A snapshot contains the cluster from which its lane was listed. It is neither the first cluster of the process nor
+// that at its end.
 func TestSnapshotIsOfItsLanesCluster(t *testing.T) {
 	for name, c := range map[string]struct {
 		listed, last func(*rig)
@@ -124,7 +124,7 @@ func TestSnapshotIsOfItsLanesCluster(t *testing.T) {
 			func(r *rig) { r.isCluster("2"); r.DropWatches(); elapse(time.Minute) }, func(*rig) {}, true,
 		},
 		"unnoticed": {func(*rig) {}, func(r *rig) { r.isCluster("2") }, false},
-		"not told at the end": {
+		"unknown at the end": {
 			func(*rig) {}, func(r *rig) { r.tellsNoCluster(); r.stop(); r.isCluster("1") }, true,
 		},
 	} {
@@ -143,14 +143,14 @@ func TestSnapshotIsOfItsLanesCluster(t *testing.T) {
 				r.start(t, config)
 				r.synced(t)
 				if n := r.logs.FilterMessage("Lane restored from snapshot").Len(); (n > 0) != c.goesOn {
-					t.Errorf("got %d lanes that go on from a snapshot, want any: %t; %q", n, c.goesOn, r.leftAside())
+					t.Errorf("got %d lanes restored from a snapshot, want any: %t; %q", n, c.goesOn, r.notUsed())
 				}
 			})
 		})
 	}
 }
 
-// A lane whose cluster is not known leaves no snapshot, and the log says why.
+// A lane of an unknown cluster writes no snapshot, and the log has the reason.
 func TestSnapshotOfAnUnknownCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{SnapshotDir: t.TempDir()})

@@ -15,7 +15,7 @@ import (
 	"github.com/listfacade/listfacade/internal/upstream"
 )
 
-// An upstream that throttles says for how long.
+// A throttled request returns the time that the upstream names.
 func TestThrottledSource(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3")
@@ -30,7 +30,7 @@ func TestThrottledSource(t *testing.T) {
 	_, err = source{client, uncached}.ResourceVersion(t.Context())
 	var throttled *fresh.ThrottledError
 	if !errors.As(err, &throttled) || throttled.After != 3*time.Second || !upstream.HasCode(err, http.StatusTooManyRequests) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want a ThrottledError", err)
 	}
 }
 
@@ -41,14 +41,14 @@ func TestReadRoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]cache.RV{"ns/a": 7, "n": 8}, call.Versions); call.RV != 9 || diff != "" {
-		t.Errorf("at %d: %s", call.RV, diff)
+		t.Errorf("got version %d and %s", call.RV, diff)
 	}
 	for _, body := range []string{
 		``, `[]`, `{}`, `{"metadata":{"resourceVersion":"0"},"items":[]}`, `{"metadata":{"resourceVersion":"x"}}`,
 		`{"metadata":{"resourceVersion":"9","continue":"more"},"items":[]}`, `{"metadata":{"resourceVersion":"9"},"items":[{}]}`,
 	} {
 		if _, err := readRoll([]byte(body)); err == nil {
-			t.Errorf("%s is read", body)
+			t.Errorf("got no error for %s", body)
 		}
 	}
 }

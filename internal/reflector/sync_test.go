@@ -45,24 +45,24 @@ func TestStreamingList(t *testing.T) {
 				}
 				state := stateOf(t, lane)
 				if state.RV() != 6 {
-					t.Errorf("the lane is at %d, want the bookmark's 6", state.RV())
+					t.Errorf("got version %d, want the bookmark's 6", state.RV())
 				}
 				shape := state.Shape()
 				head := string(shape.List(wire.Representation{Kind: wire.Listed}, time.Now()).AppendHead(nil, wire.ListMeta{}, wire.Empty)) +
 					string(shape.List(wire.Representation{Kind: wire.Listed}, time.Now()).AppendTail(nil, wire.ListMeta{}, wire.Empty))
 				if strings.HasPrefix(head, `{"apiVersion"`) != kind.Custom || !strings.Contains(head, `"kind":"`+kind.Kind+`List"`) || !shape.Prints() {
-					t.Errorf("learned %+v", shape)
+					t.Errorf("got shape %+v", shape)
 				}
 				if n := r.Asked(testkit.AskStreaming) + r.Asked(testkit.AskWatch) + r.Asked(testkit.AskList); n != 1 {
-					t.Errorf("the lane cost %d lists and watches, want one streaming list", n)
+					t.Errorf("got %d lists and watches, want one streaming list", n)
 				}
 			})
 		})
 	}
 }
 
-// A server without the feature, or with its gate off, refuses by 400 or 422.
-func TestStreamingListRefused(t *testing.T) {
+// A server without streaming lists, or with the feature gate off, responds with 400 or 422.
+func TestRefusedStreamingListIsPaged(t *testing.T) {
 	for _, code := range []int{http.StatusBadRequest, http.StatusUnprocessableEntity} {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -72,33 +72,33 @@ func TestStreamingListRefused(t *testing.T) {
 				r.Script(testkit.AskStreaming, testkit.Refuse(code, "Invalid"))
 				lane := r.synced(t)
 				if n := stateOf(t, lane).Len(); n != 2*pageObjects+1 {
-					t.Errorf("the lane has %d objects", n)
+					t.Errorf("got %d objects", n)
 				}
 				pages := r.Requests(testkit.AskList)
 				if len(pages) != 3 || pages[1].URL.Query().Get("continue") != "500" || pages[1].URL.Query().Get("limit") != "500" {
-					t.Errorf("listed by %d pages", len(pages))
+					t.Errorf("got %d pages", len(pages))
 				}
 				if pages[0].URL.Query().Get("includeObject") != "Object" || pages[0].Header.Get("Accept") != tables {
-					t.Error("the pages were not asked for as Tables with whole objects")
+					t.Error("got pages that are not Tables with complete objects")
 				}
 				r.Put("ns/new", "1")
 				synctest.Wait()
 				if _, ok := stateOf(t, lane).Get("ns/new"); !ok {
-					t.Error("the watch does not go on from the list")
+					t.Error("the watch does not continue from the list")
 				}
 				if lane.Bookmark() == nil {
-					t.Error("the lane has no bookmark")
+					t.Error("got no bookmark")
 				}
 				if n := r.Asked(testkit.AskStreaming); n != 1 {
-					t.Errorf("asked %d times for what is refused", n)
+					t.Errorf("got %d requests for the refused list", n)
 				}
 			})
 		})
 	}
 }
 
-// A server without Tables of the resource answers 406; its plain lists and watches carry the same objects.
-func TestTableRefused(t *testing.T) {
+// A server without Tables of the resource responds with 406. Its plain lists and watches have the same objects.
+func TestRefusedTableIsListedPlain(t *testing.T) {
 	for _, streaming := range []string{"streaming", "pages"} {
 		for _, kind := range []testkit.FakeKind{configMaps, widgets} {
 			t.Run(kind.Kind+" "+streaming, func(t *testing.T) {
@@ -116,10 +116,10 @@ func TestTableRefused(t *testing.T) {
 					}
 					object, _ := stateOf(t, lane).Get("ns/a")
 					if got, want := textOf(t, lane, object), r.ObjectText("ns/a", 2, "1")+"\n"; got != want {
-						t.Errorf("the object is %s, want %s", got, want)
+						t.Errorf("got object %s, want %s", got, want)
 					}
 					if stateOf(t, lane).Shape().Prints() {
-						t.Error("columns out of nowhere")
+						t.Error("got columns, want none")
 					}
 				})
 			})
@@ -143,9 +143,9 @@ func noTable(r *rig, asks ...testkit.Ask) {
 	}
 }
 
-// A server that does not know sendInitialEvents begins a plain watch: synthetic ADDED events and never the bookmark
-// that ends them. The objects of others keep changing, so silence alone does not tell.
-func TestStreamingListIgnored(t *testing.T) {
+// A server that does not support sendInitialEvents opens a plain watch: it sends synthetic ADDED events but no final
+// bookmark. Other objects keep changing, so silence alone does not show it.
+func TestIgnoredStreamingListIsPaged(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		r.Put("ns/b", "1")
@@ -165,10 +165,10 @@ func TestStreamingListIgnored(t *testing.T) {
 		began := time.Now()
 		lane := r.synced(t)
 		if took := time.Since(began); took > 15*time.Second {
-			t.Errorf("it took %s to notice", took)
+			t.Errorf("it got a relist after %s", took)
 		}
 		if got := contents(t, lane); len(got) != 2 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 		if r.Asked(testkit.AskList) != 1 {
 			t.Error("the lane was not listed page by page")
@@ -176,13 +176,13 @@ func TestStreamingListIgnored(t *testing.T) {
 		r.Put("ns/c", "1")
 		synctest.Wait()
 		if _, ok := stateOf(t, lane).Get("ns/c"); !ok {
-			t.Error("the watch does not go on from the list")
+			t.Error("the watch does not continue from the list")
 		}
 	})
 }
 
-// A stream that ends before the initial events do is worth nothing, however it ends.
-func TestStreamingListBroken(t *testing.T) {
+// A stream that ends before its initial events do is discarded.
+func TestBrokenStreamingListIsDiscarded(t *testing.T) {
 	for name, end := range map[string]func(http.ResponseWriter){
 		"clean end": func(http.ResponseWriter) {},
 		"cut off":   func(http.ResponseWriter) { panic(http.ErrAbortHandler) },
@@ -199,20 +199,20 @@ func TestStreamingListBroken(t *testing.T) {
 				lane := r.lane(t)
 				elapse(time.Second)
 				if _, err := lane.Cache.State(); err == nil {
-					t.Fatalf("half a list is served: %v", contents(t, lane))
+					t.Fatalf("got objects %v of an incomplete list", contents(t, lane))
 				}
 				r.Script(testkit.AskStreaming, nil)
 				elapse(time.Minute)
 				if got := contents(t, lane); len(got) != 2 {
-					t.Errorf("the lane holds %v", got)
+					t.Errorf("got objects %v", got)
 				}
 			})
 		})
 	}
 }
 
-// Pages that do not belong together, and lists that are no lists.
-func TestListLies(t *testing.T) {
+// Inconsistent pages and invalid lists are errors.
+func TestInvalidListIsRefused(t *testing.T) {
 	page := func(rv int, next string, objects string) string {
 		return fmt.Sprintf(`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"%d","continue":%q},"items":[%s]}`, rv, next, objects)
 	}
@@ -220,16 +220,16 @@ func TestListLies(t *testing.T) {
 		return (&testkit.FakeUpstream{FakeKind: configMaps}).ObjectText(key, rv, "1")
 	}
 	for name, pages := range map[string][]string{
-		"of different resourceVersions":        {page(5, "x", object("ns/a", 2)), page(6, "", object("ns/b", 6))},
-		"an object newer than the list":        {page(5, "", object("ns/a", 6))},
-		"an object twice":                      {page(5, "x", object("ns/a", 2)), page(5, "", object("ns/a", 2))},
-		"an object without resourceVersion":    {page(5, "", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"}}`)},
-		"an object of the wrong scope":         {page(5, "", object("a", 2))},
-		"HTML":                                 {"<html>welcome to the load balancer</html>"},
-		"half a list":                          {page(5, "", object("ns/a", 2))[:80]},
-		"a list without resourceVersion":       {`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`},
-		"a Status with 200":                    {testkit.StatusText(500, "InternalError")},
-		"a continue token that comes for ever": {page(5, "x", ""), page(5, "x", "")},
+		"of different resourceVersions":     {page(5, "x", object("ns/a", 2)), page(6, "", object("ns/b", 6))},
+		"an object newer than the list":     {page(5, "", object("ns/a", 6))},
+		"an object twice":                   {page(5, "x", object("ns/a", 2)), page(5, "", object("ns/a", 2))},
+		"an object without resourceVersion": {page(5, "", `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns"}}`)},
+		"an object of the wrong scope":      {page(5, "", object("a", 2))},
+		"HTML":                              {"<html>welcome to the load balancer</html>"},
+		"incomplete list":                   {page(5, "", object("ns/a", 2))[:80]},
+		"a list without resourceVersion":    {`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{},"items":[]}`},
+		"a Status with 200":                 {testkit.StatusText(500, "InternalError")},
+		"an endless continue token":         {page(5, "x", ""), page(5, "x", "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -245,13 +245,13 @@ func TestListLies(t *testing.T) {
 				lane := r.lane(t)
 				elapse(time.Minute)
 				if _, err := lane.Cache.State(); err == nil {
-					t.Fatalf("a lie is served: %v", contents(t, lane))
+					t.Fatalf("got objects %v of an invalid list", contents(t, lane))
 				}
 				if lane.Failure() == nil || lane.Failure().Refused {
-					t.Errorf("the failure is %+v", lane.Failure())
+					t.Errorf("got failure %+v", lane.Failure())
 				}
 				if n := r.Asked(testkit.AskList); n < 3 || n > 40 {
-					t.Errorf("asked %d times in a minute", n)
+					t.Errorf("got %d requests in a minute", n)
 				}
 				r.Script(testkit.AskList, nil)
 				elapse(2 * time.Minute)
@@ -263,8 +263,8 @@ func TestListLies(t *testing.T) {
 	}
 }
 
-// A server that accepts a connection and never answers, or never ends an answer, must not hold a lane for ever.
-func TestUpstreamHangs(t *testing.T) {
+// A server that accepts a connection and never responds, or never ends a response, must not block a lane for ever.
+func TestHangingUpstreamDoesNotBlockLane(t *testing.T) {
 	hang := func(_ http.ResponseWriter, request *http.Request) { <-request.Context().Done() }
 	drip := func(w http.ResponseWriter, request *http.Request) {
 		for request.Context().Err() == nil {
@@ -295,7 +295,7 @@ func TestUpstreamHangs(t *testing.T) {
 				r.Script(script.ask, nil)
 				elapse(20 * time.Minute)
 				if got := contents(t, lane); len(got) != 0 {
-					t.Errorf("the lane holds %v", got)
+					t.Errorf("got objects %v", got)
 				}
 			})
 		})

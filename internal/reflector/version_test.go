@@ -17,37 +17,37 @@ import (
 
 const versionPath = "/version"
 
-// isVersion makes the fake say that it is of a version.
+// isVersion makes the fake return a version.
 func (r *rig) isVersion(version string) {
 	r.Script(versionPath, text(fmt.Sprintf(`{"major":"1","gitVersion":%q}`, version)))
 }
 
-// shown is an object as the lane shows it.
+// shown returns an object of the lane's State.
 func shown(t *testing.T, lane *Reflector, key string) string {
 	t.Helper()
 	state := stateOf(t, lane)
 	object, ok := state.Get(key)
 	if !ok {
-		t.Fatalf("%s is not there", key)
+		t.Fatalf("got no object %s", key)
 	}
 	return string(state.Shape().AppendObject(nil, wire.Representation{Kind: wire.Whole}, object.Item(), time.Now()))
 }
 
-// A kube-apiserver of another version writes the same objects in other words. The lane does not keep the old ones until
-// each object happens to change, however its watch came to end.
-func TestUpstreamReplaced(t *testing.T) {
+// A kube-apiserver of another version represents the same objects differently. The lane must not keep the old
+// representation until each object changes, however its watch ended.
+func TestReplacedUpstreamRelists(t *testing.T) {
 	for name, c := range map[string]struct {
-		version http.HandlerFunc // of the one that comes
-		peace   bool             // the watch ends because its time is over
-		listed  int64            // again
+		version http.HandlerFunc // version of the new upstream
+		peace   bool             // whether the watch ends at its timeout
+		listed  int64            // number of relists
 	}{
-		"another version":                     {text(`{"gitVersion":"v1.38.0"}`), false, 1},
-		"another version, in peace":           {text(`{"gitVersion":"v1.38.0"}`), true, 1},
-		"another that it acts as":             {text(`{"gitVersion":"v1.37.0","emulationMajor":"1","emulationMinor":"36"}`), false, 1},
-		"the same, built elsewhere":           {text(`{"gitVersion":"v1.37.0","platform":"linux/arm64"}`), false, 0},
-		"not told":                            {testkit.Refuse(http.StatusForbidden, "Forbidden"), false, 0},
-		"told too late":                       {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false, 0},
-		"told by something that is no server": {text("<html>"), false, 0},
+		"another version":           {text(`{"gitVersion":"v1.38.0"}`), false, 1},
+		"another version, in peace": {text(`{"gitVersion":"v1.38.0"}`), true, 1},
+		"another emulated version":  {text(`{"gitVersion":"v1.37.0","emulationMajor":"1","emulationMinor":"36"}`), false, 1},
+		"the same, built elsewhere": {text(`{"gitVersion":"v1.37.0","platform":"linux/arm64"}`), false, 0},
+		"unknown":                   {testkit.Refuse(http.StatusForbidden, "Forbidden"), false, 0},
+		"too late":                  {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false, 0},
+		"not a server":              {text("<html>"), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -57,7 +57,7 @@ func TestUpstreamReplaced(t *testing.T) {
 				watcher := watchAll(t, lane)
 				elapse(time.Minute)
 				r.Script(versionPath, c.version)
-				r.Rewrite(func(text string) string { return strings.Replace(text, "written before", "written anew", 1) })
+				r.Rewrite(func(text string) string { return strings.Replace(text, "written before", "written after", 1) })
 				if c.peace {
 					elapse(10 * time.Minute)
 				} else {
@@ -65,32 +65,33 @@ func TestUpstreamReplaced(t *testing.T) {
 				}
 				elapse(time.Minute)
 				if n := r.relisted.Load(); n != c.listed {
-					t.Errorf("listed again %d times", n)
+					t.Errorf("got %d relists", n)
 				}
-				if got, anew := shown(t, lane, "ns/a"), c.listed > 0; strings.Contains(got, "written anew") != anew {
-					t.Errorf("the lane shows %s", got)
+				if got, relisted := shown(t, lane, "ns/a"), c.listed > 0; strings.Contains(got, "written after") != relisted {
+					t.Errorf("got object %s", got)
 				}
 				if watcher.Next(); (watcher.Err() != nil) != (c.listed > 0) {
-					t.Errorf("the watcher ended with %v", watcher.Err())
+					t.Errorf("got watcher error %v", watcher.Err())
 				}
 				elapse(time.Hour)
 				if n := r.relisted.Load(); n != c.listed || lane.StaleFor() > versionWait+outageEvery {
-					t.Errorf("listed again %d times, %s old", n, lane.StaleFor())
+					t.Errorf("got %d relists, stale for %s", n, lane.StaleFor())
 				}
 			})
 		})
 	}
 }
 
-// What was listed while servers of two versions took turns may be of either: it is listed again until it is certain.
-func TestListedWhileReplaced(t *testing.T) {
+// A list that was read while servers of two versions alternated may be of either. The lane is listed again until its
+// version is certain.
+func TestListOfUncertainVersionIsRepeated(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		var turns atomic.Int64
 		r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
 			text(fmt.Sprintf(`{"gitVersion":"v1.%d.0"}`, 37+turns.Add(1)%2))(w, request)
 		})
 		r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-			<-time.After(time.Millisecond) // between the two questions
+			<-time.After(time.Millisecond) // between the two requests
 			r.Truth(w, request)
 		})
 		lane := r.synced(t)
@@ -100,13 +101,13 @@ func TestListedWhileReplaced(t *testing.T) {
 		r.DropWatches()
 		elapse(time.Minute)
 		if n := r.relisted.Load(); n != 1 || lane.StaleFor() != 0 {
-			t.Errorf("listed again %d times, %s old", n, lane.StaleFor())
+			t.Errorf("got %d relists, stale for %s", n, lane.StaleFor())
 		}
 	})
 }
 
-// answersInTurn makes the fake answer each question for its version with the next of these, and the last from then on;
-// an empty one is not told.
+// answersInTurn makes the fake return these versions one after the other, and then always the last one. An empty
+// version is an error.
 func (r *rig) answersInTurn(versions ...string) {
 	var asked atomic.Int64
 	r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
@@ -118,26 +119,26 @@ func (r *rig) answersInTurn(versions ...string) {
 		text(fmt.Sprintf(`{"gitVersion":%q}`, version))(w, request)
 	})
 	r.Script(testkit.AskProbe, func(w http.ResponseWriter, request *http.Request) {
-		<-time.After(time.Millisecond) // between two questions
+		<-time.After(time.Millisecond) // between two requests
 		r.Truth(w, request)
 	})
 }
 
-// A version that was not told is no other one. Where nobody knows of which version the list was, or it may be of two,
-// watches go on if a new one has the same.
+// An unknown version counts as unchanged. If the version of the list is unknown or uncertain, watches continue if a new
+// list has the same objects.
 func TestUnknownVersionEndsNoWatch(t *testing.T) {
 	for name, c := range map[string]struct {
 		versions []string
-		anew     bool  // the later one writes in another way
-		listed   int64 // again
-		ends     bool  // the watch
+		relisted bool  // whether the later version represents objects differently
+		listed   int64 // number of relists
+		ends     bool  // whether the watch ends
 	}{
-		"not told after the list":           {[]string{"v1.37.0", "", "v1.37.0"}, false, 0, false},
-		"not told before the list":          {[]string{"", "v1.37.0"}, false, 0, false},
-		"not told":                          {[]string{"", "", "v1.37.0"}, false, 1, false},
+		"unknown after the list":            {[]string{"v1.37.0", "", "v1.37.0"}, false, 0, false},
+		"unknown before the list":           {[]string{"", "v1.37.0"}, false, 0, false},
+		"unknown":                           {[]string{"", "", "v1.37.0"}, false, 1, false},
 		"two versions":                      {[]string{"v1.37.0", "v1.38.0"}, false, 1, false},
 		"two versions, that write two ways": {[]string{"v1.37.0", "v1.38.0"}, true, 1, true},
-		"replaced while not told":           {[]string{"v1.37.0", "", "v1.38.0"}, true, 1, true},
+		"replaced while unknown":            {[]string{"v1.37.0", "", "v1.38.0"}, true, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -146,48 +147,47 @@ func TestUnknownVersionEndsNoWatch(t *testing.T) {
 				r.answersInTurn(c.versions...)
 				lane := r.synced(t)
 				watcher := watchAll(t, lane)
-				if c.anew {
-					r.Rewrite(func(text string) string { return strings.Replace(text, "written before", "written anew", 1) })
+				if c.relisted {
+					r.Rewrite(func(text string) string { return strings.Replace(text, "written before", "written after", 1) })
 				}
 				for range 3 {
 					r.DropWatches()
 					elapse(time.Minute)
 				}
 				if n := r.relisted.Load(); n != c.listed || lane.StaleFor() > 0 {
-					t.Errorf("listed again %d times, want %d; %s old", n, c.listed, lane.StaleFor())
+					t.Errorf("got %d relists, want %d; stale for %s", n, c.listed, lane.StaleFor())
 				}
 				if watcher.Next(); (watcher.Err() != nil) != c.ends {
-					t.Errorf("the watcher ended with %v, want an end: %t", watcher.Err(), c.ends)
+					t.Errorf("got watcher error %v, want an end: %t", watcher.Err(), c.ends)
 				}
-				if got := shown(t, lane, "ns/a"); strings.Contains(got, "anew") != c.anew {
-					t.Errorf("the lane shows %s", got)
+				if got := shown(t, lane, "ns/a"); strings.Contains(got, "after") != c.relisted {
+					t.Errorf("got object %s", got)
 				}
 			})
 		})
 	}
 }
 
-// Servers of two versions behind one address, of which each question finds another, do not have lanes listed with each
-// watch.
-func TestVersionsThatTakeTurnsAreBraked(t *testing.T) {
+// Alternating versions behind one address do not cause a relist with each watch.
+func TestAlternatingVersionsRarelyRelist(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		var asked atomic.Int64
 		r.Script(versionPath, func(w http.ResponseWriter, request *http.Request) {
 			text(fmt.Sprintf(`{"gitVersion":"v1.%d.0"}`, 37+asked.Add(1)%2))(w, request)
 		})
 		lane := r.synced(t)
-		for range 24 { // two hours of watches that last five minutes
+		for range 24 { // two hours of watches of five minutes
 			r.DropWatches()
 			elapse(5 * time.Minute)
 		}
 		if n := r.relisted.Load(); n < 1 || n > 4 || lane.StaleFor() > 0 {
-			t.Errorf("listed again %d times in two hours, %s old", n, lane.StaleFor())
+			t.Errorf("got %d relists in two hours, stale for %s", n, lane.StaleFor())
 		}
 	})
 }
 
 // The pauses grow up to a day, and are short again when the versions have agreed for as long.
-func TestReplacementsAreBraked(t *testing.T) {
+func TestPausesBetweenVersionRelistsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, lists := newReplacement(), 0
 		for range 3 * 24 * 12 { // three days
@@ -201,21 +201,22 @@ func TestReplacementsAreBraked(t *testing.T) {
 		}
 		r.agrees()
 		if r.lists() {
-			t.Error("listed because the versions agreed once")
+			t.Error("got a relist after the versions agreed once, want none")
 		}
 		<-time.After(r.pause + time.Minute)
 		r.agrees()
 		for range 2 {
 			if !r.lists() {
-				t.Error("not listed for another version after a long time of one")
+				t.Error("got no relist for another version after a long time, want one")
 			}
 			<-time.After(relistPause + time.Minute)
 		}
 	})
 }
 
-// Lanes share what they ask: those that lost their watches at once, and those whose watches end in peace.
-func TestVersionIsShared(t *testing.T) {
+// Lanes share requests for the version: lanes whose watches break off together, and lanes whose watches end at their
+// timeout.
+func TestVersionRequestsAreShared(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		asks := func(moment func() time.Time) int {
 			before := r.Asked(versionPath)
@@ -223,7 +224,7 @@ func TestVersionIsShared(t *testing.T) {
 			for range 100 {
 				lanes.Go(func() {
 					if got := r.lanes.versions.since(t.Context(), moment()); got == "" {
-						t.Error("not told")
+						t.Error("got no version")
 					}
 				})
 			}
@@ -235,21 +236,21 @@ func TestVersionIsShared(t *testing.T) {
 			text(`{"gitVersion":"v1.37.0"}`)(w, request)
 		})
 		if n := asks(time.Now); n < 1 || n > 2 {
-			t.Errorf("asked %d times at once", n)
+			t.Errorf("got %d concurrent requests", n)
 		}
 		<-time.After(versionAge / 2)
 		if n := asks(func() time.Time { return time.Now().Add(-versionAge) }); n != 0 {
-			t.Errorf("asked %d times although it was told a moment ago", n)
+			t.Errorf("got %d requests although the version is recent", n)
 		}
 		<-time.After(time.Second)
 		if n := asks(time.Now); n == 0 {
-			t.Error("an answer of before is taken for one of now")
+			t.Error("got an old version for a later moment")
 		}
 	})
 }
 
-// In peace a lane costs one question for each of its watches, and two lanes that resume together one together.
-func TestVersionQuestionsInPeace(t *testing.T) {
+// Without errors a lane sends one request for each watch, and two lanes that resume together share one.
+func TestOneVersionRequestPerWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, configMaps, Config{})
 		r.isVersion("v1.37.0")
@@ -261,7 +262,7 @@ func TestVersionQuestionsInPeace(t *testing.T) {
 		asked, watches := r.Asked(versionPath), r.Asked(testkit.AskWatch)
 		elapse(10 * time.Hour)
 		if n, resumed := r.Asked(versionPath)-asked, r.Asked(testkit.AskWatch)-watches; n > resumed || n == 0 || r.relisted.Load() != 0 {
-			t.Errorf("asked %d times for %d watches, listed again %d times", n, resumed, r.relisted.Load())
+			t.Errorf("got %d requests for %d watches, and %d relists", n, resumed, r.relisted.Load())
 		}
 	})
 }

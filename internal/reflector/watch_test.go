@@ -18,7 +18,7 @@ import (
 	"github.com/listfacade/listfacade/internal/wire"
 )
 
-// frames answers a watch with these frames and a clean end.
+// frames returns a handler that sends these frames on a watch and ends it cleanly.
 func frames(all ...string) http.HandlerFunc { return text(strings.Join(all, "")) }
 
 func TestWatchResumes(t *testing.T) {
@@ -34,15 +34,15 @@ func TestWatchResumes(t *testing.T) {
 		}
 		resumed := r.Requests(testkit.AskWatch)
 		if len(resumed) != 1 || resumed[0].URL.Query().Get("resourceVersion") != "2" {
-			t.Errorf("resumed %d times, not once at the lane's resourceVersion", len(resumed))
+			t.Errorf("got %d watches, want one from the lane's resourceVersion", len(resumed))
 		}
 		if r.reconnected.Load() != 1 || r.relisted.Load() != 0 {
-			t.Errorf("counted %d reconnects and %d relists", r.reconnected.Load(), r.relisted.Load())
+			t.Errorf("got %d reconnects and %d relists", r.reconnected.Load(), r.relisted.Load())
 		}
 	})
 }
 
-// A lease that ends deletes many events at one resourceVersion, and a stream may break off among them.
+// When a lease ends, many events are deleted at one resourceVersion, and a stream may break off between them.
 func TestWatchOfEventsResumesAmongEqualVersions(t *testing.T) {
 	inBubble(t, events, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -59,10 +59,10 @@ func TestWatchOfEventsResumesAmongEqualVersions(t *testing.T) {
 		elapse(time.Minute)
 		all := r.Requests(testkit.AskWatch)
 		if at := all[len(all)-1].URL.Query().Get("resourceVersion"); at != "3" {
-			t.Errorf("resumed at %s, which skips what else happened at 4", at)
+			t.Errorf("got a watch from %s, which skips other deletions at 4", at)
 		}
 		r.Script(testkit.AskWatch, r.Truth)
-		r.Put("ns/c", "1") // readers are not shown before that all is gone
+		r.Put("ns/c", "1") // readers see the next version after all deletions
 		elapse(time.Minute)
 		if diff := cmp.Diff([]string{"ns/c@5"}, contents(t, lane)); diff != "" {
 			t.Error(diff)
@@ -70,8 +70,8 @@ func TestWatchOfEventsResumesAmongEqualVersions(t *testing.T) {
 	})
 }
 
-// The event at which etcd was compacted it still sends, but not what was there before, and kube-apiserver fails at
-// that. A lane that has everything of its version does not ask for it again; one that has to is listed again.
+// At a compacted version kube-apiserver still sends the event, but not the object before it, so its watch fails. A
+// complete lane does not request that version again. An incomplete lane is listed again.
 func TestWatchOfEventsFromACompaction(t *testing.T) {
 	inBubble(t, events, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
@@ -81,9 +81,9 @@ func TestWatchOfEventsFromACompaction(t *testing.T) {
 		elapse(time.Second)
 		all := r.Requests(testkit.AskWatch)
 		if at := all[len(all)-1].URL.Query().Get("resourceVersion"); at != "3" {
-			t.Errorf("resumed at %s behind a list of 3", at)
+			t.Errorf("got a watch from %s after a list at 3", at)
 		}
-		r.Delete("ns/a") // which may not be all that went with it
+		r.Delete("ns/a") // other objects may be deleted at the same version
 		elapse(time.Second)
 		r.Script(testkit.AskWatch, func(w http.ResponseWriter, request *http.Request) {
 			if request.URL.Query().Get("resourceVersion") == "3" {
@@ -100,14 +100,14 @@ func TestWatchOfEventsFromACompaction(t *testing.T) {
 			t.Error(diff)
 		}
 		if r.relisted.Load() != 1 {
-			t.Errorf("listed again %d times", r.relisted.Load())
+			t.Errorf("got %d relists", r.relisted.Load())
 		}
 	})
 }
 
-// What follows the lane may be that event: it is listed again, too. Of what kube-apiserver has in a cache such a
-// failure means something else, and it is tried again.
-func TestWatchFailsAtOnce(t *testing.T) {
+// The first event after the lane's version may be such an event. Then the lane is listed again. For a resource in
+// kube-apiserver's cache, the same failure has another cause, and the watch is retried.
+func TestFailingWatchOfEventsRelists(t *testing.T) {
 	for _, c := range []struct {
 		kind   testkit.FakeKind
 		listed int64
@@ -132,14 +132,15 @@ func TestWatchFailsAtOnce(t *testing.T) {
 				t.Error(diff)
 			}
 			if !failed || r.relisted.Load() != c.listed {
-				t.Errorf("%s: listed again %d times", c.kind.Kind, r.relisted.Load())
+				t.Errorf("%s: got %d relists", c.kind.Kind, r.relisted.Load())
 			}
 		})
 	}
 }
 
-// The upstream no longer holds the lane's resourceVersion: as an answer, or inside a stream that began well.
-func TestWindowLost(t *testing.T) {
+// The upstream no longer has the events after the lane's resourceVersion. It says so in the response or in an open
+// stream.
+func TestLostEventsRelist(t *testing.T) {
 	expired := fmt.Sprintf(`{"type":"ERROR","object":%s}`+"\n", testkit.StatusText(http.StatusGone, "Expired"))
 	for name, lost := range map[string]http.HandlerFunc{
 		"answer": testkit.Refuse(http.StatusGone, "Expired"),
@@ -162,20 +163,19 @@ func TestWindowLost(t *testing.T) {
 					t.Error(diff)
 				}
 				if r.Asked(testkit.AskStreaming) != 2 || r.relisted.Load() != 1 {
-					t.Errorf("listed %d times, counted %d relists", r.Asked(testkit.AskStreaming), r.relisted.Load())
+					t.Errorf("got %d lists and %d relists", r.Asked(testkit.AskStreaming), r.relisted.Load())
 				}
 				watcher.Next()
 				if expired := (*cache.ExpiredError)(nil); !errors.As(watcher.Err(), &expired) {
-					t.Errorf("the watcher of the last epoch ended with %v", watcher.Err())
+					t.Errorf("got error %v for the watcher of the last epoch", watcher.Err())
 				}
 			})
 		})
 	}
 }
 
-// What must not be believed: each is an error that is told, tried again at growing distances, and leaves the State
-// alone.
-func TestWatchLies(t *testing.T) {
+// Each invalid frame is a logged error that is retried at growing intervals, and leaves the State unchanged.
+func TestInvalidFrameIsRetried(t *testing.T) {
 	f := &testkit.FakeUpstream{FakeKind: configMaps}
 	object := func(kind, key string, rv uint64, data string) string {
 		return f.FrameText(kind, f.ObjectText(key, rv, data), rv, "null")
@@ -200,7 +200,7 @@ func TestWatchLies(t *testing.T) {
 		"resourceVersion absent":    {[]string{`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"ns"}}}` + "\n"}, []string{"ns/a@2"}, "resourceVersion"},
 		"resourceVersion no number": {[]string{strings.ReplaceAll(good, `"3"`, `"three"`)}, []string{"ns/a@2"}, "invalid syntax"},
 		"ERROR without a Status":    {[]string{`{"type":"ERROR","object":{}}` + "\n"}, []string{"ns/a@2"}, "answered 500"},
-		"a whole list":              {[]string{`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[]}` + "\n"}, []string{"ns/a@2"}, "read a watch frame: "},
+		"a complete list":           {[]string{`{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[]}` + "\n"}, []string{"ns/a@2"}, "read a watch frame: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -208,7 +208,7 @@ func TestWatchLies(t *testing.T) {
 				lane := r.synced(t)
 				r.Script(testkit.AskWatch, frames(c.frames...))
 				for range 10 {
-					r.Elsewhere() // the upstream is not behind its own lies
+					r.Elsewhere() // raises the upstream's version above those of the frames
 				}
 				r.DropWatches()
 				elapse(5 * time.Minute)
@@ -216,13 +216,13 @@ func TestWatchLies(t *testing.T) {
 					t.Error(diff)
 				}
 				if !r.logged(c.error) {
-					t.Errorf("nothing was logged about %q: %v", c.error, r.logs.All())
+					t.Errorf("got no log entry with %q: %v", c.error, r.logs.All())
 				}
 				if n := r.Asked(testkit.AskWatch); n < 5 || n > 30 {
-					t.Errorf("tried %d times in five minutes", n)
+					t.Errorf("got %d attempts in five minutes", n)
 				}
 				if lane.StaleFor() < 4*time.Minute {
-					t.Errorf("the lane calls itself %s old", lane.StaleFor())
+					t.Errorf("got StaleFor %s", lane.StaleFor())
 				}
 				r.Script(testkit.AskWatch, nil)
 				r.Put("ns/z", "1")
@@ -235,8 +235,8 @@ func TestWatchLies(t *testing.T) {
 	}
 }
 
-// The same event again is no error: a watch may be resumed before what the lane has.
-func TestWatchRepeats(t *testing.T) {
+// A repeated event is no error: a watch may be resumed from an earlier version than the lane's.
+func TestRepeatedEventIsDropped(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
@@ -254,13 +254,13 @@ func TestWatchRepeats(t *testing.T) {
 			t.Error(diff)
 		}
 		if r.Asked(testkit.AskWatch) != 1 {
-			t.Error("the watch was given up")
+			t.Error("got a closed watch, want an open one")
 		}
 	})
 }
 
-// An upstream that ends every watch at once must not be asked in a busy loop.
-func TestWatchEndsAtOnce(t *testing.T) {
+// An upstream that ends every watch immediately must not be requested in a busy loop.
+func TestShortWatchesAreSpaced(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
@@ -268,10 +268,10 @@ func TestWatchEndsAtOnce(t *testing.T) {
 		r.DropWatches()
 		elapse(10 * time.Minute)
 		if n := r.Asked(testkit.AskWatch); n < 10 || n > 40 {
-			t.Errorf("asked %d times in ten minutes", n)
+			t.Errorf("got %d requests in ten minutes", n)
 		}
 		if got := contents(t, lane); len(got) != 1 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 	})
 }
@@ -279,13 +279,13 @@ func TestWatchEndsAtOnce(t *testing.T) {
 func TestFrameOverTheLimit(t *testing.T) {
 	body := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"kind":"`), strings.NewReader(strings.Repeat("x", 1<<20)))
 	s := &stream{listWatch: &listWatch{}, frames: wire.Lines{}.Reader(body, 1<<16)}
-	if _, err := s.next(); err == nil || err.Error() != "watch frame exceeds 65536 bytes" {
-		t.Errorf("the error is %v", err)
+	if _, err := s.next(); err == nil || err.Error() != "a watch frame exceeds 65536 bytes" {
+		t.Errorf("got error %v", err)
 	}
 }
 
-// A frame without end: neither memory nor patience is without end.
-func TestEndlessFrame(t *testing.T) {
+// An endless frame is limited in memory and in time.
+func TestEndlessFrameIsLimited(t *testing.T) {
 	if testing.Short() {
 		t.Skip("sends 65 MB")
 	}
@@ -309,12 +309,12 @@ func TestEndlessFrame(t *testing.T) {
 		})
 		r.Script(testkit.AskWatch, nil)
 		if got := contents(t, lane); len(got) != 1 {
-			t.Errorf("the lane holds %v", got)
+			t.Errorf("got objects %v", got)
 		}
 	})
 }
 
-// 429 and 503 say when to come back.
+// The writer respects the Retry-After of 429 and 503.
 func TestRetryAfter(t *testing.T) {
 	for _, code := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable} {
 		for _, ask := range []testkit.Ask{testkit.AskProbe, testkit.AskStreaming, testkit.AskWatch} {
@@ -334,7 +334,7 @@ func TestRetryAfter(t *testing.T) {
 					}
 					elapse(18 * time.Second)
 					if n := r.Asked(ask); n != 1 {
-						t.Errorf("asked %d times although told to wait", n)
+						t.Errorf("got %d requests during Retry-After", n)
 					}
 					r.Script(ask, nil)
 					elapse(time.Minute)
@@ -345,18 +345,18 @@ func TestRetryAfter(t *testing.T) {
 			})
 		}
 	}
-	// At most half a minute is believed: an upstream that says "tomorrow" is asked again.
+	// Retry-After is limited to half a minute.
 	for header, want := range map[string]time.Duration{"": 0, "5": 5 * time.Second, "86400": maxRetryAfter, "-1": 0, "Tue, 29 Oct 2030 16:56:32 GMT": 0} {
 		err := fmt.Errorf("wrapped: %w", &upstream.StatusError{Header: http.Header{"Retry-After": {header}}})
 		if got := retryAfter(err); got != want {
-			t.Errorf("Retry-After %q: %s, want %s", header, got, want)
+			t.Errorf("Retry-After %q: got %s, want %s", header, got, want)
 		}
 	}
 }
 
-// An upstream that is away for a moment now and then is followed again within a moment each time; and so is one that
-// forgets its window each time.
-func TestBackSoon(t *testing.T) {
+// An upstream that fails for a moment now and then is followed again within a moment each time. The same is true if it
+// loses the lane's events each time.
+func TestShortFailuresKeepPausesShort(t *testing.T) {
 	for name, expired := range map[string]bool{"resumed": false, "listed again": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, configMaps, func(t *testing.T, r *rig) {
@@ -371,7 +371,7 @@ func TestBackSoon(t *testing.T) {
 					rv := r.Put("ns/a", fmt.Sprint(i))
 					elapse(15 * time.Second)
 					if diff := cmp.Diff([]string{fmt.Sprintf("ns/a@%d", rv)}, contents(t, lane)); diff != "" {
-						t.Fatalf("the %d. time, 15 seconds after it was back\n%s", i+1, diff)
+						t.Fatalf("failure %d, 15 seconds after the upstream was back:\n%s", i+1, diff)
 					}
 				}
 			})
@@ -386,34 +386,34 @@ func TestBackoff(t *testing.T) {
 			began := time.Now()
 			b.sleep(t.Context(), 0)
 			if took := time.Since(began); took < floor || took > 2*floor {
-				t.Errorf("slept %s, want %s to %s", took, floor, 2*floor)
+				t.Errorf("got a pause of %s, want %s to %s", took, floor, 2*floor)
 			}
 		}
 		for range 5 {
 			began := time.Now()
 			b.sleep(t.Context(), 0)
 			if took := time.Since(began); took < 25*time.Second || took > time.Minute {
-				t.Errorf("slept %s at the end", took)
+				t.Errorf("got a pause of %s at the end", took)
 			}
 		}
-		elapse(time.Hour) // an attempt may hang
+		elapse(time.Hour) // a hanging attempt
 		b.noteUptime(settled)
 		began := time.Now()
 		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took < 25*time.Second {
-			t.Errorf("slept %s after a stream that broke off at once", took)
+			t.Errorf("got a pause of %s after a stream that broke off immediately", took)
 		}
 		b.noteUptime(10 * time.Second)
 		began = time.Now()
 		b.sleep(t.Context(), 0)
 		if took := time.Since(began); took > 200*time.Millisecond {
-			t.Errorf("slept %s after ten seconds in which all was well", took)
+			t.Errorf("got a pause of %s after ten seconds in which all was well", took)
 		}
 	})
 }
 
-// TestOutageIsNotOutlasted: pauses have grown to half a minute and more in a long outage. They are over when it is.
-func TestOutageIsNotOutlasted(t *testing.T) {
+// TestPausesEndWithOutage checks that long pauses of a long outage end when the outage does.
+func TestPausesEndWithOutage(t *testing.T) {
 	inBubble(t, configMaps, func(t *testing.T, r *rig) {
 		r.Put("ns/a", "1")
 		lane := r.synced(t)
@@ -425,7 +425,7 @@ func TestOutageIsNotOutlasted(t *testing.T) {
 			rv := r.Put("ns/a", "2")
 			elapse(outageEvery + outageLook + outageSpread + time.Second)
 			if at := stateOf(t, lane).RV(); lane.StaleFor() > 0 || uint64(at) < uint64(rv) {
-				t.Fatalf("the lane is at %d, the upstream at %d, %s behind", at, rv, lane.StaleFor())
+				t.Fatalf("got the lane at %d and the upstream at %d, stale for %s", at, rv, lane.StaleFor())
 			}
 		}
 	})

@@ -53,7 +53,7 @@ type writer struct {
 	refusal refusal
 
 	progressWatched chan step  // steps of progress watches, to be applied by the writer
-	wrong           chan error // capacity 1: reason reason the lane has to be listed again
+	wrong           chan error // capacity 1: reason why the lane has to be listed again
 }
 
 func newWriter(client *upstream.Client, r *Reflector, metrics Metrics, log *zap.Logger) *writer {
