@@ -191,8 +191,8 @@ func (a *account) count(after, upTo cache.RV) (n cache.RV) {
 	return n
 }
 
-// likely reports whether a lane that was complete up to a version, since ago, probably misses nothing. It returns false
-// before the rate of unaccounted versions is known.
+// likely reports whether a lane probably misses nothing. completeTo is the version up to which the lane was complete,
+// and since is how long ago that was. It returns false before the rate of unaccounted versions is known.
 func (a *account) likely(resource string, completeTo cache.RV, since time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -86,9 +86,9 @@ const (
 )
 
 // KeepUp brings a recently read lane up to date in the background if no lane has received a version of the store.
-// kube-apiserver writes versions that no resource shows, and a probe could not confirm the lane past them. A version
-// counts when two runs find it, because its event may be in transit before. KeepUp is called periodically, by one
-// goroutine.
+// kube-apiserver writes versions that no resource shows. A probe cannot confirm a lane past such a version. A version
+// counts only if two successive runs find it, because its event may be in transit during the first. KeepUp is called
+// periodically, by one goroutine.
 func (c *Checker) KeepUp() {
 	before := c.unaccounted
 	c.unaccounted = 0

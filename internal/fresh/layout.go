@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// layout is whether the upstream keeps all resources in one etcd, by its health checks.
+// layout reads from the upstream's health checks whether all resources are in one etcd.
 type layout struct {
 	upstream Upstream
 

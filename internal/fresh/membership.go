@@ -18,10 +18,10 @@ const (
 	sharedWait = 2 * time.Second
 )
 
-// stores contains the store that lanes share. kube-apiserver may keep some resources in another etcd, and says only
-// whether it does, not which ones. So a lane joins under two conditions. kube-apiserver says that there is no other
-// etcd, and the lane's version was twice found between two versions of the shared store. Between these comparisons the
-// shared store must have advanced. A lane leaves at the first contradiction.
+// stores contains the store that lanes share. kube-apiserver says whether it keeps some resources in another etcd, but
+// not which ones. A lane joins if kube-apiserver says that there is only one etcd, and if two comparisons agree. A
+// comparison agrees if the lane's version is between two versions of the shared store. The shared store must have
+// advanced between the two comparisons. A lane leaves at the first contradiction.
 type stores struct {
 	make     func(uncached Source) *store
 	layout   *layout

@@ -28,9 +28,9 @@ const (
 // is due each time kube-apiserver checks. A reader waits half a second on average, instead of one second for a separate
 // watch.
 type progressWatches struct {
-	notBefore  atomic.Pointer[time.Time] // time until which no progress watch is opened, because one made no progress
-	catchingUp atomic.Bool               // whether a progress watch without a waiting reader is open
-	catchUpAt  atomic.Pointer[time.Time] // time until which none without a reader is opened, because one made no progress
+	notBefore  atomic.Pointer[time.Time] // time until which none is opened, because the last one was useless
+	catchingUp atomic.Bool               // whether a progress watch of catchUp is open
+	catchUpAt  atomic.Pointer[time.Time] // time until which catchUp opens no watch, because the last one was useless
 
 	mu     sync.Mutex // guards the rest
 	wanted time.Time
@@ -136,8 +136,8 @@ func (c *Checker) catchUp() {
 	}
 }
 
-// openProgressWatch opens one progress watch, and probes the resource as bring does. If the lane makes no progress, no
-// further watch is opened in the background for a while. Readers may still open theirs.
+// openProgressWatch opens one progress watch, and probes the resource as bring does. If the lane makes no progress,
+// catchUp opens no further watch for a while. Readers may still open theirs.
 func (c *Checker) openProgressWatch(ctx context.Context) {
 	defer c.progressWatches.catchingUp.Store(false)
 	ctx, cancel := context.WithTimeout(ctx, progressWatchWait)

@@ -71,7 +71,8 @@ func (c *Checker) mayCallRoll(s *cache.State) bool {
 	return s.Len() <= rollCallObjects && isPast(c.rolls.notBefore.Load())
 }
 
-// postpone prevents roll calls after a failure: for rollCallPause, or for ever if the upstream does not support them.
+// postpone prevents roll calls after a failure: for rollCallPause, or permanently if the upstream does not support
+// them.
 func (r *rolls) postpone(err error) {
 	pause := rollCallPause
 	if errors.Is(err, ErrUnsupported) {

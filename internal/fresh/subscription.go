@@ -30,9 +30,9 @@ func (s *Subscription) Received(rv cache.RV) {
 	s.membership.store().account.note(s.resource, rv)
 }
 
-// Interrupted records that no further changes arrive, for now or for ever. Versions recorded so far may be of another
-// history when changes arrive again, as with Checker.Interrupted. A subscription that received nothing since the last
-// interruption leaves the account unchanged.
+// Interrupted records that the watch of the resource ended. Versions recorded so far may be of another history when
+// changes arrive again, as with Checker.Interrupted. A subscription that received nothing since the last interruption
+// leaves the account unchanged.
 func (s *Subscription) Interrupted() {
 	s.membership.leave()
 	if s.received {

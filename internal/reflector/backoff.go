@@ -45,8 +45,8 @@ const (
 )
 
 // sleep waits for the next attempt, at least atLeast, or until the context ends. If an outage ends that began before or
-// during the pause, the pause ends within outageSpread, and pauses are short again. By then they may have grown to a
-// minute, and the upstream may be back for only a second.
+// during the pause, the pause ends within outageSpread, and pauses are short again. In a long outage pauses grow to a
+// minute, but the upstream may be back for only a second.
 func (b *backoff) sleep(ctx context.Context, atLeast time.Duration) {
 	timer, look := time.NewTimer(max(b.Step(), atLeast)), time.NewTicker(outageLook)
 	defer timer.Stop()

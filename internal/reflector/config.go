@@ -17,7 +17,7 @@ type Config struct {
 	Window      time.Duration // how long events are kept for replay
 	WindowBytes int64         // and how many bytes of them at most, per lane
 	Packing     cache.Packing // objects that are kept compressed
-	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes for ever
+	Idle        time.Duration // time after which an unread lane is stopped; 0 keeps lanes permanently
 	Memory      Memory        // memory for lanes; nil is unlimited
 	PageBytes   int64         // maximum size of a page of a list, of which two are in memory; 0 is 64 MiB
 	// FieldIndexes are the indexed field labels of built-in kinds. A selector with an equality on one of them reads only

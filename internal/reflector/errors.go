@@ -56,9 +56,9 @@ var errEndless = errors.New("the streaming list sent no end of its initial event
 type Failure struct {
 	Err  error
 	When time.Time
-	// Refused is set if the lane ended. Requests for the resource then go to the upstream. The upstream does not serve the
-	// resource as requested (404, 405, 406) or refuses the facade (401, 403). Or the resource was redefined, or there is
-	// no memory for it. A 401 or 403 ends a lane with a State only if it has lasted or is confirmed.
+	// Refused is set if the lane ended. Requests for the resource then go to the upstream. The upstream may not serve the
+	// resource as requested (404, 405, 406), or may refuse the facade (401, 403). Other reasons are a redefined resource
+	// and a lack of memory. A 401 or 403 ends a lane with a State only if it has lasted or is confirmed.
 	Refused bool
 }
 
@@ -92,7 +92,7 @@ func isUnreadable(err error) bool {
 	return upstream.HasCode(err, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotAcceptable)
 }
 
-// isForbidden reports whether the upstream refuses the facade, for now or for ever.
+// isForbidden reports whether the upstream refuses the facade, temporarily or permanently.
 func isForbidden(err error) bool {
 	return upstream.HasCode(err, http.StatusUnauthorized, http.StatusForbidden)
 }

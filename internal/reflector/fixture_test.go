@@ -110,7 +110,7 @@ func (r *rig) SelfAuditMended(schema.GroupVersionResource, string) { r.audits.re
 // Questioned implements Metrics.
 func (r *rig) Questioned(string) {}
 
-// noRollCalls makes the fake an upstream that does not give metadata alone, so that other proofs are tried.
+// noRollCalls makes the fake refuse requests for metadata, so that other checks are tried.
 func (r *rig) noRollCalls() {
 	r.Script(testkit.AskRoll, testkit.Refuse(http.StatusNotAcceptable, "NotAcceptable"))
 }

@@ -9,7 +9,7 @@ import (
 // health is whether a lane is being filled. Its times have monotonic clock readings.
 type health struct {
 	failure  atomic.Pointer[Failure]
-	lost     atomic.Pointer[time.Time] // time since when no stream is open; nil while one is
+	lost     atomic.Pointer[time.Time] // time from which on no stream is open; nil while one is
 	began    time.Time                 // when the lane was made
 	received atomic.Int64              // when the stream last received a frame, in nanoseconds after began
 	event    atomic.Int64              // when the stream last received a change, in nanoseconds after began; 0: never

@@ -94,8 +94,8 @@ func (w *writer) newListWatch() *listWatch {
 }
 
 // verify checks, before a watch is resumed, that the upstream has reached rv and that the definition is unchanged.
-// kube-apiserver ends watches when a custom resource is redefined or etcd is restored. It also resumes them at versions
-// that it has not reached (semantics 4.1).
+// kube-apiserver ends watches when a custom resource is redefined or etcd is restored. But it accepts a new watch from
+// a version that it has not reached (semantics 4.1).
 func (w *writer) verify(ctx context.Context, rv cache.RV) error {
 	d, err := w.discover(ctx)
 	switch {

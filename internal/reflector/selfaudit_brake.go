@@ -4,7 +4,7 @@ import "time"
 
 const (
 	// relistPause is the first pause between two relists of a lane because of differences. It doubles up to
-	// maxRelistPause. Otherwise a lane that always differs would be listed for ever.
+	// maxRelistPause, because a lane that always differs must not be listed without end.
 	relistPause    = 10 * time.Minute
 	maxRelistPause = 24 * time.Hour
 )

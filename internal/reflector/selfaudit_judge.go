@@ -90,8 +90,8 @@ func (a *auditor) reprints(ctx context.Context, r *Reflector, c *course, p *audi
 }
 
 // judge handles a page that was compared. A difference counts if a second read, at another exact version, confirms it.
-// kube-apiserver may be upgraded, or a definition changed, between the lane's events and the page; the lane's watch
-// ends soon after.
+// Between the lane's events and the page, kube-apiserver may be upgraded or a definition may change. The lane's watch
+// ends soon after that.
 func (a *auditor) judge(ctx context.Context, r *Reflector, c *course, p *auditPage) {
 	if r.writer.synced.Load() != p.by {
 		a.count(r, pageUnsure, 0)

@@ -110,9 +110,10 @@ func (w *writer) leaveLogged(ctx context.Context, dir string) error {
 	return err
 }
 
-// leave writes the lane's snapshot, and returns its number of objects. It returns errNoSnapshot in three cases. A
-// resource that is read from etcd does not show up to which version its objects are complete. A custom resource with an
-// unreadable definition may change unnoticed. Secrets must not be written to a disk, even if they are cached.
+// leave writes the lane's snapshot, and returns its number of objects. It returns errNoSnapshot for an unfilled lane
+// and in three other cases. A resource that is read from etcd does not show up to which version its objects are
+// complete. A custom resource with an unreadable definition may change unnoticed. Secrets must not be written to a
+// disk, even if they are cached.
 func (w *writer) leave(ctx context.Context, dir string) (int, error) {
 	r, origin := w.reflector, w.origin.Load()
 	by := w.synced.Load() // loaded after origin, so it is not of an earlier epoch
