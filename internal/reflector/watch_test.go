@@ -279,7 +279,7 @@ func TestShortWatchesAreSpaced(t *testing.T) {
 func TestFrameOverTheLimit(t *testing.T) {
 	body := io.MultiReader(strings.NewReader(`{"type":"ADDED","object":{"kind":"`), strings.NewReader(strings.Repeat("x", 1<<20)))
 	s := &stream{listWatch: &listWatch{}, frames: wire.Lines{}.Reader(body, 1<<16)}
-	if _, err := s.next(); err == nil || err.Error() != "a watch frame exceeds 65536 bytes" {
+	if _, err := s.next(); err == nil || err.Error() != "watch frame exceeds 65536 bytes" {
 		t.Errorf("got error %v", err)
 	}
 }
