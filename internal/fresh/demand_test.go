@@ -134,6 +134,8 @@ func TestManyCostlyReadsWaitForProgressWatch(t *testing.T) {
 				t.Errorf("round %d: got %d reads forwarded and %d confirmed, want %d of 100 forwarded",
 					round, forwarded.Load(), watched.Load(), want)
 			}
+			// Progress watches of this round would bring the lane to the version of the next one before it is read.
+			<-time.After(progressWatchesFor + progressWatchWait)
 		}
 	})
 }
