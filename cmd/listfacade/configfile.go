@@ -20,10 +20,10 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 )
 
-// configType is what a configuration file says that it is.
+// configType is the apiVersion and kind that a configuration file must have.
 var configType = metav1.TypeMeta{APIVersion: "config.listfacade/v1alpha1", Kind: "ListFacadeConfiguration"}
 
-// resourceConfig is what a configuration file says of one resource.
+// resourceConfig is the part of a configuration file about one resource.
 type resourceConfig struct {
 	Resource      string             `json:"resource"`
 	Cached        *bool              `json:"cached"`
@@ -35,9 +35,10 @@ type resourceConfig struct {
 	MemoryBudget  *resource.Quantity `json:"memoryBudget"`
 }
 
-// readConfig reads a configuration file, or the files of a directory: a key for each flag, in camel case, of the flag's
-// type, and what is different for single resources. A file takes precedence over those before it, and a flag of the
-// command line over all files. It is strict: a key that is unknown, or is in one file twice, is an error.
+// readConfig reads a configuration file, or the files of a directory, into c and the flags of groups. A file has a key
+// in camel case for each flag, with a value of the flag's type, and a list of settings of single resources. Later files
+// take precedence over earlier ones, and flags of the command line over all files. Unknown keys, and keys that occur
+// twice in one file, are errors.
 func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 	files, err := configFiles(path)
 	if err != nil {
@@ -48,16 +49,16 @@ func readConfig(path string, groups []flagGroup, c *facade.Config) error {
 		if err != nil {
 			return fmt.Errorf("--config: %w", err)
 		}
-		if err := takeConfig(text, groups, c); err != nil {
+		if err := applyConfig(text, groups, c); err != nil {
 			return fmt.Errorf("--config %s: %w", file, err)
 		}
 	}
 	return nil
 }
 
-// configFiles returns the path itself where it is a file, and of a directory the files whose names end in .yaml, in the
-// order of their names. A name that begins with a dot is not a setting: a volume of a ConfigMap contains its versions
-// under such names.
+// configFiles returns the path itself if it is a file. If it is a directory, it returns the files whose names end in
+// .yaml, in the order of their names. It skips names that begin with a dot, because the volume of a ConfigMap has
+// directories with such names.
 func configFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -82,20 +83,21 @@ func configFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-func takeConfig(text []byte, groups []flagGroup, c *facade.Config) error {
+// applyConfig applies the content of one file.
+func applyConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	object, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
 		return err
 	}
 	keys := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &keys); err != nil {
-		return errors.New("it is no object")
+		return errors.New("content is not an object")
 	}
-	var is metav1.TypeMeta
-	if err := json.Unmarshal(object, &is); err != nil || is != configType {
-		return fmt.Errorf("it must begin with apiVersion: %s and kind: %s", configType.APIVersion, configType.Kind)
+	var typeMeta metav1.TypeMeta
+	if err := json.Unmarshal(object, &typeMeta); err != nil || typeMeta != configType {
+		return fmt.Errorf("content must have apiVersion: %s and kind: %s", configType.APIVersion, configType.Kind)
 	}
-	if err := takeResources(keys["resources"], c); err != nil {
+	if err := applyResources(keys["resources"], c); err != nil {
 		return err
 	}
 	for _, key := range []string{"apiVersion", "kind", "resources"} {
@@ -104,7 +106,8 @@ func takeConfig(text []byte, groups []flagGroup, c *facade.Config) error {
 	return setFlags(keys, groups)
 }
 
-// setFlags sets the flags that the keys are about, in the order of keys, so that the first error is always the same.
+// setFlags sets the flags that keys name, except those that the command line set. It sets them in the order of the
+// keys, which makes the first error deterministic.
 func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	flags := map[string]*pflag.Flag{}
 	for _, group := range groups {
@@ -113,10 +116,10 @@ func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		f := flags[key]
 		if f == nil {
-			return fmt.Errorf("%s: there is no such key; they are called as flags are, as in %s", key, camelCase("secure-port"))
+			return fmt.Errorf("%s: unknown key; keys are the names of flags in camel case, for example %s", key, camelCase("secure-port"))
 		}
 		if f.Changed {
-			continue // the command line
+			continue // set by the command line
 		}
 		if err := setFlag(f, keys[key]); err != nil {
 			return fmt.Errorf("%s: %w", key, err)
@@ -125,7 +128,7 @@ func setFlags(keys map[string]json.RawMessage, groups []flagGroup) error {
 	return nil
 }
 
-// camelCase is a flag's name as a key.
+// camelCase returns the key for a flag's name: securePort for secure-port.
 func camelCase(name string) string {
 	words := strings.Split(name, "-")
 	for i, word := range words[1:] {
@@ -134,12 +137,12 @@ func camelCase(name string) string {
 	return strings.Join(words, "")
 }
 
-// setFlag gives a flag a value in JSON.
+// setFlag sets a flag to a value in JSON.
 func setFlag(f *pflag.Flag, raw json.RawMessage) error {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
 		var texts []string
 		if err := json.Unmarshal(raw, &texts); err != nil || texts == nil {
-			return errors.New("it must be a list of strings")
+			return errors.New("value must be a list of strings")
 		}
 		return list.Replace(texts)
 	}
@@ -150,7 +153,7 @@ func setFlag(f *pflag.Flag, raw json.RawMessage) error {
 	return f.Value.Set(text)
 }
 
-// scalar is a value as it would stand on the command line.
+// scalar returns the text by which the command line sets a flag of a type (pflag.Value.Type) to a value in JSON.
 func scalar(kind string, raw json.RawMessage) (string, error) {
 	var text string
 	isText := json.Unmarshal(raw, &text) == nil && raw[0] == '"'
@@ -160,18 +163,18 @@ func scalar(kind string, raw json.RawMessage) (string, error) {
 		if isBool {
 			return string(raw), nil
 		}
-		return "", errors.New("it must be true or false")
+		return "", errors.New("value must be true or false")
 	case "int", "int64", "float64":
 		if isNumber {
 			return string(raw), nil
 		}
-		return "", errors.New("it must be a number")
+		return "", errors.New("value must be a number")
 	case "duration":
 		if string(raw) == "0" { // as on the command line; other durations need a unit
 			return "0", nil
 		}
 	case "on|off":
-		if isBool { // which is what YAML makes of on and off
+		if isBool { // YAML parses on and off as booleans
 			return map[bool]string{true: "on", false: "off"}[raw[0] == 't'], nil
 		}
 	case "auto|quantity":
@@ -180,13 +183,14 @@ func scalar(kind string, raw json.RawMessage) (string, error) {
 		}
 	}
 	if !isText {
-		return "", errors.New("it must be a string")
+		return "", errors.New("value must be a string")
 	}
 	return text, nil
 }
 
-// takeResources reads what is different for single resources. An entry replaces the one of an earlier file.
-func takeResources(raw json.RawMessage, c *facade.Config) error {
+// applyResources applies the settings of single resources. An entry replaces the entry of an earlier file for the same
+// resource.
+func applyResources(raw json.RawMessage, c *facade.Config) error {
 	if raw == nil {
 		return nil
 	}
@@ -200,7 +204,7 @@ func takeResources(raw json.RawMessage, c *facade.Config) error {
 	for i, r := range all {
 		name := schema.ParseGroupResource(r.Resource)
 		if _, twice := resources[name]; twice || r.Resource == "" {
-			return fmt.Errorf("resources[%d]: each must have a resource of its own, as in deployments.apps", i)
+			return fmt.Errorf("resources[%d]: resource must be set and unique, for example deployments.apps", i)
 		}
 		own := facade.Resource{
 			Preload: r.Preload, Cached: r.Cached, FieldIndexes: r.Index, LabelIndexes: r.LabelIndex,

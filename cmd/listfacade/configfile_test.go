@@ -16,7 +16,7 @@ import (
 
 const head = "apiVersion: config.listfacade/v1alpha1\nkind: ListFacadeConfiguration\n"
 
-// configured is what a command line and a configuration file make of the defaults.
+// configured returns the defaults as changed by a configuration file with the text and by a command line.
 func configured(t *testing.T, text string, args ...string) (facade.Config, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.yaml")
@@ -26,7 +26,7 @@ func configured(t *testing.T, text string, args ...string) (facade.Config, error
 	return configuredBy(t, path, args...)
 }
 
-// configuredBy is configured for a file or a directory that is there.
+// configuredBy is configured for an existing file or directory.
 func configuredBy(t *testing.T, path string, args ...string) (facade.Config, error) {
 	t.Helper()
 	c := facade.Defaults()
@@ -42,7 +42,7 @@ func configuredBy(t *testing.T, path string, args ...string) (facade.Config, err
 	return c, err
 }
 
-// TestConfigFile: a file says what flags say, by their names; what the command line says stands above it.
+// TestConfigFile: a file sets flags by their names, and the command line takes precedence over it.
 func TestConfigFile(t *testing.T) {
 	want := facade.Defaults()
 	want.Kubeconfig, want.Port, want.GoawayChance = "a.conf", 7443, 0.01
@@ -87,7 +87,7 @@ resources:
 	}
 }
 
-// TestEveryFlagIsAKey: none is left out, of whatever type it is.
+// TestEveryFlagIsAKey: a configuration file can set every flag, whatever its type.
 func TestEveryFlagIsAKey(t *testing.T) {
 	c := facade.Defaults()
 	for _, group := range flagsOf(&c) {
@@ -110,7 +110,8 @@ func TestEveryFlagIsAKey(t *testing.T) {
 }
 
 // TestConfigDirectory: later files replace single keys and single resources of earlier ones, and the command line takes
-// precedence over all of them. Only files that end in .yaml count, as in a volume of a ConfigMap.
+// precedence over all of them. Files that do not end in .yaml are ignored, as are the dot directories in the volume of
+// a ConfigMap.
 func TestConfigDirectory(t *testing.T) {
 	dir := t.TempDir()
 	version := filepath.Join(dir, "..2026_01_01.yaml")
@@ -145,8 +146,8 @@ func TestConfigDirectory(t *testing.T) {
 	}
 }
 
-// TestConfigDirectoryRefuses: an error names the file.
-func TestConfigDirectoryRefuses(t *testing.T) {
+// TestConfigDirectoryErrorsNameTheFile: an invalid file is an error even if a later file replaces the value.
+func TestConfigDirectoryErrorsNameTheFile(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := configuredBy(t, dir); err == nil || !strings.Contains(err.Error(), "contains no file that ends in .yaml") {
 		t.Errorf("an empty directory: %v", err)
@@ -156,7 +157,7 @@ func TestConfigDirectoryRefuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := configuredBy(t, dir); err == nil || !strings.Contains(err.Error(), "1.yaml: securePort: it must be a number") {
+	if _, err := configuredBy(t, dir); err == nil || !strings.Contains(err.Error(), "1.yaml: securePort: value must be a number") {
 		t.Errorf("a value that a later file replaces: %v", err)
 	}
 	if _, err := configuredBy(t, filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "no such file") {
@@ -164,44 +165,44 @@ func TestConfigDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// TestConfigFileRefuses: what is not meant is an error that names the file and the key.
-func TestConfigFileRefuses(t *testing.T) {
+// TestConfigFileErrorsNameFileAndKey: an invalid file is an error that names the file and the key.
+func TestConfigFileErrorsNameFileAndKey(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":                 {"", "it must begin with apiVersion: config.listfacade/v1alpha1"},
-		"no object":               {"- a", "it is no object"},
-		"another kind":            {"apiVersion: v1\nkind: Config\n", "it must begin with"},
-		"no YAML":                 {head + "a: [", "yaml"},
-		"a key that is none":      {head + "sekurePort: 1\n", "sekurePort: there is no such key"},
-		"a key in other letters":  {head + "secureport: 1\n", "secureport: there is no such key"},
-		"a key twice":             {head + "pack: on\npack: off\n", `key "pack" already set`},
-		"a number for a text":     {head + "context: 5\n", "context: it must be a string"},
-		"a text for a number":     {head + "securePort: \"5\"\n", "securePort: it must be a number"},
-		"a text for a choice":     {head + "profiling: \"yes\"\n", "profiling: it must be true or false"},
-		"one for many":            {head + "preload: pods\n", "preload: it must be a list of strings"},
-		"nothing for many":        {head + "preload:\n", "preload: it must be a list of strings"},
-		"numbers for many":        {head + "preload: [1]\n", "preload: it must be a list of strings"},
-		"no duration":             {head + "requestTimeout: 5\n", "requestTimeout: it must be a string"},
-		"a duration without unit": {head + "requestTimeout: \"5\"\n", "requestTimeout: time: missing unit"},
-		"no text":                 {head + "context:\n", "context: it must be a string"},
-		"a resource without name": {head + "resources: [{cached: false}]\n", "resources[0]: each must have a resource"},
-		"a resource twice":        {head + "resources: [{resource: a}, {resource: a}]\n", "resources[1]: each must have"},
-		"a setting that is none":  {head + "resources: [{resource: a, cache: false}]\n", `resources: unknown field "cache"`},
-		"resources that are one":  {head + "resources: {resource: a}\n", "resources:"},
-		"a quantity that is none": {head + "resources: [{resource: a, memoryBudget: much}]\n", "resources:"},
+		"empty file":                  {"", "content must have apiVersion: config.listfacade/v1alpha1"},
+		"list instead of object":      {"- a", "content is not an object"},
+		"another kind":                {"apiVersion: v1\nkind: Config\n", "content must have"},
+		"invalid YAML":                {head + "a: [", "yaml"},
+		"unknown key":                 {head + "sekurePort: 1\n", "sekurePort: unknown key"},
+		"key in lower case":           {head + "secureport: 1\n", "secureport: unknown key"},
+		"key twice":                   {head + "pack: on\npack: off\n", `key "pack" already set`},
+		"number for a string":         {head + "context: 5\n", "context: value must be a string"},
+		"string for a number":         {head + "securePort: \"5\"\n", "securePort: value must be a number"},
+		"string for a boolean":        {head + "profiling: \"yes\"\n", "profiling: value must be true or false"},
+		"string for a list":           {head + "preload: pods\n", "preload: value must be a list of strings"},
+		"null for a list":             {head + "preload:\n", "preload: value must be a list of strings"},
+		"list of numbers":             {head + "preload: [1]\n", "preload: value must be a list of strings"},
+		"number for a duration":       {head + "requestTimeout: 5\n", "requestTimeout: value must be a string"},
+		"duration without unit":       {head + "requestTimeout: \"5\"\n", "requestTimeout: time: missing unit"},
+		"null for a string":           {head + "context:\n", "context: value must be a string"},
+		"resource without name":       {head + "resources: [{cached: false}]\n", "resources[0]: resource must be set and unique"},
+		"resource twice":              {head + "resources: [{resource: a}, {resource: a}]\n", "resources[1]: resource must be set and unique"},
+		"unknown setting":             {head + "resources: [{resource: a, cache: false}]\n", `resources: unknown field "cache"`},
+		"object instead of resources": {head + "resources: {resource: a}\n", "resources:"},
+		"invalid quantity":            {head + "resources: [{resource: a, memoryBudget: much}]\n", "resources:"},
 	} {
 		_, err := configured(t, test.text)
 		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "config.yaml") {
-			t.Errorf("%s: %v, want %q", name, err, test.want)
+			t.Errorf("%s: got %v, want %q and the file's name in it", name, err, test.want)
 		}
 	}
 }
 
-// FuzzConfigFile: whatever stands in a file, it is taken or refused.
+// FuzzConfigFile: every content is accepted or rejected with an error; none causes a panic.
 func FuzzConfigFile(f *testing.F) {
 	f.Add([]byte(head + "pack: off\nresources: [{resource: pods, cached: false, memoryBudget: 1Gi}]\n"))
 	f.Add([]byte(head + "preload: [a]\nsecurePort: 0x10\nlogLevel: !!binary aGk=\n"))
 	f.Fuzz(func(_ *testing.T, text []byte) {
 		c := facade.Defaults()
-		_ = takeConfig(text, flagsOf(&c), &c)
+		_ = applyConfig(text, flagsOf(&c), &c)
 	})
 }

@@ -1,6 +1,6 @@
 // Command listfacade serves reads of the Kubernetes API from a cache in front of one kube-apiserver.
 //
-// It is flags and a file that says the same, and nothing else: they fill a facade.Config, and internal/facade does what
-// that says, or with the subcommand check tells what it would do. The subcommand top is internal/top's, and
-// verify internal/verify's.
+// The package only parses command-line flags and a configuration file into a facade.Config, and passes it to
+// internal/facade. The subcommand check prints what the process would do with that Config, and does not serve. The
+// subcommands top and verify are in internal/top and internal/verify.
 package main

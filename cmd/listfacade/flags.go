@@ -9,13 +9,13 @@ import (
 	"github.com/listfacade/listfacade/internal/facade"
 )
 
-// flagGroup is a theme of --help.
+// flagGroup is a section of --help.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet
 }
 
-// flagsOf are the flags that change a Config, whose values are their defaults.
+// flagsOf returns the flags that set the fields of c. The values in c become the flags' defaults.
 func flagsOf(c *facade.Config) []flagGroup {
 	set := func(title string, add func(*facade.Config, *pflag.FlagSet)) flagGroup {
 		flags := pflag.NewFlagSet(title, pflag.ContinueOnError)
@@ -30,7 +30,7 @@ func flagsOf(c *facade.Config) []flagGroup {
 	}
 }
 
-// flagSets are those of groups.
+// flagSets returns the flag set of each group.
 func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
 	for _, group := range groups {
 		sets = append(sets, group.flags)
@@ -41,120 +41,123 @@ func flagSets(groups []flagGroup) (sets []*pflag.FlagSet) {
 func configFlags(file *string) flagGroup {
 	flags := pflag.NewFlagSet("Configuration", pflag.ContinueOnError)
 	flags.StringVar(file, "config", "",
-		"`file` or directory of settings: a key for each of the other flags, and settings of single resources. Of a directory, files "+
-			"that end in .yaml are read in the order of their names, and later ones take precedence. Command-line flags take precedence "+
-			"over files")
+		"Path of the configuration `file` or directory. A file has a key for each of the other flags, and settings of single resources. In a "+
+			"directory, files that end in .yaml are read in the order of their names; later files take precedence. Command-line flags "+
+			"take precedence over files.")
 	return flagGroup{title: "Configuration", flags: flags}
 }
 
 func upstreamFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringVar(&c.Kubeconfig, "kubeconfig", c.Kubeconfig,
-		"kubeconfig `file` of the kube-apiserver to read; in a cluster, the service account is used when empty")
-	f.StringVar(&c.Context, "context", c.Context, "`name` of the kubeconfig's context to use")
+		"Path of the kubeconfig `file` of the upstream kube-apiserver. If empty, the pod's service account is used.")
+	f.StringVar(&c.Context, "context", c.Context, "Context of the kubeconfig to use, by its `name`. If empty, its current context is used.")
 	f.StringSliceVar(&c.Upstream, "upstream", c.Upstream,
-		"`URLs` of the kube-apiservers of one cluster, instead of the kubeconfig's server: the first is asked, and the next when it "+
-			"does not answer")
+		"HTTPS `URLs` of the kube-apiservers of one cluster. They replace the server of the kubeconfig. One of them is used at a time: "+
+			"the first, and the next one when it does not respond.")
 	f.StringSliceVar(&c.WarmFrom, "warm-from", c.WarmFrom,
-		"`URLs` of other listfacades of the same cluster: what they have cached is read from them at the start, with the "+
-			"kubeconfig's credentials, and from kube-apiserver only what changed since")
+		"HTTPS `URLs` of other facades of the same cluster (peers). At startup, cached resources are read from a peer with the "+
+			"kubeconfig's credentials, and only later changes from kube-apiserver.")
 	f.StringVar(&c.WarmFromCAFile, "warm-from-ca-file", c.WarmFromCAFile,
-		"`file` of the authorities that vouch for --warm-from; those of the kubeconfig when empty")
+		"Path of the `file` with the CA certificates that verify the peers of --warm-from. If empty, those of the kubeconfig are used.")
 }
 
 func servingFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.IPVar(&c.BindAddress, "bind-address", c.BindAddress,
-		"`IP` address to listen on")
-	f.IntVar(&c.Port, "secure-port", c.Port, "`port` to serve HTTPS on; 0 takes a free one")
+		"`IP` address to listen on.")
+	f.IntVar(&c.Port, "secure-port", c.Port, "TCP `port` on which to serve HTTPS. 0 selects a free port.")
 	f.StringVar(&c.CertFile, "tls-cert-file", c.CertFile,
-		"`file` with the serving certificate; a self-signed pair is made in --cert-dir when empty")
-	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile, "`file` with the serving certificate's key")
-	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "`directory` for the self-signed pair")
+		"Path of the `file` with the serving certificate. If empty, a self-signed certificate and key are generated in --cert-dir.")
+	f.StringVar(&c.KeyFile, "tls-private-key-file", c.KeyFile, "Path of the `file` with the private key of --tls-cert-file.")
+	f.StringVar(&c.CertDir, "cert-dir", c.CertDir, "Path of the `directory` for the self-signed certificate and its key.")
 	f.DurationVar(&c.RequestTimeout, "request-timeout", c.RequestTimeout,
-		"how long a request may take that is not a watch")
+		"Maximum duration of requests that are not watches.")
 	f.DurationVar(&c.MinWatch, "min-request-timeout", c.MinWatch,
-		"shortest life of a watch without timeoutSeconds; the longest is twice that")
+		"Minimum lifetime of watches that set no timeoutSeconds. The lifetime is chosen at random between this and twice as much.")
 	f.DurationVar(&c.WriteTimeout, "write-timeout", c.WriteTimeout,
-		"how long a client may take to accept one piece of an answer")
+		"Maximum time for a client to accept one piece of a response. After that the response is terminated.")
 	shutdownFlags(c, f)
 }
 
 func shutdownFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.DurationVar(&c.ShutdownDelay, "shutdown-delay-duration", c.ShutdownDelay,
-		"how long to serve on after SIGTERM, when /readyz says no already, so that a load balancer can tell; 0 does not wait")
+		"Time to continue serving after SIGTERM while /readyz already fails, during which load balancers can remove this server. 0 means no delay.")
 	f.DurationVar(&c.WatchTermination, "shutdown-watch-termination-grace-period", c.WatchTermination,
-		"over what time watches end after that, each with a last bookmark; 0 ends all of them at once")
+		"Time over which watches are ended after --shutdown-delay-duration, each with a last bookmark. 0 ends all watches immediately.")
 	f.DurationVar(&c.ShutdownGrace, "shutdown-grace-period", c.ShutdownGrace,
-		"how long requests may go on after that")
+		"Time for the remaining requests to finish after the watches have ended. 0 cuts them off immediately.")
 	f.DurationVar(&c.SnapshotPeriod, "shutdown-snapshot-period", c.SnapshotPeriod,
-		"how long writing to --snapshot-dir may take after that, small resources first; what is not written by then is left out; 0 is as "+
-			"long as it takes")
+		"Maximum time for writing --snapshot-dir after all requests have ended. Small resources are written first; resources that are "+
+			"not written in time have no snapshot. 0 means no limit.")
 	f.BoolVar(&c.SendRetryAfter, "shutdown-send-retry-after", c.SendRetryAfter,
-		"answer new requests with 429 and Retry-After meanwhile, instead of closing the port")
+		"Reject new requests with 429 and Retry-After while the server shuts down, instead of closing the port.")
 	f.Float64Var(&c.GoawayChance, "goaway-chance", c.GoawayChance,
-		"`probability` of asking an HTTP/2 client to come back on another connection, by which clients spread over replicas; "+
-			"0 to 0.02")
+		"Chance (a `probability` from 0 to 0.02) that a request makes the server send GOAWAY to an HTTP/2 client. The client then opens another "+
+			"connection, which spreads clients over replicas. 0 disables it.")
 }
 
 func cacheFlags(c *facade.Config, f *pflag.FlagSet) {
 	f.StringSliceVar(&c.Preload, "preload", c.Preload,
-		"`resources` to cache from the start, as in pods,deployments.apps; ready means that they are synced")
+		"List of `resources` to cache from startup on, for example pods,deployments.apps. /readyz fails until they are synced.")
 	f.StringSliceVar(&c.PreloadEncodings, "preload-encodings", c.PreloadEncodings,
-		"`encodings` that --preload caches them in: json, protobuf or both, each with a watch and memory of its own")
+		"List of `encodings` in which the resources of --preload are cached: json, protobuf or both. Each encoding needs its own watch and memory.")
 	f.StringSliceVar(&c.Uncached, "uncached-resources", c.Uncached,
-		"`resources` that are never cached but passed through, as in secrets,deployments.apps")
+		"List of `resources` that are never cached, for example secrets,deployments.apps. Requests for them are forwarded to kube-apiserver.")
 	f.StringSliceVar(&c.FieldIndexes, "index", c.FieldIndexes,
-		"`fields` of built-in kinds to index, by their field selector's name")
-	f.StringSliceVar(&c.LabelIndexes, "label-index", c.LabelIndexes, "`keys` of labels to index")
+		"List of `fields` of built-in kinds to index, by the name that field selectors use, for example spec.nodeName.")
+	f.StringSliceVar(&c.LabelIndexes, "label-index", c.LabelIndexes, "List of `keys` of labels to index.")
 	f.DurationVar(&c.HistoryWindow, "history-window", c.HistoryWindow,
-		"how long events are kept for watches and lists at older versions; never less than kube-apiserver keeps them")
+		"Time for which events are kept for watches and lists at older resourceVersions. Events that kube-apiserver would "+
+			"still keep are always kept.")
 	f.Int64Var(&c.HistoryBytes, "history-bytes", c.HistoryBytes,
-		"`bytes` that events may keep alive, for each resource; those of the last 75 seconds may take more")
+		"Maximum number of `bytes` that kept events occupy, for each resource. Events of the last 75 seconds may exceed it.")
 	f.Var(&c.Packing, "pack",
-		"`on or off`: keep objects of large resources compressed, a tenth of the memory for a little time at each read")
+		"`on or off`. On keeps the objects of large resources compressed. They take about a tenth of the memory, and reads take slightly longer.")
 	f.Var(&c.MemoryBudget, "memory-budget",
-		"`quantity` of memory that the process may take, as in 2Gi; near it lists are no longer kept compressed, then history is cut, "+
-			"then the resource goes that was read least recently, then large lists are refused; auto is GOMEMLIMIT, else nine tenths "+
-			"of the cgroup's limit and all but 32Mi of it at most; 0 is any amount")
+		"Maximum `quantity` of memory that the process may use, for example 2Gi. Near the limit it drops precompressed pages, then history, then "+
+			"the least recently read resource; then it refuses large lists and watches. auto is GOMEMLIMIT if set, else 90% of "+
+			"the cgroup's limit, but at least 32Mi less than that limit. 0 means no limit.")
 	f.Int64Var(&c.PrecompressedMemory, "precompressed-memory", c.PrecompressedMemory,
-		"`bytes` that compressed parts of lists may take, of all resources together; 0 compresses each list anew")
+		"Maximum number of `bytes` of precompressed pages of lists, for all resources together. 0 compresses the pages for each response.")
 	f.DurationVar(&c.LaneIdle, "idle-timeout", c.LaneIdle,
-		"a resource that nobody read for so long is dropped; 0 keeps everything")
+		"Time after which a cached resource that no client reads is dropped. 0 means never.")
 	f.DurationVar(&c.MaxStaleness, "max-staleness", c.MaxStaleness,
-		"how long the cache is served after the upstream was last heard; 0 means without end")
+		"Maximum age of reads that accept a stale cache, counted from the last message of the upstream. Older reads are "+
+			"rejected with 503. 0 means no limit.")
 	f.BoolVar(&c.ReplayLostWindows, "replay-lost-windows", c.ReplayLostWindows,
-		"when kube-apiserver has lost what followed, as after its restart, tell watches what has changed by its next list; without "+
-			"it they end with 410, as kube-apiserver's do, and their clients list again")
+		"Keep client watches open when kube-apiserver has lost the events that the facade needs next, for example after a restart. "+
+			"The facade then lists the resource again and sends the differences as events. If false, watches end with 410 as kube-apiserver's do, "+
+			"and clients list again.")
 	f.BoolVar(&c.AccountWatches, "account-watches", c.AccountWatches,
-		"while consistent reads need it, watch the metadata of built-in resources that nobody reads here, and keep only which version "+
-			"was whose: then one cheap question proves that a large resource has not changed; without it such reads are passed on "+
-			"while others write")
+		"Watch the metadata of built-in resources that are not cached, while consistent reads need it, and keep only their "+
+			"resourceVersions. One cheap request then shows that a large resource has not changed. If false, such reads are forwarded to "+
+			"kube-apiserver while other resources change.")
 	f.StringVar(&c.SnapshotDir, "snapshot-dir", c.SnapshotDir,
-		"`directory` of this process alone, where it leaves at its end what it has cached, in plain, so that after a restart clients go on "+
-			"where they were instead of listing everything; nowhere when empty")
+		"Path of the `directory` for snapshots of the cache, written at shutdown and read at startup. With them clients resume their watches after a "+
+			"restart and do not list again. No other process may use it. Objects are not encrypted. If empty, no snapshots are written.")
 	f.DurationVar(&c.SelfAuditInterval, "self-audit-interval", c.SelfAuditInterval,
-		"in what time all that is cached is compared with kube-apiserver once, page by page; what differs is logged, counted and read anew; "+
-			"0 turns it off")
-	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "time between a watch's bookmarks")
+		"Time within which every cached resource is compared with kube-apiserver once, page by page. Differences are logged and counted, "+
+			"and the resource is listed again. 0 disables the comparison.")
+	f.DurationVar(&c.BookmarkInterval, "bookmark-interval", c.BookmarkInterval, "Time between the bookmarks of a watch.")
 }
 
 func observingFlags(c *facade.Config, f *pflag.FlagSet) {
-	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "console or json")
-	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "debug, info, warn or error")
+	f.StringVar(&c.LogFormat, "log-format", c.LogFormat, "Format of the log: console or json.")
+	f.StringVar(&c.LogLevel, "log-level", c.LogLevel, "Lowest level that is logged: debug, info, warn or error.")
 	f.BoolVar(&c.SLIMetrics, "expose-sli-metrics", c.SLIMetrics,
-		"add apiserver_request_sli_duration_seconds to /metrics; rules that compute the cluster's availability from it count the "+
-			"facade's requests in")
+		"Add the histogram apiserver_request_sli_duration_seconds to /metrics. Recording rules that compute the cluster's "+
+			"availability from it then include the facade's requests.")
 	f.DurationVar(&c.Slow.Request, "slow-request-threshold", c.Slow.Request,
-		"a request that takes longer has a line in the log, with who asked for what and what it waited for; 0 writes none")
+		"Duration above which a request is logged, with its caller and the time per step. 0 logs none.")
 	f.DurationVar(&c.Slow.WatchLag, "slow-watch-lag", c.Slow.WatchLag,
-		"a watch that is behind for longer has a line in the log, while it is; 0 writes none")
+		"Time a watch may lag behind before it is logged, and again each time that as much has passed. 0 logs none.")
 	f.StringVar(&c.DebugSocket, "debug-socket-path", c.DebugSocket,
-		"unix socket at which profiles, the log's level, metrics, who asks for what and the operator's page (/debug/status) are "+
-			"served, without authentication, to the user whose the process is; "+
-			"a `path`, none when empty")
-	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "serve /debug/pprof to whoever may get that path")
+		"Unix socket (a `path`) that serves /metrics, /debug/pprof, the log level, the tables of callers and requests, and the "+
+			"operator's page (/debug/status). It needs no authentication, and only the user of the process can connect. If empty, no "+
+			"socket is opened.")
+	f.BoolVar(&c.Profiling, "profiling", c.Profiling, "Serve /debug/pprof to callers that are authorized to get that path.")
 }
 
-// usage prints the flags by theme.
+// usage prints the flags by group.
 func usage(w io.Writer, groups []flagGroup) error {
 	if _, err := fmt.Fprintln(w, "Usage:\n  listfacade --kubeconfig FILE [flags]\n  listfacade check --kubeconfig FILE [flags]\n  listfacade top [flags]\n"+
 		"  listfacade version"); err != nil {

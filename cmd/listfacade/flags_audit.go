@@ -9,14 +9,14 @@ import (
 func auditFlags(c *facade.Config, f *pflag.FlagSet) {
 	a := &c.Audit
 	f.StringVar(&a.PolicyFile, "audit-policy-file", a.PolicyFile,
-		"`file` with a Policy of audit.k8s.io/v1, as kube-apiserver takes it, that says which requests are written down")
-	f.StringVar(&a.Path, "audit-log-path", a.Path, "`file` of the audit log; - is stdout")
-	f.IntVar(&a.MaxAge, "audit-log-maxage", a.MaxAge, "after how many `days` files that were full are removed; 0 removes none")
-	f.IntVar(&a.MaxBackups, "audit-log-maxbackup", a.MaxBackups, "how `many` files that were full are kept; 0 keeps all")
-	f.IntVar(&a.MaxSize, "audit-log-maxsize", a.MaxSize, "at how many `MiB` the file is full and another begun; 0 is never")
-	f.BoolVar(&a.Compress, "audit-log-compress", a.Compress, "compress files that were full, with gzip")
+		"Path of the `file` with the audit policy (audit.k8s.io/v1 Policy), as for kube-apiserver. It selects the requests that are logged.")
+	f.StringVar(&a.Path, "audit-log-path", a.Path, "Path of the audit log `file`. - means stdout.")
+	f.IntVar(&a.MaxAge, "audit-log-maxage", a.MaxAge, "Maximum number of `days` to keep rotated audit log files. 0 means no limit.")
+	f.IntVar(&a.MaxBackups, "audit-log-maxbackup", a.MaxBackups, "Maximum `number` of rotated audit log files to keep. 0 means no limit.")
+	f.IntVar(&a.MaxSize, "audit-log-maxsize", a.MaxSize, "Size in `MiB` at which the audit log file is rotated. 0 means never.")
+	f.BoolVar(&a.Compress, "audit-log-compress", a.Compress, "Compress rotated audit log files with gzip.")
 	f.StringVar(&a.Mode, "audit-log-mode", a.Mode,
-		"batch (requests do not wait; what there is no room for is dropped and counted), blocking (until the line is written) or "+
-			"blocking-strict (and are refused when it cannot be)")
-	f.StringVar(&a.Format, "audit-log-format", a.Format, "json or legacy")
+		"How requests wait for the audit log: batch (they do not wait, and events are dropped and counted when the buffer is full), "+
+			"blocking (until the event is written) or blocking-strict (and they are rejected if it cannot be written).")
+	f.StringVar(&a.Format, "audit-log-format", a.Format, "Format of the audit log: json or legacy.")
 }

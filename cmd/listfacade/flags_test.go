@@ -14,7 +14,7 @@ import (
 
 var listedFlag = regexp.MustCompile(`(?m)^ {6}--([a-z-]+)`)
 
-// TestHelpListsEveryFlagOnce: --help prints the flags by theme, and forgets none that the command takes.
+// TestHelpListsEveryFlagOnce: --help prints every flag that the command accepts, once.
 func TestHelpListsEveryFlagOnce(t *testing.T) {
 	var out bytes.Buffer
 	command := command()
@@ -23,23 +23,23 @@ func TestHelpListsEveryFlagOnce(t *testing.T) {
 	if err := command.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	var listed, taken []string
+	var listed, accepted []string
 	for _, match := range listedFlag.FindAllStringSubmatch(out.String(), -1) {
 		listed = append(listed, match[1])
 	}
 	command.Flags().VisitAll(func(f *pflag.Flag) {
 		if f.Name != "help" {
-			taken = append(taken, f.Name)
+			accepted = append(accepted, f.Name)
 		}
 	})
 	slices.Sort(listed)
-	slices.Sort(taken)
-	if diff := cmp.Diff(taken, listed); diff != "" || len(taken) < 20 {
-		t.Errorf("%d flags (-taken +listed):\n%s\n%s", len(taken), diff, &out)
+	slices.Sort(accepted)
+	if diff := cmp.Diff(accepted, listed); diff != "" || len(accepted) < 20 {
+		t.Errorf("%d flags (-accepted +listed):\n%s\n%s", len(accepted), diff, &out)
 	}
 }
 
-// TestFlagsKeepDefaults: parsing no flag changes nothing, and every flag changes something of its own.
+// TestFlagsKeepDefaults: defining the flags changes no default, and setting any flag changes the Config.
 func TestFlagsKeepDefaults(t *testing.T) {
 	for _, group := range flagsOf(new(facade.Config)) {
 		group.flags.VisitAll(func(f *pflag.Flag) {
@@ -64,7 +64,7 @@ func TestFlagsKeepDefaults(t *testing.T) {
 	}
 }
 
-// otherThan is a value that a flag does not have.
+// otherThan returns a value that differs from the flag's default.
 func otherThan(f *pflag.Flag) string {
 	if f.DefValue == "true" {
 		return "false"

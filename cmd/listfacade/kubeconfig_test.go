@@ -9,8 +9,8 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit"
 )
 
-// TestWrongKubeconfig: what is wrong with it is said when the process starts.
-func TestWrongKubeconfig(t *testing.T) {
+// TestStartFailsOnInvalidKubeconfig: the error names the problem.
+func TestStartFailsOnInvalidKubeconfig(t *testing.T) {
 	good := testkit.WriteInsecureKubeconfig(t, "https://127.0.0.1:1")
 	dir := t.TempDir()
 	file := func(name, content string) string {
@@ -27,12 +27,12 @@ func TestWrongKubeconfig(t *testing.T) {
 	}{
 		"missing file":    {[]string{"--kubeconfig", dir + "/nowhere"}, "no such file or directory"},
 		"a directory":     {[]string{"--kubeconfig", dir}, "is a directory"},
-		"unknown context": {[]string{"--kubeconfig", good, "--context", "nobody"}, `context "nobody" does not exist`},
-		"no YAML":         {[]string{"--kubeconfig", file("garbage", "\x00\x01<html>")}, "read --kubeconfig"},
+		"unknown context": {[]string{"--kubeconfig", good, "--context", "missing"}, `context "missing" does not exist`},
+		"invalid YAML":    {[]string{"--kubeconfig", file("garbage", "\x00\x01<html>")}, "read --kubeconfig"},
 		"empty file":      {[]string{"--kubeconfig", file("empty", "")}, "read --kubeconfig"},
 		"another file":    {[]string{"--kubeconfig", file("pod", "apiVersion: v1\nkind: Pod\n")}, "read --kubeconfig"},
-		"no such CA":      {[]string{"--kubeconfig", file("ca", "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nowhere}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n")}, "/nowhere"},
-		"no URL":          {[]string{"--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://[::1")}, "https://[::1"},
+		"missing CA":      {[]string{"--kubeconfig", file("ca", "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1', certificate-authority: /nowhere}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n")}, "/nowhere"},
+		"invalid URL":     {[]string{"--kubeconfig", testkit.WriteInsecureKubeconfig(t, "https://[::1")}, "https://[::1"},
 		"no kubeconfig":   {nil, "--kubeconfig is required outside a cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,13 +18,13 @@ import (
 	"github.com/listfacade/listfacade/internal/zpages"
 )
 
-// version is set by the linker.
+// version is the version of the build, set by the linker.
 var version = "devel"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process where it is
+	context.AfterFunc(ctx, stop) // a second signal then terminates the process immediately
 	err := command().ExecuteContext(ctx)
 	if code := exitCode(err); code != 0 {
 		fmt.Fprintln(os.Stderr, "listfacade:", err)
@@ -32,7 +32,8 @@ func main() {
 	}
 }
 
-// exitCode is what the error says, else 1, and 0 where there is none or the process was told to end.
+// exitCode returns the exit code that err names. Otherwise it returns 1, or 0 if err is nil or context.Canceled, which
+// means that a signal ended the process.
 func exitCode(err error) int {
 	var coded interface{ ExitCode() int }
 	switch {
@@ -62,8 +63,8 @@ func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "listfacade",
 		Short: "Serve reads of the Kubernetes API from a cache in front of one kube-apiserver",
-		Long: "listfacade list-watches one kube-apiserver and answers GET, LIST and WATCH as that kube-apiserver would.\n" +
-			"Clients use it unchanged: kubectl --server https://127.0.0.1:6443 get pods",
+		Long: "listfacade list-watches one kube-apiserver and serves GET, LIST and WATCH as that kube-apiserver would.\n" +
+			"Clients use it unchanged, for example: kubectl --server https://127.0.0.1:6443 get pods",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -73,7 +74,7 @@ func command() *cobra.Command {
 		}),
 	}
 	check := &cobra.Command{
-		Use: "check", Short: "Tell what the flags, the kubeconfig and its rights would do, and serve nothing", Args: cobra.NoArgs,
+		Use: "check", Short: "Check the flags, the kubeconfig and its permissions, print the result and exit", Args: cobra.NoArgs,
 		RunE: configured(func(ctx context.Context, out io.Writer) error { return facade.Check(ctx, config, out) }),
 	}
 	for _, group := range groups {

@@ -21,7 +21,7 @@ import (
 	"github.com/listfacade/listfacade/internal/testkit/settings"
 )
 
-// asCommand lets the test's own binary be the command.
+// asCommand is the environment variable that makes the test binary run the command.
 const asCommand = "LISTFACADE_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -34,10 +34,10 @@ func TestMain(m *testing.M) {
 
 var servingAt = regexp.MustCompile(`https://(127\.0\.0\.1:\d+)`)
 
-// mark is in everything that the clients of TestStderr send.
+// mark is a text in every request of TestClientsCannotFloodStderr.
 const mark = "m4rk"
 
-// malformed are requests that libraries, or we, have something to say about.
+// malformed are URIs about which the facade or its libraries might log.
 var malformed = []string{
 	"/api/v1/pods?limit=" + mark, "/api/v1/pods?labelSelector=" + mark + "+" + mark, "/api/v1/watch?" + mark, "/api/v1/watch/" + mark,
 	"/api/v1/pods?resourceVersion=" + mark, "/api/v1/namespaces/" + mark + "/pods/a%0A" + mark, "/api/v1/namespaces/../pods?x=" + mark,
@@ -45,9 +45,9 @@ var malformed = []string{
 	"/api/v1/pods?%zz=" + mark + ";",
 }
 
-// TestStderr: whatever clients send, and however often, stderr has neither their text nor a line for each of them. Only
-// of what is slow it has the URI, which a busy machine could make of any of these.
-func TestStderr(t *testing.T) {
+// TestClientsCannotFloodStderr: stderr contains neither the text of clients nor a line for each request. Slow requests
+// are not logged here: those lines contain the URI, and on a busy machine every request may be slow.
+func TestClientsCannotFloodStderr(t *testing.T) {
 	for _, format := range []string{"console", "json"} {
 		t.Run(format, func(t *testing.T) {
 			began := time.Now()
@@ -67,26 +67,26 @@ func TestStderr(t *testing.T) {
 				}
 				_ = response.Body.Close()
 				if i%10 == 0 {
-					shout(t, address)
+					sendPlaintext(t, address)
 				}
 			}
 			client.CloseIdleConnections()
 			lines := end()
-			// Of each kind there may be a few in a minute, and a busy machine takes more than one.
+			// A few lines of each kind are allowed per minute, and on a busy machine the test takes several minutes.
 			if minutes := 1 + int(time.Since(began)/time.Minute); len(lines) > 60*minutes {
-				t.Errorf("%d lines in %d minutes", len(lines), minutes)
+				t.Errorf("got %d lines in %d minutes, want at most %d", len(lines), minutes, 60*minutes)
 			}
 			for _, line := range lines {
 				if strings.Contains(line, mark) || len(line) > 2000 {
-					t.Errorf("stderr says %.300s", line)
+					t.Errorf("got the line %.300s, want none with a client's text or longer than 2000 bytes", line)
 				}
 			}
 		})
 	}
 }
 
-// shout says to the address what is no handshake.
-func shout(t *testing.T, address string) {
+// sendPlaintext sends an HTTP request without TLS.
+func sendPlaintext(t *testing.T, address string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -99,8 +99,8 @@ func shout(t *testing.T, address string) {
 	_, _ = io.Copy(io.Discard, conn) // until it is closed
 }
 
-// startCommand runs the command in front of an upstream that cannot be reached, until end, which returns what it wrote
-// to stderr.
+// startCommand runs the command with an upstream that cannot be reached. end stops it and returns the lines that it
+// wrote to stderr.
 func startCommand(t *testing.T, args ...string) (address string, end func() []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +134,7 @@ func startCommand(t *testing.T, args ...string) (address string, end func() []st
 	})
 	address, ok := <-serving
 	if !ok {
-		t.Fatalf("it ended: %s", lines)
+		t.Fatalf("the command ended before it served: %s", lines)
 	}
 	return address, func() []string {
 		if err := command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -142,7 +142,7 @@ func startCommand(t *testing.T, args ...string) (address string, end func() []st
 		}
 		reading.Wait()
 		if err := command.Wait(); err != nil {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("got %v at the end of the command, want none", err)
 		}
 		return lines
 	}
